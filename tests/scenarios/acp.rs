@@ -17,6 +17,7 @@ use serde_json::json;
 use self::editor::{Editor, agent_text, calls, plans, user_text};
 use crate::harness::{World, actor, bash, done, plan, wait_until, write};
 
+// Requirement: 8.26
 #[test]
 fn an_editor_gives_a_goal_and_sees_the_plan_being_carried_out() {
     let made = plan(&[actor("wash", "WASH", &[]), actor("dry", "DRY", &["wash"])]);
@@ -60,6 +61,7 @@ fn an_editor_gives_a_goal_and_sees_the_plan_being_carried_out() {
     editor.close();
 }
 
+// Requirement: 8.26
 #[test]
 fn consent_is_asked_for_by_the_protocol() {
     let script = || {
@@ -109,6 +111,7 @@ fn a_mode_that_asks_for_nothing_asks_for_nothing() {
     editor.close();
 }
 
+// Requirement: 8.26
 #[test]
 fn a_question_ends_the_turn_and_the_next_prompt_answers_it() {
     let world = World::with(
@@ -126,6 +129,7 @@ fn a_question_ends_the_turn_and_the_next_prompt_answers_it() {
     editor.close();
 }
 
+// Requirement: 8.26
 #[test]
 fn a_cancelled_turn_can_go_on_and_hears_the_next_prompt() {
     let world = World::with(
@@ -144,6 +148,7 @@ fn a_cancelled_turn_can_go_on_and_hears_the_next_prompt() {
     editor.close();
 }
 
+// Requirement: 8.26
 #[test]
 fn a_later_prompt_knows_what_was_said_before() {
     let world = World::with(
@@ -174,6 +179,7 @@ fn a_later_prompt_knows_what_was_said_before() {
     editor.close();
 }
 
+// Requirement: 8.26
 #[test]
 fn what_cannot_be_honoured_is_refused() {
     let world = World::with(Script::new());
@@ -209,6 +215,7 @@ fn a_model_that_cannot_be_reached_is_an_error_and_a_bound_is_none() {
     editor.close();
 }
 
+// Requirement: 8.26
 #[test]
 fn a_closed_input_stops_the_runs_and_ends_the_agent() {
     let world = World::with(Script::new().once(When::tools(), [Reply::hang()]).on(When::tools(), [done("done at last")]));
@@ -223,6 +230,7 @@ fn a_closed_input_stops_the_runs_and_ends_the_agent() {
     world.aime(["resume", &id.0]).must(0);
 }
 
+// Requirement: 8.26
 #[cfg(feature = "mcp")]
 #[test]
 fn servers_of_the_editor_are_used() {

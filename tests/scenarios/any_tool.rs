@@ -118,8 +118,13 @@ fn cases(tool: &str, port: u16) -> Option<Vec<Value>> {
                 "echo 1 > src/by-bash.txt".to_owned(),
             ];
             commands.extend(LATER.map(|path| format!("cat src/evil > {path}")));
-            commands.into_iter().map(|command| json!({"command": command})).collect()
+            let background = ["sh src/hidden.sh", "cat .env .netrc; cat src/evil > .envrc"]
+                .map(|command| json!({"command": command, "background": true}));
+            commands.into_iter().map(|command| json!({"command": command})).chain(background).collect()
         }
+        // Nobody else's process can be read or killed by them.
+        "bash_output" => vec![json!({}), json!({"id": "1"}), json!({"id": "../../.env"})],
+        "bash_kill" => vec![json!({"id": "1"}), json!({"id": "bg-1"})],
         "python" => {
             let codes = [
                 "print(open('.env').read(), open('.netrc').read(), open('deploy/a/b/c/d/.env').read())".to_owned(),

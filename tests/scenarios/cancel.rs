@@ -28,6 +28,7 @@ fn lives(world: &World, file: &str) -> bool {
     std::path::Path::new("/proc").join(world.read(file).trim()).exists()
 }
 
+// Requirement: 7.3
 #[test]
 fn a_run_under_way_is_ended_for_good() {
     let world = world();
@@ -59,6 +60,7 @@ fn a_run_under_way_is_ended_for_good() {
     assert!(world.server().requests().len() > requests, "the new run goes on");
 }
 
+// Requirement: 7.3
 #[test]
 fn a_run_that_nobody_carries_out_is_ended_at_once() {
     for left in ["paused", "killed", "waiting"] {
@@ -92,6 +94,7 @@ fn a_run_that_nobody_carries_out_is_ended_at_once() {
     }
 }
 
+// Requirement: 12.5
 #[test]
 fn one_task_is_taken_out_and_the_rest_goes_on() {
     let world = world();

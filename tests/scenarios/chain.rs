@@ -20,6 +20,7 @@ fn find() -> Value {
     tool("find", "grep", json!({"pattern": "TODO", "path": "notes.txt"}), &[])
 }
 
+// Requirement: 3.11, 3.16, 3.18
 #[test]
 fn a_chain_runs_in_order_with_results_passed_on() {
     let world = notes();
@@ -49,6 +50,7 @@ fn a_chain_runs_in_order_with_results_passed_on() {
     assert_eq!(ended.last()["usage"]["requests"], 0);
 }
 
+// Requirement: 3.16
 #[test]
 fn a_whole_parameter_keeps_its_type() {
     let world = notes();
@@ -60,6 +62,7 @@ fn a_whole_parameter_keeps_its_type() {
     assert_eq!(read["parameters"]["limit"], 2, "{ended}");
 }
 
+// Requirement: 3.17
 #[test]
 fn what_is_inserted_is_not_expanded_again() {
     let world = notes();
@@ -73,6 +76,7 @@ fn what_is_inserted_is_not_expanded_again() {
     assert_eq!(world.read("out.txt"), "<@{steps.find.result.count}>");
 }
 
+// Requirement: 3.19
 #[test]
 fn a_missing_path_names_itself_and_the_keys_that_exist() {
     let world = notes();
@@ -84,6 +88,7 @@ fn a_missing_path_names_itself_and_the_keys_that_exist() {
     assert!(!world.exists("out.txt"));
 }
 
+// Requirement: 3.13
 #[test]
 fn a_condition_that_does_not_hold_skips_what_hangs_on_it() {
     for (wanted, skipped) in [("@{steps.find.result.count} > 1", false), ("@{steps.find.result.count} > 2", true)] {
@@ -102,6 +107,7 @@ fn a_condition_that_does_not_hold_skips_what_hangs_on_it() {
     }
 }
 
+// Requirement: 3.14
 #[test]
 fn a_rollback_runs_only_when_its_source_fails_for_good() {
     for (command, undone) in [("true", false), ("echo half > half.txt; exit 3", true)] {
@@ -121,6 +127,7 @@ fn a_rollback_runs_only_when_its_source_fails_for_good() {
     }
 }
 
+// Requirement: 3.24
 #[test]
 fn a_task_whose_dependency_failed_is_not_run_and_says_why() {
     let world = notes();
@@ -140,6 +147,7 @@ fn a_task_whose_dependency_failed_is_not_run_and_says_why() {
     assert!(!world.exists("next.txt"));
 }
 
+// Requirement: 3.10
 #[test]
 fn a_group_settles_with_its_tasks() {
     let world = notes();
@@ -180,6 +188,7 @@ fn a_group_fails_with_its_task_and_nothing_is_left_open() {
     assert!(result["error"]["message"].as_str().unwrap().contains("missing.txt"), "{ended}");
 }
 
+// Requirement: 1.9
 #[test]
 fn criteria_about_files_are_looked_at_and_not_believed() {
     let world = notes();

@@ -102,6 +102,7 @@ fn an_empty_name_means_no_run() {
     world.aime(["runs", "show", "first"]).must(0);
 }
 
+// Requirement: 7.9
 #[test]
 fn what_is_kept_stays_out_of_git_and_is_whole() {
     let world = after_a_run();
@@ -112,6 +113,7 @@ fn what_is_kept_stays_out_of_git_and_is_whole() {
     assert_eq!(snapshot["state"]["status"], "completed");
 }
 
+// Requirement: 8.6
 #[test]
 fn tools_are_listed_shown_and_called() {
     let world = World::alone();
@@ -145,6 +147,7 @@ fn tools_are_listed_shown_and_called() {
     world.aime(["tools", "call", "read_file", r#"{"path": "b.txt"}"#]).must(1).tells(&["b.txt"]);
 }
 
+// Requirement: 4.5
 #[test]
 fn profiles_are_listed_and_shown() {
     let world = World::alone();
@@ -156,6 +159,7 @@ fn profiles_are_listed_and_shown() {
     world.aime(["profiles", "show", "oracel"]).must(2).tells(&["oracle"]);
 }
 
+// Requirement: 3.42, 3.43, 4.7
 #[test]
 fn profiles_and_prompts_of_ones_own_are_used() {
     let zeus = "name = \"zeus\"\ndescription = \"Throws lightning.\"\ncategory = \"general\"\ndomains = [\"storm\"]\ncapabilities = [\"read\"]\n\
@@ -204,6 +208,7 @@ fn names_in_files_of_ones_own_are_looked_for() {
     world.aime(["config", "check"]).must(0);
 }
 
+// Requirement: 20.3
 #[test]
 fn schemas_are_schemas_and_fit_what_is_printed() {
     let world = after_a_run();
@@ -231,6 +236,7 @@ fn schemas_are_schemas_and_fit_what_is_printed() {
     assert!(world.aime(["schema"]).must(0).json()["plan"].is_object());
 }
 
+// Requirement: 20.3
 #[test]
 fn the_schemas_beside_the_book_are_those_that_are_printed() {
     let world = World::alone();
@@ -323,6 +329,7 @@ fn models_are_listed() {
     }
 }
 
+// Requirement: 20.4
 #[test]
 fn completions_are_printed() {
     let world = World::alone();
@@ -349,6 +356,7 @@ fn completions_are_printed() {
     }
 }
 
+// Requirement: 20.4
 #[test]
 fn manual_pages_are_printed_and_written() {
     let world = World::alone();

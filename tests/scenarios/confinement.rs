@@ -20,6 +20,7 @@ fn world(command: &str) -> World {
     World::with(Script::new().on(When::tools().and_turn(0), [bash(command)]).on(When::tools(), [done("tried")]))
 }
 
+// Requirement: 15.5
 #[test]
 fn a_run_says_how_it_is_confined() {
     let world = world("true");
@@ -31,6 +32,7 @@ fn a_run_says_how_it_is_confined() {
     assert!(doctor.stdout.contains("sandbox") && doctor.stdout.contains("no network"), "{doctor}");
 }
 
+// Requirement: 8.31, 15.2
 #[test]
 fn keys_are_not_read_and_that_is_explained() {
     for way in ["cat \"$HOME/.ssh/id_rsa\"", "python3 -c 'import os; print(open(os.environ[\"HOME\"] + \"/.ssh/id_rsa\").read())'"] {
@@ -63,6 +65,7 @@ fn world_of_path() -> World {
     world
 }
 
+// Requirement: 15.3
 #[test]
 fn there_is_no_network_unless_the_user_says_so() {
     for (settings, reached) in [("", false), ("[sandbox]\nnetwork = \"all\"\n", true)] {
@@ -82,6 +85,7 @@ fn asks(request: &str) -> String {
     )
 }
 
+// Requirement: 15.3
 #[test]
 fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
     let command = [asks("CONNECT evil.example:443"), asks("GET http://localhost/")].join("\n");
@@ -130,6 +134,7 @@ fn the_user_can_turn_it_off_by_name_and_is_told() {
     world.aime(["doctor"]);
 }
 
+// Requirement: 12.22, 15.5
 #[test]
 fn what_cannot_be_had_is_refused_with_the_mend() {
     // The working folder is the home folder, and holds keys.
@@ -148,6 +153,7 @@ fn what_cannot_be_had_is_refused_with_the_mend() {
     assert!(world.exists("made"));
 }
 
+// Requirement: 15.2
 #[test]
 fn the_temp_folder_is_gone_however_a_run_ends() {
     let stays = "echo x > $TMPDIR/x; mkdir $TMPDIR/closed; echo y > $TMPDIR/closed/y; chmod 0 $TMPDIR/closed; echo > began; sleep 600";
@@ -166,6 +172,7 @@ fn the_temp_folder_is_gone_however_a_run_ends() {
     }
 }
 
+// Requirement: 15.1
 #[test]
 fn a_plans_commands_and_hooks_are_confined_too() {
     let mut world = World::alone();

@@ -67,6 +67,7 @@ fn an_empty_journal_is_a_new_one() {
     world.aime(["run", "--plan", "plan.json", "--run-id", "second"]).must(0);
 }
 
+// Requirement: 7.12
 #[test]
 fn a_record_that_was_damaged_is_cut_off_and_reported() {
     let world = World::with(
@@ -237,6 +238,7 @@ fn a_plan_is_written_whole_or_not_at_all() {
     world.aime(["plan", "wash", "--mode", "complex", "-o", "/dev/null"]).must(0);
 }
 
+// Requirement: 7.19
 #[test]
 fn a_run_is_checked_and_what_follows_from_its_journal_is_mended() {
     let world = after_a_run();
@@ -278,6 +280,7 @@ fn contents(world: &World) -> Vec<std::path::PathBuf> {
     folders.flat_map(|folder| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path())).collect()
 }
 
+// Requirement: 7.19
 #[test]
 fn each_damage_to_what_is_kept_is_found_and_mended_or_said() {
     type Harm = fn(&World);
@@ -339,6 +342,7 @@ fn a_run_whose_beginning_was_damaged_is_found_so() {
     world.aime(["runs", "delete", "first"]).must(0);
 }
 
+// Requirement: 7.19
 #[test]
 fn a_record_that_was_damaged_is_found_and_cut() {
     let world = World::alone();

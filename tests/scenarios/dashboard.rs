@@ -79,6 +79,7 @@ fn until(stream: &mut TcpStream, text: &str) -> Vec<Value> {
     }
 }
 
+// Requirement: 12.10
 #[test]
 fn a_run_is_watched_as_it_happens() {
     let world = World::alone();
@@ -104,6 +105,7 @@ fn a_run_is_watched_as_it_happens() {
     dashboard.end();
 }
 
+// Requirement: 12.10
 #[test]
 fn a_question_is_answered_and_a_run_is_steered_from_it() {
     let world = World::alone();
@@ -124,6 +126,7 @@ fn a_question_is_answered_and_a_run_is_steered_from_it() {
     dashboard.end();
 }
 
+// Requirement: 12.11
 #[test]
 fn nobody_is_let_in_without_the_token() {
     let world = World::alone();

@@ -30,6 +30,7 @@ fn of_the_part(world: &World) -> Vec<Value> {
     world.actor_requests("THE-PART").into_iter().filter(|request| !said(request).contains("THE-WHOLE")).collect()
 }
 
+// Requirement: 8.7
 #[test]
 fn a_part_is_done_by_another_actor_over_a_question_and_a_crash() {
     let world = parted(Script::new().once(When::tools().and_contains("THE-PART").and_turn(2), [Reply::hang()]));
@@ -53,6 +54,7 @@ fn a_part_is_done_by_another_actor_over_a_question_and_a_crash() {
     assert_eq!(world.server().unmatched(), Vec::<String>::new());
 }
 
+// Requirement: 4.3, 8.8
 #[test]
 fn an_actor_reads_a_skill_and_a_faulty_one_is_told() {
     let script = Script::new()

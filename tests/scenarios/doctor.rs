@@ -166,6 +166,7 @@ fn a_model_that_is_lost_in_its_trial_is_broken() {
     }
 }
 
+// Requirement: 12.22
 #[test]
 fn a_model_that_cannot_be_had_is_told_with_its_mend() {
     let refused = |status, message: &str, code: &str| ill(Reply::status(status, json!({"error": {"message": message, "code": code}}), []));
@@ -194,6 +195,7 @@ fn a_model_that_cannot_be_had_is_told_with_its_mend() {
     tells(&keyless.aime(["doctor"]).must(3), "broken", "model", &["MY_KEY", "mend: "]);
 }
 
+// Requirement: 12.22
 #[test]
 fn wrong_files_of_ones_own_are_told_by_their_names() {
     let world = well().settings("[run]\nmax_paralel = 7\n");
@@ -203,6 +205,7 @@ fn wrong_files_of_ones_own_are_told_by_their_names() {
     tells(&world.aime(["doctor"]).must(2), "broken", "own files", &["zeus.toml", "mend: "]);
 }
 
+// Requirement: 12.22
 #[test]
 fn what_is_not_installed_is_told() {
     let mut world = well();
@@ -212,6 +215,7 @@ fn what_is_not_installed_is_told() {
     tells(&ended, "absent", "tool python", &["there is no python3 on the PATH", "mend: install python3"]);
 }
 
+// Requirement: 12.22
 #[cfg(feature = "mcp")]
 #[test]
 fn each_server_of_tools_is_started_and_tells_what_it_offers_or_why_not() {

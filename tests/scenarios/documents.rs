@@ -131,6 +131,7 @@ fn serves(world: &World, line: &str) {
     }
 }
 
+// Requirement: 12.21
 #[test]
 fn every_command_in_the_documents_is_understood_and_does_what_it_says() {
     let mut seen = BTreeSet::new();
@@ -177,6 +178,7 @@ fn spans(text: &str) -> Vec<String> {
     outside.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
+// Requirement: 12.21
 #[test]
 fn every_command_that_the_documents_name_in_passing_is_there() {
     let world = World::alone();

@@ -36,6 +36,7 @@ fn cell<'a>(told: &'a Value, part: &str) -> &'a Value {
     &told["summary"][part][0][1]
 }
 
+// Requirement: 17.1
 #[test]
 fn what_counts_is_the_check_and_nothing_is_tried_twice() {
     let world = world();
@@ -63,6 +64,7 @@ fn what_counts_is_the_check_and_nothing_is_tried_twice() {
         .tells(&["1 trial in 1 way; 0 are done"]);
 }
 
+// Requirement: 17.6
 #[test]
 fn tools_fail_and_information_comes_late_on_purpose() {
     let call = |number: usize| Reply::call("write_file", json!({"path": format!("{number}.txt"), "content": "x"}));
@@ -112,6 +114,7 @@ fn settings_are_compared() {
     wrong(["a=", "other/short.toml"]).tells(&["NAME=FILE"]);
 }
 
+// Requirement: 17.2
 #[test]
 fn checks_are_proven_without_a_model() {
     let world = World::alone();

@@ -17,6 +17,7 @@ fn silent() -> World {
     World::with(Script::new().on(When::any(), [Reply::hang()]))
 }
 
+// Requirement: 20.1
 #[test]
 fn zero_when_the_goal_was_reached() {
     let world = worker();
@@ -25,6 +26,7 @@ fn zero_when_the_goal_was_reached() {
     assert_eq!(world.read("out.txt"), "out\n");
 }
 
+// Requirement: 20.1
 #[test]
 fn one_when_the_goal_was_not_reached() {
     let world = World::with(Script::new().on(When::tools(), [gives_up("the ink is dry")]));
@@ -33,9 +35,10 @@ fn one_when_the_goal_was_not_reached() {
     assert_eq!(result["status"], "failed");
     assert_eq!(result["error"]["code"], "goal_not_reached");
     assert!(result["error"]["message"].as_str().unwrap().contains("the ink is dry"), "{ended}");
-    assert_eq!(result["tasks"][0]["attempts"], 3);
+    assert_eq!(result["tasks"][0]["attempts"], 1, "nobody tries again what its actor has given up");
 }
 
+// Requirement: 20.1
 #[test]
 fn two_for_wrong_arguments() {
     let world = worker();
@@ -155,6 +158,7 @@ fn two_for_an_invalid_plan() {
     world.aime(["check", "plan.json"]).must(2);
 }
 
+// Requirement: 20.1
 #[test]
 fn three_without_a_model() {
     let world = World::alone();
@@ -245,6 +249,7 @@ fn three_when_the_model_is_unknown() {
     world.aime(["resume", "r", "--model", "another"]).must(0);
 }
 
+// Requirement: 10.1, 20.1
 #[test]
 fn four_when_the_tokens_are_used_up_and_more_of_them_let_it_go_on() {
     let script = Script::new()
@@ -261,6 +266,7 @@ fn four_when_the_tokens_are_used_up_and_more_of_them_let_it_go_on() {
     assert_eq!(world.server().requests().len(), 2, "{ended}");
 }
 
+// Requirement: 10.2
 #[test]
 fn four_when_the_money_is_spent() {
     let script = Script::new()
@@ -279,6 +285,7 @@ fn four_when_the_money_is_spent() {
     world.aime(["resume", "r", "--max-cost", "1.6"]).must(4).tells(&["the bound on cost cannot hold", mend]);
 }
 
+// Requirement: 10.4
 #[test]
 fn four_when_the_time_is_over() {
     let mut world = silent();
@@ -290,6 +297,7 @@ fn four_when_the_time_is_over() {
     world.aime(["resume", "r", "--timeout", "1h"]).must(0);
 }
 
+// Requirement: 10.5
 #[test]
 fn four_when_the_steps_are_used_up() {
     let script = Script::new().on(When::tools(), [Reply::call("list_dir", json!({"path": "."}))]);
@@ -299,6 +307,7 @@ fn four_when_the_steps_are_used_up() {
     assert_eq!(world.server().requests().len(), 3, "not one more");
 }
 
+// Requirement: 10.8
 #[test]
 fn four_when_the_tool_calls_are_used_up() {
     let world = World::alone().settings("[run]\nmax_tool_calls = 2\n");
@@ -311,14 +320,17 @@ fn four_when_the_tool_calls_are_used_up() {
     world.aime(["resume", "r"]).must(0);
 }
 
+// Requirement: 10.6
 #[test]
 fn four_when_the_actors_are_used_up() {
-    let world = World::with(Script::new().on(When::tools(), [gives_up("once more")])).settings("[run]\nmax_actors = 2\n");
+    let world = World::with(Script::new().on(When::tools(), [gives_up("once more")]))
+        .settings("[run]\nmax_actors = 2\n[classes.capable]\nretry_reported = true\n");
     let ended = world.aime(["run", "write out.txt", "--output", "json"]).must(4);
     assert_eq!(ended.json()["error"]["code"], "bound_reached", "{ended}");
     assert_eq!(world.server().requests().len(), 2);
 }
 
+// Requirement: 20.1
 #[test]
 fn five_when_a_person_is_asked() {
     let world = World::with(Script::new().on(When::tools(), [Reply::call("ask_human", json!({"question": "Which one?"}))]));
@@ -327,6 +339,7 @@ fn five_when_a_person_is_asked() {
     assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 
+// Requirement: 10.10, 20.1
 #[test]
 fn a_hundred_and_thirty_when_interrupted() {
     let world = silent();
@@ -337,6 +350,7 @@ fn a_hundred_and_thirty_when_interrupted() {
     assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
 }
 
+// Requirement: 10.11
 #[test]
 fn a_second_interrupt_stops_at_once() {
     // A command that does not listen to polite signals keeps the first stop waiting for a while.
@@ -353,6 +367,7 @@ fn a_second_interrupt_stops_at_once() {
 
 /// A fault in aime itself: no input that a person or a server can give is known to reach it. Here it is a machine that has changed
 /// without a new number, so that a journal's facts no longer lead to its events.
+// Requirement: 20.1
 #[test]
 fn six_for_a_fault_in_aime_itself() {
     let world = World::alone();

@@ -37,7 +37,8 @@ impl World {
             fs::create_dir(root.path().join(folder)).unwrap();
         }
         // No scenario fetches a model; nor is there one, since the home folder is new.
-        let fixed = [("PATH", PATH), ("AIME_OFFLINE", "1")];
+        // Most scripts answer as a one-shot planner does.
+        let fixed = [("PATH", PATH), ("AIME_OFFLINE", "1"), ("AIME__PLANNING__ROUTE", "rules")];
         let mut variables = BTreeMap::from(fixed.map(|(name, value)| (name.to_owned(), value.to_owned())));
         for (name, folder) in [("HOME", "home"), ("XDG_CONFIG_HOME", "config"), ("TMPDIR", "tmp")] {
             variables.insert(name.to_owned(), root.path().join(folder).display().to_string());
@@ -52,6 +53,13 @@ impl World {
     pub(crate) fn with(script: Script) -> Self {
         let mut world = Self::alone();
         world.serve(script);
+        world
+    }
+
+    /// A world whose runs are led by one conversation.
+    pub(crate) fn led(script: Script) -> Self {
+        let mut world = Self::with(script);
+        world.set("AIME__PLANNING__ROUTE", "auto");
         world
     }
 

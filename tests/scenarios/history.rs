@@ -21,6 +21,7 @@ fn world() -> World {
     world
 }
 
+// Requirement: 1.3, 3.30, 7.15, 7.17
 #[test]
 fn the_versions_of_a_plan_can_be_compared() {
     let world = world();
@@ -35,6 +36,7 @@ fn the_versions_of_a_plan_can_be_compared() {
     assert!(then.contains("v1") && !then.contains("bridge"), "{then}");
 }
 
+// Requirement: 7.16
 #[test]
 fn a_run_can_be_forked_at_a_version_and_carried_on() {
     let world = world();

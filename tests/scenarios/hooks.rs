@@ -23,6 +23,7 @@ fn guard(world: &World) {
     world.file("guard.sh", "if grep -q 'rm -rf'; then echo 'nothing is removed here' >&2; exit 2; fi\n");
 }
 
+// Requirement: 8.17
 #[test]
 fn a_hook_blocks_a_command_and_the_actor_is_told() {
     let settings = "[[hooks.before_tool]]\nname = \"guard\"\ncommand = \"sh guard.sh\"\ntools = [\"bash\"]\n";

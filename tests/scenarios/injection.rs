@@ -43,6 +43,7 @@ fn a_file_sends_nobody_to_a_host_that_the_user_has_not_named() {
     assert_eq!(ended.events("tool_call_finished")[0]["origin"], "files");
 }
 
+// Requirement: 14.3
 #[test]
 fn commands_that_reach_the_network_need_consent_once_a_file_was_read() {
     for (settings, code) in
@@ -55,6 +56,7 @@ fn commands_that_reach_the_network_need_consent_once_a_file_was_read() {
     }
 }
 
+// Requirement: 14.4
 #[test]
 fn a_secret_of_a_file_is_seen_by_nobody_and_stays_in_it() {
     let script = Script::new()

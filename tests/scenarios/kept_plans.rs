@@ -37,6 +37,7 @@ fn files(world: &World) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
+// Requirement: 3.47
 #[test]
 fn the_same_goal_is_planned_once_over_all_runs() {
     // The first run writes a file: the folder is then as the run has left it.
@@ -62,6 +63,7 @@ fn the_same_goal_is_planned_once_over_all_runs() {
     assert_eq!(asked(&world), 2, "a setting turns it off");
 }
 
+// Requirement: 3.47
 #[test]
 fn another_mode_other_tools_and_another_folder_are_planned_anew() {
     let world = world(vec![done("written")]);
@@ -78,6 +80,7 @@ fn another_mode_other_tools_and_another_folder_are_planned_anew() {
     assert_eq!(asked(&world), 4);
 }
 
+// Requirement: 3.47
 #[test]
 fn a_plan_that_failed_is_not_handed_out_again() {
     let world = world(vec![gives_up("no ink"), gives_up("no ink"), gives_up("no ink"), done("written")]);
@@ -88,6 +91,7 @@ fn a_plan_that_failed_is_not_handed_out_again() {
     assert_eq!(asked(&world), 2, "it is planned anew");
 }
 
+// Requirement: 3.47
 #[test]
 fn a_kept_plan_that_comes_to_nothing_is_forgotten() {
     let world = world(vec![done("written"), gives_up("no ink"), done("written")]);
@@ -99,6 +103,7 @@ fn a_kept_plan_that_comes_to_nothing_is_forgotten() {
     assert_eq!((asked(&world), files(&world).len()), (2, 1));
 }
 
+// Requirement: 3.48
 #[test]
 fn a_similar_goal_gets_the_plan_as_an_example() {
     let world = world(vec![done("written")]);
@@ -111,6 +116,7 @@ fn a_similar_goal_gets_the_plan_as_an_example() {
     assert!(said(&asked[1]).contains(GOAL));
 }
 
+// Requirement: 3.47
 #[test]
 fn a_damaged_or_unfitting_plan_is_left_out_with_a_note() {
     for (text, why) in [("{\"schema\": ", "damaged"), ("{\"schema\": \"aime.kept-plan/v9\"}", "this version of aime reads")] {
@@ -145,6 +151,7 @@ fn what_looks_like_a_secret_is_not_kept_and_a_deleted_run_leaves_no_plan() {
     assert_eq!(files(&world), Vec::<String>::new());
 }
 
+// Requirement: 3.52
 #[test]
 fn a_command_tells_how_planning_goes() {
     let world = world(vec![done("written"), gives_up("no ink"), done("written")]);

@@ -26,6 +26,7 @@ fn tells(ended: &Ended, text: &str, lines: &[&str]) {
     }
 }
 
+// Requirement: 19.1
 #[test]
 fn a_run_is_told_in_chinese() {
     let mut world = planned();
@@ -62,6 +63,7 @@ fn a_run_is_told_in_chinese() {
     tells(&ended, &ended.stdout, &["run     r1 completed", "mode    complex", "answer"]);
 }
 
+// Requirement: 19.1
 #[test]
 fn the_whole_terminal_speaks_chinese() {
     let script = Script::new()
@@ -106,6 +108,7 @@ fn the_whole_terminal_speaks_chinese() {
     }
 }
 
+// Requirement: 19.1
 #[test]
 fn rarer_commands_speak_chinese() {
     let mut world = planned();
@@ -129,6 +132,7 @@ fn rarer_commands_speak_chinese() {
     tells(&ended, &ended.stderr, &["错误：参数不是 JSON 对象"]);
 }
 
+// Requirement: 19.1
 #[test]
 fn faults_of_plans_are_told_in_chinese() {
     let mut faulty = plan(&[tool("find", "grepp", json!({}), &[]), tool("note", "write_file", json!({"content": 5}), &["finnd"])]);
@@ -176,6 +180,7 @@ fn faults_of_plans_are_told_in_chinese() {
     );
 }
 
+// Requirement: 19.1
 #[test]
 fn models_settings_and_servers_are_told_in_chinese() {
     let mut world = World::alone();
@@ -221,6 +226,7 @@ fn models_settings_and_servers_are_told_in_chinese() {
     tells(&ended, &ended.stderr, &["模型：已设置 OPENAI_BASE_URL，不必再写", "已写入 "]);
 }
 
+// Requirement: 19.1
 #[test]
 fn evaluations_are_told_in_chinese() {
     let mut world = World::with(Script::new().on(When::tools(), [done("done")]).on(When::any(), [Reply::text("done")]));
@@ -250,6 +256,7 @@ fn evaluations_are_told_in_chinese() {
     tells(&ended, &ended.stderr, &["hello 需要一个镜像，这里不制作：RUN apt-get install y"]);
 }
 
+// Requirement: 19.3
 #[test]
 fn what_programs_read_is_the_same_in_every_language() {
     for (form, lang) in [("json", "zh"), ("jsonl", "zh"), ("json", "en")] {
@@ -268,6 +275,7 @@ fn what_programs_read_is_the_same_in_every_language() {
     assert_eq!(World::alone().aime(["--lang", "zh", "schema", "config"]).must(0).stdout, english.stdout);
 }
 
+// Requirement: 19.1
 #[test]
 fn what_fails_is_told_with_its_mend() {
     let alone = |arguments: &[&str]| World::alone().aime(arguments.iter().copied().chain(["--lang", "zh"]));
@@ -295,6 +303,7 @@ fn what_fails_is_told_with_its_mend() {
     assert!(ended.stderr.contains("无法连接 http://127.0.0.1:1/v1"), "{ended}");
 }
 
+// Requirement: 19.2
 #[test]
 fn the_settings_choose_and_the_flag_comes_before_them() {
     let empty = |world: &World, flag: &[&str]| world.aime(["runs"].iter().chain(flag)).must(0).stderr;
@@ -313,6 +322,7 @@ fn the_settings_choose_and_the_flag_comes_before_them() {
     assert_eq!(empty(&world, &["-q"]), "");
 }
 
+// Requirement: 19.1
 #[test]
 fn the_doctor_speaks_chinese() {
     let world = World::with(Script::new().on(When::any(), [Reply::text("ready")]));
@@ -342,6 +352,7 @@ fn commander() -> World {
 
 const ASK: &str = "AIME run '刷墙' --mode direct --run-id paint --lang zh";
 
+// Requirement: 19.5
 #[test]
 fn consent_is_asked_for_and_given_in_chinese() {
     for (typed, log, word) in [("是\n", "ran\n", "yes"), ("否\n", "", "no")] {
@@ -358,6 +369,7 @@ fn consent_is_asked_for_and_given_in_chinese() {
     }
 }
 
+// Requirement: 19.1
 #[test]
 fn what_waits_for_consent_is_told_with_its_mend() {
     let world = commander();
@@ -378,6 +390,7 @@ fn what_waits_for_consent_is_told_with_its_mend() {
     assert_eq!(ended.json()["error"], json!(null));
 }
 
+// Requirement: 19.6
 #[test]
 fn the_whole_of_a_goal_in_chinese_is_asked_for_in_its_language() {
     let world = planned();
@@ -390,6 +403,7 @@ fn the_whole_of_a_goal_in_chinese_is_asked_for_in_its_language() {
     assert!(asked.len() > 3 && asked.iter().all(told), "planner, actors and the answer: {asked:#?}");
 }
 
+// Requirement: 19.1
 #[test]
 fn help_and_what_is_typed_wrong_are_told_in_chinese() {
     let mut world = World::alone();

@@ -45,6 +45,7 @@ fn mid_command() -> World {
     World::with(Script::new().on(When::tools().and_turn(0), [bash(&format!("{SLEEPERS} echo > began; sleep 600"))]))
 }
 
+// Requirement: 15.9
 #[test]
 fn what_a_command_started_ends_when_aime_is_killed() {
     let world = mid_command();
@@ -57,6 +58,7 @@ fn what_a_command_started_ends_when_aime_is_killed() {
     wait_for_the_end_of(&processes);
 }
 
+// Requirement: 15.9
 #[test]
 fn what_a_command_started_ends_when_aime_is_stopped() {
     for signal in ["INT", "TERM"] {

@@ -22,6 +22,7 @@ mod evaluate;
 mod exit_codes;
 #[cfg(all(feature = "acp", feature = "mcp"))]
 mod faces;
+mod files_and_commands;
 mod harness;
 mod history;
 mod hooks;
@@ -29,6 +30,7 @@ mod images;
 mod injection;
 mod kept_plans;
 mod languages;
+mod lead;
 mod left_behind;
 mod local_models;
 #[cfg(feature = "mcp")]
@@ -59,7 +61,6 @@ mod safety;
 mod secrets;
 mod servers;
 mod steering;
-mod streaming;
 #[cfg(feature = "otel")]
 mod telemetry;
 #[cfg(unix)]

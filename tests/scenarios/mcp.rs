@@ -46,6 +46,7 @@ fn direct(world: &World, more: &[&str]) -> crate::harness::Ended {
     world.aime(["run", "what time is it in Paris?", "--mode", "direct", "--output", "json"].iter().chain(more))
 }
 
+// Requirement: 8.9
 #[test]
 fn an_actor_calls_the_tool_of_a_server() {
     let world = world(script("Paris"), "");
@@ -59,6 +60,7 @@ fn an_actor_calls_the_tool_of_a_server() {
     assert_eq!((greetings, world.read("greetings.txt").lines().count()), (1, 1));
 }
 
+// Requirement: 8.9
 #[test]
 fn a_call_needs_consent_unless_the_user_says_that_it_changes_nothing() {
     let asked = world(script("Paris"), "");
@@ -127,6 +129,7 @@ fn servers_are_listed_and_tested() {
     holds(called, &["noon sharp", "without tools: the MCP server `gone`"]);
 }
 
+// Requirement: 8.9
 #[test]
 fn a_tool_that_stands_in_no_request_is_called_by_hand() {
     let world = world(Script::new(), "load = \"on_demand\"\n");
@@ -144,6 +147,7 @@ fn a_projects_servers_are_started_only_where_it_is_trusted() {
     assert!(!ended.stdout.contains(TOOL) && !world.exists("greetings.txt"));
 }
 
+// Requirement: 8.9, 15.1
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_is_confined_unless_the_user_gives_it_more() {
@@ -164,6 +168,7 @@ fn a_server_is_confined_unless_the_user_gives_it_more() {
     }
 }
 
+// Requirement: 15.6
 #[cfg(target_os = "linux")]
 #[test]
 fn one_that_is_denied_something_in_a_call_says_what_gives_it() {
@@ -188,6 +193,7 @@ fn one_that_is_denied_something_in_a_call_says_what_gives_it() {
     assert!(!file.contains("evil.example") && !host.contains("notes.txt"), "{file}\n{host}");
 }
 
+// Requirement: 15.6
 #[cfg(target_os = "linux")]
 #[test]
 fn one_that_does_not_start_says_what_was_denied_and_what_gives_it() {

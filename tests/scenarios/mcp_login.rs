@@ -228,6 +228,7 @@ fn told_of(world: &World, said: &str) -> bool {
     tokens(said) || kept.into_iter().any(|entry| tokens(&String::from_utf8_lossy(&fs::read(entry.path()).unwrap())))
 }
 
+// Requirement: 8.21
 #[test]
 fn a_person_logs_in_and_the_token_is_used_renewed_and_forgotten() {
     let script = Script::new().on(When::tools().and_turn(0), [Reply::call("mcp__weather__look", json!({}))]);
@@ -287,6 +288,7 @@ fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
     assert!(look().contains("it rains"));
 }
 
+// Requirement: 8.21
 #[test]
 fn a_login_goes_to_no_other_address() {
     let (_, mut world) = world(Script::new());
@@ -298,6 +300,7 @@ fn a_login_goes_to_no_other_address() {
     assert!(!world.aime(["mcp", "list"]).must(0).stdout.contains("logged in"));
 }
 
+// Requirement: 8.21
 #[test]
 fn a_login_that_is_refused_or_makes_no_sense_is_told() {
     let (authority, mut world) = world(Script::new());

@@ -174,6 +174,7 @@ fn free(script: Script) -> World {
     world
 }
 
+// Requirement: 8.18
 #[test]
 fn another_agent_plans_and_runs() {
     let made = plan(&[actor("wash", "WASH", &[]), actor("dry", "DRY", &["wash"])]);
@@ -223,6 +224,7 @@ fn painter() -> World {
     )
 }
 
+// Requirement: 8.18
 #[test]
 fn a_question_is_handed_to_the_client_and_its_answer_goes_on() {
     let world = painter();
@@ -239,6 +241,7 @@ fn a_question_is_handed_to_the_client_and_its_answer_goes_on() {
     client.close();
 }
 
+// Requirement: 8.18
 #[test]
 fn a_client_with_somebody_behind_it_is_asked_at_once() {
     let world = painter();
@@ -252,6 +255,7 @@ fn a_client_with_somebody_behind_it_is_asked_at_once() {
     client.close();
 }
 
+// Requirement: 8.18
 #[test]
 fn a_plan_of_another_agent_has_no_more_rights_than_a_run() {
     let world = World::with(Script::new());
@@ -265,6 +269,7 @@ fn a_plan_of_another_agent_has_no_more_rights_than_a_run() {
     client.close();
 }
 
+// Requirement: 8.18
 #[test]
 fn a_cancelled_request_stops_the_run_so_that_it_can_go_on() {
     let world = free(Script::new().once(When::tools(), [Reply::hang()]).on(When::tools(), [done("done at last")]));
@@ -324,6 +329,7 @@ fn what_is_wrong_is_said() {
     client.close();
 }
 
+// Requirement: 8.18
 #[test]
 fn two_clients_do_not_disturb_each_other() {
     let world = World::with(Script::new().on(When::tools().and_contains("LEFT"), [done("left")]).on(When::tools(), [done("right")]));
@@ -340,6 +346,7 @@ fn two_clients_do_not_disturb_each_other() {
     }
 }
 
+// Requirement: 8.18
 #[test]
 fn closing_its_input_ends_the_server_and_all_it_started() {
     let world = free(Script::new().on(When::tools().and_turn(0), [bash("echo begun > begun.txt; sleep 600")]));
@@ -352,6 +359,7 @@ fn closing_its_input_ends_the_server_and_all_it_started() {
     assert_eq!(listed[0]["status"], "interrupted", "{listed}");
 }
 
+// Requirement: 8.18
 #[test]
 fn standard_output_carries_the_protocol_alone() {
     let world = World::with(Script::new());
@@ -371,6 +379,7 @@ fn standard_output_carries_the_protocol_alone() {
     assert_eq!(early.lines()[0]["error"]["code"], -32602, "{early}");
 }
 
+// Requirement: 8.18
 #[test]
 fn aime_is_a_client_of_aime() {
     let mut world = World::with(

@@ -28,6 +28,7 @@ fn memories(world: &World) -> Vec<Value> {
     world.aime(["memory", "--output", "json"]).must(0).json().as_array().unwrap().clone()
 }
 
+// Requirement: 1.1, 1.9
 #[test]
 fn a_run_knows_what_an_earlier_one_learnt() {
     for (goal, again, learnt) in
@@ -56,6 +57,7 @@ fn a_run_knows_what_an_earlier_one_learnt() {
     }
 }
 
+// Requirement: 1.1
 #[test]
 fn a_replan_and_a_plan_alone_know_what_a_run_knows() {
     let learnt = "The server only takes keys of type ed25519.";
@@ -115,6 +117,7 @@ fn people_look_at_memories_find_them_and_forget_them() {
     }
 }
 
+// Requirement: 1.1
 #[test]
 fn a_folder_of_documents_is_known_as_it_changes() {
     let world = world("done").settings("[memory]\nknowledge = \"docs\"\n");

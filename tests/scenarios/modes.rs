@@ -60,6 +60,7 @@ fn waits(tasks: &[Value]) -> Vec<(&str, Vec<&str>)> {
     tasks.iter().map(|task| (text(&task["id"]), task["dependencies"].as_array().unwrap().iter().map(text).collect())).collect()
 }
 
+// Requirement: 3.1
 #[test]
 fn one_goal_comes_out_the_same_in_every_mode() {
     let (poem, title) = (|before: &[&str]| actor("poem", "WRITE-POEM", before), |before: &[&str]| actor("title", "WRITE-TITLE", before));

@@ -37,6 +37,7 @@ fn shell(world: &World, line: &str) -> std::process::Command {
     shell
 }
 
+// Requirement: 12.21
 #[test]
 fn the_readme_is_enough() {
     let mut world = World::with(model(0));
@@ -89,6 +90,7 @@ fn the_readme_is_enough() {
     }
 }
 
+// Requirement: 12.21
 #[test]
 fn who_asks_for_a_run_where_there_is_none_is_told_how_one_begins() {
     let world = World::with(model(0));
@@ -99,6 +101,7 @@ fn who_asks_for_a_run_where_there_is_none_is_told_how_one_begins() {
     world.aime(["resume", "ghost"]).must(2).tells(&["there is no run \"ghost\"", "`aime runs` lists the runs of this folder"]);
 }
 
+// Requirement: 12.21
 #[test]
 fn the_first_run_of_a_folder_teaches_what_can_be_done_with_it() {
     let world = World::with(model(0));

@@ -17,6 +17,7 @@ fn worker() -> World {
 
 const RUN: [&str; 4] = ["run", "write out.txt", "--mode", "complex"];
 
+// Requirement: 20.2
 #[test]
 fn text_puts_the_answer_alone_on_stdout() {
     let ended = worker().aime(RUN).must(0);
@@ -27,6 +28,7 @@ fn text_puts_the_answer_alone_on_stdout() {
     assert!(!ended.stderr.contains('\u{1b}'), "no colours in a file\n{ended}");
 }
 
+// Requirement: 20.2
 #[test]
 fn quiet_says_nothing_beside_it() {
     let ended = worker().aime(RUN.iter().chain(&["-q"])).must(0);
@@ -36,6 +38,7 @@ fn quiet_says_nothing_beside_it() {
     assert!(failed.stderr.contains("is not here"), "a failure is said all the same\n{failed}");
 }
 
+// Requirement: 20.2
 #[test]
 fn json_prints_one_document() {
     let ended = worker().aime(RUN.iter().chain(&["--output", "json"])).must(0);
@@ -54,6 +57,7 @@ fn json_prints_one_document() {
     assert_eq!(result["tasks"][0]["references"], json!(["out.txt"]));
 }
 
+// Requirement: 20.2
 #[test]
 fn jsonl_prints_every_event_and_the_result_last() {
     let ended = worker().aime(RUN.iter().chain(&["--output", "jsonl"])).must(0);
@@ -135,6 +139,7 @@ fn colours_come_only_when_they_are_wanted() {
     assert!(!coloured(&[], &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")]), "NO_COLOR is honoured");
 }
 
+// Requirement: 20.2
 #[test]
 fn a_closed_pipe_is_no_error() {
     let world = worker();
@@ -160,6 +165,7 @@ fn quoted(arguments: &[&str]) -> String {
     arguments.iter().map(|argument| format!("'{argument}'")).collect::<Vec<_>>().join(" ")
 }
 
+// Requirement: 20.2
 #[test]
 fn a_full_standard_output_is_said() {
     if !std::path::Path::new("/dev/full").exists() {

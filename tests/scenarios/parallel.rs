@@ -27,6 +27,7 @@ fn answer(script: Script) -> Script {
     script.on(When::plain(), [Reply::text("All the files are there.")])
 }
 
+// Requirement: 3.8
 #[test]
 fn three_independent_tasks_run_at_once() {
     let script = Script::new().on(When::schema("aime_plan"), [Reply::json(independent(3))]);
@@ -49,6 +50,7 @@ fn three_independent_tasks_run_at_once() {
     assert_eq!(result["usage"]["output_tokens"], 160);
 }
 
+// Requirement: 1.4
 #[test]
 fn one_at_a_time_is_never_two() {
     let script = Script::new().on(When::schema("aime_plan"), [Reply::json(independent(3))]);
@@ -70,6 +72,7 @@ fn one_at_a_time_is_never_two() {
     assert_eq!(order, ["a", "b", "c"]);
 }
 
+// Requirement: 1.4
 #[test]
 fn six_tasks_keep_three_slots_full() {
     let script = Script::new().on(When::schema("aime_plan"), [Reply::json(independent(6))]);
@@ -79,6 +82,7 @@ fn six_tasks_keep_three_slots_full() {
     assert!(NAMES.iter().all(|name| world.exists(&format!("{name}.txt"))));
 }
 
+// Requirement: 1.4
 #[test]
 fn a_slow_task_does_not_hold_up_another_branch() {
     let tasks = plan(&[actor("slow", "SLOW-ONE", &[]), actor("first", "FIRST-LINK", &[]), actor("second", "SECOND-LINK", &["first"])]);
@@ -93,6 +97,7 @@ fn a_slow_task_does_not_hold_up_another_branch() {
     assert_eq!(result["status"], "completed");
 }
 
+// Requirement: 1.9
 #[test]
 fn one_failure_does_not_stop_its_siblings() {
     let tasks = plan(&[actor("bad", "BAD-ONE", &[]), actor("good", "GOOD-ONE", &[])]);

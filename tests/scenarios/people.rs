@@ -18,6 +18,7 @@ fn painter() -> World {
     )
 }
 
+// Requirement: 4.30, 12.9
 #[test]
 fn an_actor_asks_and_goes_on_with_the_answer() {
     let world = painter();
@@ -116,6 +117,7 @@ fn a_tool_task_waits_for_consent_too() {
     }
 }
 
+// Requirement: 4.30
 #[test]
 fn a_question_holds_up_only_its_own_task() {
     let tasks = plan(&[

@@ -22,6 +22,7 @@ fn one_call(call: Reply) -> Script {
         .on(When::tools().and_turn(1), [done("it is done")])
 }
 
+// Requirement: 13.1
 #[test]
 fn a_rule_allows_a_command_without_a_question() {
     let mut allowed = world(one_call(bash("echo one >> log && cat log | grep one")));
@@ -38,6 +39,7 @@ fn a_rule_allows_a_command_without_a_question() {
     }
 }
 
+// Requirement: 13.6
 #[test]
 fn a_rule_denies_and_the_actor_is_told_which() {
     let calls = [
@@ -59,6 +61,7 @@ fn a_rule_denies_and_the_actor_is_told_which() {
     }
 }
 
+// Requirement: 13.4
 #[test]
 fn what_may_be_denied_is_asked_and_the_rule_is_named() {
     let mut world = world(one_call(bash("x=rm; $x kept.txt")));
@@ -69,6 +72,7 @@ fn what_may_be_denied_is_asked_and_the_rule_is_named() {
     assert_eq!(world.read("kept.txt"), "kept");
 }
 
+// Requirement: 13.5
 #[test]
 fn files_that_are_held_back_are_not_found_either() {
     let mut world = World::alone();
@@ -90,6 +94,7 @@ fn files_that_are_held_back_are_not_found_either() {
     }
 }
 
+// Requirement: 13.7
 #[test]
 fn always_is_remembered_for_the_folder_over_runs() {
     let script = || one_call(bash("uname >> log; mkdir -p made"));
@@ -145,6 +150,7 @@ fn a_plans_task_remembers_too() {
     world.aime(["run", "--plan", "plan.json", "--approve", "edits"]).must(5);
 }
 
+// Requirement: 13.9
 #[test]
 fn a_project_narrows_and_cannot_widen() {
     let narrower = "[permissions]\napprove = \"ask\"\nallow = [\"bash\", \"write_file\"]\nask = [\"read_file(a.txt)\"]\ndeny = [\"write_file(kept.txt)\"]\n";
@@ -175,6 +181,7 @@ fn a_project_narrows_and_cannot_widen() {
     }
 }
 
+// Requirement: 13.2
 #[test]
 fn a_faulty_rule_is_told_with_its_place() {
     for (rule, place, told) in [
@@ -207,6 +214,7 @@ fn ways_to_change() -> Vec<(&'static str, Value)> {
     ]
 }
 
+// Requirement: 13.8
 #[test]
 fn a_read_only_run_changes_nothing_by_any_way() {
     let settings = "[permissions]\nallow = [\"*\", \"bash\", \"python\", \"write_file(**)\", \"edit_file(**)\"]\n";

@@ -59,6 +59,7 @@ fn every_fault_of_a_plan_is_told_at_once() {
     }
 }
 
+// Requirement: 3.44
 #[test]
 fn three_bad_plans_then_a_simplified_one() {
     let simple = json!({"tasks": [{"id": "1", "description": "WASH"}, {"id": "2", "description": "DRY"}]});
@@ -71,6 +72,7 @@ fn three_bad_plans_then_a_simplified_one() {
     assert_eq!(ended.last()["tasks"].as_array().unwrap().len(), 2);
 }
 
+// Requirement: 2.17, 3.44
 #[test]
 fn no_usable_plan_at_all_falls_back_to_the_actor_of_the_category() {
     for mode in ["simple", "complex"] {
@@ -86,6 +88,7 @@ fn no_usable_plan_at_all_falls_back_to_the_actor_of_the_category() {
     }
 }
 
+// Requirement: 2.18
 #[test]
 fn without_a_fallback_the_run_ends() {
     let world = planner(vec![Reply::json(cyclic())]).settings("[planning]\nfallback = \"none\"\n");
@@ -133,6 +136,7 @@ fn a_server_without_schemas_is_asked_for_plain_json() {
     assert_eq!(ended.last()["tasks"].as_array().unwrap().len(), 2, "{ended}");
 }
 
+// Requirement: 2.3
 #[test]
 fn a_direct_goal_is_not_planned() {
     let world = planner(vec![Reply::json(good())]);
@@ -144,6 +148,7 @@ fn a_direct_goal_is_not_planned() {
     assert_eq!(ended.last()["answer"], "done");
 }
 
+// Requirement: 2.4
 #[test]
 fn a_goal_of_several_steps_is_planned() {
     let world = planner(vec![Reply::json(good())]);
@@ -154,6 +159,7 @@ fn a_goal_of_several_steps_is_planned() {
     assert!(said(&world.schema_requests("aime_plan")[0]).contains("list of all of them"));
 }
 
+// Requirement: 2.11
 #[test]
 fn the_flag_overrides_the_route() {
     let goal = "First wash the dishes, then dry them, and finally write a list to list.txt";
@@ -166,6 +172,7 @@ fn the_flag_overrides_the_route() {
     }
 }
 
+// Requirement: 1.1
 #[test]
 fn the_project_speaks_to_the_planner() {
     let world = planner(vec![Reply::json(good())]);

@@ -138,8 +138,9 @@ impl AtTerminal {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
-        drop((self.keys, self.terminal));
+        // The terminal is read to its end first: `keys` type a newline when they are dropped, and the terminal would echo it.
         self.reading.join().unwrap();
+        drop((self.keys, self.terminal));
         let shown = self.shown.lock().unwrap();
         let raw = String::from_utf8_lossy(&shown.bytes).into_owned();
         assert!(!raw.contains("panicked"), "{raw}");

@@ -29,6 +29,7 @@ fn world() -> World {
     world
 }
 
+// Requirement: 7.21
 #[test]
 fn a_run_is_one_page() {
     let world = world();
@@ -54,6 +55,7 @@ fn a_run_is_one_page() {
     assert_eq!(page.matches("</script>").count(), 1);
 }
 
+// Requirement: 7.21
 #[test]
 fn a_page_goes_where_it_is_wanted() {
     let world = world();
@@ -67,6 +69,7 @@ fn a_page_goes_where_it_is_wanted() {
     world.aime(["runs", "report", "other"]).must(2).tells(&["other"]);
 }
 
+// Requirement: 7.21
 #[test]
 fn a_run_that_waits_for_a_person_is_shown_as_it_stands() {
     let world = World::alone();

@@ -34,6 +34,7 @@ fn interrupt(running: Running<'_>) -> Ended {
     running.wait().must(130)
 }
 
+// Requirement: 10.10
 #[test]
 fn a_stop_in_the_middle_resumes_with_nothing_done_twice() {
     let world = two_in_a_row(hangs_in_second());
@@ -78,6 +79,7 @@ fn a_termination_signal_is_a_stop_too() {
 /// A command that says that it has begun and then waits for the file `go`, though not for ever.
 const WAITS: &str = "echo $$ > began; echo cut >> log; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done; echo end >> log";
 
+// Requirement: 7.14
 #[test]
 fn a_crash_in_a_command_is_told_to_the_actor_as_in_doubt() {
     let script = Script::new()
@@ -211,6 +213,7 @@ fn an_answer_reaches_a_run_under_way() {
     assert_eq!(task(&ended.last(), "ask")["status"], "completed", "{ended}");
 }
 
+// Requirement: 7.5
 #[test]
 fn a_resumed_run_counts_its_events_on() {
     let world = two_in_a_row(hangs_in_second());
@@ -266,6 +269,7 @@ fn a_crash_while_a_file_is_written_does_not_stop_the_run() {
 }
 
 /// A crash at any moment: whatever is cut, no line of the log is written twice and the run completes.
+// Requirement: 7.13
 #[test]
 fn a_crash_after_any_event_loses_and_repeats_nothing() {
     let script = || {

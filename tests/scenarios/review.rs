@@ -15,6 +15,7 @@ fn world(editor: &str) -> World {
 
 const RUN: [&str; 7] = ["run", "go there", "--mode", "complex", "--review", "--output", "jsonl"];
 
+// Requirement: 12.7
 #[test]
 fn what_the_editor_left_is_what_is_run() {
     let world = world("sed -i s/WALK-THERE/RIDE-THERE/");
@@ -36,6 +37,7 @@ fn a_plan_that_was_broken_is_told_and_kept() {
     assert!(world.actor_requests("WALK-THERE").is_empty(), "nothing was begun");
 }
 
+// Requirement: 12.7
 #[test]
 fn who_empties_the_plan_or_leaves_the_editor_badly_runs_nothing() {
     for (editor, code, says) in [("truncate -s 0", 1, "nothing was run"), ("false", 2, "ended with")] {

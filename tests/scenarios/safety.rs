@@ -134,6 +134,7 @@ fn ways_out(world: &World) -> Vec<(&'static str, Value)> {
     ways
 }
 
+// Requirement: 15.8
 #[test]
 fn file_tools_cannot_leave_the_working_folder() {
     let world = secretive();

@@ -17,6 +17,7 @@ fn a_name_that_holds_a_secret_changes_no_file() {
     assert!(!world.exists("setup.sh"));
 }
 
+// Requirement: 14.4
 #[test]
 fn what_stands_for_a_key_is_no_secret() {
     let script =
@@ -46,6 +47,7 @@ fn a_run_is_not_named_after_a_secret() {
     world.aime(["run", "--plan", "plan.json", "--run-id", "s3cr3t-word-1"]).must(2).tells(&["taken for a secret", "another --run-id"]);
 }
 
+// Requirement: 14.4
 #[test]
 fn words_of_the_program_stay_in_its_json() {
     for own in ["status", "completed", "run_status_changed", "aime.result/v1"] {

@@ -93,6 +93,7 @@ fn a_call_that_was_cut_by_the_length_limit_is_not_made() {
     assert!(crate::harness::said(&world.server().requests()[1]).contains("length limit"));
 }
 
+// Requirement: 1.9
 #[test]
 fn without_a_final_answer_the_summaries_must_do() {
     let tasks = plan(&[actor("a", "PART-A", &[]), actor("b", "PART-B", &["a"])]);
@@ -106,6 +107,7 @@ fn without_a_final_answer_the_summaries_must_do() {
     assert!(answer.contains("part a is done") && answer.contains("part b is done"), "{answer}");
 }
 
+// Requirement: 4.39
 #[test]
 fn large_output_is_cut_and_kept() {
     let script = Script::new().on(When::tools().and_turn(0), [crate::harness::bash("seq 1 20000")]).on(When::tools(), [done("counted")]);
@@ -173,6 +175,7 @@ fn plain(form: impl Fn(Reply) -> Reply) -> World {
     )
 }
 
+// Requirement: 4.36
 #[test]
 fn without_usage_the_tokens_are_estimated() {
     let world = plain(Reply::without_usage);
@@ -199,6 +202,7 @@ fn broken_arguments_of_a_call_are_told_to_the_actor() {
     }
 }
 
+// Requirement: 4.20
 #[test]
 fn an_unknown_tool_is_told_with_the_names_that_exist() {
     let script = Script::new()
@@ -248,6 +252,7 @@ fn the_flag_and_the_variable_name_the_model() {
     assert_eq!(names(&world), ["by-flag", "by-variable", "by-flag"]);
 }
 
+// Requirement: 2.9, 3.45
 #[test]
 fn each_role_has_its_model() {
     let script = Script::new()

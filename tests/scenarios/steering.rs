@@ -23,6 +23,7 @@ fn world() -> World {
 
 const RUN: [&str; 10] = ["run", "walk there and rest", "--mode", "complex", "--approve", "all", "--run-id", "trip", "--output", "jsonl"];
 
+// Requirement: 12.1
 #[test]
 fn what_is_said_to_a_run_under_way_changes_its_plan() {
     let world = world();
@@ -41,6 +42,7 @@ fn what_is_said_to_a_run_under_way_changes_its_plan() {
     assert!(over.stderr.contains("has ended"), "{over}");
 }
 
+// Requirement: 12.6
 #[test]
 fn a_run_can_be_paused_told_something_and_resumed() {
     let world = world();
@@ -69,6 +71,7 @@ fn direct() -> World {
 
 const DIRECT: [&str; 10] = ["run", "walk there", "--mode", "direct", "--approve", "all", "--run-id", "trip", "--output", "jsonl"];
 
+// Requirement: 12.2
 #[test]
 fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
     let world = direct();
@@ -96,6 +99,7 @@ fn what_is_said_to_a_direct_run_reaches_its_actor_at_work() {
     assert_eq!(ended.last().get("notes"), None, "what was heard did not come too late\n{ended}");
 }
 
+// Requirement: 12.4
 #[test]
 fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
     for killed in [false, true] {
@@ -119,6 +123,7 @@ fn what_is_said_to_a_paused_or_killed_direct_run_is_heard_once_it_goes_on() {
     }
 }
 
+// Requirement: 12.2
 #[test]
 fn what_is_said_to_one_task_reaches_its_actor_alone() {
     let script = Script::new()

@@ -100,6 +100,7 @@ fn world() -> World {
 
 const GOAL: [&str; 7] = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--quiet"];
 
+// Requirement: 8.27
 #[test]
 fn a_receiver_is_told_what_a_run_was_and_not_what_was_said() {
     let (url, posted) = receiver();
@@ -142,6 +143,7 @@ fn a_receiver_is_told_what_a_run_was_and_not_what_was_said() {
     assert!(!journal.contains("a-token-that-nobody-sees") && journal.contains("tool_call_finished"));
 }
 
+// Requirement: 8.27
 #[test]
 fn what_was_said_is_sent_where_it_is_wanted() {
     let (url, posted) = receiver();
@@ -161,6 +163,7 @@ fn what_was_said_is_sent_where_it_is_wanted() {
     assert_eq!((sends_images, told), (true, false), "the data of an image goes to the model alone");
 }
 
+// Requirement: 8.27
 #[test]
 fn a_receiver_that_is_not_there_costs_no_run() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -66,6 +66,7 @@ macro_rules! assert_screen {
     }};
 }
 
+// Requirement: 12.12
 #[test]
 fn the_plan_at_work_in_terminals_of_each_size() {
     for size in [(80, 24), (40, 20), (120, 40)] {
@@ -81,6 +82,7 @@ fn the_plan_at_work_in_terminals_of_each_size() {
     }
 }
 
+// Requirement: 12.14
 #[test]
 fn it_follows_the_size_of_the_terminal() {
     let world = several();
@@ -98,6 +100,7 @@ fn it_follows_the_size_of_the_terminal() {
     terminal.ends().must(0);
 }
 
+// Requirement: 12.8
 #[test]
 fn what_is_typed_while_a_run_goes_on_is_told_to_it() {
     let world = direct();
@@ -115,6 +118,7 @@ fn what_is_typed_while_a_run_goes_on_is_told_to_it() {
     assert!(said(&world.server().requests()[1]).contains("The person you work for says: walk slowly"));
 }
 
+// Requirement: 12.13
 #[test]
 fn a_call_is_approved_and_refused_by_a_key() {
     for (keys, code, answer) in [("y", 0, "it is walked"), ("n", 1, "I was not allowed to")] {
@@ -136,6 +140,7 @@ fn a_call_is_approved_and_refused_by_a_key() {
     }
 }
 
+// Requirement: 12.13
 #[test]
 fn a_key_that_is_held_down_answers_one_question() {
     let makes = |name: &str| bash(&format!("touch {name}"));
@@ -162,6 +167,7 @@ fn a_key_that_is_held_down_answers_one_question() {
     assert!(world.exists("walked") && world.exists("sung"));
 }
 
+// Requirement: 12.13
 #[test]
 fn a_question_is_answered_in_any_script() {
     let script = Script::new()
@@ -194,6 +200,7 @@ fn an_answer_from_elsewhere_closes_the_question() {
     terminal.ends().must(0);
 }
 
+// Requirement: 12.13
 #[test]
 fn a_task_is_cancelled_and_the_run_paused_by_keys_that_ask_first() {
     let world = several();
@@ -219,6 +226,7 @@ fn a_task_is_cancelled_and_the_run_paused_by_keys_that_ask_first() {
     assert_eq!(task(&result, "walk")["status"], "completed");
 }
 
+// Requirement: 12.13
 #[test]
 fn the_keys_and_all_about_a_task() {
     let world = several();
@@ -236,6 +244,7 @@ fn the_keys_and_all_about_a_task() {
     terminal.ends().must(0);
 }
 
+// Requirement: 12.15
 #[test]
 fn the_terminal_is_left_as_it_was() {
     for end in ["\u{3}", "TERM", ""] {
@@ -268,6 +277,7 @@ fn signal(name: &str, number: &str) {
     assert!(std::process::Command::new("kill").args(["-s", name, number.trim()]).status().unwrap().success());
 }
 
+// Requirement: 12.15
 #[test]
 fn the_second_ctrl_c_ends_it_at_once() {
     let script = Script::new().on(When::tools().and_turn(0), [bash("trap '' TERM INT; touch began; until test -e go; do sleep 0.1; done")]);
@@ -281,6 +291,7 @@ fn the_second_ctrl_c_ends_it_at_once() {
     world.file("go", "");
 }
 
+// Requirement: 12.8
 #[test]
 fn it_takes_no_more_of_the_terminal_than_it_may() {
     for flags in ["--output json", "--output jsonl", "--unattended", "--quiet", "-v", "--plain", "< /dev/null", "2> log", "> out"] {
@@ -299,6 +310,7 @@ fn it_takes_no_more_of_the_terminal_than_it_may() {
     terminal.ends().must(0).took_all(false);
 }
 
+// Requirement: 12.16
 #[test]
 fn plain_lines_ask_and_tell_everything_in_the_order_in_which_it_happens() {
     for setting in ["", "[run]\nplain = true\n"] {
@@ -336,6 +348,7 @@ fn what_was_typed_before_a_question_stands_there_is_no_answer_to_it() {
     assert!(!world.exists("log"), "nobody has seen what was asked");
 }
 
+// Requirement: 12.14
 #[test]
 fn without_colours_there_are_none() {
     // Of the eight colours, or of 256.
@@ -357,6 +370,7 @@ fn without_colours_there_are_none() {
     }
 }
 
+// Requirement: 12.8
 #[test]
 fn in_the_background_nothing_is_read_and_nothing_stops() {
     let world = direct();
@@ -370,6 +384,7 @@ fn in_the_background_nothing_is_read_and_nothing_stops() {
     assert_eq!(words(&world), 0, "what is typed is for whoever is in the foreground\n{}", left.text);
 }
 
+// Requirement: 12.15
 #[test]
 fn it_goes_to_the_background_and_comes_back() {
     let world = direct();
@@ -403,6 +418,7 @@ fn stopped_from_elsewhere_it_takes_the_terminal_anew() {
     assert!(left.text.contains("walked") && left.text.contains("ended with 0"), "{}", left.text);
 }
 
+// Requirement: 12.17
 #[test]
 fn a_run_of_another_process_is_watched_steered_and_left() {
     let world = several();
@@ -425,6 +441,7 @@ fn a_run_of_another_process_is_watched_steered_and_left() {
     again.ends().must(0);
 }
 
+// Requirement: 12.17
 #[test]
 fn off_a_terminal_a_run_is_watched_to_its_end() {
     let world = several();

@@ -13,6 +13,7 @@ fn patch(changes: &[Value]) -> Reply {
     Reply::json(json!({"reasoning": "another way", "changes": changes}))
 }
 
+// Requirement: 6.12
 #[test]
 fn a_risk_of_the_plan_that_comes_true_is_evidence_that_the_planner_sees() {
     let mut tasks = plan(&[actor("cast", "CAST-NET", &[]), actor("sell", "SELL-FISH", &["cast"])]);
@@ -36,6 +37,7 @@ fn a_risk_of_the_plan_that_comes_true_is_evidence_that_the_planner_sees() {
     assert!(!asked.is_empty() && said(&asked[0]).contains(&format!("high: {content}")), "{ended}");
 }
 
+// Requirement: 3.31
 #[test]
 fn a_task_that_does_not_move_is_cancelled_and_replaced() {
     let script = Script::new()
@@ -59,6 +61,7 @@ fn a_task_that_does_not_move_is_cancelled_and_replaced() {
     assert_eq!(world.actor_requests("STUCK-WAY").len(), 1);
 }
 
+// Requirement: 6.9
 #[test]
 fn a_replan_in_the_cooldown_is_suppressed_and_comes_after_it() {
     let tasks = plan(&[actor("one", "FIRST-WAY", &[]), actor("slow", "SLOW-WORK", &[])]);
@@ -86,6 +89,7 @@ fn a_replan_in_the_cooldown_is_suppressed_and_comes_after_it() {
     assert!(place("plan_changed", 0) < place("replan_suppressed", 0) && place("replan_suppressed", 0) < place("plan_changed", 1));
 }
 
+// Requirement: 1.9
 #[test]
 fn criteria_that_do_not_hold_change_the_plan() {
     let mut tasks = plan(&[actor("write", "WRITE-IT", &[])]);
@@ -129,6 +133,7 @@ fn a_claim_without_the_file_is_no_success() {
     assert_eq!(task(&ended.last(), "write")["attempts"], 2);
 }
 
+// Requirement: 3.23
 #[test]
 fn an_empty_patch_keeps_the_plan_and_ends_honestly() {
     let script = Script::new()
@@ -145,6 +150,7 @@ fn an_empty_patch_keeps_the_plan_and_ends_honestly() {
     assert_eq!(world.actor_requests("SECOND-WAY").len(), 0);
 }
 
+// Requirement: 4.34
 #[test]
 fn a_stuck_actor_is_told_so() {
     let script = Script::new()

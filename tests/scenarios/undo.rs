@@ -64,6 +64,7 @@ fn run(world: &World, tasks: &[Value]) {
     world.aime(["run", "--plan", "plan.json", "--run-id", "r"]).must(0);
 }
 
+// Requirement: 8.19
 #[test]
 fn a_run_that_deletes_half_of_the_folder_is_undone() {
     let world = furnished();
@@ -99,6 +100,7 @@ fn a_run_that_deletes_half_of_the_folder_is_undone() {
     assert_eq!(tree(&world), before);
 }
 
+// Requirement: 8.19
 #[test]
 fn one_task_of_two_is_undone() {
     let world = furnished();
@@ -128,6 +130,7 @@ fn one_task_of_two_is_undone() {
     assert_eq!(tree(&world), tree(&furnished()));
 }
 
+// Requirement: 8.19
 #[test]
 fn what_a_person_changed_since_is_kept() {
     let world = furnished();
@@ -142,6 +145,7 @@ fn what_a_person_changed_since_is_kept() {
     assert_eq!(world.read("stays.txt"), "mine\n");
 }
 
+// Requirement: 8.19
 #[test]
 fn an_actor_and_hooks_are_undone_too() {
     let script = Script::new()
@@ -159,6 +163,7 @@ fn an_actor_and_hooks_are_undone_too() {
 }
 
 /// A plan whose task fails after it has changed files, and whose rollback takes that back.
+// Requirement: 8.20
 #[test]
 fn a_rollback_puts_back_what_the_failed_task_did() {
     let world = furnished();
@@ -183,6 +188,7 @@ fn a_rollback_puts_back_what_the_failed_task_did() {
     assert_eq!(world.read("stays.txt"), "half\n");
 }
 
+// Requirement: 8.20
 #[test]
 fn a_rollback_leaves_what_others_have_changed() {
     let world = furnished();
@@ -201,6 +207,7 @@ fn a_rollback_leaves_what_others_have_changed() {
     assert_eq!((world.read("stays.txt").as_str(), world.exists("one.txt")), ("two", false));
 }
 
+// Requirement: 8.19
 #[test]
 fn a_run_that_was_killed_in_a_command_is_undone_without_being_resumed() {
     let world = furnished();
@@ -227,6 +234,7 @@ fn what_is_not_covered_is_told() {
     assert_eq!(tree(&world), tree(&furnished()));
 }
 
+// Requirement: 8.19
 #[test]
 fn a_disk_without_room_costs_the_undo_and_not_the_run() {
     let mut world = furnished();
@@ -245,6 +253,7 @@ fn a_disk_without_room_costs_the_undo_and_not_the_run() {
     assert!(!world.exists(".aime/runs/without/undo"));
 }
 
+// Requirement: 8.19
 #[test]
 fn a_deleted_run_gives_up_what_it_kept() {
     let world = furnished();
@@ -282,6 +291,7 @@ fn at_a_terminal_it_is_asked() {
     }
 }
 
+// Requirement: 8.25
 #[test]
 fn what_file_tools_change_is_shown_with_its_lines() {
     let world = furnished();

@@ -58,6 +58,8 @@ enum Task {
     Fuzz(fuzz::FuzzArguments),
     /// Check the rules of the codebase that no compiler checks
     Tidy,
+    /// Write the tests of each requirement into its page, from the marks above the tests
+    Requirements,
     /// A real model behind an OpenAI-compatible server on this machine
     #[command(subcommand)]
     Model(model::ModelTask),
@@ -95,6 +97,7 @@ fn main() -> ExitCode {
         Task::Coverage => coverage::coverage().map(|()| ExitCode::SUCCESS),
         Task::Fuzz(arguments) => fuzz::fuzz(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Tidy => tidy::tidy().map(|()| ExitCode::SUCCESS),
+        Task::Requirements => tidy::requirements().map(|()| ExitCode::SUCCESS),
         Task::Model(task) => model::model(task).map(|()| ExitCode::SUCCESS),
         Task::Models(arguments) => models::models(&arguments).map(|()| ExitCode::SUCCESS),
         Task::Evaluate(arguments) => evaluate::evaluate(arguments),

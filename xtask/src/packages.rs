@@ -200,6 +200,7 @@ mod tests {
         assert_eq!(promised(&metadata, &names(&["old", "command"]), &before), (names(&["old"]), names(&[])));
     }
 
+    // Requirement: 19.8
     #[test]
     fn what_a_package_stands_on_is_packed_with_it() {
         let on = |name: &str, req: &str| json!({"name": name, "req": req, "path": "somewhere"});

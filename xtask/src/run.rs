@@ -62,6 +62,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
     if !new.is_empty() {
         eprintln!("new in it: {}", new.join(", "));
     }
+    eprintln!("to use `aime` there: `cargo install --locked --path crates/cli`, then `cd {}`", folder.display());
     Ok(ExitCode::from(code))
 }
 

@@ -14,10 +14,9 @@ use crate::workspace::build_aime;
 use idle::Idle;
 use start::{Calls, Start, Starts};
 
-/// The binary is under 34 MB, the engine of local models included: what people are promised is 40. It was under 20 before it spoke to MCP servers
-/// (the official client) and read the web, and 32 with the editors' protocol, telemetry, the dashboard, the report, undo and the proxy for single
-/// hosts.
-const MOST_BYTES: u64 = 34_000_000;
+/// The binary had 33.2 MB before it spoke the protocols of Anthropic and Gemini and read images and PDF documents: a tenth more is the bound. The
+/// engine of local models is included.
+const MOST_BYTES: u64 = 36_500_000;
 
 /// What is built.
 #[derive(Args)]

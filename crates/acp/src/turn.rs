@@ -63,11 +63,11 @@ pub(crate) enum Ending {
 pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
     let Some(error) = &result.error else { return Ending::Stop(StopReason::EndTurn, None) };
     let hinted = || error.hint.as_ref().map_or_else(|| error.message.clone(), |hint| format!("{}\n({hint})", error.message));
-    match error.code.as_str() {
+    match error.code {
         // The question was shown when it was asked.
-        "waiting_for_human" => Ending::Stop(StopReason::EndTurn, None),
-        "interrupted" | "cancelled" => Ending::Stop(StopReason::Cancelled, None),
-        "bound_reached" => {
+        FailureCode::WaitingForHuman => Ending::Stop(StopReason::EndTurn, None),
+        FailureCode::Interrupted | FailureCode::Cancelled => Ending::Stop(StopReason::Cancelled, None),
+        FailureCode::BoundReached => {
             let reason = match bound {
                 Some("tokens") => StopReason::MaxTokens,
                 Some("steps" | "tool_calls" | "actors") => StopReason::MaxTurnRequests,
@@ -75,7 +75,7 @@ pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
             };
             Ending::Stop(reason, Some(error.message.clone()))
         }
-        "goal_not_reached" => Ending::Stop(StopReason::EndTurn, Some(hinted())),
+        FailureCode::GoalNotReached => Ending::Stop(StopReason::EndTurn, Some(hinted())),
         _ => Ending::Fault(hinted()),
     }
 }

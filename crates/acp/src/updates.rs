@@ -118,7 +118,9 @@ impl Updates {
             E::TaskConcluded { task, conclusion } => {
                 conclusion.error.iter().map(|error| thought(&self.of_task(task, &format!("failed: {error}")))).collect()
             }
-            E::ToolCallStarted { task, call, tool, parameters } => self.started(task, call, tool, parameters).into_iter().collect(),
+            E::ToolCallStarted { task, call, tool, parameters } => {
+                self.started(task.as_ref(), call, tool, parameters).into_iter().collect()
+            }
             E::ToolCallFinished { call, tool, outcome, output, .. } => self.finished(call, tool, *outcome, output).into_iter().collect(),
             E::BoundReached { bound, .. } => {
                 self.bound = Some(bound.clone());

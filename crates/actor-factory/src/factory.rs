@@ -4,18 +4,20 @@ mod delegated;
 mod gather;
 mod skills;
 
+use std::sync::Arc;
+
 use aime_llm::{Effort, Image, ModelLimits, estimate_tokens};
 use aime_progress::{ActorId, InvalidId, Origin, PlanId, ReasoningEffort, Risk, TaskKind, TaskSpec, Timestamp};
-use aime_tools::{Approval, PermissionRules, SkillCatalog, ToolRegistry, Trust};
+use aime_tools::{Approval, DELEGATE_TASK, ModelClasses, PermissionRules, SkillCatalog, ToolRegistry, Trust};
 
 use crate::{
-    ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_STEPS, ProfileCatalog, PromptError, Prompts, Selection,
+    ActorInput, ActorSettings, ActorSpec, ProfileCatalog, PromptError, Prompts, Selection,
     prompts::{SystemContext, TaskContext},
     select,
     select::{must_write_files, named_files},
+    sheets::KnownTools,
     spec::effect_prefix,
     text::{cut, cut_with_note, id_text},
-    tools::KnownTools,
 };
 
 pub use self::delegated::Delegated;
@@ -61,6 +63,8 @@ pub struct ActorContext<'a> {
     pub knowledge: &'a str,
     /// Where the actor works: folder, system, date. Must not change from turn to turn.
     pub environment: &'a str,
+    /// The same for a small model, in short.
+    pub short_environment: &'a str,
     /// What the plan expects might go wrong. The first three are told in a line each to an actor that can report evidence.
     pub risks: &'a [Risk],
     /// The images of the goal.
@@ -85,10 +89,10 @@ pub struct ActorContext<'a> {
     pub model: &'a str,
     /// What the model of a role can hold.
     pub limits: &'a dyn Fn(&str) -> ModelLimits,
-    /// How many answers of the model the actor may use at most. Its profile may say fewer.
-    pub max_steps: u32,
-    /// Whether each round of results of a small model is followed by a short reminder of how to go on. Others are not reminded.
-    pub nudge_each_step: bool,
+    /// The settings for each class of models.
+    pub classes: ModelClasses,
+    /// Answers of the model that the actor may use, in the place of the bound of its model's class. Its profile may say fewer.
+    pub max_steps: Option<u32>,
     /// Whether the first answer without a tool call may be the result: for goals that are plain questions.
     pub plain_answer_ends: bool,
     /// Now.
@@ -96,19 +100,20 @@ pub struct ActorContext<'a> {
 }
 
 impl<'a> ActorContext<'a> {
-    /// A context with defaults: first execution, attended, default approval, model `default` and 20 steps. `rules` are those of
-    /// [`ToolContext`](aime_tools::ToolContext), which know the folder that the tools work in.
+    /// A context with defaults: first execution, attended, default approval and model `default`, made at the Unix epoch. `rules` are
+    /// those of [`ToolContext`](aime_tools::ToolContext), which know the folder that the tools work in.
     #[must_use]
-    pub fn new(goal: &'a str, plan: PlanId, tools: &'a ToolRegistry, rules: &'a PermissionRules, created_at: Timestamp) -> Self {
+    pub fn new(goal: &'a str, tools: &'a ToolRegistry, rules: &'a PermissionRules) -> Self {
         Self {
             goal,
             category: "",
-            plan,
+            plan: PlanId::default(),
             execution: 1,
             overview: "",
             results: "",
             knowledge: "",
             environment: "",
+            short_environment: "",
             risks: &[],
             images: &[],
             skills: &[],
@@ -121,11 +126,46 @@ impl<'a> ActorContext<'a> {
             attended: true,
             model: "default",
             limits: &unknown_limits,
-            max_steps: DEFAULT_MAX_STEPS,
-            nudge_each_step: true,
+            classes: ModelClasses::default(),
+            max_steps: None,
             plain_answer_ends: false,
-            created_at,
+            created_at: Timestamp::from_millis(0),
         }
+    }
+
+    /// The same for an actor of this plan, made at this time.
+    #[must_use]
+    pub fn of_plan(mut self, plan: PlanId, created_at: Timestamp) -> Self {
+        (self.plan, self.created_at) = (plan, created_at);
+        self
+    }
+
+    /// The same for an actor that knows the results of other tasks, as Markdown.
+    #[must_use]
+    pub const fn with_results(mut self, results: &'a str) -> Self {
+        self.results = results;
+        self
+    }
+
+    /// The same for an actor that is told what may help: project rules, memory.
+    #[must_use]
+    pub const fn with_knowledge(mut self, knowledge: &'a str) -> Self {
+        self.knowledge = knowledge;
+        self
+    }
+
+    /// The same where other calls need consent.
+    #[must_use]
+    pub const fn with_approval(mut self, approval: Approval) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// The same where nobody can be asked.
+    #[must_use]
+    pub const fn unattended(mut self) -> Self {
+        self.attended = false;
+        self
     }
 }
 
@@ -250,18 +290,20 @@ impl ActorFactory {
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
         let model = task.model.as_deref().or(profile.model.as_deref()).unwrap_or(context.model);
         let limits = (context.limits)(model);
-        let small = small_model(profile, limits);
+        let (small, class) = (small_model(profile, limits), context.classes.of(limits));
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
         let may_delegate = standing.depth < settings.max_depth;
         let mut tools = gather(profile, small, task, context, may_delegate, &mut selection.reasons)?;
-        if limits.small {
-            tools.iter_mut().for_each(|sheet| *sheet = sheet.for_small_model());
+        tools.iter_mut().for_each(|sheet| *sheet = sheet.for_model(limits.small));
+        if let Some(delegates) = tools.iter_mut().find(|sheet| sheet.name() == DELEGATE_TASK) {
+            *delegates = Arc::new(delegates.with_parameter_text("profile", &self.profiles_in_words()));
         }
         let tools = self.known_tools.shared(tools);
         let budget = u64::from(limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
         let rules = context.rules;
-        let max_steps = profile.max_steps.map_or(context.max_steps, |own| own.min(context.max_steps)).max(1);
+        let most_steps = context.max_steps.unwrap_or(class.max_steps);
+        let max_steps = profile.max_steps.map_or(most_steps, |own| own.min(most_steps)).max(1);
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
         let mut input = ActorInput {
             spec: ActorSpec {
@@ -290,7 +332,8 @@ impl ActorFactory {
             task: String::new(),
             limits,
             attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
-            nudge_each_step: context.nudge_each_step && limits.small,
+            nudge_each_step: class.step_notes,
+            retry_reported: class.retry_reported,
             plain_answer_ends: context.plain_answer_ends,
             risks: Vec::new(),
             images: context.images.to_vec(),
@@ -298,6 +341,7 @@ impl ActorFactory {
             must_write_files: must_write_files(task),
             named_files: named_files(task),
             told: Vec::new(),
+            lead: None,
             trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
             origins: context.origins.to_vec(),
             marks: context.trust.is_some() && small.is_none(),
@@ -306,33 +350,43 @@ impl ActorFactory {
         let small = small.is_some();
         input.risks = told_risks(context.risks, &input.spec);
         let knowledge = fit(context.knowledge, budget);
-        let beside = |wanted: bool| if wanted { (knowledge.as_str(), context.environment) } else { ("", "") };
-        let ((knowledge_of_system, environment_of_system), (knowledge_of_task, environment_of_task)) = (beside(!small), beside(small));
+        let (of_system, of_task) = match small {
+            false => ((knowledge.as_str(), context.environment), ("", "")),
+            true => (("", ""), (knowledge.as_str(), context.short_environment)),
+        };
         input.system = self.prompts.system(&SystemContext {
             persona: &input.spec.persona,
             tools: input.spec.tools.iter().map(|sheet| note(sheet)).collect(),
             skills: skills::told(&self.skills, &input.spec),
             preloaded: texts,
-            knowledge: knowledge_of_system,
-            environment: environment_of_system,
+            knowledge: of_system.0,
+            environment: of_system.1,
             attended: input.attended,
             marks: input.marks,
             small_model: small,
+            capable: !limits.small,
         })?;
+        let criteria: Vec<String> = task.completion_criteria.iter().map(ToString::to_string).collect();
         input.task = self.prompts.task(&TaskContext {
-            environment: environment_of_task,
-            knowledge: knowledge_of_task,
+            environment: of_task.1,
+            knowledge: of_task.0,
             goal: context.goal,
             // A small model takes the tasks of others for its own.
             overview: if small || delegated.is_some() { "" } else { context.overview },
             title: task.title(),
             frame: delegated.map_or("", |delegated| delegated.frame),
             description: &task.description,
-            criteria: &task.completion_criteria,
+            criteria: &criteria,
             risks: &input.risks,
             results: &fit(context.results, budget),
         })?;
         Ok(Composed { input, selection })
+    }
+
+    /// Returns the profiles that an actor may name, for the schema of `delegate_task`.
+    fn profiles_in_words(&self) -> String {
+        let profiles: Vec<String> = self.profiles.iter().map(|known| format!("`{}` ({})", known.name, known.description)).collect();
+        format!("Kind of worker; chosen by the words if absent. One of {}", profiles.join(", "))
     }
 
     /// The profile that a delegating actor names.

@@ -8,17 +8,25 @@ mod notes;
 mod profile;
 mod prompts;
 mod repeats;
+mod run;
 mod select;
+mod sheets;
 mod spec;
 mod text;
-mod tools;
+
+/// The crates whose types are part of this crate's API.
+pub use {aime_durable as durable, aime_llm as llm, aime_progress as progress, aime_tools as tools};
 
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
-pub use machine::{ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep, IllegalStep, ModelAnswer, ModelFault, QuestionKind};
+pub use machine::{
+    ActorEffect, ActorFact, ActorMachine, ActorOutput, ActorStatus, ActorStep, IllegalStep, LeadRest, ModelAnswer, ModelFault, QuestionKind,
+};
 pub use marks::marked;
-pub use profile::{Complexity, DEFAULT_PROFILE, Profile, ProfileCatalog, ProfileError, SmallModel};
-pub use prompts::{PromptError, Prompts, SYSTEM_PROMPT, TASK_PROMPT};
-pub use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
-pub use select::{Selection, leave_out_unfit, must_write, select};
-pub use spec::{ActorInput, ActorSettings, ActorSpec, DEFAULT_MAX_DEPTH, DEFAULT_MAX_STEPS, DEFAULT_TEMPERATURE, Told, effect_prefix};
-pub use tools::ActorTools;
+pub use profile::{Complexity, Profile, ProfileCatalog, ProfileError, SmallModel};
+pub use prompts::{PromptError, Prompts};
+
+pub(crate) use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
+pub use run::{RunError, run};
+pub use select::{Selection, select};
+pub use sheets::ActorTools;
+pub use spec::{ActorInput, ActorSettings, ActorSpec, LEAD_PREFIX, LeadSettings, LeadWake, Told, effect_prefix};

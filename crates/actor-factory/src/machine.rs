@@ -3,8 +3,11 @@
 mod calls;
 mod conclude;
 mod fact;
+mod lead;
 mod own_tools;
+mod processes;
 mod round;
+mod run_again;
 mod said;
 mod status;
 mod think;
@@ -24,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use self::turn::Turn;
 pub use self::{
     fact::{ActorEffect, ActorFact, ModelAnswer, ModelFault, QuestionKind},
+    lead::{ActorOutput, LeadRest},
     status::{ActorStatus, ActorStep, IllegalStep},
 };
 use crate::{
@@ -50,8 +54,11 @@ pub struct ActorMachine {
     window: u64,
     /// Requests made, those without an answer included: the number in effect ids.
     requests: u32,
-    /// Answers received.
+    /// Answers received since it was last run.
     steps: u32,
+    /// How often it was run again.
+    #[serde(default)]
+    runs_again: u32,
     /// The model call under way, and its estimated tokens.
     asked_model: Option<(EffectId, u64)>,
     turn: Option<Turn>,
@@ -101,9 +108,12 @@ pub struct ActorMachine {
     /// The last call that failed and its tool, until a call of that tool succeeds: why, where a small model gives up and does not say.
     #[serde(default)]
     last_error: Option<(String, String)>,
-    /// A call of the last turn failed.
+    /// The last call of the last turn failed.
     #[serde(default)]
     last_failed: bool,
+    /// The ids of commands that run beside its calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    processes: Vec<String>,
     /// Calls that failed, one after the other.
     #[serde(default)]
     failed_in_row: u32,
@@ -119,6 +129,8 @@ pub struct ActorMachine {
     call_ids: BTreeSet<String>,
     stopping: Option<Reason>,
     conclusion: Option<Conclusion>,
+    /// The state of a lead; as it begins for an actor of a task.
+    lead: lead::LeadState,
 }
 
 impl Machine for ActorMachine {
@@ -127,7 +139,7 @@ impl Machine for ActorMachine {
     type Fact = ActorFact;
     type Effect = ActorEffect;
     type Event = ProgressEvent;
-    type Output = Conclusion;
+    type Output = ActorOutput;
 
     fn start(at: UnixMillis, input: &ActorInput, out: &mut Outbox<Self>) -> Self {
         let mut machine = Self::new(input);
@@ -136,14 +148,23 @@ impl Machine for ActorMachine {
         machine
     }
 
-    fn apply(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) -> Option<Conclusion> {
-        // Whoever resumes an actor that has ended is told again how it ended.
-        if self.conclusion.is_none() {
+    fn apply(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) -> Option<ActorOutput> {
+        if let ActorFact::Woken { wake } = fact {
+            self.woken(at, wake, out);
+            return self.output();
+        }
+        if let ActorFact::RunAgain { number, missing } = fact {
+            self.run_again(at, *number, missing, out);
+        } else if self.conclusion.is_none() {
             match fact {
                 ActorFact::ModelAnswered { id, answer, duration_ms } => {
                     self.model_answered(at, id, answer, *duration_ms, out);
                 }
                 ActorFact::ToolEnded { .. } => self.tool_ended(at, fact, out),
+                ActorFact::PlanCallRead { id, text, refused, command, origins } => {
+                    self.plan_call_read(at, id, (text.as_deref(), *refused), (command.as_ref(), origins), out);
+                }
+                ActorFact::Woken { .. } => {}
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
                 ActorFact::Told { said } => {
                     self.told(said);
@@ -152,7 +173,11 @@ impl Machine for ActorMachine {
                 }
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
                 ActorFact::Stopped { why } => self.stop(why, out),
-                ActorFact::Resumed {} => self.resume(at, out),
+                ActorFact::RunAgain { .. } => {}
+                ActorFact::Resumed {} => {
+                    self.tell_ended_processes();
+                    self.resume(at, out);
+                }
             }
         }
         self.output()
@@ -162,9 +187,14 @@ impl Machine for ActorMachine {
         match fact {
             ActorFact::ModelAnswered { id, .. }
             | ActorFact::ToolEnded { id, .. }
+            | ActorFact::PlanCallRead { id, .. }
             | ActorFact::Answered { id, .. }
             | ActorFact::Revoked { id, .. } => Some(id),
-            ActorFact::Told { .. } | ActorFact::Stopped { .. } | ActorFact::Resumed {} => None,
+            ActorFact::Told { .. }
+            | ActorFact::Woken { .. }
+            | ActorFact::RunAgain { .. }
+            | ActorFact::Stopped { .. }
+            | ActorFact::Resumed {} => None,
         }
     }
 
@@ -174,8 +204,18 @@ impl Machine for ActorMachine {
 
     /// A request to a model changes nothing outside, and one that is under way when the process ends is made again in any case: it need not wait
     /// until what led to it is durable, and what the disk takes is hidden behind what the model takes.
+    fn kind(effect: &ActorEffect) -> &'static str {
+        match effect {
+            ActorEffect::Model(_) => "model",
+            ActorEffect::Tool { .. } => "tool",
+            ActorEffect::Delegate { .. } => "delegate",
+            ActorEffect::Plan { .. } => "plan",
+            ActorEffect::Ask { .. } => "ask",
+        }
+    }
+
     fn is_repeatable(effect: &ActorEffect) -> bool {
-        matches!(effect, ActorEffect::Model(_) | ActorEffect::Tool { read_only: true, .. })
+        matches!(effect, ActorEffect::Model(_) | ActorEffect::Plan { .. } | ActorEffect::Tool { read_only: true, .. })
     }
 }
 
@@ -195,6 +235,7 @@ impl ActorMachine {
             window: u64::from(input.limits.context_tokens),
             requests: 0,
             steps: 0,
+            runs_again: 0,
             asked_model: None,
             turn: None,
             todos: Vec::new(),
@@ -218,6 +259,7 @@ impl ActorMachine {
             last_result: None,
             last_error: None,
             last_failed: false,
+            processes: Vec::new(),
             failed_in_row: 0,
             urged: false,
             denied: false,
@@ -225,6 +267,7 @@ impl ActorMachine {
             call_ids: BTreeSet::new(),
             stopping: None,
             conclusion: None,
+            lead: lead::LeadState::default(),
             input,
         }
     }
@@ -239,6 +282,11 @@ impl ActorMachine {
     #[must_use]
     pub const fn steps(&self) -> u32 {
         self.steps
+    }
+
+    /// Returns how many more answers of the model it may use.
+    pub(crate) fn steps_left(&self) -> u32 {
+        self.input.spec.max_steps.saturating_sub(self.steps)
     }
 
     /// Who acts.
@@ -281,6 +329,9 @@ impl ActorMachine {
     /// Goes on after a stop. An actor that was not stopped has nothing to do here: what is under way is issued again by the host.
     fn resume(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
         if self.stopping.take().is_none() {
+            return;
+        }
+        if self.status == ActorStatus::Resting {
             return;
         }
         if self.status == ActorStatus::Idle {

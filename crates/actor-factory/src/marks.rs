@@ -64,6 +64,7 @@ mod tests {
         assert_ne!(marked("files", "call-1", "a"), marked("files", "call-2", "a"));
     }
 
+    // Requirement: 14.2
     #[test]
     fn a_cut_text_stays_between_its_marks() {
         let text = marked("files", "c", &"x".repeat(100));
@@ -75,6 +76,7 @@ mod tests {
 
     proptest! {
         /// Whatever a text holds, it does not hold the code of its marks.
+        // Requirement: 14.2
         #[test]
         fn no_text_closes_its_own_marks(text in "(.|\n|[0-9a-f]|\\[end [0-9a-f]{4}\\]\n){0,200}", seed in "[a-z0-9-]{0,8}") {
             let marked = marked("files", &seed, &text);

@@ -13,7 +13,7 @@ pub(crate) enum Note {
     UnreadCall,
     /// After each round of tool results.
     EachStep,
-    /// After a round of tool results with an error among them.
+    /// After a round of tool results whose last is an error.
     AfterError,
     /// The last steps; `{left}` is their number.
     StepsLeft,
@@ -25,11 +25,13 @@ pub(crate) enum Note {
     Told,
     /// All that is left is to say how the task stands.
     Conclude,
+    /// Its result was not accepted; `{text}` says what is missing, which it must hold.
+    Returned,
 }
 
 impl Note {
     /// All of them.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::NoToolCall,
         Self::AnswerCut,
         Self::UnreadCall,
@@ -40,6 +42,7 @@ impl Note {
         Self::Repeated,
         Self::Told,
         Self::Conclude,
+        Self::Returned,
     ];
 
     /// Its name, which is that of its file.
@@ -55,6 +58,7 @@ impl Note {
             Self::Repeated => "repeated",
             Self::Told => "told",
             Self::Conclude => "conclude",
+            Self::Returned => "returned",
         }
     }
 
@@ -75,6 +79,7 @@ impl Note {
             Self::Repeated => include_str!("../prompts/repeated.md"),
             Self::Told => include_str!("../prompts/told.md"),
             Self::Conclude => include_str!("../prompts/conclude.md"),
+            Self::Returned => include_str!("../prompts/returned.md"),
         }
     }
 
@@ -91,7 +96,7 @@ impl Note {
     const fn given(self) -> &'static [&'static str] {
         match self {
             Self::StepsLeft => &["left"],
-            Self::Told => &["text"],
+            Self::Told | Self::Returned => &["text"],
             Self::Stuck | Self::Repeated => &["name", "count"],
             Self::NoToolCall | Self::AnswerCut | Self::UnreadCall | Self::EachStep | Self::AfterError | Self::Conclude => &[],
         }
@@ -102,8 +107,8 @@ impl Note {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
-        if self == Self::Told && !text.contains("{text}") {
-            return Err("it must hold {text}: what the person says".to_owned());
+        if matches!(self, Self::Told | Self::Returned) && !text.contains("{text}") {
+            return Err("it must hold {text}".to_owned());
         }
         let within = text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);
         let is_name = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic() || c == '_');

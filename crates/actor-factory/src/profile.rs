@@ -185,7 +185,7 @@ pub struct ProfileCatalog {
 }
 
 /// The profile that is taken where none fits better.
-pub const DEFAULT_PROFILE: &str = "sisyphus";
+pub(crate) const DEFAULT_PROFILE: &str = "sisyphus";
 
 impl ProfileCatalog {
     /// The profiles that come with this crate: `sisyphus`, `oracle`, `librarian`, `explore`, `atlas`.
@@ -267,6 +267,7 @@ pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) 
 mod tests {
     use super::*;
 
+    // Requirement: 4.5
     #[test]
     fn every_built_in_profile_is_sound() {
         for (source, text) in BUILTIN {
@@ -281,6 +282,7 @@ mod tests {
         assert_eq!(names, expected.map(|(name, read_only)| (name.to_owned(), read_only)));
     }
 
+    // Requirement: 4.7
     #[test]
     fn a_bad_file_is_refused_with_the_place_and_the_mend() {
         let cases = [
@@ -303,6 +305,7 @@ mod tests {
         }
     }
 
+    // Requirement: 4.7
     #[test]
     fn a_users_profile_replaces_the_built_in_one_of_its_name() {
         let mut catalog = ProfileCatalog::builtin();

@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::{notes::Note, profile::nearest};
 
 /// The template of the system prompt.
-pub const SYSTEM_PROMPT: &str = "actor_system";
+pub(crate) const SYSTEM_PROMPT: &str = "actor_system";
 /// The template of the task.
-pub const TASK_PROMPT: &str = "actor_task";
+pub(crate) const TASK_PROMPT: &str = "actor_task";
 
 /// A description that no template holds by itself: where it stands in a filled-in template, the task is told.
 const SENTINEL: &str = "sentinelofthecheck";
@@ -64,8 +64,10 @@ pub(crate) struct SystemContext<'a> {
     pub attended: bool,
     /// Whether results stand between marks with their origin.
     pub marks: bool,
-    /// Whether the persona is one for small models, which says all that they need: the list of tools and the rules of work are left out.
+    /// Whether the persona is one for small models, which says all that they need: the rules of work are left out.
     pub small_model: bool,
+    /// Whether the model is a capable one.
+    pub capable: bool,
 }
 
 /// A tool in one line.
@@ -177,6 +179,7 @@ impl Prompts {
                 attended: false,
                 marks: true,
                 small_model: false,
+                capable: true,
             };
             tried.system(&context)?;
         } else {
@@ -220,6 +223,7 @@ impl Prompts {
 mod tests {
     use super::*;
 
+    // Requirement: 3.42, 3.43
     #[test]
     fn a_users_template_is_tried_when_it_is_loaded() {
         let mut prompts = Prompts::builtin().unwrap();

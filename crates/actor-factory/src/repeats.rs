@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use crate::text::hash;
 
 /// So often since something was last changed, and the actor is told to try another way.
-pub const STUCK_AFTER: u32 = 3;
+pub(crate) const STUCK_AFTER: u32 = 3;
 /// So often, and it is asked for nothing but its conclusion.
-pub const CONCLUDE_AFTER: u32 = 6;
+pub(crate) const CONCLUDE_AFTER: u32 = 6;
 /// So often, and its task fails.
-pub const HOPELESS_AFTER: u32 = 20;
+pub(crate) const HOPELESS_AFTER: u32 = 20;
 
 /// How often each call came to each result since something was last changed. Calls and results are compared, never messages: a result is not an
 /// answer.
@@ -74,6 +74,7 @@ mod tests {
         value.as_object().cloned().unwrap()
     }
 
+    // Requirement: 4.34
     #[test]
     fn only_the_same_call_with_the_same_result_counts() {
         let mut repeats = Repeats::default();
@@ -93,6 +94,7 @@ mod tests {
         }
     }
 
+    // Requirement: 4.34
     #[test]
     fn what_is_changed_for_the_first_time_begins_the_count_anew() {
         let mut repeats = Repeats::default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress::TaskSpec;
+use aime_progress::{Check, Criterion, FileFact, TaskSpec};
 
 use crate::{Complexity, Profile, ProfileCatalog};
 
@@ -103,7 +103,7 @@ const FILES: [&str; 13] =
 ///
 /// The task's own profile wins, if it is known. Otherwise each profile scores by the words of the task (`domains`, `capabilities`), by how
 /// hard the task looks, by the category of the goal and by the bundles the task names; of equal ones the default profile is taken. A task
-/// that has to write something never gets a read-only profile, even where it asks for one.
+/// that by its words has to write gets a read-only profile only where it asks for one.
 #[must_use]
 pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Selection {
     let words = Words::of(task);
@@ -123,11 +123,12 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
 
     if let Some(asked) = &task.profile {
         match catalog.get(asked) {
-            Some(profile) if profile.read_only() && needs.contains("write") => {
-                reasons.push(format!("the plan asks for `{asked}`, which is read-only, and the task has to write"));
-            }
             Some(profile) => {
                 reasons.push(format!("the plan asks for `{asked}`"));
+                let lacks: Vec<&str> = needs.iter().copied().filter(|need| !profile.can(need)).collect();
+                if !lacks.is_empty() {
+                    reasons.push(format!("by its words the task needs what `{asked}` cannot do: {}", lacks.join(", ")));
+                }
                 return Selection { profile: profile.name.clone(), reasons, scores };
             }
             None => {
@@ -150,19 +151,15 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
     Selection { profile, reasons, scores }
 }
 
-/// Takes back the profile that a task names where it cannot do what the task needs: the task has to write, and the profile is read-only. Says so; the
-/// runtime then chooses one that can, as it would in any case.
-#[must_use]
-pub fn leave_out_unfit(catalog: &ProfileCatalog, task: &mut TaskSpec) -> Option<String> {
-    let unfit = task.profile.as_deref().and_then(|name| catalog.get(name)).is_some_and(Profile::read_only) && must_write(task);
-    let name = task.profile.take_if(|_| unfit)?;
-    Some(format!("the profile {name:?} of `{}` is read-only and the task has to write; the runtime chooses one that can", task.id))
-}
-
-/// Whether the words of a task ask for something to be written or changed. It errs towards yes: a criterion that names a file is enough.
-#[must_use]
-pub fn must_write(task: &TaskSpec) -> bool {
-    Words::of(task).ask_to_write()
+/// Returns the bundles of the capabilities that a task needs by its words and that the profile has.
+pub(crate) fn needed_bundles(profile: &Profile, task: &TaskSpec) -> Vec<&'static str> {
+    let needs = needs(&Words::of(task));
+    let of_needs = [("search", "files_read"), ("write", "files"), ("execute", "shell"), ("web", "web")];
+    of_needs
+        .into_iter()
+        .filter(|(need, _)| needs.contains(need) && profile.capabilities.iter().any(|known| known == need))
+        .map(|(_, bundle)| bundle)
+        .collect()
 }
 
 /// Whether a task asks for a file to be written or changed, so that an answer in words alone cannot be all of it.
@@ -267,18 +264,27 @@ struct Words {
     criteria_name_a_file: bool,
 }
 
+/// Whether a criterion is about a file that the work makes or changes. A command may only read the files that it names.
+fn names_a_file_to_write(criterion: &Criterion) -> bool {
+    match &criterion.check {
+        Check::Command(_) => false,
+        Check::File(file) => matches!(file.fact, FileFact::Exists | FileFact::Contains(_) | FileFact::Matches(_)),
+        Check::Text(text) => text.split_whitespace().any(is_file_name),
+    }
+}
+
 impl Words {
     fn of(task: &TaskSpec) -> Self {
         let mut text = format!("{}\n{}", task.name, task.description).to_lowercase();
         for criterion in &task.completion_criteria {
             text.push('\n');
-            text.push_str(&criterion.to_lowercase());
+            text.push_str(&criterion.to_string().to_lowercase());
         }
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_owned).collect();
         let dense = text.chars().filter(|c| dense(*c)).count();
         let length = text.split_whitespace().count() + dense;
         let names_a_file = text.split_whitespace().any(is_file_name);
-        let criteria_name_a_file = task.completion_criteria.iter().any(|criterion| criterion.split_whitespace().any(is_file_name));
+        let criteria_name_a_file = task.completion_criteria.iter().any(names_a_file_to_write);
         Self { words, text, length, names_a_file, criteria_name_a_file }
     }
 

@@ -4,20 +4,18 @@ use std::collections::BTreeMap;
 
 use aime_llm::{Effort, Image, ModelLimits};
 use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
+use aime_redact::Redactor;
 use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{ActorTools, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 
-/// How many answers of the model an actor may use, unless the run says otherwise or its profile fewer.
-pub const DEFAULT_MAX_STEPS: u32 = 20;
-
 /// How freely an actor's model writes, unless its profile says otherwise: little, so that small models keep to their tools.
-pub const DEFAULT_TEMPERATURE: f32 = 0.2;
+pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.2;
 
 /// How deep actors may delegate, unless the settings say otherwise.
-pub const DEFAULT_MAX_DEPTH: u32 = 2;
+pub(crate) const DEFAULT_MAX_DEPTH: u32 = 2;
 
 /// What can be set of how all actors behave.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -141,6 +139,9 @@ pub struct ActorInput {
     pub attended: bool,
     /// Whether each round of results is followed by a short reminder of how to go on. It helps small models.
     pub nudge_each_step: bool,
+    /// Whether the task is tried again when the actor reports that it failed.
+    #[serde(default)]
+    pub retry_reported: bool,
     /// Whether the first answer without a tool call may be the result, as for a plain question.
     pub plain_answer_ends: bool,
     /// What the plan expects might go wrong, a line each, as the task tells them by number. One that comes true is evidence.
@@ -166,9 +167,37 @@ pub struct ActorInput {
     /// Where the texts in its prompts come from that nobody vouches for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
+    /// The settings of the lead of a run; none for an actor that does one task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead: Option<LeadSettings>,
     /// Whether results stand in the history between marks that say where they come from.
     #[serde(default)]
     pub marks: bool,
+}
+
+/// The settings of the conversation that leads a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadSettings {
+    /// The lead must submit a plan and may not do the work itself.
+    pub must_plan: bool,
+}
+
+/// A message of the run to its lead. A number that was seen before changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadWake {
+    /// The number of the wake. The first wake, which begins the conversation, is 1.
+    pub number: u32,
+    /// The changes since the last wake.
+    pub text: String,
+    /// Whether the lead may change files and run commands now. It may not while tasks of a plan run.
+    pub may_write: bool,
+    /// Whether the task of the lead's own work is open.
+    pub works: bool,
+    /// The words that outlive a compaction: goal, plan, criteria, unhandled words of people.
+    pub kept: String,
+    /// The origins of texts in it that nobody vouches for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
 }
 
 /// Words of a person for an actor at work.
@@ -181,6 +210,13 @@ pub struct Told {
 }
 
 impl ActorInput {
+    /// Takes out the secrets that `redactor` finds, save in the data of images: it is no text, and a change would break it.
+    #[must_use]
+    pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
+        let images = std::mem::take(&mut self.images);
+        Self { images, ..redactor.typed(self) }
+    }
+
     /// The origins of what nobody vouches for in its first request: its prompts, and what servers say of their tools.
     pub(crate) fn first_origins(&self) -> Vec<Origin> {
         let mut origins = self.origins.clone();
@@ -193,9 +229,15 @@ impl ActorInput {
     /// The beginning of every effect's id: see [`effect_prefix`].
     #[must_use]
     pub fn effect_prefix(&self) -> String {
-        effect_prefix(&self.spec.task, self.execution, self.call.as_deref())
+        match (&self.lead, &self.call) {
+            (Some(_), None) => LEAD_PREFIX.to_owned(),
+            (_, call) => effect_prefix(&self.spec.task, self.execution, call.as_deref()),
+        }
     }
 }
+
+/// The beginning of the ids of all effects of a run's lead. No task's actor has it, since an execution is a number.
+pub const LEAD_PREFIX: &str = "lead/chat";
 
 /// The beginning of the ids of all effects of an actor: `TASK/EXECUTION`, for one that another actor has made `CALL/d`. No two actors of a
 /// run share one, so that it can name an actor's journal too.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use aime_orchestrator::{
-    Models, Parts, RunRequest, RunSettings,
+    OrchestratorBuilder, PlanRoute, RunRequest, RunSettings,
     llm::{
         ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, ModelStack, OpenAiSettings, StreamPart,
         ToolCall, ToolDefinition, Usage, in_one_part,
@@ -100,18 +100,19 @@ fn resident_kb() -> Result<u64> {
 
 async fn run(actors: usize, rounds: usize, model: ModelStack) -> Result<Duration> {
     let folder = tempfile::tempdir()?;
-    let parts = parts(folder.path(), model)?;
+    let builder = builder(folder.path(), model);
     let tasks: Vec<_> = (0..actors)
         .map(|at| json!({"id": format!("t{at}"), "kind": "actor", "description": format!("Look at part {at}"), "bundles": ["look"]}))
         .collect();
     let plan: Plan = serde_json::from_value(json!({ "tasks": tasks }))?;
-    let mut settings = RunSettings { approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
+    let mut settings =
+        RunSettings { route: PlanRoute::Rules, approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
     settings.max_parallel = u32::try_from(actors)?;
-    settings.bounds.max_steps = u32::try_from(rounds)? + 5;
+    settings.bounds.max_steps = Some(u32::try_from(rounds)? + 5);
     settings.bounds.max_tool_calls = u64::MAX;
     settings.bounds.max_actors = u32::MAX;
     let request = RunRequest { plan: Some(plan), settings, ..RunRequest::new("bench".parse()?, "Look") };
-    Ok(carry_out(parts, request).await?.took)
+    Ok(carry_out(builder, request).await?.took)
 }
 
 /// What a call is given.
@@ -121,14 +122,14 @@ struct Look {
     page: u64,
 }
 
-fn parts(folder: &Path, model: ModelStack) -> Result<Parts> {
+fn builder(folder: &Path, model: ModelStack) -> OrchestratorBuilder {
     let mut tools: ToolRegistry = builtin();
     let tool = TypedTool::new("look", "Gives a page of the part.", async |given: Look, _: ToolContext| -> Result<ToolOutput, ToolError> {
         let words = format!("page {} ", given.page);
         Ok(ToolOutput::text(words.repeat(PAGE / words.len())))
     });
     tools.register(Arc::new(tool.read_only()));
-    Ok(Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder)? })
+    OrchestratorBuilder::new().model(model).tools(tools).undo(None).folder(folder)
 }
 
 /// What the model does: it asks for one call for each answer that it has not given yet, then ends, or writes the answer of the run.

@@ -142,6 +142,10 @@ impl Machine for Words {
     fn revoked(id: &EffectId, _: &Reason) -> String {
         id.to_string()
     }
+
+    fn kind((): &()) -> &'static str {
+        "nothing"
+    }
 }
 
 #[cfg(test)]

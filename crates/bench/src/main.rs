@@ -10,7 +10,6 @@ mod served;
 
 use std::{fs, path::PathBuf, time::Duration};
 
-use aime_orchestrator::EagerStart;
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::json;
@@ -79,14 +78,11 @@ enum Measure {
         #[arg(long, default_value_t = 200)]
         ms: u64,
     },
-    /// Let a model write a plan a token at a time, and see when the first call of a tool is made: begun early, and after the whole plan
-    FirstCall {
+    /// Carry out a scripted goal by a plan of tool tasks, and count what its model is asked
+    Planned {
         /// The number of calls in the plan
         #[arg(default_value_t = 12)]
         tasks: usize,
-        /// How long the model takes for a token, in milliseconds
-        #[arg(long, default_value_t = 5)]
-        ms: u64,
     },
     /// Write to the journal what must be durable before it goes on, then as much to a bare file as often
     Disk {
@@ -173,11 +169,7 @@ async fn main() -> Result<()> {
                 println!("{}", actors::at_once(count, Duration::from_millis(ms)).await?);
             }
         }
-        Measure::FirstCall { tasks, ms } => {
-            for eager in [EagerStart::ReadOnly, EagerStart::Never] {
-                println!("{}", planned::first_call(tasks, Duration::from_millis(ms), eager).await?);
-            }
-        }
+        Measure::Planned { tasks } => println!("{}", planned::goal(tasks).await?),
         Measure::Disk { writes, count, at_once } => println!("{}", disk::beside_the_floor(writes, count, at_once).await?),
         Measure::Waiting { count } => println!("{}", actors::waiting(count).await?),
     }

@@ -1,17 +1,14 @@
-//! A plan that its model writes a word at a time: when the first call of a tool is made.
+//! A goal that is carried out by a plan of tool tasks: how often its model is asked, and the tokens of all its prompts.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use aime_orchestrator::{
-    EagerStart, Models, Parts, RunRequest, RunSettings,
+    OrchestratorBuilder, PlanRoute, RunRequest, RunSettings,
     llm::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart},
     progress::PlanMode,
     tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool},
 };
-use anyhow::{Context, Result};
+use anyhow::Result;
 use futures::{
     StreamExt as _,
     stream::{self, BoxStream},
@@ -19,34 +16,26 @@ use futures::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::sleep;
 
 use crate::{
     actors::{BYTES_OF_TOKEN, PAGE, bytes},
-    run::{Carried, carry_out, milliseconds},
+    run::carry_out,
 };
 
-/// Characters of a piece of an answer: about a token.
-const PIECE: usize = 4;
-
-/// What a call is given.
+/// The parameters of the tool.
 #[derive(Deserialize, JsonSchema)]
 struct Look {
-    /// At what.
+    /// The part to look at.
     at: String,
 }
 
-/// A plan of so many calls that change nothing, none of which waits for another, written by a model that takes `pause` for each token. Answers
-/// when the first call was made and when the run was over, in milliseconds since its beginning.
+/// Runs a plan of `tasks` independent read-only calls and counts the requests to its model.
 ///
 /// # Errors
 /// A run that does not end well.
-pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart) -> Result<serde_json::Value> {
+pub(crate) async fn goal(tasks: usize) -> Result<serde_json::Value> {
     let folder = tempfile::tempdir()?;
-    let first = Arc::<Mutex<Option<Instant>>>::default();
-    let called = Arc::clone(&first);
-    let tool = TypedTool::new("look", "Looks at something.", move |given: Look, _: ToolContext| {
-        called.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(Instant::now);
+    let tool = TypedTool::new("look", "Looks at something.", |given: Look, _: ToolContext| {
         let words = format!("{} is there ", given.at);
         async move { Ok::<_, ToolError>(ToolOutput::text(words.repeat(PAGE / words.len()))) }
     });
@@ -59,28 +48,26 @@ pub(crate) async fn first_call(tasks: usize, pause: Duration, eager: EagerStart)
         })
         .collect();
     let plan = json!({"tasks": list, "strategic": {"approach": "Look at every part of it.", "success_criteria": []}}).to_string();
-    let tokens = plan.len().div_ceil(PIECE);
     let asked = Arc::<Mutex<(u64, usize)>>::default();
-    let model = Writer { plan, pause, asked: Arc::clone(&asked) };
-    let parts = Parts { tools: Arc::new(tools), undo: None, models: Some(Models::single(model)), ..Parts::in_folder(folder.path())? };
-    let mut settings = RunSettings { approval: Approval::All, unattended: true, eager_start: eager, ..RunSettings::default() };
-    settings.mode = Some(PlanMode::Complex);
+    let model = Writer { plan, asked: Arc::clone(&asked) };
+    let builder = OrchestratorBuilder::new().model(model).tools(tools).undo(None).folder(folder.path());
+    let settings = RunSettings {
+        route: PlanRoute::Rules,
+        approval: Approval::All,
+        unattended: true,
+        mode: Some(PlanMode::Complex),
+        ..RunSettings::default()
+    };
     let request = RunRequest { settings, ..RunRequest::new("bench".parse()?, "Look at the house") };
-    let Carried { started, took, .. } = carry_out(parts, request).await?;
-    let first = first.lock().unwrap_or_else(PoisonError::into_inner).context("no call was made")?;
-    let first = milliseconds(first.duration_since(started));
+    carry_out(builder, request).await?;
     let (requests, bytes) = *asked.lock().unwrap_or_else(PoisonError::into_inner);
-    Ok(json!({
-        "eager": eager != EagerStart::Never, "tasks": tasks, "tokens": tokens, "first_call_ms": first, "ms": milliseconds(took),
-        "requests": requests, "prompt_tokens": bytes / BYTES_OF_TOKEN,
-    }))
+    Ok(json!({"tasks": tasks, "requests": requests, "prompt_tokens": bytes / BYTES_OF_TOKEN}))
 }
 
-/// Writes the plan to whoever asks for one.
+/// A model that answers every request for a plan with the same one.
 struct Writer {
     plan: String,
-    pause: Duration,
-    /// How often it was asked, and the bytes of all that it was told.
+    /// The number of requests, and the bytes of all their prompts.
     asked: Arc<Mutex<(u64, usize)>>,
 }
 
@@ -99,13 +86,7 @@ impl ChatModel for Writer {
             Some(_) => json!({"reason": "so it is", "complexity": "complex"}).to_string(),
             None => "All of it was looked at.".to_owned(),
         };
-        let letters: Vec<char> = text.chars().collect();
-        let pieces: Vec<StreamPart> = letters.chunks(PIECE).map(|piece| StreamPart::Text(piece.iter().collect())).collect();
         let whole = StreamPart::Done(Box::new(ChatResponse::text("writer", text)));
-        let written = stream::iter(pieces).then(|piece| async {
-            sleep(self.pause).await;
-            Ok(piece)
-        });
-        written.chain(stream::once(async { Ok(whole) })).boxed()
+        stream::once(async { Ok(whole) }).boxed()
     }
 }

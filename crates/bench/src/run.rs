@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_orchestrator::{
-    Orchestrator, Parts, RunControl, RunRequest, RunSettings,
+    OrchestratorBuilder, PlanRoute, RunControl, RunRequest, RunSettings,
     progress::{Plan, RunStatus},
     tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, Touches, TypedTool},
 };
@@ -60,7 +60,7 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
         Kind::ReadOnly => Arc::new(tool.read_only()),
         Kind::ChangesSomething => Arc::new(tool.touches(Touches::Nothing)),
     });
-    let parts = Parts { tools: Arc::new(tools), undo: None, ..Parts::in_folder(folder.path())? };
+    let builder = OrchestratorBuilder::new().tools(tools).undo(None).folder(folder.path());
     let tasks: Vec<_> = graph
         .tasks
         .iter()
@@ -71,16 +71,16 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
         })
         .collect();
     let plan: Plan = serde_json::from_value(json!({ "tasks": tasks }))?;
-    let mut settings = RunSettings { approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
+    let mut settings =
+        RunSettings { route: PlanRoute::Rules, approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
     settings.max_parallel = u32::try_from(graph.slots)?;
     settings.bounds.max_tool_calls = u64::MAX;
     let request = RunRequest { plan: Some(plan), settings, ..RunRequest::new("bench".parse()?, "Wait") };
-    carry_out(parts, request).await.with_context(|| graph.name.clone())
+    carry_out(builder, request).await.with_context(|| graph.name.clone())
 }
 
 /// A run that was completed.
 pub(crate) struct Carried {
-    pub(crate) started: Instant,
     /// From the request to the result.
     pub(crate) took: Duration,
     /// How many events it told.
@@ -93,10 +93,10 @@ pub(crate) struct Carried {
 ///
 /// # Errors
 /// That it was not completed.
-pub(crate) async fn carry_out(parts: Parts, request: RunRequest) -> Result<Carried> {
-    let commits = parts.journal.commits();
+pub(crate) async fn carry_out(builder: OrchestratorBuilder, request: RunRequest) -> Result<Carried> {
+    let orchestrator = builder.build()?;
+    let commits = orchestrator.journal().commits();
     let before = *commits.borrow();
-    let orchestrator = Orchestrator::new(parts);
     let (control, mut events) = RunControl::new();
     // They are read as they come, as the command does it: what nobody reads would be held to the end.
     let told = tokio::spawn(async move {
@@ -109,11 +109,11 @@ pub(crate) async fn carry_out(parts: Parts, request: RunRequest) -> Result<Carri
     });
     let started = Instant::now();
     // Among its own effects, as the command does it.
-    let result = tokio::spawn(async move { orchestrator.run(request, control).await }).await??;
+    let result = tokio::spawn(async move { orchestrator.run_with(request, control).await }).await??;
     let took = started.elapsed();
     ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
     let commits = *commits.borrow() - before;
-    Ok(Carried { started, took, events: told.await?, commits })
+    Ok(Carried { took, events: told.await?, commits })
 }
 
 /// Milliseconds that bare tokio takes: a task each, a channel for each end, a semaphore for the slots, first come first served, no journal.

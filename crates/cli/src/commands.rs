@@ -1,7 +1,6 @@
 //! One file for each command.
 
 mod acp;
-mod cancel;
 mod check;
 mod check_run;
 mod config;
@@ -9,7 +8,6 @@ mod doctor;
 #[cfg(feature = "temporal")]
 mod engine;
 mod evaluate;
-mod host;
 mod look;
 mod man;
 mod mcp;
@@ -33,22 +31,23 @@ mod viewing;
 mod watch;
 
 use std::{
-    io::{self, Read, Write},
+    io::{self, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use aime_llm::Image;
 use aime_orchestrator::MAX_GOAL_IMAGES;
+use aime_runs::{Environment, Runs, Setup, SetupBuilder};
+use aime_sandbox::Launcher;
 use clap::CommandFactory;
 
-#[cfg(feature = "local-model")]
-pub(crate) use run::interrupted;
+pub(crate) use run::{interrupted, model_line};
 
 use crate::{
     args::{Cli, Command, Global, McpCommand, as_typed, language_in},
-    config::Environment,
     failure::Failure,
-    wiring::Setup,
+    notices::NoticePrinter,
     words::{self, Language, LanguageChoice, msg},
 };
 
@@ -86,24 +85,29 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
     #[cfg(feature = "temporal")]
     if global.engine.on.is_some() {
-        return on_runtime(engine::command(command, &global, &setup));
+        return on_runs(setup, async |runs| engine::command(command, &global, runs).await);
     }
     match command {
-        Command::Run(args) => on_runtime(setup.with_servers(run::run(args, &global, &setup))),
-        Command::Plan(args) => on_runtime(setup.with_servers(plan::plan(args, &setup))),
+        Command::Run(args) => on_runs(setup, async |runs| run::run(args, &global, runs).await),
+        Command::Plan(args) => on_runs(setup, async |runs| {
+            runs.ready().await?;
+            plan::plan(args, runs).await
+        }),
         Command::Check { plan_file, format } => on_runtime(setup.with_servers(async { check::check(&plan_file, format, &setup) })),
-        Command::Resume(args) => on_runtime(setup.with_servers(resume::resume(args, &global, &setup))),
-        Command::Runs { command, output } => on_runtime(runs::runs(command, output, &global, &setup)),
-        Command::Tell { run, task, text } => on_runtime(steering::tell(&run, task.as_deref(), &text.join(" "), &setup)),
-        Command::Pause { run } => on_runtime(steering::pause(&run, &setup)),
-        Command::Answer { run, text } => on_runtime(steering::answer(&run, &text.join(" "), &setup)),
-        Command::Cancel { run, task } => on_runtime(cancel::cancel(&run, task.as_deref(), &setup)),
+        Command::Resume(args) => on_runs(setup, async |runs| resume::resume(args, &global, runs).await),
+        Command::Runs { command, output } => on_runs(setup, async |runs| runs::runs(command, output, &global, runs).await),
+        Command::Tell { run, task, text } => {
+            on_runs(setup, async |runs| steering::tell(&run, task.as_deref(), &text.join(" "), runs).await)
+        }
+        Command::Pause { run } => on_runs(setup, async |runs| steering::pause(&run, runs).await),
+        Command::Answer { run, text } => on_runs(setup, async |runs| steering::answer(&run, text.join(" "), runs).await),
+        Command::Cancel { run, task } => on_runs(setup, async |runs| steering::cancel(&run, task.as_deref(), runs).await),
         #[cfg(feature = "temporal")]
         Command::Worker(args) => on_runtime(engine::worker(args, &global, &setup)),
         Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
-        Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, global.config, setup)),
+        Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
-        Command::Acp => on_runtime(acp::acp(setup, global.config)),
+        Command::Acp => on_runtime(acp::acp(setup)),
         Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),
         Command::Profiles { command } => look::profiles(command, &setup),
         Command::Memory { command, output } => memory::memory(command, output, &setup),
@@ -120,6 +124,16 @@ fn on_runtime(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fai
     let result = runtime.block_on(work);
     runtime.shutdown_timeout(std::time::Duration::from_secs(1));
     result
+}
+
+/// Runs a command on the runs of a folder, and ends what it started for them.
+fn on_runs(setup: Setup, command: impl AsyncFnOnce(&Runs) -> Result<u8, Failure>) -> Result<u8, Failure> {
+    let runs = Runs::new(setup);
+    on_runtime(async {
+        let done = command(&runs).await;
+        runs.end().await;
+        done
+    })
 }
 
 /// Reads a file, which is called `what`, or standard input for `-`.
@@ -154,25 +168,6 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Writes a file whole or not at all. What is no file, such as a pipe, is written as it comes. `replace` says whether a file that is
-/// there gives way.
-pub(crate) fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
-    if replace && path.metadata().is_ok_and(|found| !found.is_file()) {
-        return std::fs::write(path, text);
-    }
-    // A link stays one: what it leads to is written.
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.prefix(".aime-").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    let kept = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
-    kept.map(drop).map_err(|error| error.error)
-}
-
 /// A goal from the command line: itself, or standard input for `-`.
 fn read_goal(goal: &str) -> Result<String, Failure> {
     let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
@@ -186,15 +181,26 @@ fn read_goal(goal: &str) -> Result<String, Failure> {
 
 /// The working folder and the configuration of a command. From here on it speaks the language that they say.
 fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure> {
-    let setup = Setup::new(environment, global.directory.as_deref(), global.config.clone())?;
-    words::speak(Language::of(global.lang, setup.config.messages.language, &setup.environment));
+    let setup = opener(environment, global.config.clone()).open(global.directory.as_deref())?;
+    words::speak(Language::of(global.lang, setup.config.messages.language.into(), &setup.environment));
     Ok(setup)
+}
+
+/// Opens folders for this command: its notices go to the terminal.
+fn opener(environment: Environment, config: Option<PathBuf>) -> SetupBuilder {
+    let printer = NoticePrinter::new(environment.text("TERM") == Some("dumb"));
+    Setup::builder(environment).config_file(config).caller(Arc::new(printer)).launcher(launcher())
+}
+
+/// Gives a confined command a network of its own: this program, started again.
+fn launcher() -> Launcher {
+    Launcher::this_program([crate::LAUNCH])
 }
 
 /// The language for somebody whose words were no command: of `--lang`, else of the settings here, else of the locale.
 pub(crate) fn language_of_nothing(environment: &Environment) -> Language {
     let flag = language_in(as_typed());
-    let settings = || Setup::new(environment.clone(), None, None).map(|setup| setup.config.messages.language);
+    let settings = || opener(environment.clone(), None).open(None).map(|setup| setup.config.messages.language.into());
     Language::of(flag, if flag.is_none() { settings().unwrap_or_default() } else { LanguageChoice::Auto }, environment)
 }
 

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt::Display};
 
-use crate::config::ConfigFault;
+use aime_runs::{ErrorKind, RunsError};
 
 /// Exit codes; see `docs/src/reference/exit-codes.md`.
 pub(crate) mod code {
@@ -62,9 +62,13 @@ impl Failure {
     }
 }
 
-impl From<ConfigFault> for Failure {
-    fn from(fault: ConfigFault) -> Self {
-        Self { code: code::USAGE, message: fault.to_string(), hint: fault.hint }
+impl From<RunsError> for Failure {
+    fn from(error: RunsError) -> Self {
+        let code = match error.kind {
+            ErrorKind::Usage | ErrorKind::NotFound => code::USAGE,
+            ErrorKind::Run(code) => code.exit_code(),
+        };
+        Self { code, message: error.with_causes(), hint: error.hint }
     }
 }
 
@@ -86,6 +90,7 @@ mod tests {
         assert_eq!(failure.message, "the top", "what stands there already is not said again");
     }
 
+    // Requirement: 20.1
     #[test]
     fn exit_codes_are_those_of_the_book() {
         let book = include_str!("../../../docs/src/reference/exit-codes.md");

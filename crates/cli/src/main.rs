@@ -2,33 +2,35 @@
 
 mod args;
 mod commands;
-mod config;
-mod consents;
 mod failure;
-mod models;
+#[cfg(feature = "local-model")]
+mod fetching;
+mod notices;
 mod output;
 mod person;
 mod plan_formats;
 mod screen;
-mod wiring;
 mod words;
 
 use std::{panic::AssertUnwindSafe, process::ExitCode};
 
+use aime_runs::Environment;
 use clap::error::ErrorKind;
 
 use crate::{
-    config::Environment,
     failure::Failure,
     words::{Language, LanguageChoice},
 };
+
+/// The argument by which the sandbox starts this program again, to give a command a network of its own.
+pub(crate) const LAUNCH: &str = "sandbox-launch";
 
 const FAULT: &str = "this is a fault in aime itself";
 const FAULT_MEND: &str = "a run goes on with `aime resume`; please report what is told above";
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
-    if std::env::args_os().nth(1).is_some_and(|first| first == wiring::LAUNCH) {
+    if std::env::args_os().nth(1).is_some_and(|first| first == LAUNCH) {
         return launch();
     }
     let environment = Environment::of_process();

@@ -11,6 +11,7 @@ use std::{
 
 use aime_orchestrator::FailureCode;
 use aime_redact::Redactor;
+use aime_runs::Environment;
 pub(crate) use aime_terminal::plain;
 use aime_terminal::steers;
 use anstyle::{AnsiColor, Style};
@@ -19,7 +20,6 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     args::ColorChoice,
-    config::Environment,
     failure::Failure,
     words::{self, asked, msg, said},
 };

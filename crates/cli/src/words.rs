@@ -17,12 +17,9 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use aime_runs::{Environment, config};
 use aime_tools::Consent;
 use clap::ValueEnum;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use crate::config::Environment;
 
 /// A message of the catalogues by its name, with its values: `msg!("tree-after", tasks = "find, count")`.
 macro_rules! msg {
@@ -43,8 +40,7 @@ pub(crate) enum Language {
 }
 
 /// What a person can choose.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LanguageChoice {
     /// What the environment says
     #[default]
@@ -54,6 +50,16 @@ pub(crate) enum LanguageChoice {
     /// Chinese, in simplified characters
     #[value(aliases = ["zh-CN", "zh-Hans", "zh_CN"])]
     Zh,
+}
+
+impl From<config::LanguageChoice> for LanguageChoice {
+    fn from(choice: config::LanguageChoice) -> Self {
+        match choice {
+            config::LanguageChoice::Auto => Self::Auto,
+            config::LanguageChoice::En => Self::En,
+            config::LanguageChoice::Zh => Self::Zh,
+        }
+    }
 }
 
 impl Language {

@@ -141,6 +141,7 @@ mod tests {
         lines.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())).collect()
     }
 
+    // Requirement: 12.11
     #[test]
     fn only_this_host_and_its_own_pages_may_ask() {
         for (lines, expected) in [
@@ -165,6 +166,7 @@ mod tests {
         assert_eq!(access().place(&twice), Err(Denied::Host));
     }
 
+    // Requirement: 12.11
     #[test]
     fn the_token_lets_in_and_nothing_else() {
         let session = access().derived("session");
@@ -206,6 +208,7 @@ mod tests {
         }
     }
 
+    // Requirement: 12.11
     #[test]
     fn no_secret_tells_another() {
         let access = access();

@@ -170,6 +170,7 @@ mod tests {
 
     use super::*;
 
+    // Requirement: 12.10
     #[test]
     fn every_route_is_described_and_nothing_else() {
         let description: Value = serde_json::from_str(DESCRIPTION).unwrap();

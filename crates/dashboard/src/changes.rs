@@ -115,6 +115,7 @@ mod tests {
     }
 
     proptest! {
+        // Requirement: 12.20
         #[test]
         fn what_differs_makes_of_one_page_the_other(before in pieces(), after in pieces()) {
             let mut shown = Shown::of(&before);

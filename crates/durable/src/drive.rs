@@ -1,9 +1,11 @@
 //! The only loop.
 
+#[cfg_attr(not(feature = "journal"), expect(dead_code, reason = "the journal alone takes snapshots"))]
 mod standing;
 
 use std::collections::BTreeMap;
 
+#[cfg(feature = "journal")]
 pub(crate) use standing::Snapshot;
 pub use standing::Standing;
 

@@ -24,8 +24,8 @@ use crate::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis
 
 pub use alone::carry_out_alone;
 pub use clock::{Clock, SystemClock};
-pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, fact_channel};
-pub use sink::{MemoryStream, Sink};
+pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, FailedEffect, fact_channel};
+pub use sink::{MemoryStream, Overtaken, Sink};
 
 /// The most facts that one commit takes in: it is one piece of text on its way to the journal, and of many that come at once each of a few is as large as
 /// it need be to share what a commit costs.
@@ -157,6 +157,7 @@ where
         let (cancel, why) = (CancellationToken::new(), Arc::default());
         let context = EffectContext { cancel: cancel.clone(), facts: self.sender(), why: Arc::clone(&why) };
         let (id, runner, sender) = (issue.id.clone(), Arc::clone(&self.runner), self.sender.clone());
+        let kind = M::kind(&issue.effect);
         let task = tokio::spawn({
             let id = id.clone();
             async move {
@@ -171,7 +172,7 @@ where
                     Err(panic) => {
                         let text = panic.downcast_ref::<&str>().copied();
                         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-                        runner.failed(&id, text.unwrap_or("it panicked"))
+                        runner.failed(FailedEffect { id: &id, kind, message: text.unwrap_or("it panicked") })
                     }
                 };
                 // If the host is gone, nobody wants it.

@@ -5,15 +5,17 @@ pub mod contract;
 mod drive;
 mod embedded;
 mod host;
+#[cfg(feature = "journal")]
 mod journal;
 mod machine;
 
 pub use drive::{DriveError, Ended, Replayed, Resume, Standing, drive, replay};
 pub use embedded::{
-    Clock, EffectContext, EffectRunner, EmbeddedHost, FactReceiver, FactSender, MemoryStream, Sink, SystemClock, carry_out_alone,
-    fact_channel,
+    Clock, EffectContext, EffectRunner, EmbeddedHost, FactReceiver, FactSender, FailedEffect, MemoryStream, Overtaken, Sink, SystemClock,
+    carry_out_alone, fact_channel,
 };
 pub use host::{Commit, Host, Recorded};
+#[cfg(feature = "journal")]
 pub use journal::{
     BlobFault, BlobFaultKind, EventRecord, Journal, JournalError, Loaded, LockError, Message, NewRun, NewSnapshot, RUN_STREAM, RunLock,
     RunRecord, SnapshotRecord, Stood, StreamWriter,

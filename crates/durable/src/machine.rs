@@ -68,6 +68,9 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     /// The fact that acknowledges that an effect was revoked.
     fn revoked(id: &EffectId, why: &Reason) -> Self::Fact;
 
+    /// The name of an effect's kind, such as `model` or `tool`.
+    fn kind(effect: &Self::Effect) -> &'static str;
+
     /// Whether an effect may be done once more and nobody would notice: it changes nothing outside, and costs nothing worth naming. Such an
     /// effect need not wait until the facts that led to it are durable. None is, unless a machine says so.
     fn is_repeatable(_effect: &Self::Effect) -> bool {

@@ -5,7 +5,7 @@
 use std::error::Error;
 
 use aime_planner::{
-    PlanRequest, Planner, PlannerSettings, ReplanRequest, Route, RouteSettings, default_categories,
+    PlanFault, PlanRequest, Planner, PlannerSettings, ReplanRequest, Route, RouteSettings, default_categories,
     llm::scripted::{Reply, ScriptedModel, When},
     progress::{
         Conclusion, Decision, PlanMode, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, Timestamp, TriggerKind,
@@ -61,8 +61,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 state.advance(now, &StatusChange::new(task, TaskStatus::Completed))?;
             }
             Err(error) => {
-                state.apply(now, &ProgressEvent::TaskConcluded { task: task.clone(), conclusion: Conclusion::failure(&error) })?;
-                state.advance(now, &StatusChange::failed_for_good(task.clone(), &error))?;
+                state.fail(now, &task, Conclusion::failure(&error), 0)?;
                 mend(&planner, &mut state, task, error).await?;
             }
         }
@@ -76,9 +75,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
 /// Asks for a patch. What the model answers was checked against the plan as it stands, and asked for again where it did not fit.
 async fn mend(planner: &Planner, state: &mut ProgressState, failed: TaskId, error: String) -> Result<(), Box<dyn Error>> {
     println!("  {failed} failed: {error}");
-    let trigger = TriggerReason { kind: TriggerKind::TaskFailed, priority: 90, detail: error, tasks: vec![failed], evidence: Vec::new() };
+    let trigger = TriggerReason { tasks: vec![failed], ..TriggerReason::new(TriggerKind::TaskFailed, 90, error) };
     let request = ReplanRequest::of(state, vec![trigger.clone()]);
-    let after = |patch: &_| state.patched(patch, state.last_progress_at).map(|after| after.plan()).map_err(|faults| faults.lines());
+    let after = |patch: &_| match state.patched(patch, state.last_progress_at) {
+        Ok(after) => Ok(after.plan()),
+        Err(found) => Err(found.faults.into_iter().map(PlanFault::from).collect()),
+    };
     let replanned = planner.replan(&request, after).await?;
     println!("  patched: {}", replanned.patch.reasoning);
     let at = state.last_progress_at;

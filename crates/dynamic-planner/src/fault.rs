@@ -2,27 +2,99 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use aime_progress::{Fault, Problem};
+use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
 /// Something in a plan or patch that cannot stand.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFault {
     /// Where it is: `tasks[2].tool`, `changes[0]`, or `plan` for the whole.
     pub place: String,
     /// The id of the task it lies on, where it lies on one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
     /// What is wrong.
-    pub message: String,
+    pub problem: PlanProblem,
     /// How it can be mended, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+}
+
+/// What can be wrong with a plan or a patch that somebody proposes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanProblem {
+    /// A rule between tasks is broken: a cycle, an unknown dependency, a task that may not be touched.
+    #[error(transparent)]
+    Rule(#[from] Problem),
+    /// There is no such tool.
+    #[error("there is no tool {name:?}")]
+    UnknownTool {
+        /// Its name.
+        name: String,
+    },
+    /// A tool task names a tool that only actors can call.
+    #[error("{name:?} can only be called by an actor in the middle of its work")]
+    ToolOfActors {
+        /// Its name.
+        name: String,
+    },
+    /// The parameters of a tool do not fit its schema.
+    #[error("{detail}")]
+    Parameters {
+        /// The tool.
+        tool: String,
+        /// What does not fit.
+        detail: String,
+    },
+    /// There is no such profile.
+    #[error("there is no profile {name:?}")]
+    UnknownProfile {
+        /// Its name.
+        name: String,
+    },
+    /// There is no such model.
+    #[error("there is no model {name:?}")]
+    UnknownModel {
+        /// Its name.
+        name: String,
+    },
+    /// There is no such tool bundle.
+    #[error("there is no tool bundle {name:?}")]
+    UnknownBundle {
+        /// Its name.
+        name: String,
+    },
+    /// A task names a profile, and a bundle of which the profile's actors never get a tool.
+    #[error("actors of the profile {profile:?} never get a tool of {bundle:?}")]
+    Incapable {
+        /// The profile.
+        profile: String,
+        /// The bundle, or the tool.
+        bundle: String,
+    },
+    /// It is larger than the mode allows.
+    #[error("{0}")]
+    TooLarge(String),
+    /// Anything else: the document cannot be read, or a rule of one's own is broken.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<String> for PlanProblem {
+    fn from(text: String) -> Self {
+        Self::Other(text)
+    }
+}
+
+impl From<&str> for PlanProblem {
+    fn from(text: &str) -> Self {
+        Self::Other(text.to_owned())
+    }
 }
 
 impl PlanFault {
     /// A fault without a hint.
-    pub fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { place: place.into(), task: None, message: message.into(), hint: None }
+    pub fn new(place: impl Into<String>, problem: impl Into<PlanProblem>) -> Self {
+        Self { place: place.into(), task: None, problem: problem.into(), hint: None }
     }
 
     /// The same fault with a hint.
@@ -33,13 +105,36 @@ impl PlanFault {
     }
 }
 
+impl From<Fault> for PlanFault {
+    fn from(fault: Fault) -> Self {
+        Self::new(fault.place, fault.problem)
+    }
+}
+
+/// As an object of `place`, `task`, `message` and `hint`.
+impl Serialize for PlanFault {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let members = 2 + usize::from(self.task.is_some()) + usize::from(self.hint.is_some());
+        let mut object = serializer.serialize_struct("PlanFault", members)?;
+        object.serialize_field("place", &self.place)?;
+        if let Some(task) = &self.task {
+            object.serialize_field("task", task)?;
+        }
+        object.serialize_field("message", &self.problem.to_string())?;
+        if let Some(hint) = &self.hint {
+            object.serialize_field("hint", hint)?;
+        }
+        object.end()
+    }
+}
+
 impl fmt::Display for PlanFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.place)?;
         if let Some(task) = &self.task {
             write!(f, " (task {task:?})")?;
         }
-        write!(f, ": {}", self.message)?;
+        write!(f, ": {}", self.problem)?;
         match &self.hint {
             Some(hint) => write!(f, " ({hint})"),
             None => Ok(()),

@@ -1,7 +1,8 @@
 //! From a goal to a validated plan, and from trouble to a plan patch.
 //!
 //! [`route`] decides how a goal is planned, [`Planner::plan`] asks a model for the plan and checks it in layers
-//! ([`PlanChecker`]), [`Planner::replan`] asks for a patch, [`verdict`] asks whether criteria hold. Nothing a model says is
+//! ([`PlanChecker`]), [`Planner::replan`] asks for a patch, [`verdict`] asks whether criteria hold. A capable model leads the
+//! run in one conversation instead: [`lead_tools`] are its tools, [`wake_message`] its news. Nothing a model says is
 //! trusted: it is read leniently, checked strictly, and asked for again with every fault.
 //!
 //! ```
@@ -22,6 +23,7 @@ mod cache;
 mod classifier;
 mod fault;
 mod growth;
+mod lead;
 mod metrics;
 mod parse;
 mod planner;
@@ -37,18 +39,19 @@ pub use {aime_llm as llm, aime_progress as progress};
 
 pub use cache::{KeptPlan, PlanCache, PlanKey};
 pub use classifier::{AskedRoute, ask_route};
-pub use fault::PlanFault;
+pub use fault::{PlanFault, PlanProblem};
 pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
-pub use metrics::PlanningMetrics;
-pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value, plan_from_value};
-pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, Reused, direct_plan};
-pub use prompt::{
-    FailedTask, PatchContext, PlanContext, PlanExample, PlanTools, ProfileBrief, PromptError, Prompts, RouteContext, ToolLine,
-    VerdictContext,
+pub use lead::{
+    BudgetLeft, BundleBrief, LeadBrief, LeadPrompt, PersonWords, PlanRules, PlanTool, Wake, WakeKind, kept_words, lead_tools,
+    parse_command, read_result, wake_message,
 };
+pub use metrics::PlanningMetrics;
+pub use parse::{ParsedPatch, ParsedPlan, parse_patch, parse_plan, patch_from_value};
+pub use planner::{Fallback, PlanRequest, Planned, Planner, PlannerError, PlannerSettings, ReplanRequest, Replanned, Reused, direct_plan};
+pub use prompt::{FailedTask, PlanExample, PlanTools, ProfileBrief, PromptError, Prompts, ToolLine};
 pub use route::{
-    BypassSettings, Category, CategoryError, CategoryFile, CategoryMatch, ClassifierSettings, DEFAULT_CATEGORIES, Route, RouteSettings,
-    Routed, Signals, Stage1, Stage1Verdict, Strategy, Undecided, classify, default_categories, match_category, read_categories, route,
+    BypassSettings, Category, CategoryError, ClassifierSettings, DEFAULT_CATEGORIES, Route, RouteSettings, Routed, Signals, Stage1,
+    Stage1Verdict, Strategy, Undecided, classify, default_categories, read_categories, route,
 };
 pub use validate::{CheckedPlan, PlanChecker, PlanLimits, PlanValidator};
 pub use verdict::{Judged, Verdict, verdict};

@@ -22,6 +22,7 @@ use self::{
 };
 use crate::PlanFault;
 
+pub(crate) use coerce::criterion;
 pub use patch::{ParsedPatch, parse_patch, patch_from_value};
 
 /// The most tasks that are read from one plan; a bound, not a rule for good plans.
@@ -62,7 +63,7 @@ pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
 ///
 /// # Errors
 /// Every fault that keeps it from being understood.
-pub fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
+pub(crate) fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
     let (mut parsed, faults) = read_plan(value);
     parsed.leave_out_unread();
     if faults.is_empty() { Ok(parsed) } else { Err(faults) }
@@ -146,7 +147,7 @@ fn unread_effort(place: &str, written: &str) -> PlanFault {
 
 /// What is said of a value that was left out.
 fn left_out(fault: &PlanFault) -> String {
-    format!("{}: {}; it was left out", fault.place, fault.message)
+    format!("{}: {}; it was left out", fault.place, fault.problem)
 }
 
 /// Takes a plan out of the objects that models put around it.
@@ -179,7 +180,7 @@ fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faul
     let is_text = |value: &Value| value.is_string();
     plan.goal =
         members.take_where("goal", &["objective", "title", "task", "description"], notes, is_text).and_then(text).unwrap_or_default();
-    plan.strategic = strategic::read(members, notes);
+    plan.strategic = strategic::read(members, notes, faults);
 }
 
 /// Gives ids, resolves mentions, infers kinds.

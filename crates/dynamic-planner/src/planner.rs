@@ -1,6 +1,5 @@
 //! The planner: asks a model for a plan, checks it, asks again with the faults, and falls back rather than giving up.
 
-mod arriving;
 mod direct;
 mod earlier;
 mod error;
@@ -11,11 +10,8 @@ mod tests;
 
 use std::sync::{Arc, Mutex};
 
-use aime_llm::{
-    Arriving, ChatModel, Image, Message, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask,
-    ask_watching,
-};
-use aime_progress::{Plan, PlanMode, Spent, TaskSpec};
+use aime_llm::{ChatModel, Image, Message, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask};
+use aime_progress::{Plan, PlanMode, Spent};
 use serde_json::Value;
 
 use crate::{
@@ -24,8 +20,6 @@ use crate::{
     schema::{self, TaskShape},
     spent,
 };
-
-use arriving::ArrivingTasks;
 
 pub use direct::direct_plan;
 pub use earlier::Reused;
@@ -116,20 +110,6 @@ impl Planner {
     /// # Errors
     /// [`PlannerError::Model`] if the model cannot be used; [`PlannerError::NoPlan`] if nothing fits and there is to be no fallback.
     pub async fn plan(&self, request: &PlanRequest) -> Result<Planned, PlannerError> {
-        self.plan_and(request, None).await
-    }
-
-    /// The same, and `parts` is given the tasks of each answer while it is still being written: those that are whole, that could stand in a plan as
-    /// they are, and whose dependencies were given before or with them. The plan that stands at last may have others, or none of them: the rest of
-    /// an answer may speak against it, and another is asked for then. At most 64 tasks of an answer are given, and none of a plan of before.
-    ///
-    /// # Errors
-    /// As [`Self::plan`].
-    pub async fn plan_as_it_arrives(&self, request: &PlanRequest, parts: Parts<'_>) -> Result<Planned, PlannerError> {
-        self.plan_and(request, Some(parts)).await
-    }
-
-    async fn plan_and(&self, request: &PlanRequest, parts: Option<Parts<'_>>) -> Result<Planned, PlannerError> {
         let model = self.model.name().to_owned();
         if request.mode == PlanMode::Direct {
             let plan = direct_plan(&request.goal, request.category_profile.as_deref());
@@ -141,7 +121,7 @@ impl Planner {
             return Ok(Planned { model, reused: Some(reused), ..Planned::new(plan) });
         }
         let context = request.context(&self.settings, self.model.limits().small, self.similar(&key).as_ref());
-        let (mut refused, mut cost) = match self.ask_plan(request, &context, parts).await {
+        let (mut refused, mut cost) = match self.ask_plan(request, &context).await {
             Ok(Answered { value: checked, repairs, refused, spent }) => {
                 self.remember(key, request, &checked.plan);
                 let repairs = notes.into_iter().chain(repairs).chain(checked.repairs).collect();
@@ -173,7 +153,7 @@ impl Planner {
         }
     }
 
-    async fn ask_plan(&self, request: &PlanRequest, context: &PlanContext, parts: Option<Parts<'_>>) -> Asked<CheckedPlan> {
+    async fn ask_plan(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
         let shape = TaskShape { tools: &context.tools, profiles: &context.profiles, tool_tasks: context.tool_tasks };
         let limits = self.settings.limits;
         let (messages, schema) = match request.mode {
@@ -189,24 +169,7 @@ impl Planner {
             question.temperature = Some(self.settings.first_todos_temperature);
         }
         let checker = self.checker(request, request.mode);
-        let Some(parts) = parts else { return self.ask(question, |value| check(&checker, &value, &request.goal)).await };
-        let arriving = Mutex::new(ArrivingTasks::new(checker.clone()));
-        let watch = |seen: Arriving<'_>| {
-            let tasks = match (arriving.lock(), seen) {
-                (Ok(mut arriving), Arriving::Begins) => {
-                    arriving.begin();
-                    Vec::new()
-                }
-                (Ok(mut arriving), Arriving::Text(text)) => arriving.push(text),
-                // A part that could not be read is no loss: the plan is read as a whole.
-                (Err(_), _) => Vec::new(),
-            };
-            if !tasks.is_empty() {
-                parts(tasks);
-            }
-        };
-        let judge = |value| check(&checker, &value, &request.goal).map_err(|faults| lines(&faults));
-        Ok(ask_watching(&self.model, &self.tiers, question, judge, &watch).await?.into())
+        self.ask(question, |value| check(&checker, &value, &request.goal)).await
     }
 
     async fn ask_simplified(&self, request: &PlanRequest, context: &PlanContext) -> Asked<CheckedPlan> {
@@ -273,9 +236,6 @@ fn with_images(mut messages: Vec<Message>, images: &[Image]) -> Vec<Message> {
     }
     messages
 }
-
-/// Takes the tasks of a plan that is still being written.
-type Parts<'a> = &'a (dyn Fn(Vec<TaskSpec>) + Send + Sync);
 
 /// What was made of an answer, or why there is none.
 type Asked<T> = Result<Answered<T>, AskError>;

@@ -10,12 +10,15 @@ mod tests;
 use std::collections::BTreeMap;
 
 use aime_llm::{Message, in_another_script};
+use aime_progress::PlanMode;
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use context::{FailedTask, PatchContext, PlanContext, PlanExample, PlanTools, ProfileBrief, RouteContext, ToolLine, VerdictContext};
-pub(crate) use context::{cut, first_sentence};
+use crate::{BundleBrief, LeadBrief, PlanLimits};
+
+pub use context::{FailedTask, PlanExample, PlanTools, ProfileBrief, ToolLine};
+pub(crate) use context::{PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
 
 const SYSTEM_MARK: &str = "<!-- system -->";
 const USER_MARK: &str = "<!-- user -->";
@@ -23,7 +26,7 @@ const USER_MARK: &str = "<!-- user -->";
 /// A value that no prompt holds by itself: where it stands in a filled-in prompt, the variable is used.
 const SENTINEL: &str = "sentinelofthecheck";
 
-const BUILT_IN: [(&str, &str); 8] = [
+const BUILT_IN: [(&str, &str); 9] = [
     ("route", include_str!("../prompts/route.md")),
     ("plan_simple", include_str!("../prompts/plan_simple.md")),
     ("plan_complex", include_str!("../prompts/plan_complex.md")),
@@ -32,6 +35,7 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("patch", include_str!("../prompts/patch.md")),
     ("update", include_str!("../prompts/update.md")),
     ("verdict", include_str!("../prompts/verdict.md")),
+    ("lead", include_str!("../prompts/lead.md")),
 ];
 
 /// Why a prompt cannot be used.
@@ -127,7 +131,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn route(&self, context: &RouteContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn route(&self, context: &RouteContext) -> Result<Vec<Message>, PromptError> {
         self.render("route", context)
     }
 
@@ -135,7 +139,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn plan_simple(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn plan_simple(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_simple", context)
     }
 
@@ -143,7 +147,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn plan_complex(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn plan_complex(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_complex", context)
     }
 
@@ -151,7 +155,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn plan_emergent(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn plan_emergent(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_emergent", context)
     }
 
@@ -159,7 +163,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn plan_simplified(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn plan_simplified(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_simplified", context)
     }
 
@@ -167,7 +171,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
         self.render("patch", context)
     }
 
@@ -175,7 +179,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn update(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn update(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
         self.render("update", context)
     }
 
@@ -183,7 +187,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
-    pub fn verdict(&self, context: &VerdictContext) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn verdict(&self, context: &VerdictContext) -> Result<Vec<Message>, PromptError> {
         self.render("verdict", context)
     }
 
@@ -246,7 +250,7 @@ impl Prompts {
         if messages.iter().any(told) { Ok(()) } else { Err(PromptError::Silent { name: name.to_owned(), variable }) }
     }
 
-    fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PromptError> {
+    pub(crate) fn render(&self, name: &str, context: &impl Serialize) -> Result<Vec<Message>, PromptError> {
         let mut messages = Vec::new();
         for role in ["system", "user"] {
             let id = format!("{name}.{role}");
@@ -318,7 +322,7 @@ fn names_variable(line: &str, variable: &str) -> bool {
 /// A context with something in every member.
 fn sample(name: &str) -> Value {
     let tool = || ToolLine { name: "read_file".into(), parameters: "path".into(), summary: "Reads a file".into() };
-    let profile = || ProfileBrief { name: "sisyphus".into(), description: "general worker".into() };
+    let profile = || ProfileBrief::new("sisyphus", "general worker");
     let value = match name {
         "route" => serde_json::to_value(RouteContext { goal: "goal".into() }),
         "patch" | "update" => serde_json::to_value(PatchContext {
@@ -339,6 +343,20 @@ fn sample(name: &str) -> Value {
         "verdict" => {
             serde_json::to_value(VerdictContext { goal: "goal".into(), criteria: vec!["criterion".into()], evidence: "evidence".into() })
         }
+        "lead" => serde_json::to_value(LeadBrief {
+            mode: Some(PlanMode::Complex),
+            attended: true,
+            environment: "environment".into(),
+            folder: "folder".into(),
+            git: "git".into(),
+            instructions: "instructions".into(),
+            known: "known".into(),
+            state: "state".into(),
+            profiles: vec![profile()],
+            bundles: vec![BundleBrief { name: "files".into(), description: "files".into() }],
+            tools: vec![tool()],
+            ..LeadBrief::new("goal", PlanLimits::default())
+        }),
         _ => serde_json::to_value(PlanContext {
             goal: "goal".into(),
             project: "project".into(),

@@ -12,9 +12,8 @@ use aime_progress::PlanMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use category::{
-    Category, CategoryError, CategoryFile, CategoryMatch, DEFAULT_CATEGORIES, default_categories, match_category, read_categories,
-};
+pub use category::{Category, CategoryError, DEFAULT_CATEGORIES, default_categories, read_categories};
+pub(crate) use category::{CategoryMatch, match_category};
 pub use classify::{ClassifierSettings, Signals, Stage1, Stage1Verdict, classify};
 
 /// Which goals are planned at all.

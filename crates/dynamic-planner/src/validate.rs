@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use aime_llm::ToolDefinition;
 use aime_progress::{Plan, PlanMode, Strategic, TaskId, TaskSpec};
+use aime_tools::tools_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ParsedPlan, PlanFault, ProfileBrief,
+    ParsedPlan, PlanFault, PlanProblem, ProfileBrief,
     fault::suggestion,
     parse::{read_plan, read_whole},
 };
@@ -126,7 +127,7 @@ impl PlanChecker<'_> {
         }
         let unread = faults.len();
         if let Err(found) = plan.check() {
-            faults.extend(found.faults.iter().map(|fault| PlanFault::new(fault.place.as_str(), fault.problem.to_string())));
+            faults.extend(found.faults.into_iter().map(PlanFault::from));
         }
         for (at, task) in plan.tasks.iter_mut().enumerate() {
             self.check_task(task, &format!("tasks[{at}]"), &mut repairs, &mut faults);
@@ -152,19 +153,46 @@ impl PlanChecker<'_> {
         let of = (&task.id, format!("{place}.profile"));
         self.check_profile(&mut task.profile, of, "does not exist; the runtime chooses one", repairs, faults);
         self.check_model(&mut task.model, (&task.id, format!("{place}.model")), repairs, faults);
-        // Whoever writes the name of a tool means the tool: an actor may ask for one that no bundle holds.
+        let of = (&task.id, format!("{place}.bundles"));
+        self.check_bundles(&mut task.bundles, of, repairs, faults);
+        self.check_capabilities(task, &format!("{place}.bundles"), faults);
+    }
+
+    /// Checks the bundles of a task. A model's that are not there are left out.
+    fn check_bundles(
+        &self,
+        bundles: &mut Vec<String>,
+        (task, place): (&TaskId, String),
+        repairs: &mut Vec<String>,
+        faults: &mut Vec<PlanFault>,
+    ) {
+        // A plan may name a tool in the place of a bundle: an actor may need one that no bundle holds.
         let is_tool = |name: &String| self.tools.iter().any(|tool| tool.name == *name) || self.actor_tools.contains(name);
         let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name) || is_tool(name);
-        for name in task.bundles.iter().filter(|name| !known(name)) {
+        for name in bundles.iter().filter(|name| !known(name)) {
             if self.mode.is_some() {
-                repairs.push(format!("the bundle {name:?} of `{}` does not exist and was left out", task.id));
+                repairs.push(format!("the bundle {name:?} of `{task}` does not exist and was left out"));
             } else {
-                let fault = PlanFault::new(format!("{place}.bundles"), format!("there is no tool bundle {name:?}"));
+                let fault = PlanFault::new(place.clone(), PlanProblem::UnknownBundle { name: name.clone() });
                 faults.push(fault.hint(suggestion(name, self.bundles.iter().map(String::as_str))));
             }
         }
         if self.mode.is_some() {
-            task.bundles.retain(known);
+            bundles.retain(known);
+        }
+    }
+
+    /// Checks that the profile of a task allows what its bundles are for.
+    fn check_capabilities(&self, task: &TaskSpec, place: &str, faults: &mut Vec<PlanFault>) {
+        let Some(profile) = self.profiles.iter().find(|profile| Some(&profile.name) == task.profile.as_ref()) else { return };
+        let never = |tool: &str| profile.never_gets.iter().any(|name| name == tool);
+        for name in &task.bundles {
+            let tools = tools_of([name]).unwrap_or_default();
+            let incapable = if tools.is_empty() { never(name) } else { tools.iter().all(|tool| never(tool)) };
+            if incapable {
+                let problem = PlanProblem::Incapable { profile: profile.name.clone(), bundle: name.clone() };
+                faults.push(PlanFault::new(place, problem).hint("leave the bundle out, or name another profile or none"));
+            }
         }
     }
 
@@ -187,7 +215,7 @@ impl PlanChecker<'_> {
             *profile = None;
         } else {
             let all: Vec<&str> = known().collect();
-            let fault = PlanFault::new(place, format!("there is no profile {name:?}"));
+            let fault = PlanFault::new(place, PlanProblem::UnknownProfile { name: name.clone() });
             faults.push(fault.hint(suggestion(&name, all.iter().copied())));
         }
     }
@@ -205,7 +233,7 @@ impl PlanChecker<'_> {
             repairs.push(format!("the model {name:?} of `{task}` is not configured and was left out"));
             *model = None;
         } else {
-            let fault = PlanFault::new(place, format!("there is no model {name:?}"));
+            let fault = PlanFault::new(place, PlanProblem::UnknownModel { name });
             faults.push(fault.hint(format!("there are: {}", self.models.join(", "))));
         }
     }

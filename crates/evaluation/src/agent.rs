@@ -117,6 +117,7 @@ mod tests {
         assert_eq!(known_as(None), "small at ");
     }
 
+    // Requirement: 17.7
     #[test]
     fn an_agent_is_a_name_and_a_command() {
         let agent: Agent = "plan-act=python3 act.py --mode=plan".parse().unwrap();

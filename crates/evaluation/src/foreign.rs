@@ -139,7 +139,8 @@ struct TerminalBench {
 /// `task.yaml`, `run-tests.sh`, `tests/`, `solution.sh`; <https://www.tbench.ai/docs/task-overview>.
 fn terminal_bench(folder: &Path) -> io::Result<Read> {
     let text = fs::read_to_string(folder.join("task.yaml"))?;
-    let told: TerminalBench = match serde_saphyr::from_str(&text) {
+    let document = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.to_string());
+    let told: TerminalBench = match document.and_then(|document| serde_json::from_value(document).map_err(|error| error.to_string())) {
         Ok(told) => told,
         Err(error) => return Ok(Err(format!("task.yaml: {error}"))),
     };

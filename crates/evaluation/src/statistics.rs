@@ -42,6 +42,7 @@ mod tests {
     use super::*;
 
     /// 81 of 263 is the example of R. G. Newcombe (1998); of ten trials the bounds follow from the formula by hand.
+    // Requirement: 17.4
     #[test]
     fn known_intervals_come_out() {
         for (reached, tried, low, high) in [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (10, 10, 0.7225, 1.0), (81, 263, 0.2553, 0.3662)]
@@ -58,6 +59,7 @@ mod tests {
     }
 
     proptest! {
+        // Requirement: 17.4
         #[test]
         fn the_share_lies_within_and_more_trials_tell_more(reached in 0_u32..50, more in 0_u32..50) {
             let tried = reached + more + 1;

@@ -335,6 +335,7 @@ fn table(head: &str, cells: &[(String, Cell)]) -> String {
 mod tests {
     use super::*;
 
+    // Requirement: 17.8
     #[test]
     fn choosing_by_rules_is_set_beside_choosing_by_hand() {
         let mut suite = Suite::core().unwrap();

@@ -196,11 +196,13 @@ mod tests {
         }
     }
 
+    // Requirement: 16.4
     #[test]
     fn json_holds() {
         check("json", CHANGED);
     }
 
+    // Requirement: 16.4
     #[test]
     fn sse_holds() {
         check("sse", CHANGED);
@@ -212,26 +214,31 @@ mod tests {
         sse(b"\xEF\xBB\xBFdat: {\"chois?h_reaso\xFFn\":\"stop\"}]}\n\ndada: [DONE]\n\n");
     }
 
+    // Requirement: 16.4
     #[test]
     fn calls_hold() {
         check("calls", CHANGED);
     }
 
+    // Requirement: 16.4
     #[test]
     fn plans_hold() {
         check("plan", CHANGED);
     }
 
+    // Requirement: 16.4
     #[test]
     fn patches_hold() {
         check("patch", CHANGED);
     }
 
+    // Requirement: 16.4
     #[test]
     fn journals_hold() {
         check("journal", 60);
     }
 
+    // Requirement: 16.4
     #[test]
     fn config_holds() {
         check("config", CHANGED);

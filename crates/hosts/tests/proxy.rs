@@ -95,6 +95,7 @@ async fn a_granted_host_is_reached_by_a_tunnel_and_by_a_plain_request() {
     assert!(proxy.refused().is_empty());
 }
 
+// Requirement: 15.3
 #[tokio::test]
 async fn nothing_else_is_reached_however_it_is_asked_for() {
     let mut server = Server::new(OK).await;
@@ -143,6 +144,7 @@ async fn nothing_else_is_reached_however_it_is_asked_for() {
     }
 }
 
+// Requirement: 15.3
 #[tokio::test]
 async fn a_redirect_leads_nowhere_by_itself() {
     let mut server = Server::new("HTTP/1.1 302 Found\r\nLocation: http://evil.example/\r\nContent-Length: 0\r\n\r\n").await;
@@ -171,6 +173,7 @@ async fn heads_are_bounded() {
     assert!(answered.is_empty() || answered.starts_with("HTTP/1.1 4"), "{answered}");
 }
 
+// Requirement: 15.3
 #[tokio::test]
 async fn connections_are_bounded_and_an_idle_one_makes_room() {
     let bounds = ProxyBounds { connections: 1, idle: Duration::from_millis(50), ..ProxyBounds::default() };

@@ -13,7 +13,7 @@ pub use self::coerce::coerce_to_schema;
 
 /// Arguments as they were understood.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ReadArguments {
+pub(crate) struct ReadArguments {
     /// By name.
     pub values: Map<String, Value>,
     /// What had to be repaired, in words; empty for a strict JSON object that fits the schema's types.
@@ -56,7 +56,7 @@ pub enum ArgumentsError {
     },
 }
 
-/// Reads the arguments of a tool call as a model wrote them; see [`read_arguments_with_repairs`], which also tells what was repaired.
+/// Reads the arguments of a tool call as a model wrote them. JSON that is slightly wrong is repaired.
 ///
 /// ```
 /// let schema = serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}}});
@@ -81,7 +81,7 @@ pub fn read_arguments(raw: &str, schema: Option<&Value>) -> Result<Map<String, V
 ///
 /// # Errors
 /// [`ArgumentsError`] says why the call must not run, in words for the model.
-pub fn read_arguments_with_repairs(raw: &str, schema: Option<&Value>) -> Result<ReadArguments, ArgumentsError> {
+pub(crate) fn read_arguments_with_repairs(raw: &str, schema: Option<&Value>) -> Result<ReadArguments, ArgumentsError> {
     let text = raw.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let mut read = match strict(text) {
         _ if text.is_empty() => ReadArguments::default(),

@@ -8,7 +8,7 @@ mod tokens;
 #[cfg(test)]
 mod tests;
 
-pub use self::names::clean_tool_name;
+pub(crate) use self::names::clean_tool_name;
 
 use self::{
     names::is_tool_like,

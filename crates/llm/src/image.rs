@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub const MAX_IMAGE_BYTES: usize = 3_750_000;
 
 /// The longest side of an image in pixels: Anthropic refuses longer ones.
-pub const MAX_IMAGE_SIDE: usize = 8_000;
+pub(crate) const MAX_IMAGE_SIDE: usize = 8_000;
 
 /// Reads base64 with or without padding.
 const LENIENT: GeneralPurpose =

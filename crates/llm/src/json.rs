@@ -4,7 +4,6 @@
 //! object or array found in it (those in code fences first, later ones before earlier ones) as strict JSON; the same mended.
 //! What was mended is said in words, and a text whose end is missing says so, because a caller may refuse it.
 
-mod arriving;
 mod closers;
 mod cursor;
 #[cfg(test)]
@@ -28,7 +27,6 @@ use self::{
     scan::{Span, spans},
 };
 
-pub use self::arriving::ArrivingItems;
 pub(crate) use self::scan::{Ending, whole_text_ending};
 
 /// The longest text that is read, in bytes.
@@ -127,7 +125,7 @@ pub fn read_json(text: &str) -> Result<ReadJson, UnreadableJson> {
 ///
 /// # Errors
 /// [`UnreadableJson`] says why there is nothing to read.
-pub fn read_json_where(text: &str, fits: impl Fn(&Value) -> bool) -> Result<ReadJson, UnreadableJson> {
+pub(crate) fn read_json_where(text: &str, fits: impl Fn(&Value) -> bool) -> Result<ReadJson, UnreadableJson> {
     read(text, &fits, WRAPPINGS).map(|reading| reading.json)
 }
 

@@ -23,23 +23,29 @@ mod structured;
 mod usage;
 
 pub use aime_redact::Redactor;
-pub use arguments::{ArgumentsError, ReadArguments, coerce_to_schema, read_arguments, read_arguments_with_repairs};
-pub use calls_in_text::{CallsInText, calls_in_text, clean_tool_name};
+pub use arguments::{ArgumentsError, coerce_to_schema, read_arguments};
+#[cfg(feature = "openai")]
+pub(crate) use calls_in_text::clean_tool_name;
+pub use calls_in_text::{CallsInText, calls_in_text};
 pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
-pub use image::{Image, ImageError, ImageFormat, MAX_IMAGE_BYTES, MAX_IMAGE_SIDE};
-pub use json::{ArrivingItems, ReadJson, UnreadableJson, read_json, read_json_where};
+pub use image::{Image, ImageError, ImageFormat, MAX_IMAGE_BYTES};
+pub(crate) use json::read_json_where;
+pub use json::{ReadJson, UnreadableJson, read_json};
 pub use message::{
     ChatRequest, ChatResponse, Citation, Effort, FinishReason, Message, ResponseFormat, StreamPart, ToolCall, ToolChoice, ToolDefinition,
     Usage,
 };
 pub use model::{ChatModel, ModelError, ModelLimits, in_one_part};
-pub use native::{NativeTurn, TurnSource};
+pub use native::NativeTurn;
+#[cfg(feature = "openai")]
+pub(crate) use native::TurnSource;
 #[cfg(feature = "openai")]
 pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError, Timeouts, check_base_url, served_window, shown_address};
-pub use prices::{Prices, RequestTokens, estimate_request_tokens, native_tokens};
+pub(crate) use prices::RequestTokens;
+pub use prices::{Prices, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;
 pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};
 pub use script::{in_another_script, in_chinese};
 pub use stack::{Meter, Model, ModelHook, ModelStack, OutOfBudget, Reserved, Retry, RetryObserver, RetrySettings, TryCost, TryEstimate};
-pub use structured::{Arriving, Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask, ask_watching};
+pub use structured::{Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask};
 pub use usage::estimate_tokens;

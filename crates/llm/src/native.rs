@@ -112,6 +112,7 @@ mod tests {
         NativeTurn::new(SOURCE, vec![json!({"type": "reasoning", "encrypted_content": "gAAA"})], "text", calls).unwrap()
     }
 
+    // Requirement: 11.2
     #[test]
     fn goes_back_to_its_source_alone() {
         let native = turn(&[]);
@@ -124,6 +125,7 @@ mod tests {
         assert_eq!(NativeTurn::new(SOURCE, Vec::new(), "text", &[]), None);
     }
 
+    // Requirement: 11.2
     #[test]
     fn an_edit_breaks_the_seal_and_a_renamed_id_does_not() {
         let native = turn(&[call("a", r#"{"x": 1}"#), call("b", "")]);

@@ -110,7 +110,7 @@ fn of_format(format: &ResponseFormat) -> u64 {
 /// Counts the tokens of a conversation that is asked again and again: only what is new in a request is looked at. Not for requests of many
 /// conversations in turn, of which each would be counted whole.
 #[derive(Debug, Default)]
-pub struct RequestTokens {
+pub(crate) struct RequestTokens {
     /// What was counted, as long as it is there, with the tokens up to its end.
     messages: Vec<(Weak<Message>, u64)>,
     tools: Option<(Weak<[ToolDefinition]>, u64)>,
@@ -118,7 +118,7 @@ pub struct RequestTokens {
 
 impl RequestTokens {
     /// The same as [`estimate_request_tokens`].
-    pub fn count(&mut self, request: &ChatRequest) -> u64 {
+    pub(crate) fn count(&mut self, request: &ChatRequest) -> u64 {
         let known = request.messages.iter().zip(&self.messages).take_while(|(message, (known, _))| Arc::as_ptr(message) == known.as_ptr());
         let known = known.count();
         self.messages.truncate(known);
@@ -166,6 +166,7 @@ mod tests {
         }
     }
 
+    // Requirement: 11.4
     #[test]
     fn cached_and_written_tokens_have_their_own_prices() {
         let prices = |cached_input, cache_write| Prices { input: 1.0, cached_input, cache_write, output: 8.0, search: None };

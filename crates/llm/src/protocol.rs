@@ -80,6 +80,7 @@ pub(crate) fn reasons(model: &str) -> bool {
 mod tests {
     use super::*;
 
+    // Requirement: 11.1
     #[test]
     fn protocols_are_chosen_by_host_and_model() {
         let cases = [

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::{BadSchema, ChatResponse, Message, ModelError, Usage};
 
 pub use self::{
-    ask::{Arriving, ask, ask_watching},
+    ask::ask,
     tiers::{Tier, Tiers},
 };
 

@@ -17,7 +17,7 @@ mod wheel;
 #[cfg(test)]
 mod tests;
 
-pub use error::{FetchError, SourceError, SourceFailure};
+pub use error::{FetchError, SourceError, SourceFailure, shown_size};
 pub use observer::{FetchNews, FetchObserver};
 pub use packages::PackageClient;
 pub use part::sha256_of_file;

@@ -34,7 +34,7 @@ pub use catalog::{CatalogModel, DEFAULT_MODEL, PackagePart, Source, catalog, fin
 pub use error::LocalModelError;
 pub use fetch::{
     FetchError, FetchNews, FetchObserver, FetchSettings, ModelStore, PackageClient, Presence, SourceError, SourceFailure, sha256_of_file,
-    try_source, unpack_programs,
+    shown_size, try_source, unpack_programs,
 };
 #[cfg(feature = "engine")]
 pub use model::LocalModel;

@@ -63,9 +63,14 @@ impl Splitter<'_> {
             self.flush_heading();
         }
         self.above.retain(|(above, _)| *above < level);
-        let title: String = title.chars().take(HEADING).collect();
-        self.above.push((level, title.clone()));
-        self.empty = Some((title, line));
+        let short: String = title.chars().take(HEADING).collect();
+        let cut = short.len() < title.len();
+        self.above.push((level, short));
+        self.empty = Some((title.to_owned(), line));
+        // The path of headings shows only its beginning, so its words must be found in a piece.
+        if cut {
+            self.flush_heading();
+        }
     }
 
     fn text(&mut self, begin: usize, end: usize, line: usize) {
@@ -84,8 +89,12 @@ impl Splitter<'_> {
 
     /// Closes the piece that is being filled; in several if it is one paragraph that is too long.
     fn flush(&mut self) {
-        let Some(Open { begin, end, mut line, .. }) = self.open.take() else { return };
-        let mut rest = self.text.get(begin..end).unwrap_or_default();
+        let Some(Open { begin, end, line, .. }) = self.open.take() else { return };
+        self.push_pieces(line, self.text.get(begin..end).unwrap_or_default());
+    }
+
+    /// Adds a text that begins in `line`, in as many pieces as the limit needs.
+    fn push_pieces(&mut self, mut line: usize, mut rest: &str) {
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(fitting(rest, self.limit));
             let trimmed = piece.trim_start_matches(['\n', '\r']);
@@ -99,7 +108,7 @@ impl Splitter<'_> {
     /// A heading without text, and without headings below it, is a piece of its own: it says something.
     fn flush_heading(&mut self) {
         if let Some((title, line)) = self.empty.take() {
-            self.push(line, &title);
+            self.push_pieces(line, &title);
         }
     }
 

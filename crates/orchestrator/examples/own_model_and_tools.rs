@@ -2,13 +2,13 @@
 //! No network and no key: `cargo run -p aime-orchestrator --example own_model_and_tools`
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::{error::Error, sync::Arc};
+use std::error::Error;
 
 use aime_orchestrator::{
-    Models, Orchestrator, Parts, RunControl, RunRequest,
+    Orchestrator, RunControl, RunRequest,
     llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, StreamPart, ToolCall, in_one_part},
     progress::{PlanMode, RunStatus},
-    tools::{ToolContext, ToolError, ToolOutput, TypedTool, builtin},
+    tools::{ToolContext, ToolError, ToolOutput, TypedTool},
 };
 use futures::stream::BoxStream;
 use schemars::JsonSchema;
@@ -69,9 +69,8 @@ async fn moon_phase(Moon { day }: Moon, _: ToolContext) -> Result<ToolOutput, To
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let mut tools = builtin();
-    tools.register(Arc::new(TypedTool::new("moon_phase", "The phase of the moon on a day.", moon_phase).read_only()));
-    let parts = Parts { models: Some(Models::single(Clerk)), tools: Arc::new(tools), ..Parts::in_folder(folder.path())? };
+    let tool = TypedTool::new("moon_phase", "The phase of the moon on a day.", moon_phase).read_only();
+    let orchestrator = Orchestrator::builder(Clerk).tool(tool).folder(folder.path()).build()?;
 
     let mut request = RunRequest::new("moon".parse()?, "Find out the phase of the moon on the third, and note it in moon.txt");
     request.settings.mode = Some(PlanMode::Simple);
@@ -81,7 +80,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             println!("{:>3} {}", event.seq, event.event.name());
         }
     });
-    let result = Orchestrator::new(parts).run(request, control).await?;
+    let result = orchestrator.run_with(request, control).await?;
     watching.await?;
 
     println!("\n{}: {}", result.status, result.answer);

@@ -28,9 +28,37 @@ pub struct ActorBrief {
     pub overview: String,
     /// What the tasks before it came to, and how it failed before, in Markdown; may be empty.
     pub results: String,
+    /// Why its result was not accepted, if its actor goes on after that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned: Option<ReturnedResult>,
+}
+
+/// A result of an actor that was not accepted, so that the actor goes on in its conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReturnedResult {
+    /// How often that happened in this execution of the task.
+    pub number: u32,
+    /// What is missing.
+    pub missing: String,
 }
 
 impl ActorBrief {
+    /// Returns the brief of the lead, whose own work is `spec`.
+    pub(crate) fn of_lead(state: &ProgressState, spec: TaskSpec) -> Self {
+        Self {
+            plan_id: state.plan_id.clone(),
+            goal: state.goal.clone(),
+            mode: state.mode,
+            category: state.category.clone(),
+            risks: Vec::new(),
+            consents: state.consents.clone(),
+            spec,
+            overview: String::new(),
+            results: String::new(),
+            returned: None,
+        }
+    }
+
     /// The brief for a task that waits for `dependencies`; none for a task that the plan does not have. With `marks`, results that hold what nobody
     /// vouches for stand between marks.
     #[must_use]
@@ -46,6 +74,7 @@ impl ActorBrief {
             spec: known.spec.clone(),
             overview: state.overview(task, OVERVIEW),
             results: results(state, known, dependencies, marks),
+            returned: None,
         })
     }
 }
@@ -65,10 +94,23 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
             parts.push(format!("### {}\n{text}{made}", before.spec.title()));
         }
     }
-    if let Some(error) = task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_ref()) {
-        parts.push(format!("### An earlier attempt at this task failed\n{error}\nDo it another way."));
-    }
+    parts.extend(task.conclusion.as_ref().and_then(earlier_attempt));
     parts.join("\n\n")
+}
+
+/// Sums up what an attempt that failed has learnt and left, for the next one.
+fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
+    let error = conclusion.error.as_ref()?;
+    let mut lines = vec![format!("### An earlier attempt at this task failed\n{error}")];
+    let said = conclusion.text().trim();
+    if !said.is_empty() && !error.contains(said) && !said.contains(error.as_str()) {
+        lines.push(format!("It had reported:\n{said}"));
+    }
+    if !conclusion.references.is_empty() {
+        lines.push(format!("It made or changed: {}", conclusion.references.join(", ")));
+    }
+    lines.push("Look at what is there, keep what holds, and do the rest another way.".to_owned());
+    Some(lines.join("\n"))
 }
 
 /// What a task that succeeded tells those after it: its own words, and what it saw last where they leave that out. Of a long one that is the beginning,
@@ -84,7 +126,30 @@ fn told(conclusion: &Conclusion) -> String {
 mod tests {
     use aime_progress::{Conclusion, Outcome};
 
-    use super::told;
+    use super::{earlier_attempt, told};
+
+    #[test]
+    fn an_attempt_that_failed_is_summed_up() {
+        let failed = |summary: &str, error: Option<&str>, references: &[&str]| Conclusion {
+            error: error.map(str::to_owned),
+            references: references.iter().map(|made| (*made).to_owned()).collect(),
+            ..Conclusion::new(Outcome::Failure, summary)
+        };
+        let (head, tail) =
+            ("### An earlier attempt at this task failed\n", "\nLook at what is there, keep what holds, and do the rest another way.");
+        for (conclusion, expected) in [
+            (failed("done", None, &[]), None),
+            (failed("no key", Some("no key (needs: a key)"), &[]), Some("no key (needs: a key)")),
+            (
+                failed("The parser is written", Some("reported as done, but \"it builds\" does not hold"), &["a.rs", "b.rs"]),
+                Some(
+                    "reported as done, but \"it builds\" does not hold\nIt had reported:\nThe parser is written\nIt made or changed: a.rs, b.rs",
+                ),
+            ),
+        ] {
+            assert_eq!(earlier_attempt(&conclusion), expected.map(|middle| format!("{head}{middle}{tail}")));
+        }
+    }
 
     #[test]
     fn what_was_seen_last_is_told_once() {

@@ -9,7 +9,7 @@ use crate::Bounds;
 
 /// Why a call is not made.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum BudgetError {
+pub(crate) enum BudgetError {
     /// Too few tokens remain.
     #[error("{used} of {limit} tokens are used or reserved, and the next request needs about {wanted}")]
     Tokens {
@@ -47,7 +47,7 @@ pub enum BudgetError {
 impl BudgetError {
     /// The bound's name in events.
     #[must_use]
-    pub const fn bound(&self) -> &'static str {
+    pub(crate) const fn bound(&self) -> &'static str {
         match self {
             Self::Tokens { .. } => "tokens",
             Self::Money { .. } => "money",
@@ -62,7 +62,7 @@ const SHORT_ANSWER: u64 = 300;
 
 /// What a request is expected to take.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Estimate {
+pub(crate) struct Estimate {
     /// Tokens sent.
     pub tokens: u64,
     /// US dollars; 0 where the model's prices are not known.
@@ -83,7 +83,7 @@ struct Account {
 
 /// Tokens, money, tool calls and actors of one run. Every actor, and every model call and tool call of every actor, goes through it.
 #[derive(Debug)]
-pub struct Budget {
+pub(crate) struct Budget {
     max_tokens: Option<u64>,
     max_cost_usd: Option<f64>,
     max_tool_calls: u64,
@@ -94,7 +94,7 @@ pub struct Budget {
 impl Budget {
     /// A budget within `bounds`, of which `spent` is gone and `tool_calls` were made.
     #[must_use]
-    pub fn new(bounds: &Bounds, spent: &Spent, tool_calls: u64) -> Self {
+    pub(crate) fn new(bounds: &Bounds, spent: &Spent, tool_calls: u64) -> Self {
         let tokens = spent.input_tokens + spent.output_tokens;
         // Of the answers before a resume only the mean is known.
         let longest = spent.output_tokens / spent.requests.max(1);
@@ -105,7 +105,7 @@ impl Budget {
 
     /// The same after so many actors were used.
     #[must_use]
-    pub fn with_actors(mut self, used: u32) -> Self {
+    pub(crate) fn with_actors(mut self, used: u32) -> Self {
         self.account.get_mut().unwrap_or_else(PoisonError::into_inner).actors = used;
         self
     }
@@ -115,7 +115,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`BudgetError::Actors`] when there is none left: then the actor must not be made.
-    pub fn count_actor(&self) -> Result<(), BudgetError> {
+    pub(crate) fn count_actor(&self) -> Result<(), BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         if account.actors >= self.max_actors {
             return Err(BudgetError::Actors { limit: self.max_actors });
@@ -128,7 +128,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`BudgetError::ToolCalls`] when there is none left: then the call must not be made.
-    pub fn count_tool_call(&self) -> Result<(), BudgetError> {
+    pub(crate) fn count_tool_call(&self) -> Result<(), BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         if account.tool_calls >= self.max_tool_calls {
             return Err(BudgetError::ToolCalls { limit: self.max_tool_calls });
@@ -140,7 +140,7 @@ impl Budget {
     /// What a request of so many tokens to a model of these prices is expected to take: these tokens, none of them in the server's cache, and an
     /// answer as long as the longest of the run so far, at least a short one, at most what the request allows.
     #[must_use]
-    pub fn estimate(&self, tokens: u64, max_output_tokens: Option<u32>, prices: Option<Prices>) -> Estimate {
+    pub(crate) fn estimate(&self, tokens: u64, max_output_tokens: Option<u32>, prices: Option<Prices>) -> Estimate {
         let allowed = max_output_tokens.map_or(u64::MAX, u64::from);
         let longest = self.account.lock().unwrap_or_else(PoisonError::into_inner).longest;
         let usage = Usage::new(tokens, longest.max(SHORT_ANSWER).min(allowed));
@@ -152,7 +152,7 @@ impl Budget {
     ///
     /// # Errors
     /// [`BudgetError`] when a limit leaves no room: then nothing is reserved.
-    pub fn reserve(&self, wanted: Estimate) -> Result<Reservation<'_>, BudgetError> {
+    pub(crate) fn reserve(&self, wanted: Estimate) -> Result<Reservation<'_>, BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         let used = account.tokens + account.reserved;
         if let Some(limit) = self.max_tokens.filter(|limit| used + wanted.tokens > *limit) {
@@ -170,14 +170,14 @@ impl Budget {
 
 /// Tokens and money set aside for one call.
 #[derive(Debug)]
-pub struct Reservation<'a> {
+pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
     wanted: Estimate,
 }
 
 impl Reservation<'_> {
     /// Books what the call really took.
-    pub fn settle(self, spent: &Spent) {
+    pub(crate) fn settle(self, spent: &Spent) {
         let mut account = self.budget.account.lock().unwrap_or_else(PoisonError::into_inner);
         account.tokens += spent.input_tokens + spent.output_tokens;
         account.cost_usd += spent.cost_usd;
@@ -201,6 +201,7 @@ mod tests {
         Spent { requests: 1, input_tokens: tokens, cost_usd, ..Spent::default() }
     }
 
+    // Requirement: 10.1
     #[test]
     fn reservations_count_until_they_are_settled_or_dropped() {
         let bounds = Bounds { max_tokens: Some(100), ..Bounds::default() };
@@ -217,6 +218,7 @@ mod tests {
         Estimate { tokens, cost_usd: 0.0 }
     }
 
+    // Requirement: 10.3
     #[test]
     fn money_is_reserved_before_it_is_spent() {
         let budget = Budget::new(&Bounds { max_cost_usd: Some(1.0), ..Bounds::default() }, &spent(0, 0.25), 0);
@@ -232,6 +234,7 @@ mod tests {
     }
 
     /// Whoever of many asks at the same time: what is under way counts, so that no bound is passed.
+    // Requirement: 10.1
     #[test]
     fn many_at_once_pass_no_bound() {
         let bounds = Bounds { max_tokens: Some(1_000), max_cost_usd: Some(8.0), max_tool_calls: 300, max_actors: 200, ..Bounds::default() };
@@ -266,6 +269,7 @@ mod tests {
         assert_eq!((spent.tokens, spent.reserved), (sum(0) * wanted.tokens, 0));
     }
 
+    // Requirement: 10.3
     #[test]
     fn an_estimate_learns_how_long_answers_are() {
         let prices = Prices { output: 1_000_000.0, ..Prices::default() };
@@ -280,6 +284,7 @@ mod tests {
         assert_eq!(resumed.estimate(0, Some(2_000), Some(prices)).cost_usd, 500.0);
     }
 
+    // Requirement: 10.2
     #[test]
     fn money_ends_too() {
         let bounds = Bounds { max_cost_usd: Some(0.5), ..Bounds::default() };
@@ -288,6 +293,7 @@ mod tests {
         assert_eq!(budget.reserve(tokens(1)).unwrap_err().bound(), "money");
     }
 
+    // Requirement: 10.9
     #[test]
     fn actors_end_too() {
         let budget = Budget::new(&Bounds { max_actors: 3, ..Bounds::default() }, &Spent::default(), 0).with_actors(1);
@@ -296,6 +302,7 @@ mod tests {
         assert_eq!((refused.bound(), refused.to_string().as_str()), ("actors", "3 actors were allowed, and all of them are used"));
     }
 
+    // Requirement: 10.9
     #[test]
     fn tool_calls_end_too() {
         let budget = Budget::new(&Bounds { max_tool_calls: 3, ..Bounds::default() }, &Spent::default(), 1);

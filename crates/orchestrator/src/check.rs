@@ -12,10 +12,10 @@ use aime_durable::{BlobFault, BlobFaultKind, Journal, JournalError, RUN_STREAM, 
 use aime_progress::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use serde::Serialize;
 
-use crate::{FailureCode, OrchestratorError, RunFact, RunMachine, RunView, standing, view};
+use crate::{OrchestratorError, RunFact, RunMachine, RunView, run_status, view};
 
 /// The `schema` member of a check.
-pub const RUN_CHECK_SCHEMA: &str = "aime.run_check/v1";
+pub(crate) const RUN_CHECK_SCHEMA: &str = "aime.run_check/v1";
 
 /// What a check of a run came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,7 +97,7 @@ impl RunCheck {
 
 /// Looks at everything that is kept of a run and, where `mend` says so, mends what follows from its facts: a damaged journal is cut after
 /// its last good record, as a resume would do it; a snapshot and an entry in the list that say otherwise are written anew, and what a crash has left behind is taken away.
-/// `keep` is the `.aime` of [`Parts`](crate::Parts), `now` the time of what is written.
+/// `keep` is the `.aime` of the folder, `now` the time of what is written.
 ///
 /// # Errors
 /// [`OrchestratorError::NoSuchRun`]; [`OrchestratorError::Lock`] while somebody carries the run out; [`OrchestratorError::Journal`] where the
@@ -183,7 +183,7 @@ impl Checking<'_> {
     /// The facts, and what follows from them.
     async fn facts(&mut self, keep: &Path, seen: &RunView, now: UnixMillis) -> Result<(), OrchestratorError> {
         if let Some(damage) = &seen.damage
-            && standing(self.journal, self.run)?.damage.is_none()
+            && run_status(self.journal, self.run)?.damage.is_none()
         {
             // What the damaged facts make ends before the run does: nothing may be held against it, and nothing cut.
             let detail = format!("{damage}; a snapshot taken after that is whole, and the run goes on from it");
@@ -372,7 +372,6 @@ impl RunView {
     /// The status in the list of runs; none while it is not known how the run was left.
     fn listed_status(&self) -> Option<String> {
         let output = self.output.as_ref()?;
-        let interrupted = output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
-        Some(if interrupted { FailureCode::Interrupted.word().to_owned() } else { output.status.to_string() })
+        Some(output.status.to_string())
     }
 }

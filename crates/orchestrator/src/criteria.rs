@@ -1,26 +1,12 @@
-//! Completion criteria that can be checked without a model: what a file must be.
+//! Sentences that state a fact about a file, and so need no model.
 
-/// A criterion that the runtime itself can look at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileCriterion {
-    /// A path exists.
-    Exists(String),
-    /// A path does not exist.
-    Absent(String),
-    /// A file holds a text.
-    Contains {
-        /// The file.
-        path: String,
-        /// The text.
-        text: String,
-    },
-}
+use aime_progress::{FileCheck, FileFact};
 
-/// Reads a criterion such as `report.md exists`, `` the file `out/a.txt` is created ``, `notes.md contains "done"`.
+/// Reads a sentence such as `report.md exists`, `` the file `out/a.txt` is created ``, `notes.md contains "done"`.
 ///
 /// Gives nothing where the sentence is not wholly understood: such a criterion is left to a model or a person.
 #[must_use]
-pub fn read_criterion(text: &str) -> Option<FileCriterion> {
+pub(crate) fn read_criterion(text: &str) -> Option<FileCheck> {
     let text = text.trim().trim_end_matches('.');
     let words: Vec<&str> = text.split_whitespace().collect();
     let rest = match words.as_slice() {
@@ -33,13 +19,15 @@ pub fn read_criterion(text: &str) -> Option<FileCriterion> {
     let said = rest.join(" ").to_lowercase();
     match said.as_str() {
         "exists" | "exist" | "is created" | "was created" | "has been created" | "is present" | "is written" | "has been written"
-        | "file exists" | "is saved" | "must exist" | "should exist" => Some(FileCriterion::Exists(path)),
-        "does not exist" | "is deleted" | "is removed" | "has been deleted" | "has been removed" => Some(FileCriterion::Absent(path)),
+        | "file exists" | "is saved" | "must exist" | "should exist" => Some(FileCheck { path, fact: FileFact::Exists }),
+        "does not exist" | "is deleted" | "is removed" | "has been deleted" | "has been removed" => {
+            Some(FileCheck { path, fact: FileFact::Absent })
+        }
         _ => {
             let verb = rest.first()?;
             let quoted = text.split_once(verb)?.1.trim();
             let text = quoted_text(quoted)?;
-            matches!(*verb, "contains" | "includes").then_some(FileCriterion::Contains { path, text })
+            matches!(*verb, "contains" | "includes").then_some(FileCheck { path, fact: FileFact::Contains(text) })
         }
     }
 }
@@ -81,7 +69,7 @@ fn quoted_text(rest: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileCriterion::*, *};
+    use super::*;
 
     #[test]
     fn the_paths_of_a_sentence_are_found() {
@@ -97,14 +85,15 @@ mod tests {
 
     #[test]
     fn sentences_about_files_are_understood() {
-        let exists = |path: &str| Some(Exists(path.to_owned()));
+        let about = |path: &str, fact| Some(FileCheck { path: path.to_owned(), fact });
+        let exists = |path: &str| about(path, FileFact::Exists);
         let cases = [
             ("report.md exists", exists("report.md")),
             ("The file `out/a.txt` is created.", exists("out/a.txt")),
             ("file hello.txt exists", exists("hello.txt")),
-            ("old.log is removed", Some(Absent("old.log".to_owned()))),
-            ("a.txt contains \"hello world\"", Some(Contains { path: "a.txt".to_owned(), text: "hello world".to_owned() })),
-            ("the file notes.md includes 'done'", Some(Contains { path: "notes.md".to_owned(), text: "done".to_owned() })),
+            ("old.log is removed", about("old.log", FileFact::Absent)),
+            ("a.txt contains \"hello world\"", about("a.txt", FileFact::Contains("hello world".to_owned()))),
+            ("the file notes.md includes 'done'", about("notes.md", FileFact::Contains("done".to_owned()))),
         ];
         for (text, expected) in cases {
             assert_eq!(read_criterion(text), expected, "{text}");

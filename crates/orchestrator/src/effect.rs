@@ -1,10 +1,11 @@
-//! What the run machine wants done.
+//! The effects of the run machine.
 
+use aime_planner::Wake;
 use aime_progress::{Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 
-/// What the run machine wants done. Read and written by hosts that hand effects on to other processes.
+/// An effect that the run machine asks for. Hosts that carry effects out in other processes serialize it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum RunEffect {
@@ -14,33 +15,38 @@ pub enum RunEffect {
     Route,
     /// Make the first plan.
     Plan {
-        /// In this mode.
+        /// The mode of the plan.
         mode: PlanMode,
-        /// For a goal of this category.
+        /// The category of the goal.
         category: String,
-        /// What was recalled, in Markdown; may be empty.
+        /// The recalled texts, in Markdown; may be empty.
         known: String,
     },
     /// Change the plan.
     Replan {
-        /// The run as it stands.
+        /// The state of the run.
         state: Box<ProgressState>,
-        /// Why.
+        /// The reasons.
         reasons: Vec<TriggerReason>,
-        /// What was recalled, in Markdown; may be empty.
+        /// The recalled texts, in Markdown; may be empty.
         known: String,
+    },
+    /// Wake the lead and let it think until it rests.
+    Lead {
+        /// The message, and the facts that the lead needs.
+        order: Box<LeadWakeOrder>,
     },
     /// Make an actor for a task and let it work.
     StartActor {
-        /// The run as far as the actor works with it.
+        /// The part of the run that the actor needs.
         brief: Box<crate::ActorBrief>,
         /// The task.
         task: TaskId,
-        /// Which execution; the actor's journal is named by it.
+        /// The execution of the task, which names the actor's journal.
         execution: u32,
-        /// Where the texts in its prompts come from that nobody vouches for.
+        /// The origins of untrusted texts in its prompts.
         origins: Vec<Origin>,
-        /// What was recalled, in Markdown; may be empty.
+        /// The recalled texts, in Markdown; may be empty.
         known: String,
     },
     /// Make one tool call for a tool task.
@@ -49,26 +55,24 @@ pub enum RunEffect {
         spec: Box<TaskSpec>,
         /// The call, references expanded.
         call: ValidatedCall,
-        /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
+        /// Whether the call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
         read_only: bool,
-        /// Whether the plan is still being written that the task is of: nobody is asked anything for it.
-        early: bool,
     },
     /// Look at the goal's criteria.
     Verify {
-        /// The run as it stands.
+        /// The state of the run.
         state: Box<ProgressState>,
     },
     /// Write the final answer.
     Answer {
-        /// The run as it stands.
+        /// The state of the run.
         state: Box<ProgressState>,
     },
-    /// Keep what was learnt.
+    /// Keep the lessons of the run.
     Remember {
-        /// The run as it ended.
+        /// The final state of the run.
         state: Box<ProgressState>,
-        /// Why the goal was not reached, if it was not.
+        /// The reason, if the goal was not reached.
         failure: Option<String>,
     },
     /// Ask a person.
@@ -79,12 +83,49 @@ pub enum RunEffect {
         kind: String,
         /// The task that waits, if one does.
         task: Option<TaskId>,
-        /// The words.
+        /// The text of the question.
         text: String,
     },
     /// Wait until a time.
     Timer {
-        /// Until then.
+        /// The time.
         at: Timestamp,
     },
+}
+
+/// A wake of the lead, with what its conversation begins from if it has none yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LeadWakeOrder {
+    /// The wake.
+    pub wake: Wake,
+    /// The state of the run.
+    pub state: Box<ProgressState>,
+    /// Whether the task of the lead's own work is open.
+    pub works: bool,
+    /// The words that outlive a compaction of the conversation.
+    pub kept: String,
+    /// The recalled texts, in Markdown; may be empty.
+    pub known: String,
+    /// The origins of untrusted texts in the first message.
+    pub origins: Vec<Origin>,
+}
+
+impl RunEffect {
+    /// The name of its kind.
+    pub(crate) const fn kind(&self) -> &'static str {
+        match self {
+            Self::Recall => "recall",
+            Self::Route => "route",
+            Self::Plan { .. } => "plan",
+            Self::Replan { .. } => "replan",
+            Self::Lead { .. } => "lead",
+            Self::StartActor { .. } => "actor",
+            Self::CallTool { .. } => "tool",
+            Self::Verify { .. } => "verify",
+            Self::Answer { .. } => "answer",
+            Self::Remember { .. } => "remember",
+            Self::Ask { .. } => "ask",
+            Self::Timer { .. } => "timer",
+        }
+    }
 }

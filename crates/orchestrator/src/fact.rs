@@ -3,8 +3,9 @@
 mod file_change;
 mod outcome;
 
+use aime_actors::LeadRest;
 use aime_durable::{EffectId, Reason};
-use aime_progress::{Conclusion, EvidenceId, ProgressEvent, QuestionId, TaskId, TaskSpec};
+use aime_progress::{Conclusion, EvidenceId, ProgressEvent, QuestionId, TaskId};
 use aime_redact::Redactor;
 use serde::{Deserialize, Serialize};
 
@@ -50,15 +51,6 @@ pub enum RunFact {
         /// Model calls it took.
         calls: Vec<ModelUse>,
     },
-    /// Tasks have arrived of a plan that is still being written. Nothing is sure of them yet.
-    PlanPart {
-        /// The effect that asks for the plan; it goes on.
-        of: EffectId,
-        /// Which part of it, from 0.
-        number: u32,
-        /// Whole tasks, each after those or with those that it waits for.
-        tasks: Vec<TaskSpec>,
-    },
     /// The replanner answered.
     Replanned {
         /// The effect.
@@ -70,6 +62,25 @@ pub enum RunFact {
         repairs: Vec<String>,
         /// Model calls it took.
         calls: Vec<ModelUse>,
+    },
+    /// The lead rests.
+    LeadRested {
+        /// The effect.
+        id: EffectId,
+        /// What it wants.
+        rest: Box<LeadRest>,
+        /// The category of the goal, by the rules.
+        category: String,
+    },
+    /// Something happened in the lead's conversation, or in an actor to which it delegated.
+    LeadReported {
+        /// The call that the actor answers, if the lead delegated to one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+        /// Which event of the conversation, from 0; a number that was seen before is dropped.
+        number: u64,
+        /// What happened.
+        event: ProgressEvent,
     },
     /// An attempt at a task ended.
     TaskEnded {
@@ -114,6 +125,20 @@ pub enum RunFact {
         kind: String,
         /// Its words.
         text: String,
+    },
+    /// An actor takes over a task of the plan that could start: it starts at once, and the call waits for its result.
+    TaskClaimed {
+        /// The task.
+        task: TaskId,
+        /// The task of the actor.
+        by: TaskId,
+        /// The call. A claim that was made before is dropped.
+        call: String,
+        /// What the actor says of the work.
+        words: String,
+        /// The profile that it asks for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        profile: Option<String>,
     },
     /// A tool asked a model of the run.
     ToolAskedModel {
@@ -241,7 +266,7 @@ impl RunFact {
     /// The fact as it goes into the journal. A plan is carried out as it stands, so nothing but known values is taken out of that.
     pub(crate) fn without_secrets(self, redactor: &Redactor) -> Self {
         match self {
-            Self::Planned { .. } | Self::PlanPart { .. } | Self::Replanned { .. } => redactor.typed_values(self),
+            Self::Planned { .. } | Self::Replanned { .. } => redactor.typed_values(self),
             other => redactor.typed(other),
         }
     }

@@ -36,7 +36,7 @@ pub fn forked(
     new: &RunId,
 ) -> Result<(Recorded<RunInput>, Vec<Recorded<RunFact>>), OrchestratorError> {
     let run = std::mem::replace(&mut input.fact.run, new.clone());
-    input.fact.plan_id = PlanId::new(new.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
+    input.fact.plan_id = PlanId::from(new);
     let reached = |facts: &[Recorded<_>]| replay::<RunMachine>(&input, facts).machine.state().version;
     // The shortest history that has the version; versions only grow, so it can be searched for by halves.
     let (mut least, mut most) = (0, facts.len());

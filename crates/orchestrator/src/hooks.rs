@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::RunResult;
 
 pub use command::{CommandHook, CommandHookSettings, HookSettingsError, ToolPatterns};
-pub use event::{HOOK_SCHEMA, HookAct, HookDeed, HookEvent, HookMessage, HookPayload, HookPoint, HookToolResult};
+pub use event::{HookAct, HookDeed, HookEvent, HookMessage, HookPayload, HookPoint, HookToolResult};
 
 /// How long a hook may take that says nothing of it.
 const TIME_LIMIT: Duration = Duration::from_secs(30);

@@ -1,45 +1,24 @@
 //! From a goal to its answer: plan, schedule, watch, replan, answer.
 //!
-//! [`Orchestrator::run`] carries a goal out, [`Orchestrator::plan`] stops once its plan stands, and [`Orchestrator::resume`] goes on after a stop, a crash or an answer; [`Parts`] is what
-//! they work with. The decisions are those of [`RunMachine`], a pure state machine: it learns from [`RunFact`]s, answers with
+//! [`Orchestrator::run`] carries a goal out, [`Orchestrator::plan`] stops once there is a plan, and [`Orchestrator::resume`] goes on after a
+//! stop, a crash or an answer. The decisions are those of [`RunMachine`], a pure state machine: it learns from [`RunFact`]s, answers with
 //! [`RunEffect`]s and progress events, and can be driven without any host.
 //!
 //! ```
-//! use aime_durable::{Machine, Order, Outbox};
-//! use aime_orchestrator::{RunEffect, RunInput, RunMachine, RunSettings};
-//! use aime_tools::{PermissionRules, RuleLists};
-//!
-//! let plan = serde_json::from_value(serde_json::json!({"tasks": [
-//!     {"id": "a", "kind": "actor", "description": "Do this"},
-//!     {"id": "b", "kind": "actor", "description": "Do that", "dependencies": ["a"]},
-//! ]}))?;
-//! let input = RunInput {
-//!     run: "first".parse()?,
-//!     plan_id: "first".parse()?,
-//!     goal: "Both".into(),
-//!     images: vec![],
-//!     plan: Some(plan),
-//!     can_plan: true,
-//!     has_memory: false,
-//!     tells_every_end: true,
-//!     lists_apart: true,
-//!     keeps_unused: true,
-//!     plan_only: false,
-//!     planning: vec![],
-//!     settings: RunSettings::default(),
-//!     rules: PermissionRules::at("/work", RuleLists::default())?,
-//!     tools: vec![],
-//! };
-//! let mut out = Outbox::default();
-//! let run = RunMachine::start(0, &input, &mut out);
-//! let begun = out.orders().iter().filter(|order| matches!(order, Order::Issue(_, RunEffect::StartActor { .. })));
-//! assert_eq!(begun.count(), 1); // b waits for a
-//! assert_eq!(run.state().tasks.len(), 2);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # use aime_orchestrator::{Orchestrator, llm::scripted::{Reply, ScriptedModel, When}, tools::{ToolContext, ToolOutput, TypedTool}};
+//! # #[tokio::main] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (folder, terminate) = (tempfile::tempdir()?, serde_json::json!({"status": "success", "message": "Noon."}));
+//! # let model = ScriptedModel::new("m").on(When::tools(), [Reply::call("terminate", terminate)]);
+//! let clock = TypedTool::new("clock", "Tells the time.", |_: (), _: ToolContext| async { Ok(ToolOutput::text("noon")) });
+//! let orchestrator = Orchestrator::builder(model).tool(clock.read_only()).folder(folder.path()).build()?;
+//! let result = orchestrator.run("Tell me the time").await?;
+//! assert_eq!(result.answer, "Noon.");
+//! # Ok(()) }
 //! ```
 
 mod brief;
 mod budget;
+mod builder;
 mod check;
 mod criteria;
 mod effect;
@@ -55,36 +34,43 @@ mod models;
 mod orchestrator;
 mod parts;
 mod passing;
+mod profile_briefs;
 mod project;
 mod publish;
 mod questions;
 mod request;
 mod result;
+mod run_context;
+mod run_status;
 mod runner;
 mod settings;
 mod snapshots;
-mod so_far;
-mod standing;
 mod stats;
-mod unheard;
+mod undelivered_reports;
 mod view;
 mod words;
 
-/// The crates whose types stand in this one's, so that one import is enough to bring a model and tools and to read a plan and a result.
-pub use {aime_llm as llm, aime_progress as progress, aime_tools as tools, aime_undo as undo};
+/// The crates whose types are part of this crate's API.
+pub use {
+    aime_actors as actors, aime_durable as durable, aime_llm as llm, aime_planner as planner, aime_progress as progress,
+    aime_sandbox as sandbox, aime_tools as tools, aime_undo as undo,
+};
 
-pub use brief::ActorBrief;
-pub use budget::{Budget, BudgetError, Estimate, Reservation};
-pub use check::{Finding, Place, RUN_CHECK_SCHEMA, RunCheck, check_run, check_told};
-pub use criteria::{FileCriterion, read_criterion};
-pub use effect::RunEffect;
+pub use brief::{ActorBrief, ReturnedResult};
+
+pub use builder::{BuildError, OrchestratorBuilder};
+pub use check::{Finding, Place, RunCheck, check_run, check_told};
+
+pub(crate) use budget::{Budget, BudgetError};
+pub(crate) use criteria::read_criterion;
+pub use effect::{LeadWakeOrder, RunEffect};
 pub use fact::{
     ActorReport, ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunFact,
 };
 pub use history::{fork, forked, state_at};
 pub use hooks::{
-    CommandHook, CommandHookSettings, HOOK_SCHEMA, Hook, HookAct, HookAnswer, HookDeed, HookError, HookEvent, HookMessage, HookPayload,
-    HookPoint, HookSettingsError, HookToolResult, Hooks, ToolPatterns,
+    CommandHook, CommandHookSettings, Hook, HookAct, HookAnswer, HookDeed, HookError, HookEvent, HookMessage, HookPayload, HookPoint,
+    HookSettingsError, HookToolResult, Hooks, ToolPatterns,
 };
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use inbox::InboxMessage;
@@ -93,12 +79,15 @@ pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
 pub use orchestrator::{Orchestrator, OrchestratorError, PlanResult};
-pub use parts::{Parts, PartsError};
+pub(crate) use parts::Parts;
 pub use passing::{FolderTurn, PassingFolder};
+pub use profile_briefs::profile_briefs;
 pub use project::ProjectWords;
 pub use publish::PublishedEvent;
-pub use request::{MAX_GOAL_IMAGES, RunControl, RunRequest};
-pub use result::{RESULT_SCHEMA, ResultError, RunResult, TaskResult};
+pub use request::{MAX_GOAL_IMAGES, RunControl, RunRequest, new_run_id};
+pub use result::{RunResult, TaskResult};
+pub use run_context::RunContext;
+pub use run_status::{RunStatusView, run_status};
 pub use runner::{
     actor::delegated,
     answer::{AnswerPrompt, NoFacts},
@@ -106,10 +95,9 @@ pub use runner::{
     evidence::CallRecord,
     kept_files::with_children,
 };
-pub use settings::{Bounds, EagerStart, Reflect, RunInput, RunSettings};
+pub(crate) use settings::RunInput;
+pub use settings::{Bounds, LeadPolicy, PlanRoute, Reflect, RunSettings};
 pub use snapshots::SNAPSHOT_FACTS;
-pub use so_far::RunSoFar;
-pub use standing::{RunStanding, standing};
 pub use stats::{RunStats, stats};
 pub use view::{RunView, view, view_of};
 

@@ -23,22 +23,33 @@ impl Models {
         Some(Self { default, roles })
     }
 
-    /// One model for every role.
-    #[must_use]
-    pub fn single(model: impl Into<ModelStack>) -> Self {
-        Self { default: model.into(), roles: BTreeMap::new() }
-    }
-
     /// The names by which models can be asked for.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let default = (!self.roles.contains_key("default")).then_some("default");
         default.into_iter().chain(self.roles.keys().map(String::as_str))
     }
 
+    /// Returns whether all models are small ones.
+    pub(crate) fn are_small(&self) -> bool {
+        self.roles.values().chain([&self.default]).all(|model| model.limits().small)
+    }
+
+    /// The name of the role that leads a run: `lead`, else `planner`, else `default`.
+    pub(crate) fn lead_role(&self) -> &'static str {
+        ["lead", "planner"].into_iter().find(|name| self.roles.contains_key(*name)).unwrap_or("default")
+    }
+
     /// The model of a role, or the default.
     #[must_use]
     pub fn role(&self, name: &str) -> &ModelStack {
         self.roles.get(name).unwrap_or(&self.default)
+    }
+}
+
+/// One model for every role.
+impl<M: Into<ModelStack>> From<M> for Models {
+    fn from(model: M) -> Self {
+        Self { default: model.into(), roles: BTreeMap::new() }
     }
 }
 

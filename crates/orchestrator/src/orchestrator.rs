@@ -5,20 +5,21 @@ mod plan;
 
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use aime_durable::{JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
-use aime_progress::{LiveStore, Origin, PlanId, RunId, Spent};
+use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
+use aime_progress::{LiveStore, Origin, RunId, Spent};
 use aime_tools::{HandledBy, PermissionRules, Trust, learn_secrets_of};
 use futures::FutureExt as _;
 
 use self::execute::Start;
 pub use self::plan::PlanResult;
 use crate::{
-    Bounds, Parts, PassingFolder, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
+    Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, PassingFolder, PlanRoute, ProjectWords, RunControl, RunFact, RunInput,
+    RunMachine, RunRequest, RunResult, RunSettings,
     inbox::{CANCELLED, fact_in},
     questions::Answers,
+    run_status::{RunStatusView, load_machine},
     runner::{kept_files::KeptFiles, plan::ToolsOfPlans},
-    standing::{RunStanding, stand},
-    unheard::{unheard, what_they_took},
+    undelivered_reports::{cost_of, undelivered_reports},
     words::Words,
 };
 
@@ -71,9 +72,12 @@ pub struct Orchestrator {
 }
 
 impl Orchestrator {
-    /// From its parts.
-    #[must_use]
-    pub fn new(parts: Parts) -> Self {
+    /// Returns the builder of an orchestrator with this model, or with these [`Models`].
+    pub fn builder(model: impl Into<Models>) -> OrchestratorBuilder {
+        OrchestratorBuilder::new().model(model)
+    }
+
+    pub(crate) fn new(parts: Parts) -> Self {
         Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default(), passing: None }
     }
 
@@ -107,13 +111,29 @@ impl Orchestrator {
         &self.live
     }
 
-    /// Starts a run and carries it out until it ends or is left.
+    /// The journal of all runs.
+    #[must_use]
+    pub const fn journal(&self) -> &Journal {
+        &self.parts.journal
+    }
+
+    /// Starts a run of a goal, or of a [`RunRequest`], and carries it out until it ends or is left.
     ///
     /// # Errors
     /// [`OrchestratorError`]; a run that merely fails is a result.
-    pub async fn run(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
+    pub async fn run(&self, request: impl Into<RunRequest>) -> Result<RunResult, OrchestratorError> {
+        let (control, events) = RunControl::new();
+        drop(events);
+        self.run_with(request.into(), control).await
+    }
+
+    /// [`run`](Self::run) with a control that watches and stops the run.
+    ///
+    /// # Errors
+    /// [`OrchestratorError`]; a run that merely fails is a result.
+    pub async fn run_with(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let at = self.parts.clock.now();
-        let input = self.input(request)?;
+        let input = self.checked_input(request)?;
         let run = input.run.clone();
         let new = NewRun {
             id: run.as_str(),
@@ -156,45 +176,47 @@ impl Orchestrator {
         .await
     }
 
-    /// What a run starts from: the request, and what these parts are. It holds no secret.
+    /// Returns the input of a run whose effects are carried out by workers of an engine. They have the models, so the run can plan.
     ///
     /// # Errors
-    /// [`OrchestratorError`] when the run's name is none for a plan, or holds a secret.
+    /// [`OrchestratorError`] if the run's name holds a secret.
     pub fn input(&self, request: RunRequest) -> Result<RunInput, OrchestratorError> {
-        let RunRequest { run, goal, mut images, plan, planning, mut settings } = request;
-        let confinement = &self.parts.tool_context.confinement;
-        settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
-        Origin::merge(&mut settings.origins, &self.first_origins());
-        let goal = self.parts.redactor.text(&goal).into_owned();
-        let plan_id = PlanId::new(run.as_str()).map_err(|error| OrchestratorError::NoSuchRun { run: error.to_string() })?;
-        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
-        let rules = PermissionRules::clone(&self.parts.tool_context.rules);
-        let (can_plan, has_memory) = (self.parts.models.is_some(), self.parts.memory.is_some());
-        if self.parts.redactor.finds(run.as_str()) {
+        // An engine drives no lead yet: rules plan there.
+        Ok(RunInput { can_plan: true, lead: None, ..self.checked_input(request)? })
+    }
+
+    /// Returns what a run starts from. It holds no secret.
+    fn checked_input(&self, mut request: RunRequest) -> Result<RunInput, OrchestratorError> {
+        if self.parts.redactor.finds(request.run.as_str()) {
             return Err(OrchestratorError::SecretName);
         }
+        let confinement = &self.parts.tool_context.confinement;
+        let settings = &mut request.settings;
+        settings.trust = Some(Trust { files: self.parts.trust_files, commands_reach_network: confinement.reaches_network() });
+        Origin::merge(&mut settings.origins, &self.first_origins());
+        request.goal = self.parts.redactor.text(&request.goal).into_owned();
+        let mut images = std::mem::take(&mut request.images);
         for image in &mut images {
             image.name = self.parts.redactor.text(&image.name).into_owned();
         }
-        let input = self.parts.redactor.typed_values(RunInput {
-            run,
-            plan_id,
-            goal,
-            images: Vec::new(),
-            plan,
-            can_plan,
-            has_memory,
-            tells_every_end: true,
-            lists_apart: true,
-            keeps_unused: true,
-            plan_only: false,
-            planning,
-            settings,
-            rules,
-            tools,
-        });
+        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
+        let rules = PermissionRules::clone(&self.parts.tool_context.rules);
+        let lead = self.lead_policy(&request.settings);
+        let input = RunInput {
+            lead,
+            can_plan: self.parts.models.is_some(),
+            has_memory: self.parts.memory.is_some(),
+            ..RunMachine::input(request, tools, rules)
+        };
         // The data of an image is no text: taking a value out would break it.
-        Ok(RunInput { images, ..input })
+        Ok(RunInput { images, ..self.parts.redactor.typed_values(input) })
+    }
+
+    /// Returns how the lead works; none where its model is small, or the settings want rules.
+    fn lead_policy(&self, settings: &RunSettings) -> Option<LeadPolicy> {
+        let models = self.parts.models.as_ref()?;
+        let is_small = models.role(models.lead_role()).limits().small;
+        LeadPolicy::of(settings).filter(|_| settings.route == PlanRoute::Auto && !is_small)
     }
 
     /// Makes ready what checks the calls of a plan that was handed over, beside the run: it waits for the disk meanwhile.
@@ -229,12 +251,12 @@ impl Orchestrator {
         let _lock = self.lock(run)?;
         // A run whose future was dropped may have left a commit on its way.
         self.parts.journal.flush().await?;
-        let stood = stand(&self.parts.journal, run)?;
-        let view = RunStanding::of(&stood);
+        let stood = load_machine(&self.parts.journal, run)?;
+        let view = RunStatusView::of(&stood);
         if let (true, Some(output)) = (view.over, &view.output) {
             // Its process may have died after the last fact, before it said so elsewhere.
             self.parts.keep_snapshot(&view.state);
-            self.list(run, &view.state, output).await?;
+            self.list(run, &view.state).await?;
             return Ok(RunResult::new(run.clone(), &view.state, output));
         }
         if !view.inconsistencies.is_empty() {
@@ -246,8 +268,8 @@ impl Orchestrator {
         // One that was cut off at its very end comes to it by going on.
         let first = if view.over { RunFact::Resumed { bounds: None } } else { first };
         let bounds = if let RunFact::Resumed { bounds: Some(bounds) } = &first { bounds.clone() } else { view.bounds };
-        let reports = unheard(&self.parts, stood.standing.machine(), run.as_str())?;
-        let (unheard_calls, unheard_spent) = what_they_took(&reports);
+        let reports = undelivered_reports(&self.parts, stood.standing.machine(), run.as_str())?;
+        let (undelivered_calls, undelivered_spent) = cost_of(&reports);
         let mut then = Vec::new();
         if !reports.is_empty() {
             // As if it had been heard when the process still lived: the time between is nobody's work.
@@ -275,10 +297,10 @@ impl Orchestrator {
             // What actors took counts, also where the run had not heard of it.
             spent: {
                 let mut spent = view.state.spent;
-                spent.add(&unheard_spent);
+                spent.add(&undelivered_spent);
                 spent
             },
-            tool_calls: view.state.tool_calls.saturating_add(unheard_calls),
+            tool_calls: view.state.tool_calls.saturating_add(undelivered_calls),
             actors: stood.standing.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
             published: view.events as u64,
             entered: None,

@@ -58,7 +58,7 @@ impl Sink<RunMachine> for PublishingStream {
     type Error = JournalError;
 
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
-        let said = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. });
+        let said = |recorded: &&Recorded<RunFact>| matches!(recorded.fact, RunFact::PersonSaid { .. } | RunFact::LeadRested { .. });
         self.held.0.extend(commit.facts.iter().filter(said).map(|recorded| recorded.fact.clone()));
         self.held.1.extend_from_slice(commit.events);
         self.facts += commit.facts.len();
@@ -77,6 +77,7 @@ impl Sink<RunMachine> for PublishingStream {
         if let Err(error) = self.live.apply_all(&self.run, events.iter().map(|event| (Timestamp::from_millis(event.at), &event.fact))) {
             tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
         }
+        self.words.state_changed();
         for Recorded { at, fact } in events {
             self.published += 1;
             let event = PublishedEvent { seq: self.published, at: Timestamp::from_millis(at), event: fact };

@@ -35,6 +35,27 @@ impl RunRequest {
     }
 }
 
+/// A goal under a new name.
+impl From<String> for RunRequest {
+    fn from(goal: String) -> Self {
+        Self::new(new_run_id(), goal)
+    }
+}
+
+/// A goal under a new name.
+impl From<&str> for RunRequest {
+    fn from(goal: &str) -> Self {
+        Self::from(goal.to_owned())
+    }
+}
+
+/// Returns a new run name. Names sort by the time they were made at.
+#[must_use]
+pub fn new_run_id() -> RunId {
+    #[expect(clippy::expect_used, reason = "hexadecimal digits are an identifier")]
+    RunId::new(uuid::Uuid::now_v7().simple().to_string()).expect("an identifier")
+}
+
 /// How a caller watches and stops a run.
 #[derive(Debug, Clone)]
 pub struct RunControl {

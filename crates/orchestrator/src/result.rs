@@ -1,5 +1,7 @@
 //! The result document, `aime.result/v1`.
 
+use std::fmt;
+
 use aime_progress::{EvidenceKind, ProgressState, RunId, RunStatus, Spent, TaskKind, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{FailureCode, RunFailure, RunOutput};
 
 /// The `schema` member of a result.
-pub const RESULT_SCHEMA: &str = "aime.result/v1";
+pub(crate) const RESULT_SCHEMA: &str = "aime.result/v1";
 
 /// What a run came to, as other programs read it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +33,7 @@ pub struct RunResult {
     /// From the start to the last event, in milliseconds.
     pub duration_ms: u64,
     /// Why the goal was not reached, or why the run was left.
-    pub error: Option<ResultError>,
+    pub error: Option<RunFailure>,
     /// What else is to be said, such as a hook that failed at the end, or what a person said too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -56,17 +58,6 @@ pub struct TaskResult {
     pub references: Vec<String>,
 }
 
-/// Why a run did not reach its goal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ResultError {
-    /// `goal_not_reached`, `model_unavailable`, `bound_reached`, `waiting_for_human`, `cancelled`, `interrupted`, `internal`.
-    pub code: String,
-    /// In words.
-    pub message: String,
-    /// How to mend it.
-    pub hint: Option<String>,
-}
-
 impl RunResult {
     /// The result of a run as it stands.
     #[must_use]
@@ -85,7 +76,6 @@ impl RunResult {
                 references: conclusion.map(|conclusion| conclusion.references.clone()).unwrap_or_default(),
             }
         });
-        let error = output.error.as_ref().map(ResultError::from);
         Self {
             schema: RESULT_SCHEMA.to_owned(),
             run_id,
@@ -96,8 +86,8 @@ impl RunResult {
             replans: u32::try_from(state.decisions.iter().filter(|decision| decision.is_replan()).count()).unwrap_or(u32::MAX),
             usage: state.spent,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
-            error,
-            notes: unheard(state, output),
+            error: output.error.clone(),
+            notes: unused_words(state, output),
         }
     }
 
@@ -114,27 +104,27 @@ impl RunResult {
             replans: 0,
             usage: Spent::default(),
             duration_ms: 0,
-            error: Some(ResultError::from(&failure)),
+            error: Some(failure),
             notes: Vec::new(),
         }
     }
 }
 
-impl From<&RunFailure> for ResultError {
-    fn from(failure: &RunFailure) -> Self {
-        Self { code: failure.code.word().to_owned(), message: failure.message.clone(), hint: failure.hint.clone() }
-    }
-}
-
 /// What people said that changed nothing in a run that ended: it came too late, or no patch of the planner could be used. What an actor heard, or a
 /// decision used, is processed.
-fn unheard(state: &ProgressState, output: &RunOutput) -> Vec<String> {
+fn unused_words(state: &ProgressState, output: &RunOutput) -> Vec<String> {
     let ended = match &output.error {
         None => output.status == RunStatus::Completed,
         Some(error) => error.code == FailureCode::GoalNotReached,
     };
     let said = state.evidence.iter().filter(|evidence| ended && evidence.kind == EvidenceKind::UserInput && !evidence.processed);
     said.filter(|evidence| evidence.task.is_none()).map(|evidence| format!("changed nothing in the plan: {}", evidence.content)).collect()
+}
+
+impl fmt::Display for FailureCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
 }
 
 impl FailureCode {

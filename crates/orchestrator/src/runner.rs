@@ -7,6 +7,7 @@ pub(crate) mod evidence;
 mod hooked;
 pub(crate) mod kept_files;
 mod kept_plans;
+mod lead;
 mod memory;
 pub(crate) mod plan;
 mod tool;
@@ -21,7 +22,7 @@ use std::{
     },
 };
 
-use aime_durable::{EffectContext, EffectId, EffectRunner, FactSender, Issue, JournalError};
+use aime_durable::{EffectContext, EffectRunner, FactSender, FailedEffect, Issue, JournalError};
 use aime_llm::Model;
 use aime_progress::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
@@ -91,7 +92,7 @@ impl EffectRunner<RunMachine> for RunRunner {
             let context = Context::from(context);
             let cancel = context.cancel.clone();
             let id = issue.id.clone();
-            if matches!(issue.effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. }) {
+            if matches!(issue.effect, RunEffect::Lead { .. } | RunEffect::StartActor { .. } | RunEffect::CallTool { .. }) {
                 // These end by themselves when they are cancelled: what they did until then is recorded.
                 let fact = self.attempt(issue, &context).await;
                 context.revoked_if_out_of_budget().await;
@@ -104,8 +105,8 @@ impl EffectRunner<RunMachine> for RunRunner {
         })
     }
 
-    fn failed(&self, id: &EffectId, message: &str) -> RunFact {
-        RunFact::EffectFailed { id: id.clone(), message: message.to_owned() }
+    fn failed(&self, effect: FailedEffect<'_>) -> RunFact {
+        RunFact::EffectFailed { id: effect.id.clone(), message: effect.message.to_owned() }
     }
 }
 
@@ -114,12 +115,13 @@ impl RunRunner {
         let id = issue.id;
         match issue.effect {
             // Boxed, each: none need be as large as the largest of them.
-            RunEffect::CallTool { spec, call, early, .. } => Box::pin(self.call_tool(id, &spec, (call, early), context)).await,
+            RunEffect::CallTool { spec, call, .. } => Box::pin(self.call_tool(id, &spec, call, context)).await,
             RunEffect::Recall => Box::pin(self.recall(id, context)).await,
             RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,
             RunEffect::Route => Box::pin(self.route(id, context)).await,
             RunEffect::Plan { mode, category, known } => Box::pin(self.plan(id, mode, &category, known, context)).await,
             RunEffect::Replan { state, reasons, known } => Box::pin(self.replan(id, &state, (&reasons, known), context)).await,
+            RunEffect::Lead { order } => Box::pin(self.wake_lead(id, *order, context)).await,
             RunEffect::StartActor { brief, task, execution, origins, known } => {
                 Box::pin(self.start_actor(id, brief, &task, (execution, origins, known), context)).await
             }

@@ -10,7 +10,7 @@ use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::ModelUse;
+use crate::{ModelUse, RunMachine, RunRequest};
 
 /// Limits on a run, over the whole tree of its actors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,8 +22,8 @@ pub struct Bounds {
     pub max_cost_usd: Option<f64>,
     /// Seconds of work; time spent waiting for a person in another process does not count.
     pub max_seconds: Option<u64>,
-    /// Think-act steps of one actor.
-    pub max_steps: u32,
+    /// Think-act steps of one actor, in the place of the bound of its model's class.
+    pub max_steps: Option<u32>,
     /// Tool calls.
     pub max_tool_calls: u64,
     /// Actors.
@@ -32,7 +32,7 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { max_tokens: None, max_cost_usd: None, max_seconds: None, max_steps: 20, max_tool_calls: 1_000, max_actors: 100 }
+        Self { max_tokens: None, max_cost_usd: None, max_seconds: None, max_steps: None, max_tool_calls: 1_000, max_actors: 100 }
     }
 }
 
@@ -49,23 +49,44 @@ pub enum Reflect {
     Always,
 }
 
-/// Which tasks may be begun while their plan is still being written: tool tasks alone, whose calls need no consent. What the plan does not
-/// come to have was done for nothing.
+/// Who decides how a goal is worked on and plans it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum EagerStart {
-    /// None.
-    Never,
-    /// Those whose tool changes nothing and asks nothing of anybody outside.
+pub enum PlanRoute {
+    /// The lead, one conversation that looks for itself, where its model is capable; rules for small models.
     #[default]
-    ReadOnly,
-    /// Also those whose tool may be called again without harm: what reads the network, and what writes the same once more.
-    Repeatable,
+    Auto,
+    /// Rules, and one request for each plan and each change.
+    Rules,
+}
+
+/// How the lead of a run may work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeadPolicy {
+    /// The lead must submit a plan and may not do the work itself.
+    pub must_plan: bool,
+    /// The mode of its plans; the lead chooses where there is none.
+    pub mode: Option<PlanMode>,
+}
+
+impl LeadPolicy {
+    /// Returns how the lead works under these settings; none where a single actor does the whole goal.
+    pub(crate) fn of(settings: &RunSettings) -> Option<Self> {
+        match (settings.mode, settings.strategy) {
+            (Some(PlanMode::Direct), _) | (None, Strategy::Never) => None,
+            (Some(mode), _) => Some(Self { must_plan: true, mode: Some(mode) }),
+            (None, Strategy::Always) => Some(Self { must_plan: true, mode: None }),
+            (None, Strategy::Adaptive) => Some(Self { must_plan: false, mode: None }),
+        }
+    }
 }
 
 /// How a run works.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunSettings {
+    /// Who plans.
+    #[serde(default)]
+    pub route: PlanRoute,
     /// Whether goals are planned.
     pub strategy: Strategy,
     /// The mode, where it is set and not to be chosen.
@@ -84,9 +105,6 @@ pub struct RunSettings {
     /// When a complex plan is looked at between its tasks.
     #[serde(default)]
     pub adaptive: Adaptive,
-    /// What is begun while the plan is still being written.
-    #[serde(default)]
-    pub eager_start: EagerStart,
     /// When the end of a run is looked at before it counts as one.
     #[serde(default)]
     pub reflect: Reflect,
@@ -109,6 +127,7 @@ pub struct RunSettings {
 impl Default for RunSettings {
     fn default() -> Self {
         Self {
+            route: PlanRoute::default(),
             strategy: Strategy::default(),
             mode: None,
             max_parallel: 3,
@@ -117,7 +136,6 @@ impl Default for RunSettings {
             frequency: FrequencySettings::default(),
             growth: GrowthSettings::default(),
             adaptive: Adaptive::default(),
-            eager_start: EagerStart::default(),
             reflect: Reflect::default(),
             approval: Approval::Edits,
             plan_approved: false,
@@ -141,51 +159,99 @@ pub(crate) fn in_force<'a>(rules: &'a PermissionRules, consents: &[String]) -> C
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunInput {
     /// The run.
-    pub run: RunId,
+    pub(crate) run: RunId,
     /// Its plan.
-    pub plan_id: PlanId,
+    pub(crate) plan_id: PlanId,
     /// What is wanted.
-    pub goal: String,
+    pub(crate) goal: String,
     /// Images that belong to the goal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<Image>,
+    pub(crate) images: Vec<Image>,
     /// A plan that a person handed over.
-    pub plan: Option<Plan>,
+    pub(crate) plan: Option<Plan>,
     /// Whether there is a model to plan with.
-    pub can_plan: bool,
+    pub(crate) can_plan: bool,
+    /// How the lead works; none where rules plan the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lead: Option<LeadPolicy>,
     /// Whether there is a memory of earlier runs to ask, and to tell of this one.
     #[serde(default)]
-    pub has_memory: bool,
+    pub(crate) has_memory: bool,
     /// Whether all that is told to begin is told to end: a call that was cut off is in doubt when its task is given up, and what was asked of a
     /// call that needs no consent any more is withdrawn. Journals of before do not tell it.
     #[serde(default, alias = "tells_doubts")]
-    pub tells_every_end: bool,
+    pub(crate) tells_every_end: bool,
     /// Whether the TODO list of a task is that of the actor alone which works for the plan, and those below it keep theirs to themselves. Journals of before
     /// tell the lists of all.
     #[serde(default)]
-    pub lists_apart: bool,
+    pub(crate) lists_apart: bool,
     /// Whether evidence that asks for a replan stays open where no usable patch came of that. Journals of before tell that it was used.
     #[serde(default)]
-    pub keeps_unused: bool,
+    pub(crate) keeps_unused: bool,
     /// Whether the run ends once its plan stands.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub plan_only: bool,
+    pub(crate) plan_only: bool,
     /// The model calls that `plan` took, where a plan-only run of this goal made it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub planning: Vec<ModelUse>,
+    pub(crate) planning: Vec<ModelUse>,
     /// How it works.
-    pub settings: RunSettings,
+    pub(crate) settings: RunSettings,
     /// The rules that come before the approval mode: those of the folder that its tools work in.
-    pub rules: PermissionRules,
+    pub(crate) rules: PermissionRules,
     /// The tools, as they were known when the run began.
-    pub tools: Vec<Arc<ToolSheet>>,
+    pub(crate) tools: Vec<Arc<ToolSheet>>,
 }
 
 impl RunInput {
+    /// Returns the run's name.
+    #[must_use]
+    pub const fn run(&self) -> &RunId {
+        &self.run
+    }
+
+    /// Returns the goal.
+    #[must_use]
+    pub fn goal(&self) -> &str {
+        &self.goal
+    }
+
+    /// Returns the tools as they were known when the run began.
+    #[must_use]
+    pub fn tools(&self) -> &[Arc<ToolSheet>] {
+        &self.tools
+    }
+
     /// Returns the first event of the run.
     pub(crate) fn started(&self) -> ProgressEvent {
         let images = self.images.iter();
         let images = images.map(|image| GoalImage { name: image.name.clone(), media_type: image.format.media_type().to_owned() }).collect();
         ProgressEvent::RunStarted { plan_id: self.plan_id.clone(), goal: self.goal.clone(), images }
+    }
+}
+
+impl RunMachine {
+    /// Returns what a run of `request` starts from, for a host of your own that can plan. `tools` are the tools that tasks of the plan may
+    /// name; `rules` say which calls need consent.
+    #[must_use]
+    pub fn input(request: RunRequest, tools: Vec<Arc<ToolSheet>>, rules: PermissionRules) -> RunInput {
+        let RunRequest { run, goal, images, plan, planning, settings } = request;
+        RunInput {
+            plan_id: PlanId::from(&run),
+            run,
+            goal,
+            images,
+            plan,
+            can_plan: true,
+            lead: None,
+            has_memory: false,
+            tells_every_end: true,
+            lists_apart: true,
+            keeps_unused: true,
+            plan_only: false,
+            planning,
+            settings,
+            rules,
+            tools,
+        }
     }
 }

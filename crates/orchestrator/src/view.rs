@@ -1,17 +1,18 @@
 //! A run, read from its journal.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use aime_durable::{EventRecord, Journal, Recorded, replay};
+use aime_llm::Image;
 use aime_progress::{Inconsistency, ProgressState, RunId, Timestamp};
+use aime_tools::ToolSheet;
 
-use crate::{Bounds, OrchestratorError, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunStanding, standing};
+use crate::{Bounds, OrchestratorError, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunSettings, RunStatusView, run_status};
 
 /// A run as its journal tells it.
 #[derive(Debug, Clone)]
 pub struct RunView {
-    /// What it started from.
-    pub input: RunInput,
+    pub(crate) input: RunInput,
     /// Where it stands.
     pub state: ProgressState,
     /// Every event.
@@ -68,8 +69,32 @@ pub fn view_of(input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) -> RunVie
 }
 
 impl RunView {
+    /// Returns the images of the goal.
+    #[must_use]
+    pub fn images(&self) -> &[Image] {
+        &self.input.images
+    }
+
+    /// Returns the settings that the run began with.
+    #[must_use]
+    pub const fn settings(&self) -> &RunSettings {
+        &self.input.settings
+    }
+
+    /// Returns the tools as they were known when the run began.
+    #[must_use]
+    pub fn tools(&self) -> &[Arc<ToolSheet>] {
+        &self.input.tools
+    }
+
+    /// Whether the run had a model to plan with.
+    #[must_use]
+    pub const fn can_plan(&self) -> bool {
+        self.input.can_plan
+    }
+
     /// Brings what was seen of a run before up to date, and gives how many events were read for it: those that are new, and all of them only where
-    /// what was seen is no beginning of what stands in the journal now. The rest is told by [`standing`], from a snapshot and what came after it.
+    /// what was seen is no beginning of what stands in the journal now. The rest is told by [`run_status`], from a snapshot and what came after it.
     ///
     /// # Errors
     /// [`OrchestratorError`] when there is no such run any more or the journal cannot be read; then nothing has changed.
@@ -83,8 +108,8 @@ impl RunView {
 
     /// Takes in what is new, and how much that was; nothing where it does not follow.
     fn grown(&mut self, journal: &Journal, run: &RunId) -> Option<usize> {
-        let RunStanding { input, state, output, bounds, bounds_reached, actors, over, events, damage, inconsistencies, .. } =
-            standing(journal, run).ok()?;
+        let RunStatusView { input, state, output, bounds, bounds_reached, actors, over, events, damage, inconsistencies, .. } =
+            run_status(journal, run).ok()?;
         if damage.is_some() || self.damage.is_some() {
             return None;
         }

@@ -10,7 +10,7 @@ use aime_durable::FactSender;
 use aime_progress::{EvidenceId, TaskId};
 use tokio::sync::watch;
 
-use crate::{RunFact, RunMachine, machine::people::Said};
+use crate::{RunFact, RunMachine, machine::people::Said, run_context::words_of_lead};
 
 /// Who hears: the actor of this task.
 #[derive(Debug, Clone)]
@@ -27,13 +27,15 @@ pub(crate) struct Words {
     said: watch::Sender<Vec<(Option<TaskId>, Told)>>,
     /// The messages from other processes that cancelled something.
     cancels: Mutex<BTreeSet<i64>>,
+    /// Signals that the live state of the run has changed.
+    state: watch::Sender<()>,
 }
 
 impl Words {
     /// With what was said before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
-        let told = |said: &Said| (said.task.clone(), Told { id: said.id.clone(), text: said.text.clone() });
-        Self { said: watch::Sender::new(run.said().iter().map(told).collect()), cancels: Mutex::default() }
+        let told = |said: &Said| (said.task.clone(), said.told());
+        Self { said: watch::Sender::new(run.said().iter().map(told).collect()), cancels: Mutex::default(), state: watch::Sender::default() }
     }
 
     /// Takes in a fact of the run's journal; all but words and cancels are let pass.
@@ -44,10 +46,35 @@ impl Words {
                     said.push((task.clone(), Told { id: id.clone(), text: text.clone() }));
                 }
             }),
+            RunFact::LeadRested { rest, .. } => {
+                let words: Vec<_> = words_of_lead(rest).collect();
+                if !words.is_empty() {
+                    self.said.send_modify(|said| said.extend(words.into_iter().map(|(task, told)| (Some(task), told))));
+                }
+            }
             RunFact::CancelRequested { message: Some(message), .. } => {
                 self.cancels.lock().unwrap_or_else(PoisonError::into_inner).insert(*message);
             }
             _ => {}
+        }
+    }
+
+    /// Signals that the live state of the run has changed.
+    pub(crate) fn state_changed(&self) {
+        self.state.send_replace(());
+    }
+
+    /// Waits until `look` finds something in the live state of the run.
+    pub(crate) async fn until<T>(&self, mut look: impl FnMut() -> Option<T> + Send) -> T {
+        let mut changes = self.state.subscribe();
+        loop {
+            changes.mark_unchanged();
+            if let Some(found) = look() {
+                return found;
+            }
+            if changes.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
         }
     }
 

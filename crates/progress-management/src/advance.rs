@@ -1,8 +1,8 @@
 //! Moving a state on, for those who keep it themselves: make an event and take it in, in one step.
 
 use crate::{
-    Conclusion, Decision, FailureCause, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskStatus,
-    Timestamp, TriggerReason, lowering,
+    Conclusion, Decision, FailureCause, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, RebasedPatch, StatusChange, Task,
+    TaskId, TaskStatus, Timestamp, TriggerReason, lowering,
 };
 
 impl StatusChange {
@@ -19,6 +19,23 @@ impl StatusChange {
     }
 }
 
+/// What comes of a task whose attempt failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// It is tried again.
+    Retry,
+    /// It has failed for good.
+    ForGood,
+}
+
+impl Task {
+    /// Returns what comes of one more failure if the task may be tried again `max_retries` times.
+    #[must_use]
+    pub const fn after_failure(&self, max_retries: u32) -> AfterFailure {
+        if self.failures < max_retries { AfterFailure::Retry } else { AfterFailure::ForGood }
+    }
+}
+
 impl Conclusion {
     /// An attempt that ended so, and of which there is no more to say.
     #[must_use]
@@ -32,6 +49,8 @@ impl Conclusion {
             observed: None,
             error: None,
             cause: None,
+            checks: Vec::new(),
+            needs: None,
             origins: Vec::new(),
         }
     }
@@ -57,12 +76,24 @@ impl Conclusion {
 }
 
 impl Decision {
-    /// The next decision of a run in this state: it uses the evidence that its triggers name, and says what becomes of what failed.
+    /// Returns the next decision of a run in this state. It uses the evidence that its triggers name, drops the changes that do not fit, and
+    /// says what becomes of each failed task.
     #[must_use]
     pub fn next(state: &ProgressState, at: Timestamp, triggers: Vec<TriggerReason>, patch: PlanPatch) -> Self {
         let evidence = triggers.iter().flat_map(|reason| reason.evidence.iter().cloned()).collect();
-        let lowered = lowering(state, &patch).unwrap_or_default();
-        Self { version: state.version.saturating_add(1), at, triggers, patch, evidence, lowered }
+        let mut decision =
+            Self { version: state.version.saturating_add(1), at, triggers, patch, evidence, lowered: Vec::new(), dropped: Vec::new() };
+        decision.rebase(state);
+        decision
+    }
+
+    /// Drops the changes that do not fit this state. A patch of which nothing fits stays as it is.
+    pub fn rebase(&mut self, state: &ProgressState) {
+        if let Ok(RebasedPatch { patch, dropped }) = state.rebase(&self.patch) {
+            self.patch = patch;
+            self.dropped.extend(dropped);
+        }
+        self.lowered = lowering(state, &self.patch).unwrap_or_default();
     }
 }
 
@@ -75,6 +106,34 @@ impl ProgressState {
         let event = self.status_event(change)?;
         self.apply(at, &event)?;
         Ok(event)
+    }
+
+    /// Ends an attempt at a running task that failed, and returns what comes of the task and the events in order. A task that may be retried
+    /// is pending again.
+    ///
+    /// # Errors
+    /// [`FoldError`] if the task is unknown or does not run; the state is then as it was.
+    pub fn fail(
+        &mut self,
+        at: Timestamp,
+        task: &TaskId,
+        conclusion: Conclusion,
+        max_retries: u32,
+    ) -> Result<(AfterFailure, Vec<ProgressEvent>), FoldError> {
+        let known = self.tasks.get(task).ok_or_else(|| FoldError::UnknownTask { task: task.clone() })?;
+        let after =
+            if conclusion.cause.is_some_and(FailureCause::is_final) { AfterFailure::ForGood } else { known.after_failure(max_retries) };
+        let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
+        let failed = StatusChange { for_good: after == AfterFailure::ForGood, ..StatusChange::failed_for_good(task.clone(), error) };
+        let failed = self.status_event(&failed)?;
+        let mut events = vec![ProgressEvent::TaskConcluded { task: task.clone(), conclusion }, failed];
+        for event in &events {
+            self.apply(at, event)?;
+        }
+        if after == AfterFailure::Retry {
+            events.push(self.advance(at, &StatusChange::new(task.clone(), TaskStatus::Pending))?);
+        }
+        Ok((after, events))
     }
 
     /// Takes in everything that follows from the graph alone ([`next_changes`](Self::next_changes)), until nothing is left, and gives

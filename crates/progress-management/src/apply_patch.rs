@@ -9,17 +9,19 @@
 //! What depended on a replaced task depends on what replaces it (on all of them, where several tasks replace one); what
 //! depended on a removed task depends on what that one depended on. References follow where there is one replacement.
 //!
-//! A success criterion that was looked at and did not hold stays: what is to be done can change, not what was found out.
+//! A success criterion that was checked and did not hold stays, unless the patch amends it with evidence. The criteria of a person and of
+//! the project stay too: those of a task that is taken out of the plan become success criteria of the plan.
 
 use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
 use crate::{
-    Edge, EdgeType, PATCH_SCHEMA, PatchFaults, PlanChange, PlanPatch, Problem, ProgressState, StrategicChange, Task, TaskChange, TaskId,
-    TaskKind, TaskSpec, TaskStatus, Timestamp, fault::Found,
+    Criterion, Edge, EdgeType, Faults, Owner, PATCH_SCHEMA, PlanChange, PlanPatch, Problem, ProgressState, StrategicChange, Task,
+    TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus, Timestamp, fault::Found,
 };
 
+mod criteria;
 mod rewire;
 mod touch;
 mod verify;
@@ -34,16 +36,16 @@ impl ProgressState {
     /// Checks that a patch can be applied now.
     ///
     /// # Errors
-    /// [`PatchFaults`] with all faults and their places.
-    pub fn check_patch(&self, patch: &PlanPatch) -> Result<(), PatchFaults> {
+    /// [`Faults`] with all faults and their places.
+    pub fn check_patch(&self, patch: &PlanPatch) -> Result<(), Faults> {
         self.patched(patch, self.last_progress_at).map(drop)
     }
 
     /// The state with the patch applied at the time `at`: its version is one higher; decisions and evidence are as they were.
     ///
     /// # Errors
-    /// [`PatchFaults`] with all faults and their places.
-    pub fn patched(&self, patch: &PlanPatch, at: Timestamp) -> Result<Self, PatchFaults> {
+    /// [`Faults`] with all faults and their places.
+    pub fn patched(&self, patch: &PlanPatch, at: Timestamp) -> Result<Self, Faults> {
         let mut patching = Patching::new(self, at);
         if patch.schema != PATCH_SCHEMA {
             patching.found.add("schema", Problem::WrongSchema { found: patch.schema.clone(), expected: PATCH_SCHEMA });
@@ -61,13 +63,19 @@ impl ProgressState {
 }
 
 impl PlanPatch {
+    /// Returns a patch of these changes.
+    #[must_use]
+    pub fn new(reasoning: impl Into<String>, changes: Vec<PlanChange>) -> Self {
+        Self { schema: PATCH_SCHEMA.to_owned(), reasoning: reasoning.into(), changes }
+    }
+
     /// Takes one task out of the plan, for this reason.
     #[must_use]
-    pub fn cancelling(task: &TaskId, reason: &str) -> Self {
+    pub fn cancelling(task: &TaskId, reason: &str, by: Owner) -> Self {
         Self {
             schema: PATCH_SCHEMA.to_owned(),
             reasoning: reason.to_owned(),
-            changes: vec![PlanChange::CancelTask { id: task.clone(), reason: reason.to_owned() }],
+            changes: vec![PlanChange::CancelTask { id: task.clone(), reason: reason.to_owned(), by }],
         }
     }
 
@@ -123,12 +131,22 @@ impl Patching {
             }
             PlanChange::ModifyTask { id, change } => self.modify(place, id, change),
             PlanChange::RemoveTask { id, reason } => self.remove(place, id, reason, false),
-            PlanChange::CancelTask { id, reason } => self.remove(place, id, reason, true),
+            PlanChange::CancelTask { id, reason, by } => {
+                let criteria = self.state.strategic.success_criteria.clone();
+                self.remove(place, id, reason, true);
+                // A person may take back what a person wants.
+                if *by == Owner::Person {
+                    self.state.strategic.success_criteria = criteria;
+                }
+            }
             PlanChange::BlockTask { id, reason } => self.block(place, id, reason),
             PlanChange::UnblockTask { id } => self.unblock(place, id),
             PlanChange::AddEdge { edge } => self.add_edge(place, edge),
             PlanChange::RemoveEdge { from, to } => self.remove_edge(place, from, to),
             PlanChange::SetStrategic { strategic } => self.set_strategic(strategic),
+            PlanChange::AmendCriterion { task, number, criterion, evidence } => {
+                self.amend(place, task.as_ref(), *number, criterion, evidence);
+            }
         }
     }
 
@@ -248,6 +266,7 @@ impl Patching {
             return false;
         }
         for task in &going {
+            self.keep_criteria_of(task);
             self.become_status(task, TaskStatus::Skipped, Some(reason.to_owned()));
             if task != id {
                 self.gone.entry(task.clone()).or_default();
@@ -340,14 +359,22 @@ impl Patching {
         set(&mut strategic.approach, approach.as_ref());
         set(&mut strategic.phases, phases.as_ref());
         set(&mut strategic.risks, risks.as_ref());
-        set(&mut strategic.success_criteria, success_criteria.as_ref());
-        let left_out = self.state.unmet_criteria.iter().filter(|unmet| !strategic.success_criteria.contains(unmet));
-        let left_out: Vec<String> = left_out.cloned().collect();
-        strategic.success_criteria.extend(left_out);
+        if let Some(new) = success_criteria {
+            let new = criteria::replace(&strategic.success_criteria, new);
+            strategic.success_criteria = criteria::with_kept(new, self.state.unmet_criteria.clone());
+        }
     }
 
     fn is_gone(&self, id: &TaskId) -> bool {
         self.gone.contains_key(id)
+    }
+}
+
+impl PlanChange {
+    /// Returns a change that replaces a success criterion of the plan.
+    #[must_use]
+    pub fn amend(number: u32, criterion: Criterion, evidence: &str) -> Self {
+        Self::AmendCriterion { task: None, number, criterion, evidence: evidence.to_owned() }
     }
 }
 
@@ -356,7 +383,9 @@ impl TaskChange {
     pub fn apply_to(&self, spec: &mut TaskSpec) {
         set(&mut spec.name, self.name.as_ref());
         set(&mut spec.description, self.description.as_ref());
-        set(&mut spec.completion_criteria, self.completion_criteria.as_ref());
+        if let Some(new) = &self.completion_criteria {
+            spec.completion_criteria = criteria::replace(&spec.completion_criteria, new);
+        }
         set(&mut spec.parameters, self.parameters.as_ref());
         set(&mut spec.bundles, self.bundles.as_ref());
         set(&mut spec.dependencies, self.dependencies.as_ref());

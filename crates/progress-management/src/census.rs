@@ -86,7 +86,7 @@ impl Census {
         tasks(&self.blocked, state)
     }
 
-    /// The tasks that have failed for good, groups aside.
+    /// The tasks that have failed, for good or not yet, groups aside.
     pub fn failed<'a>(&self, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
         tasks(&self.failed, state)
     }
@@ -122,7 +122,7 @@ impl Census {
         let (status, works) = (task.status, task.spec.kind != TaskKind::Group);
         put(&mut self.running, at, works && status == Running);
         put(&mut self.blocked, at, status == Blocked && !task.held);
-        put(&mut self.failed, at, works && status == Failed && task.failed_for_good);
+        put(&mut self.failed, at, works && status == Failed);
         put(&mut self.waiting, at, works && matches!(status, Pending | Ready | Blocked));
         put(&mut self.unsettled, at, !status.is_settled());
     }
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(happens(&mut state, added("e3", Significance::Critical)), ("e1 e2 e3".to_owned(), "e1 e3".to_owned()));
         let processed = ProgressEvent::EvidenceProcessed { evidence: vec!["e1".parse().unwrap()], reason: String::new() };
         assert_eq!(happens(&mut state, processed), ("e2 e3".to_owned(), "e3".to_owned()));
-        let told = ProgressEvent::ActorTold { task: id("a"), evidence: "e3".parse().unwrap() };
+        let told = ProgressEvent::ActorTold { task: Some(id("a")), evidence: "e3".parse().unwrap() };
         assert_eq!(happens(&mut state, told), ("e2".to_owned(), String::new()));
     }
 }

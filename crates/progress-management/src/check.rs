@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::{
-    Condition, Edge, EdgeType, PLAN_SCHEMA, Plan, PlanFaults, Problem, ProgressState, ReferenceError, TaskGraph, TaskId, TaskKind,
-    TaskSpec, TaskStatus,
+    Condition, Edge, EdgeType, Faults, PLAN_SCHEMA, Plan, Problem, ProgressState, ReferenceError, TaskGraph, TaskId, TaskKind, TaskSpec,
+    TaskStatus,
     fault::{Found, nearest},
     reference::{Piece, scan},
 };
@@ -31,8 +31,8 @@ impl Plan {
     /// known tasks. Whether tools and profiles exist is for the planner to check.
     ///
     /// # Errors
-    /// [`PlanFaults`] with all faults and their places.
-    pub fn check(&self) -> Result<(), PlanFaults> {
+    /// [`Faults`] with all faults and their places.
+    pub fn check(&self) -> Result<(), Faults> {
         let mut found = Found::default();
         if self.schema != PLAN_SCHEMA {
             found.add("schema", Problem::WrongSchema { found: self.schema.clone(), expected: PLAN_SCHEMA });
@@ -63,8 +63,8 @@ impl ProgressState {
     /// Checks that `plan` can be the first plan of this run: [`Plan::check`], and that there is none yet.
     ///
     /// # Errors
-    /// [`PlanFaults`] with all faults and their places.
-    pub fn check_plan(&self, plan: &Plan) -> Result<(), PlanFaults> {
+    /// [`Faults`] with all faults and their places.
+    pub fn check_plan(&self, plan: &Plan) -> Result<(), Faults> {
         if self.version != 0 {
             let mut found = Found::default();
             found.add("plan", Problem::PlanExists);

@@ -114,6 +114,7 @@ mod tests {
         testing::{id, spec, state},
     };
 
+    // Requirement: 7.17
     #[test]
     fn versions_differ_by_what_a_patch_did() {
         let mut after = state("a\nb: a\nc: b");

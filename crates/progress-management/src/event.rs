@@ -17,7 +17,7 @@ pub const EVENT_SCHEMA: &str = "aime.event/v1";
 const PATCH_REPAIRED: &str = "patch_repaired";
 
 /// An event and when it happened.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
     /// When the fact behind it was recorded.
     pub at: Timestamp,
@@ -192,8 +192,9 @@ pub enum ProgressEvent {
     },
     /// An actor was made for a task.
     ActorCreated {
-        /// The task.
-        task: TaskId,
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// The actor.
         actor: String,
         /// Its profile.
@@ -202,8 +203,29 @@ pub enum ProgressEvent {
         model: String,
         /// Its tools.
         tools: Vec<String>,
+        /// The skills that it was given whole.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        skills: Vec<String>,
+        /// How long its model thinks, if that is not the model's own setting.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<String>,
+        /// How many answers of the model it may use.
+        #[serde(default)]
+        max_steps: u32,
+        /// The call of another actor that it answers; none for the one that works for the plan.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
         /// Why this profile.
         reasons: Vec<String>,
+    },
+    /// An actor takes over a task of the plan by a call: the task runs at once, and its result answers the call.
+    TaskClaimed {
+        /// The task.
+        task: TaskId,
+        /// The task of the actor.
+        by: TaskId,
+        /// The call.
+        call: String,
     },
     /// A model answered.
     ModelCalled {
@@ -227,8 +249,9 @@ pub enum ProgressEvent {
     },
     /// A tool call is about to be made.
     ToolCallStarted {
-        /// The task; where there is no plan yet, one of the plan that is being written, which may not come to have it.
-        task: TaskId,
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// Unique in the task.
         call: String,
         /// The tool's name.
@@ -238,8 +261,9 @@ pub enum ProgressEvent {
     },
     /// A tool call ended.
     ToolCallFinished {
-        /// The task.
-        task: TaskId,
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// Unique in the task.
         call: String,
         /// The tool's name.
@@ -256,8 +280,9 @@ pub enum ProgressEvent {
     },
     /// An actor reported on its work.
     ProgressReported {
-        /// The task.
-        task: TaskId,
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// What it said.
         report: ProgressReport,
     },
@@ -270,24 +295,27 @@ pub enum ProgressEvent {
     },
     /// An actor was told something by the runtime: a hint, a reminder, a nudge.
     ActorNudged {
-        /// The task.
-        task: TaskId,
-        /// `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `unread_call`.
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `unread_call`, `returned`.
         kind: String,
         /// The words.
         text: String,
     },
     /// What a person said unasked reached an actor: it stands in its next request.
     ActorTold {
-        /// The task.
-        task: TaskId,
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// The person's words, which were evidence and are hereby processed.
         evidence: EvidenceId,
     },
     /// An actor's history was shortened to fit its context window.
     HistoryCompacted {
-        /// The task.
-        task: TaskId,
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// Tokens before.
         tokens_before: u64,
         /// Tokens after.
@@ -338,8 +366,9 @@ pub enum ProgressEvent {
     },
     /// A person allowed something for good, in this folder.
     ConsentGiven {
-        /// The task that asked.
-        task: TaskId,
+        /// The task; none for what the lead does before it works itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
         /// What is allowed, as rules of `[permissions] allow`.
         rules: Vec<String>,
     },
@@ -411,6 +440,7 @@ impl ProgressEvent {
             Self::TaskStatusChanged { .. } => "task_status_changed",
             Self::TaskConcluded { .. } => "task_concluded",
             Self::ActorCreated { .. } => "actor_created",
+            Self::TaskClaimed { .. } => "task_claimed",
             Self::ModelCalled { .. } => "model_called",
             Self::ToolCallStarted { .. } => "tool_call_started",
             Self::ToolCallFinished { .. } => "tool_call_finished",

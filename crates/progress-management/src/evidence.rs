@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{EvidenceId, Lowered, Origin, PlanPatch, TaskId, Timestamp};
+use crate::{DroppedChange, EvidenceId, Lowered, Origin, PlanPatch, TaskId, Timestamp};
 
 /// Where evidence comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -58,6 +58,14 @@ pub struct Evidence {
     pub origins: Vec<Origin>,
 }
 
+impl Evidence {
+    /// Returns evidence that no task reported and no decision has used.
+    #[must_use]
+    pub fn new(id: EvidenceId, at: Timestamp, kind: EvidenceKind, significance: Significance, content: impl Into<String>) -> Self {
+        Self { id, at, task: None, kind, significance, content: content.into(), processed: false, origins: Vec::new() }
+    }
+}
+
 /// What made a replan necessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -97,6 +105,14 @@ pub struct TriggerReason {
     pub evidence: Vec<EvidenceId>,
 }
 
+impl TriggerReason {
+    /// Returns a reason that concerns no task and no evidence.
+    #[must_use]
+    pub fn new(kind: TriggerKind, priority: u8, detail: impl Into<String>) -> Self {
+        Self { kind, priority, detail: detail.into(), tasks: Vec::new(), evidence: Vec::new() }
+    }
+}
+
 /// A change of the plan, and why.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
@@ -114,6 +130,9 @@ pub struct Decision {
     /// What is made of each task that had failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lowered: Vec<Lowered>,
+    /// Changes that did not fit any more when the decision was taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedChange>,
 }
 
 impl Decision {

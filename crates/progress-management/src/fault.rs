@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{InvalidCondition, ReferenceError, TaskId, TaskStatus};
+use crate::{InvalidCondition, Owner, ReferenceError, TaskId, TaskStatus};
 
 /// One fault and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,6 +148,25 @@ pub enum Problem {
         /// By what.
         why: String,
     },
+    /// An amended criterion that does not exist.
+    #[error("there is no criterion {number}; there are {last}")]
+    UnknownCriterion {
+        /// The number, from 1.
+        number: u32,
+        /// The number of the last one.
+        last: usize,
+    },
+    /// A criterion that changes only with a person's consent.
+    #[error("the criterion {criterion:?} belongs to {}; it changes only with a person's consent", of_owner(*.owner))]
+    OwnedCriterion {
+        /// The owner.
+        owner: Owner,
+        /// The criterion.
+        criterion: String,
+    },
+    /// A criterion amended without evidence.
+    #[error("a criterion is amended only with evidence that shows that it is wrong")]
+    MissingEvidence,
     /// An edge that is not there.
     #[error("there is no edge from {:?} to {:?}", .from.as_str(), .to.as_str())]
     UnknownEdge {
@@ -156,6 +175,15 @@ pub enum Problem {
         /// Its target.
         to: TaskId,
     },
+}
+
+const fn of_owner(owner: Owner) -> &'static str {
+    match owner {
+        Owner::Person => "a person",
+        Owner::Project => "the project",
+        Owner::Lead => "the lead",
+        Owner::Actor => "the actor",
+    }
 }
 
 fn suggestion(nearest: Option<&TaskId>) -> String {
@@ -178,12 +206,6 @@ pub struct Faults {
     /// Each fault.
     pub faults: Vec<Fault>,
 }
-
-/// The faults of a plan.
-pub type PlanFaults = Faults;
-
-/// The faults of a patch.
-pub type PatchFaults = Faults;
 
 impl Faults {
     /// Each fault as one line of text.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    EvidenceId, EvidenceKind, IllegalTransition, PatchFaults, PlanFaults, PlanId, ProgressEvent, ProgressState, Question, QuestionId,
-    RunStatus, Spent, Strategic, Task, TaskId, TaskStatus, Timed, Timestamp,
+    EvidenceId, EvidenceKind, Faults, IllegalTransition, PlanId, ProgressEvent, ProgressState, Question, QuestionId, RunStatus, Spent,
+    Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp,
 };
 
 /// Why an event does not follow from the state.
@@ -62,10 +62,10 @@ pub enum FoldError {
     },
     /// The plan breaks a rule.
     #[error("the plan is not valid:\n{0}")]
-    Plan(PlanFaults),
+    Plan(Faults),
     /// The patch breaks a rule.
     #[error("the patch is not valid:\n{0}")]
-    Patch(PatchFaults),
+    Patch(Faults),
     /// Evidence that was never reported.
     #[error("there is no evidence {:?}", .evidence.as_str())]
     UnknownEvidence {
@@ -135,6 +135,7 @@ impl ProgressState {
             version: 0,
             strategic: Strategic::default(),
             unmet_criteria: Vec::new(),
+            amended: Vec::new(),
             tasks: indexmap::IndexMap::new(),
             edges: Vec::new(),
             evidence: Vec::new(),
@@ -191,22 +192,40 @@ impl ProgressState {
                 self.moved(at);
             }
             ProgressEvent::TaskConcluded { task, conclusion } => self.task_mut(task)?.conclusion = Some(conclusion.clone()),
-            ProgressEvent::ActorCreated { task, .. }
-            | ProgressEvent::ActorNudged { task, .. }
-            | ProgressEvent::HistoryCompacted { task, .. } => {
-                self.task_mut(task)?;
+            ProgressEvent::ActorCreated { task, actor, profile, model, tools, skills, effort, max_steps, call, reasons } => {
+                if let Some(known) = self.task_mut_if_any(task.as_ref())?
+                    && call.is_none()
+                {
+                    known.actor = Some(TaskActor {
+                        actor: actor.clone(),
+                        profile: profile.clone(),
+                        model: model.clone(),
+                        tools: tools.clone(),
+                        skills: skills.clone(),
+                        effort: effort.clone(),
+                        max_steps: *max_steps,
+                        reasons: reasons.clone(),
+                    });
+                }
+            }
+            ProgressEvent::TaskClaimed { task, by, call } => {
+                self.task_mut(by)?;
+                self.task_mut(task)?.claimed_by = Some(call.clone());
+            }
+            ProgressEvent::ActorNudged { task, .. } | ProgressEvent::HistoryCompacted { task, .. } => {
+                self.task_mut_if_any(task.as_ref())?;
             }
             ProgressEvent::ActorTold { task, evidence } => {
-                self.task_mut(task)?;
+                self.task_mut_if_any(task.as_ref())?;
                 self.process(std::slice::from_ref(evidence))?;
             }
             ProgressEvent::ModelCalled { task, spent, .. } => {
-                task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+                self.task_mut_if_any(task.as_ref())?;
                 self.spent.add(spent);
                 self.moved(at);
             }
             ProgressEvent::ToolCallStarted { task, tool, parameters, .. } => {
-                if let Some(task) = self.task_or_early(task)?
+                if let Some(task) = self.task_mut_if_any(task.as_ref())?
                     && task.status == TaskStatus::Running
                 {
                     task.activity = Some(activity(tool, parameters));
@@ -215,13 +234,15 @@ impl ProgressState {
                 self.moved(at);
             }
             ProgressEvent::ToolCallFinished { task, .. } => {
-                if let Some(task) = self.task_or_early(task)? {
+                if let Some(task) = self.task_mut_if_any(task.as_ref())? {
                     task.activity = None;
                 }
                 self.moved(at);
             }
             ProgressEvent::ProgressReported { task, report } => {
-                self.task_mut(task)?.report = Some(report.clone());
+                if let Some(task) = self.task_mut_if_any(task.as_ref())? {
+                    task.report = Some(report.clone());
+                }
                 self.moved(at);
             }
             ProgressEvent::TodosChanged { task, items } => self.task_mut(task)?.todos.clone_from(items),
@@ -229,7 +250,7 @@ impl ProgressState {
                 if self.evidence.iter().any(|known| known.id == evidence.id) {
                     return Err(FoldError::DuplicateEvidence { evidence: evidence.id.clone() });
                 }
-                evidence.task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+                self.task_mut_if_any(evidence.task.as_ref())?;
                 // What a person says of the run counts more than what a look has found: a criterion may be what they take back.
                 if evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() {
                     self.unmet_criteria.clear();
@@ -241,7 +262,7 @@ impl ProgressState {
                 if self.questions.iter().any(|known| known.id == *id) {
                     return Err(FoldError::DuplicateQuestion { question: id.clone() });
                 }
-                task.as_ref().map(|task| self.task_mut(task)).transpose()?;
+                self.task_mut_if_any(task.as_ref())?;
                 self.questions.push(Question {
                     id: id.clone(),
                     at,
@@ -261,7 +282,7 @@ impl ProgressState {
                 self.moved(at);
             }
             ProgressEvent::ConsentGiven { task, rules } => {
-                self.task_mut(task)?;
+                self.task_mut_if_any(task.as_ref())?;
                 for rule in rules {
                     if !self.consents.contains(rule) {
                         self.consents.push(rule.clone());
@@ -304,9 +325,8 @@ impl ProgressState {
         self.tasks.get_mut(task).ok_or_else(|| FoldError::UnknownTask { task: task.clone() })
     }
 
-    /// The task; nothing where there is no plan yet: calls are also made for tasks of a plan that is still being written.
-    fn task_or_early(&mut self, task: &TaskId) -> Result<Option<&mut Task>, FoldError> {
-        if self.version == 0 { Ok(None) } else { self.task_mut(task).map(Some) }
+    fn task_mut_if_any(&mut self, task: Option<&TaskId>) -> Result<Option<&mut Task>, FoldError> {
+        task.map(|task| self.task_mut(task)).transpose()
     }
 
     fn create_plan(&mut self, plan: &crate::Plan) -> Result<(), FoldError> {
@@ -339,9 +359,9 @@ impl ProgressState {
     /// What nobody could tell changes nothing of what is known.
     fn criterion_checked(&mut self, criterion: &str, passed: Option<bool>) {
         let Some(passed) = passed else { return };
-        self.unmet_criteria.retain(|unmet| unmet != criterion);
-        if !passed && self.strategic.success_criteria.iter().any(|named| named == criterion) {
-            self.unmet_criteria.push(criterion.to_owned());
+        self.unmet_criteria.retain(|unmet| unmet.to_string() != criterion);
+        if !passed {
+            self.unmet_criteria.extend(self.strategic.success_criteria.iter().find(|named| named.to_string() == criterion).cloned());
         }
     }
 

@@ -118,3 +118,16 @@ ids! {
     /// One question to a person.
     QuestionId,
 }
+/// The plan of who works for no other: `plan`.
+impl Default for PlanId {
+    fn default() -> Self {
+        Self("plan".to_owned())
+    }
+}
+
+/// A run's plan has the run's name.
+impl From<&RunId> for PlanId {
+    fn from(run: &RunId) -> Self {
+        Self(run.0.clone())
+    }
+}

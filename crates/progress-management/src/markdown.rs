@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{EdgeType, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
+use crate::{Criterion, EdgeType, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
 
 /// A plan of less tasks needs no overview.
 const FEW: usize = 3;
@@ -27,7 +27,7 @@ impl ProgressState {
         }
         if !self.strategic.success_criteria.is_empty() {
             line(&mut out, 0, "Success criteria:");
-            self.strategic.success_criteria.iter().for_each(|criterion| line(&mut out, 0, &format!("- {}", one_line(criterion))));
+            self.strategic.success_criteria.iter().for_each(|criterion| line(&mut out, 0, &format!("- {}", owned(criterion))));
         }
         if !self.tasks.is_empty() {
             out.push_str("\n## Tasks\n");
@@ -113,7 +113,7 @@ impl ProgressState {
             line(out, inner, &format!("do: {}", one_line(&spec.description)));
         }
         if !spec.completion_criteria.is_empty() {
-            let criteria: Vec<String> = spec.completion_criteria.iter().map(|criterion| one_line(criterion)).collect();
+            let criteria: Vec<String> = spec.completion_criteria.iter().map(owned).collect();
             line(out, inner, &format!("done when: {}", criteria.join("; ")));
         }
         if let Some(standing) = standing(task) {
@@ -217,6 +217,12 @@ fn line(out: &mut String, depth: usize, text: &str) {
 }
 
 /// A text on one line, at most [`SHOWN`] characters of it, so that no task can draw lines of its own.
+/// A criterion in one line, with its owner where that is not the lead.
+fn owned(criterion: &Criterion) -> String {
+    let line = one_line(&criterion.to_string());
+    if criterion.owner.is_default() { line } else { format!("{line} (of the {})", criterion.owner) }
+}
+
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN).chain(['…']).collect() }

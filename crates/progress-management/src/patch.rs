@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Edge, Phase, ReasoningEffort, Risk, TaskId, TaskSpec};
+use crate::{Criterion, Edge, Owner, Phase, ReasoningEffort, Risk, TaskId, TaskSpec};
 
 /// The `schema` member of a patch document.
 pub const PATCH_SCHEMA: &str = "aime.patch/v1";
@@ -81,6 +81,9 @@ pub enum PlanChange {
         /// Why.
         #[serde(default)]
         reason: String,
+        /// The one who cancels it; the lead where it is left out.
+        #[serde(default, skip_serializing_if = "Owner::is_default")]
+        by: Owner,
     },
     /// Adds an edge.
     AddEdge {
@@ -99,6 +102,19 @@ pub enum PlanChange {
         /// What changes.
         strategic: StrategicChange,
     },
+    /// Replaces a criterion that evidence shows to be wrong. Criteria of a person and of the project are not replaced.
+    AmendCriterion {
+        /// The task whose completion criterion it is; the plan's success criterion where it is left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The number of the criterion, from 1.
+        number: u32,
+        /// The criterion that takes its place.
+        criterion: Criterion,
+        /// What shows that the former one is wrong.
+        #[serde(default)]
+        evidence: String,
+    },
 }
 
 /// The members of the strategic part that a patch may change.
@@ -114,9 +130,10 @@ pub struct StrategicChange {
     /// Other risks, whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risks: Option<Vec<Risk>>,
-    /// Other success criteria, whole. Those of before that were looked at and did not hold stay beside them.
+    /// Other success criteria, whole. Those of a person, those of the project, and those that were
+    /// checked and did not hold stay beside them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub success_criteria: Option<Vec<String>>,
+    pub success_criteria: Option<Vec<Criterion>>,
 }
 
 /// The members of a task that a patch may change.
@@ -129,9 +146,9 @@ pub struct TaskChange {
     /// A new description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// New completion criteria.
+    /// Other completion criteria, whole. Those of a person and of the project stay beside them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub completion_criteria: Option<Vec<String>>,
+    pub completion_criteria: Option<Vec<Criterion>>,
     /// Another tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::TaskId;
+use crate::{Criterion, Owner, TaskId};
 
 /// The `schema` member of a plan document.
 pub const PLAN_SCHEMA: &str = "aime.plan/v1";
@@ -50,7 +50,7 @@ pub struct Strategic {
     pub risks: Vec<Risk>,
     /// What must hold at the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub success_criteria: Vec<String>,
+    pub success_criteria: Vec<Criterion>,
 }
 
 /// A stage of the work.
@@ -142,7 +142,7 @@ pub struct TaskSpec {
     pub description: String,
     /// What must hold for the task to count as done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub completion_criteria: Vec<String>,
+    pub completion_criteria: Vec<Criterion>,
     /// The tool, for a tool task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
@@ -176,7 +176,54 @@ pub struct TaskSpec {
     pub effort_seconds: Option<u32>,
 }
 
+impl Plan {
+    /// Returns a plan of these tasks. [`check`](Self::check) tells whether it keeps the rules.
+    #[must_use]
+    pub fn new(goal: impl Into<String>, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {
+        Self {
+            schema: plan_schema(),
+            goal: goal.into(),
+            strategic: Strategic::default(),
+            tasks: tasks.into_iter().collect(),
+            edges: Vec::new(),
+        }
+    }
+
+    /// Returns the plan with one owner of all its criteria.
+    #[must_use]
+    pub fn owned_by(mut self, owner: Owner) -> Self {
+        let of_tasks = self.tasks.iter_mut().flat_map(|task| &mut task.completion_criteria);
+        of_tasks.chain(&mut self.strategic.success_criteria).for_each(|criterion| criterion.owner = owner);
+        self
+    }
+
+    /// Returns the plan as a changed form of `former`: criteria that were in that one keep their owner, the others get `owner`.
+    #[must_use]
+    pub fn revised(mut self, former: &Self, owner: Owner) -> Self {
+        let of_tasks = former.tasks.iter().flat_map(|task| &task.completion_criteria);
+        let known: Vec<&Criterion> = of_tasks.chain(&former.strategic.success_criteria).collect();
+        let of_tasks = self.tasks.iter_mut().flat_map(|task| &mut task.completion_criteria);
+        for criterion in of_tasks.chain(&mut self.strategic.success_criteria) {
+            criterion.owner = known.iter().find(|known| known.check == criterion.check).map_or(owner, |known| known.owner);
+        }
+        self
+    }
+}
+
 impl TaskSpec {
+    /// Returns a task for the runtime: one call of `tool`.
+    #[must_use]
+    pub fn tool(id: TaskId, tool: impl Into<String>, parameters: Map<String, Value>) -> Self {
+        Self { kind: TaskKind::Tool, tool: Some(tool.into()), parameters, ..Self::actor(id, "") }
+    }
+
+    /// Returns the task as one that waits for these tasks too.
+    #[must_use]
+    pub fn after(mut self, dependencies: impl IntoIterator<Item = TaskId>) -> Self {
+        self.dependencies.extend(dependencies);
+        self
+    }
+
     /// An actor task with nothing but an id and a description.
     #[must_use]
     pub fn actor(id: TaskId, description: impl Into<String>) -> Self {

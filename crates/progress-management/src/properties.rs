@@ -5,7 +5,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{testing::*, *};
+use crate::{Owner, testing::*, todo::MAX_TODOS, *};
 
 /// One thing that happens to a run. Numbers pick among what is there at that time.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ fn change() -> impl Strategy<Value = PlanChange> {
         1 => name().prop_map(move |id| PlanChange::RemoveTask { id, reason: reason() }),
         1 => name().prop_map(move |id| PlanChange::BlockTask { id, reason: reason() }),
         1 => name().prop_map(|id| PlanChange::UnblockTask { id }),
-        1 => name().prop_map(move |id| PlanChange::CancelTask { id, reason: reason() }),
+        1 => name().prop_map(move |id| PlanChange::CancelTask { id, reason: reason(), by: Owner::Lead }),
         1 => any_edge().prop_map(|edge| PlanChange::AddEdge { edge }),
         1 => (name(), name()).prop_map(|(from, to)| PlanChange::RemoveEdge { from, to }),
     ]
@@ -238,8 +238,15 @@ impl Run {
             Step::Patch(changes) => {
                 let patch = patch_of(changes);
                 let valid = self.state.check_patch(&patch).is_ok();
-                let decision =
-                    Decision { version: self.state.version + 1, at: at(0), triggers: vec![], patch, evidence: vec![], lowered: vec![] };
+                let decision = Decision {
+                    version: self.state.version + 1,
+                    at: at(0),
+                    triggers: vec![],
+                    patch,
+                    evidence: vec![],
+                    lowered: vec![],
+                    dropped: vec![],
+                };
                 assert_eq!(self.apply(ProgressEvent::PlanChanged { decision }), valid, "the check and the fold agree");
             }
             Step::Force(at, to) => {
@@ -272,6 +279,7 @@ fn assert_legal(before: &ProgressState, after: &ProgressState) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
+    // Requirement: 7.5
     #[test]
     fn every_reachable_state_keeps_the_rules(plan in plan(), steps in prop::collection::vec(step(), 1..40)) {
         let Some(mut run) = Run::new(plan) else { return Ok(()) };
@@ -283,6 +291,32 @@ proptest! {
         prop_assert_eq!(serde_json::from_str::<ProgressState>(&written).unwrap(), run.state);
     }
 
+    // Requirement: 3.62
+    #[test]
+    fn a_rebased_patch_fits_and_loses_nothing(plan in plan(), steps in prop::collection::vec(step(), 0..25), changes in prop::collection::vec(change(), 1..6)) {
+        let Some(mut run) = Run::new(plan) else { return Ok(()) };
+        steps.into_iter().for_each(|step| run.step(step));
+        let patch = patch_of(changes);
+        match run.state.rebase(&patch) {
+            Ok(rebased) => {
+                prop_assert!(run.state.check_patch(&rebased.patch).is_ok());
+                prop_assert_eq!(rebased.dropped.is_empty(), rebased.patch == patch);
+                // Both parts keep the order of the patch, and together they are the patch.
+                let (mut kept, mut dropped) = (rebased.patch.changes.iter().peekable(), rebased.dropped.iter().peekable());
+                for change in &patch.changes {
+                    let next = dropped.next_if(|next| next.change == *change).map(|next| &next.change).or_else(|| kept.next_if(|next| *next == change));
+                    prop_assert_eq!(next, Some(change));
+                }
+                prop_assert!(kept.next().is_none() && dropped.next().is_none());
+                let before = run.state.version;
+                run.step(Step::Patch(rebased.patch.changes));
+                prop_assert_eq!(run.state.version, before + 1);
+            }
+            Err(faults) => prop_assert!(!faults.faults.is_empty()),
+        }
+    }
+
+    // Requirement: 3.24
     #[test]
     fn a_run_never_gets_stuck(plan in plan(), steps in prop::collection::vec(step(), 0..20), endings in prop::collection::vec(ending(), 1..8)) {
         let Some(mut run) = Run::new(plan) else { return Ok(()) };
@@ -315,6 +349,7 @@ proptest! {
         prop_assert_eq!(expand_text(&literal, &state).unwrap(), text, "{}", literal);
     }
 
+    // Requirement: 4.23
     #[test]
     fn todo_lists_keep_their_rules(items in prop::collection::vec((any::<bool>(), prop::sample::select(&["pending", "In_Progress", "COMPLETED", "odd"][..]), ".{0,5}"), 0..25)) {
         let items: Vec<Value> = items.into_iter().map(|(status, word, text)| {

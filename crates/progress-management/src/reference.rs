@@ -13,7 +13,7 @@ mod expand;
 mod scan;
 
 pub use expand::{expand, expand_text};
-pub(crate) use scan::{Piece, rename, rename_in, scan};
+pub(crate) use scan::{Piece, parse_path, rename, rename_in, scan};
 
 /// One step into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -208,7 +208,7 @@ pub fn references_in(parameters: &Map<String, Value>) -> Vec<Reference> {
 
 /// Every well-formed reference in a text, in order, each once.
 #[must_use]
-pub fn references_in_text(text: &str) -> Vec<Reference> {
+pub(crate) fn references_in_text(text: &str) -> Vec<Reference> {
     let mut found = Vec::new();
     collect_text(text, &mut found);
     found

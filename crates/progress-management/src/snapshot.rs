@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Inconsistency, ProgressState};
 
 /// The `schema` member of a snapshot.
-pub const PROGRESS_SCHEMA: &str = "aime.progress/v1";
+pub(crate) const PROGRESS_SCHEMA: &str = "aime.progress/v1";
 
 /// The largest snapshot that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;

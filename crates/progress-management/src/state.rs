@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Decision, Edge, Evidence, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId, Timestamp};
+use crate::{Criterion, Decision, Edge, Evidence, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId, Timestamp};
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,8 @@ pub enum RunStatus {
     Failed,
     /// A person ended it.
     Cancelled,
+    /// It was stopped and can go on.
+    Interrupted,
 }
 
 /// A question that waits for a person.
@@ -43,6 +45,24 @@ pub struct Question {
     /// The answer, once there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+}
+
+/// A criterion that a patch replaced, because evidence shows that it was wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AmendedCriterion {
+    /// The task whose completion criterion it is; absent for a success criterion of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// Its number in the list, from 1.
+    pub number: u32,
+    /// The former criterion.
+    pub from: Criterion,
+    /// The criterion that took its place.
+    pub to: Criterion,
+    /// What shows that the former one was wrong.
+    pub evidence: String,
+    /// The version of the plan that this made.
+    pub version: u32,
 }
 
 /// Everything known of a run. It changes by [`ProgressState::apply`] alone.
@@ -67,7 +87,10 @@ pub struct ProgressState {
     /// The success criteria that did not hold when they were last looked at. No patch takes them out of the plan, unless a
     /// person has said something of the run since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unmet_criteria: Vec<String>,
+    pub unmet_criteria: Vec<Criterion>,
+    /// The criteria that were amended, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amended: Vec<AmendedCriterion>,
     /// The tasks in plan order.
     #[schemars(with = "std::collections::BTreeMap<String, Task>")]
     pub tasks: IndexMap<TaskId, Task>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Origin, TaskSpec, Timestamp};
+use crate::{CommandCheck, Origin, TaskSpec, Timestamp};
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -71,6 +71,36 @@ pub struct Task {
     /// What its actor does right now, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
+    /// The actor that was last made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<TaskActor>,
+    /// The call by which another actor has taken it over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed_by: Option<String>,
+}
+
+/// The actor of a task, and why it is what it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskActor {
+    /// Its name in the run.
+    pub actor: String,
+    /// Its profile.
+    pub profile: String,
+    /// Its model.
+    pub model: String,
+    /// Its tools.
+    pub tools: Vec<String>,
+    /// The skills that it was given whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
+    /// How long its model thinks, if that is not the model's own setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// How many answers of the model it may use.
+    pub max_steps: u32,
+    /// Why this profile and these tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<String>,
 }
 
 /// How an attempt at a task ended.
@@ -99,6 +129,12 @@ pub struct Conclusion {
     /// What kind of thing went wrong, where that decides what happens next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
+    /// Commands by which the actor says that its work can be checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CommandCheck>,
+    /// What the actor lacks to go on, where it is blocked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<String>,
     /// Where the texts come from that it may have been made from and that nobody vouches for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
@@ -118,6 +154,21 @@ pub enum FailureCause {
     Criteria,
     /// What it did to files is left out, since it conflicts with what others did meanwhile.
     Conflict,
+    /// The actor reported that the task cannot be done.
+    Reported,
+    /// The actor reported that it lacks something to do the task.
+    Blocked,
+}
+
+impl FailureCause {
+    /// Returns whether another attempt would end in the same way, so that the task has failed for good.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        match self {
+            Self::Denied | Self::Reported | Self::Blocked => true,
+            Self::Steps | Self::Model | Self::Criteria | Self::Conflict => false,
+        }
+    }
 }
 
 /// How an attempt ended, in one word.
@@ -162,6 +213,8 @@ impl Task {
             report: None,
             todos: Vec::new(),
             activity: None,
+            actor: None,
+            claimed_by: None,
         }
     }
 }

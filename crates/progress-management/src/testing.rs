@@ -146,7 +146,7 @@ impl ProgressState {
         self.settle()
     }
 
-    pub(crate) fn fail(&mut self, task: &str, for_good: bool) -> &mut Self {
+    pub(crate) fn failed(&mut self, task: &str, for_good: bool) -> &mut Self {
         self.settle();
         self.go(task, TaskStatus::Running);
         let conclusion = conclusion(Outcome::Failure, "not done", Some("it broke"));
@@ -163,6 +163,7 @@ impl ProgressState {
             patch: patch_of(changes),
             evidence: vec![],
             lowered: vec![],
+            dropped: vec![],
         };
         self.apply(at(20), &ProgressEvent::PlanChanged { decision }).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(self.inconsistencies(), []);

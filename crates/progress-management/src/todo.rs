@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The most items a list may hold.
-pub const MAX_TODOS: usize = 20;
+pub(crate) const MAX_TODOS: usize = 20;
 
 /// One item of a TODO list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,7 +38,7 @@ pub enum TodoStatus {
 /// Why a TODO list is refused. The words are part of the contract with actors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TodoError {
-    /// More than [`MAX_TODOS`] items.
+    /// More than 20 items.
     #[error("Max {MAX_TODOS} todos allowed")]
     TooMany,
     /// An item without text.

@@ -55,6 +55,7 @@ mod tests {
 
     proptest! {
         /// However a text is cut into parts, what comes out is the text without its secrets.
+        // Requirement: 14.4
         #[test]
         fn parts_are_as_the_whole(cuts in proptest::collection::vec(0_usize..40, 0..8), text in "(.|x){0,10}(hunter22|hunter|é){0,3}(.|x){0,10}") {
             let redactor = Redactor::new(["hunter22"]);

@@ -191,6 +191,7 @@ mod tests {
         serde_json::to_value(Redactor::new([secret]).typed(plan)).unwrap()
     }
 
+    // Requirement: 14.4
     #[test]
     fn the_word_stands_only_where_one_must() {
         let plan = |word: &str, text: &str| {

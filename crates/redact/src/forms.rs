@@ -206,6 +206,7 @@ mod tests {
         }
     }
 
+    // Requirement: 14.4
     #[test]
     fn what_only_looks_alike_stays() {
         for text in [

@@ -169,6 +169,7 @@ mod tests {
         }
     }
 
+    // Requirement: 14.4
     #[test]
     fn what_a_person_or_chance_made_for_a_secret_is_one() {
         let by_people = [

@@ -5,7 +5,7 @@
 use std::{error::Error, sync::mpsc, thread};
 
 use aime_progress::{
-    Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskSpec, TaskStatus, Timed, Timestamp, fold,
+    Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, Timed, Timestamp, fold,
 };
 use aime_replan_triggers::{FrequencySettings, ReplanHistory, TriggerSettings, Verdict, decide, evaluate};
 use serde_json::json;
@@ -31,6 +31,15 @@ impl Board {
         self.state.apply(at, &event)?;
         let follows = self.state.settle_all(at)?;
         self.events.extend([event].into_iter().chain(follows).map(|event| Timed { at, event }));
+        Ok(())
+    }
+
+    /// Ends a failed attempt. Here nothing is tried again.
+    fn fail(&mut self, task: &TaskId, error: String) -> Result<(), Box<dyn Error>> {
+        let at = self.state.last_progress_at.plus_millis(1_000);
+        let (_, events) = self.state.fail(at, task, Conclusion::failure(error), 0)?;
+        let follows = self.state.settle_all(at)?;
+        self.events.extend(events.into_iter().chain(follows).map(|event| Timed { at, event }));
         Ok(())
     }
 
@@ -68,12 +77,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         // 2. Whoever is done first is heard first.
         let (task, outcome) = finished.recv()?;
         at_work -= 1;
-        let (conclusion, change) = match outcome {
-            Ok(summary) => (Conclusion::success(summary), StatusChange::new(task.clone(), TaskStatus::Completed)),
-            Err(error) => (Conclusion::failure(&error), StatusChange::failed_for_good(task.clone(), error)),
-        };
-        board.take(ProgressEvent::TaskConcluded { task, conclusion })?;
-        board.change(&change)?;
+        match outcome {
+            Ok(summary) => {
+                board.take(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: Conclusion::success(summary) })?;
+                board.change(&StatusChange::new(task, TaskStatus::Completed))?;
+            }
+            Err(error) => board.fail(&task, error)?,
+        }
 
         // 3. Must the plan be looked at? Both questions are pure: state and time in, an answer out.
         let (state, now) = (&board.state, board.state.last_progress_at);

@@ -5,7 +5,10 @@ mod frequency;
 mod settings;
 mod triggers;
 
+/// The crate whose types are part of this crate's API.
+pub use aime_progress as progress;
+
 pub use deadline::{next_deadline, next_deadline_with};
 pub use frequency::{ReplanHistory, Verdict, decide};
 pub use settings::{FrequencySettings, TriggerSettings};
-pub use triggers::{TokenBudget, evaluate, evaluate_with, may_retry};
+pub use triggers::{TokenBudget, evaluate, evaluate_with};

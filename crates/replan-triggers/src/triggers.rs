@@ -46,7 +46,7 @@ pub fn evaluate_with(
     settings: &TriggerSettings,
 ) -> Vec<TriggerReason> {
     // A group fails with its tasks, so only these count.
-    let mut reasons: Vec<TriggerReason> = census.failed(state).map(failed).collect();
+    let mut reasons: Vec<TriggerReason> = census.failed(state).filter(|task| counts(task, settings)).map(failed).collect();
     reasons.extend(evidence(state, census, settings));
     reasons.extend(blocked(state, census, settings));
     reasons.extend(budget.and_then(|budget| token_budget(state, census, budget, settings)));
@@ -56,10 +56,9 @@ pub fn evaluate_with(
     reasons
 }
 
-/// Whether a failed task may be tried again: it has failed at most `max_retries` times, the present failure counted.
-#[must_use]
-pub const fn may_retry(task: &Task, settings: &TriggerSettings) -> bool {
-    task.failures <= settings.max_retries
+/// Whether a failed task is not tried again: it has failed for good, or more than `max_retries` times.
+const fn counts(task: &Task, settings: &TriggerSettings) -> bool {
+    task.failed_for_good || task.failures > settings.max_retries
 }
 
 fn failed(task: &Task) -> TriggerReason {

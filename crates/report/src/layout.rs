@@ -295,6 +295,7 @@ mod tests {
 
     proptest! {
         /// Boxes never lie on one another, and each line goes down from its box to the other.
+        // Requirement: 7.21
         #[test]
         fn every_graph_has_a_picture(count in 1_usize..30, lines in prop::collection::vec((0_usize..30, 0_usize..30), 0..60)) {
             let lines: Vec<(usize, usize)> = lines.into_iter().filter(|(from, to)| from < to && *to < count).collect();

@@ -188,7 +188,7 @@ const fn tone(status: RunStatus) -> &'static str {
         RunStatus::Completed => "done",
         RunStatus::Failed => "failed",
         RunStatus::Cancelled => "skipped",
-        RunStatus::WaitingForHuman => "blocked",
+        RunStatus::WaitingForHuman | RunStatus::Interrupted => "blocked",
         RunStatus::Planning | RunStatus::Executing | RunStatus::Replanning => "running",
     }
 }

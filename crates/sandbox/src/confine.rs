@@ -26,8 +26,8 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     fmt, io,
-    path::Path,
-    sync::Arc,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 #[cfg(target_os = "linux")]
@@ -77,6 +77,8 @@ pub(crate) struct Confined {
     settings: ConfinementSettings,
     rules: Rules,
     folder: PrivateFolder,
+    /// The last `PATH` of a command, and what of it commands may read.
+    programs: Mutex<Option<(OsString, OsString)>>,
     /// What is not kept, because the user goes without it.
     missing: Vec<Guarantee>,
 }
@@ -175,7 +177,7 @@ impl Confinement {
             missing.push(Guarantee::Keys);
         }
         let folder = PrivateFolder::within(&settings.temp);
-        Ok(Self(State::On(Arc::new(Confined { settings, rules, folder, missing }))))
+        Ok(Self(State::On(Arc::new(Confined { settings, rules, folder, programs: Mutex::default(), missing }))))
     }
 
     /// The same, where failing means that no command is run: each is refused with the reason.
@@ -208,6 +210,16 @@ impl Confinement {
         match &self.0 {
             State::Refused(reason) => Some(reason),
             _ => None,
+        }
+    }
+
+    /// Returns what commands may write and reach, in the words of [`explain`](Self::explain).
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match &self.0 {
+            State::Off => "Commands are not confined.".to_owned(),
+            State::Refused(reason) => format!("No command can be run: {reason}"),
+            State::On(confined) => explain::in_words(&confined.settings),
         }
     }
 
@@ -257,11 +269,22 @@ impl Confined {
         self.settings.limits
     }
 
+    /// Makes the private folder, where it is not there yet.
+    ///
+    /// # Errors
+    /// Where it was to be, and why it cannot be made there.
+    pub(crate) fn make_temporary_folder(&self) -> Result<(), (PathBuf, io::Error)> {
+        self.folder.path().map(drop).map_err(|error| (self.settings.temp.clone(), error))
+    }
+
     /// The rules for one command, with the private folder and a proxy if it is to have one, and what its environment says of those.
     pub(crate) fn prepare(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<Prepared> {
         let folder = self.folder.path()?;
         let cache = folder.join("cache");
         let mut environment = environment.clone();
+        if let Some(path) = environment.get_mut(OsStr::new("PATH")) {
+            *path = self.readable_programs(path);
+        }
         for name in ["TMPDIR", "TMP", "TEMP"] {
             environment.insert(name.into(), folder.clone().into());
         }
@@ -280,6 +303,18 @@ impl Confined {
             Network::All => (None, Reach::Everything),
         };
         Ok(Prepared { rules: self.rules.with_written(&folder), environment, reach, door })
+    }
+
+    /// `PATH` without the folders that a command may not read: a program there would be found and could not be started.
+    fn readable_programs(&self, path: &OsStr) -> OsString {
+        let mut known = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, kept)) = known.as_ref().filter(|(given, _)| given == path) {
+            return kept.clone();
+        }
+        let kept = std::env::split_paths(path).filter(|folder| !folder.is_absolute() || self.rules.may_read(folder));
+        let kept = std::env::join_paths(kept).unwrap_or_else(|_| path.to_owned());
+        *known = Some((path.to_owned(), kept.clone()));
+        kept
     }
 
     /// The program and the arguments that start a command within its limits, once it is given a line. `reads` says whether it reads what comes after.

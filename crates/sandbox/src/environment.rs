@@ -121,6 +121,7 @@ mod tests {
         !clean_environment([(name.into(), value.into())], allow).is_empty()
     }
 
+    // Requirement: 15.4
     #[test]
     fn passes_on_what_is_listed_and_nothing_else() {
         for name in ["PATH", "HOME", "LANG", "LC_ALL", "LC_TIME", "TZ", "TERM", "TMPDIR", "USER", "SHELL"] {
@@ -134,6 +135,7 @@ mod tests {
         assert!(!clean("CI", "1", &["CI_*"]));
     }
 
+    // Requirement: 19.9
     #[test]
     fn on_windows_names_have_no_case() {
         let of_windows = |name: &str| cleaned([(name.into(), "x".into())], &["My_*"], true).into_keys().next();

@@ -21,7 +21,7 @@ use std::{
     fmt,
     fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
@@ -53,6 +53,8 @@ pub const RESERVED_FOLDER: &str = ".aime";
 #[derive(Debug, Clone)]
 pub struct ConfinedFolder {
     folder: Arc<Folder>,
+    /// Absolute paths that lead to the folder through links.
+    aliases: Vec<PathBuf>,
     watcher: Option<Arc<dyn WatchChanges>>,
 }
 
@@ -68,8 +70,6 @@ struct Folder {
     handle: Dir,
     /// Without links.
     canonical: PathBuf,
-    /// As it was opened, made absolute.
-    given: PathBuf,
 }
 
 /// What stands at a path.
@@ -145,7 +145,29 @@ impl ConfinedFolder {
         let given = std::path::absolute(path).map_err(named)?;
         let canonical = given.canonicalize().map_err(named)?;
         let handle = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(named)?;
-        Ok(Self { folder: Arc::new(Folder { handle, canonical, given }), watcher: None })
+        let folder = Self { folder: Arc::new(Folder { handle, canonical }), aliases: Vec::new(), watcher: None };
+        Ok(folder.also_named(&given))
+    }
+
+    /// The same folder, which absolute paths may also name by way of `path`: the folder itself or one above it, through links. The path is ignored
+    /// where it does not lead there.
+    #[must_use]
+    pub fn also_named(mut self, path: &Path) -> Self {
+        let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+        let beneath = path.canonicalize().ok().filter(|_| plain);
+        let beneath = beneath.and_then(|real| Some(self.path().strip_prefix(real).ok()?.to_path_buf()));
+        // Joining an empty path would end the name in `/`.
+        let name = beneath.map(|beneath| path.components().chain(beneath.components()).collect::<PathBuf>());
+        if let Some(name) = name.filter(|name| name != self.path() && !self.aliases.contains(name)) {
+            self.aliases.push(name);
+        }
+        self
+    }
+
+    /// Other absolute paths of the folder, through links.
+    #[must_use]
+    pub fn aliases(&self) -> &[PathBuf] {
+        &self.aliases
     }
 
     /// The same folder with somebody who sees each change of a file.
@@ -252,6 +274,6 @@ impl ConfinedFolder {
     }
 
     fn inside(&self, path: &Path) -> Result<Inside, FileError> {
-        Inside::new(path, &[&self.folder.canonical, &self.folder.given])
+        Inside::new(path, self.path(), &self.aliases)
     }
 }

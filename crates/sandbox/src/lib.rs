@@ -19,6 +19,7 @@ pub use folder::{
 };
 pub use probe::{Protection, probe};
 pub use process::{
-    Bound, Captured, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service, ServiceRequest, run,
+    BackgroundProcess, Bound, Captured, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service,
+    ServiceRequest, run,
 };
 pub use terminal::run_at_terminal;

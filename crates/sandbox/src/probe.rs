@@ -94,6 +94,7 @@ fn detached(enforced: bool) -> Protection {
 mod tests {
     use super::*;
 
+    // Requirement: 15.5
     #[test]
     fn says_what_is_missing() {
         let all = confinement(&[]);
@@ -104,6 +105,7 @@ mod tests {
         assert_eq!(told, confinement(&unkept_here()));
     }
 
+    // Requirement: 15.5
     #[test]
     fn single_hosts_are_told() {
         let all = hosts(true, Ok(()));

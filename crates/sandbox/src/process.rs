@@ -1,5 +1,6 @@
 //! Running a process within limits.
 
+mod background;
 mod capture;
 #[cfg(unix)]
 mod family;
@@ -24,6 +25,7 @@ mod tests;
 
 use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, time::Duration};
 
+pub use background::BackgroundProcess;
 pub use mark::VARIABLE as PROCESS_VARIABLE;
 pub use run::run;
 pub use service::{Service, ServiceRequest};
@@ -134,6 +136,24 @@ pub enum ProcessError {
         /// As asked for.
         program: String,
         /// The reason of the operating system, such as a file that is not executable or arguments that are too long.
+        source: io::Error,
+    },
+    /// The program lies where commands may not read.
+    #[error("`{program}` was not run: commands may not read {0}; the user can allow it: sandbox.read = [\"{0}\"]", place.parent().unwrap_or(place).display())]
+    ProgramHidden {
+        /// As asked for.
+        program: String,
+        /// Where it lies.
+        place: PathBuf,
+    },
+    /// The folder for temporary files is missing, full, or closed to this user.
+    #[error("`{program}` was not run: no folder for its temporary files can be made in {}: {source}; set TMPDIR to a folder that is there and has room", folder.display())]
+    TemporaryFolder {
+        /// As asked for.
+        program: String,
+        /// Where it was to be.
+        folder: PathBuf,
+        /// The reason of the operating system.
         source: io::Error,
     },
     /// It may only run confined, and that cannot be done.

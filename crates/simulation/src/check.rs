@@ -7,7 +7,7 @@ use std::{
 
 use aime_durable::Journal;
 use aime_orchestrator::{PublishedEvent, RunResult, RunView};
-use aime_progress::{CallOutcome, ProgressEvent, ProgressState, RunStatus, TaskStatus, Timed, fold};
+use aime_progress::{CallOutcome, ProgressEvent, ProgressState, RunStatus, TaskId, TaskStatus, Timed, fold};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{
@@ -84,7 +84,7 @@ pub(crate) fn journal(world: &World, journal: &Journal, seen: &RunView) {
 
 /// A life ended by itself: with a name, with words, and with nothing under way.
 pub(crate) fn left(world: &World, result: &RunResult) {
-    let end = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.clone());
+    let end = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.to_string());
     if !ENDS.contains(&end.as_str()) && end != "interrupted" {
         world.fault(format!("it ended as {end}: {:?}", result.error));
     }
@@ -153,7 +153,6 @@ pub(crate) fn ended(world: &World, journal: &Journal, seen: &RunView, story: &mu
         world.fault(format!("the question {} is left open", question.id));
     }
     story.events = seen.events.len();
-    story.early = early(seen);
     story.record = journal.events(RUN, 1, usize::MAX).unwrap_or_default().into_iter().map(|event| event.body).collect();
     let told = calls(world, seen);
     story.in_doubt = told.values().map(|told| told.in_doubt as usize).sum();
@@ -182,11 +181,9 @@ pub(crate) fn ended(world: &World, journal: &Journal, seen: &RunView, story: &mu
     }
 }
 
-/// The calls that were begun before the plan stood.
-fn early(seen: &RunView) -> usize {
-    let before =
-        seen.events.iter().map(|published| &published.event).take_while(|event| !matches!(event, ProgressEvent::PlanCreated { .. }));
-    before.filter(|event| matches!(event, ProgressEvent::ToolCallStarted { .. })).count()
+/// The name of a task, for messages; empty for the lead before it works itself.
+fn named(task: Option<&TaskId>) -> String {
+    task.map(ToString::to_string).unwrap_or_default()
 }
 
 /// The calls of the three tools by key; each of them has exactly one end.
@@ -198,12 +195,12 @@ fn calls(world: &World, seen: &RunView) -> BTreeMap<String, Told> {
             ProgressEvent::ToolCallStarted { task, call, tool, parameters } if [MARK, NOTE, LOOK].contains(&tool.as_str()) => {
                 let key = format!("{tool} {}", parameters.get("key").and_then(|key| key.as_str()).unwrap_or_default());
                 told.entry(key.clone()).or_default().started += 1;
-                if open.insert((task.to_string(), call.clone()), key).is_some() {
-                    world.fault(format!("the call {call} of {task} was started twice"));
+                if open.insert((named(task.as_ref()), call.clone()), key).is_some() {
+                    world.fault(format!("the call {call} of {} was started twice", named(task.as_ref())));
                 }
             }
             ProgressEvent::ToolCallFinished { task, call, tool, outcome, .. } if [MARK, NOTE, LOOK].contains(&tool.as_str()) => {
-                let Some(key) = open.remove(&(task.to_string(), call.clone())) else {
+                let Some(key) = open.remove(&(named(task.as_ref()), call.clone())) else {
                     // One that was refused before it was started.
                     continue;
                 };

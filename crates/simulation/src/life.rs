@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_durable::Journal;
-use aime_orchestrator::{Bounds, Models, Orchestrator, OrchestratorError, Parts, RunControl, RunRequest, RunResult};
+use aime_orchestrator::{Bounds, OrchestratorError, RunControl, RunRequest, RunResult};
 use aime_progress::RunId;
 use tokio::{runtime::Builder, select, time::timeout};
 
@@ -54,14 +54,15 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
     };
     let left = runtime.block_on(async {
         world.begin_life();
-        let parts = Parts {
-            journal: journal.clone(),
-            models: Some(Models::single(Arc::new(WorldModel(Arc::clone(world))))),
-            human: Arc::new(Person(Arc::clone(world))),
-            clock: Arc::clone(world) as Arc<_>,
-            ..stage.parts.clone()
+        let builder = stage.builder.clone().journal(journal.clone(), &stage.keep).model(WorldModel(Arc::clone(world)));
+        let builder = builder.human(Arc::new(Person(Arc::clone(world)))).clock(Arc::clone(world) as Arc<_>);
+        let orchestrator = match builder.build() {
+            Ok(orchestrator) => orchestrator,
+            Err(error) => {
+                world.fault(error.to_string());
+                return Left::Endless;
+            }
         };
-        let orchestrator = Orchestrator::new(parts);
         *lock(&world.carrier) = Some(orchestrator.clone());
         let (control, events) = RunControl::new();
         let watching = tokio::spawn(check::watch(Arc::clone(world), journal.clone(), events));
@@ -71,7 +72,7 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
                 Beginning::Fresh => {
                     let scenario = &world.scenario;
                     let (plan, settings) = (scenario.plan.clone(), scenario.settings.clone());
-                    orchestrator.run(RunRequest { plan, settings, ..RunRequest::new(run_id(), GOAL) }, control).await
+                    orchestrator.run_with(RunRequest { plan, settings, ..RunRequest::new(run_id(), GOAL) }, control).await
                 }
                 Beginning::Resumed(bounds) => orchestrator.resume(&run_id(), bounds, control).await,
             }

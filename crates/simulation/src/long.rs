@@ -13,8 +13,8 @@ use aime_llm::{
     in_one_part,
 };
 use aime_orchestrator::{
-    Bounds, Models, Orchestrator, OrchestratorError, Parts, PublishedEvent, RunControl, RunMachine, RunRequest, RunResult, RunSettings,
-    SNAPSHOT_FACTS, standing,
+    Bounds, BuildError, Orchestrator, OrchestratorError, PlanRoute, PublishedEvent, RunControl, RunMachine, RunRequest, RunResult,
+    RunSettings, SNAPSHOT_FACTS, run_status,
 };
 use aime_progress::{PLAN_SCHEMA, Plan, RunStatus, Strategic, TaskId, TaskSpec};
 use aime_tools::{Approval, ToolContext, ToolError, ToolOutput, TypedTool};
@@ -86,6 +86,9 @@ pub enum LongError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The orchestrator cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// The run cannot be carried on.
     #[error(transparent)]
     Run(#[from] OrchestratorError),
@@ -179,22 +182,22 @@ impl Long {
             (LongStory { cut_after: self.events / 2, ..LongStory::default() }, Instant::now(), self.events / 2);
         {
             let (control, events) = RunControl::new();
-            let orchestrator = self.orchestrator(stage, Journal::open(path)?);
+            let orchestrator = self.orchestrator(stage, Journal::open(path)?)?;
             let request =
                 RunRequest { plan: Some(self.plan()), settings: self.settings(), ..RunRequest::new(run_id(), "look at all of it") };
             tokio::select! {
-                ended = orchestrator.run(request, control) => story.faults.push(format!("it ended before it was cut off: {:?}", ended?.status)),
+                ended = orchestrator.run_with(request, control) => story.faults.push(format!("it ended before it was cut off: {:?}", ended?.status)),
                 () = come(events, cut_after) => {}
             }
         }
         // As a new process: nothing is left of the one before but its files.
         let journal = Journal::open(path)?;
         let resumed = Instant::now();
-        let stands = standing(&journal, &run_id())?;
+        let stands = run_status(&journal, &run_id())?;
         (story.resumed_in, story.replayed) = (resumed.elapsed(), stands.replayed);
         story.faults.extend(stands.unused.into_iter().chain(stands.damage));
         let (control, events) = RunControl::new();
-        let (run, orchestrator) = (run_id(), self.orchestrator(stage, journal.clone()));
+        let (run, orchestrator) = (run_id(), self.orchestrator(stage, journal.clone())?);
         let (result, ()) = tokio::join!(orchestrator.resume(&run, None, control), come(events, usize::MAX));
         story.took = begun.elapsed();
         // What is looked at from here on is all of it at once, which no run does.
@@ -239,7 +242,7 @@ impl Long {
         Ok(())
     }
 
-    fn orchestrator(self, stage: &Stage, journal: Journal) -> Orchestrator {
+    fn orchestrator(self, stage: &Stage, journal: Journal) -> Result<Orchestrator, BuildError> {
         let look = |looked: Looked, _: ToolContext| async move {
             let Looked { key } = looked;
             Ok::<_, ToolError>(ToolOutput {
@@ -252,8 +255,7 @@ impl Long {
         tools.register(Arc::new(TypedTool::new("look", "Looks at something.", look).read_only()));
         let per_task = self.events.div_ceil(self.tasks.max(1)).saturating_sub(OTHER_EVENTS);
         let model = Looker { calls: per_task.div_ceil(2 * TURNS).max(1) };
-        let models = Some(Models::single(Arc::new(model)));
-        Orchestrator::new(Parts { journal, models, tools: Arc::new(tools), ..stage.parts.clone() })
+        stage.builder.clone().journal(journal, &stage.keep).model(model).tools(tools).build()
     }
 
     fn plan(self) -> Plan {
@@ -272,9 +274,9 @@ impl Long {
     }
 
     fn settings(self) -> RunSettings {
-        let bounds = Bounds { max_actors: u32::MAX, max_tool_calls: u64::MAX, max_steps: 20, ..Bounds::default() };
+        let bounds = Bounds { max_actors: u32::MAX, max_tool_calls: u64::MAX, max_steps: Some(20), ..Bounds::default() };
         let max_parallel = u32::try_from(LANES).unwrap_or(1);
-        RunSettings { approval: Approval::All, max_parallel, unattended: true, bounds, ..RunSettings::default() }
+        RunSettings { route: PlanRoute::Rules, approval: Approval::All, max_parallel, unattended: true, bounds, ..RunSettings::default() }
     }
 }
 

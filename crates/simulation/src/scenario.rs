@@ -1,6 +1,6 @@
 //! What a run is given, and what it meets.
 
-use aime_orchestrator::{Bounds, EagerStart, Reflect, RunSettings};
+use aime_orchestrator::{Bounds, PlanRoute, Reflect, RunSettings};
 use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{Plan, PlanMode};
 use aime_tools::Approval;
@@ -72,8 +72,7 @@ impl Scenario {
     /// A run in which anything may go wrong.
     #[must_use]
     pub fn wild(seed: u64) -> Self {
-        let chances = Chances(seed);
-        let mut rng = chances.of("scenario");
+        let mut rng = Chances(seed).of("scenario");
         let mode = rng
             .choice([None, None, Some(PlanMode::Direct), Some(PlanMode::Simple), Some(PlanMode::Complex), Some(PlanMode::Emergent)])
             .flatten();
@@ -93,9 +92,7 @@ impl Scenario {
             disk_fails: often(20),
         };
         let deeds = (0..rng.usize(0..3)).map(|_| (rng.u64(0..40_000), deed(&mut rng))).collect();
-        let mut settings = settings(&mut rng, mode);
-        let eager = [EagerStart::Never, EagerStart::ReadOnly, EagerStart::ReadOnly, EagerStart::Repeatable];
-        settings.eager_start = chances.of("eager").choice(eager).unwrap_or_default();
+        let settings = settings(&mut rng, mode);
         let plan = if given { patches::plan(&mut rng, "p", 5, &odds) } else { None };
         Self { seed, calm: false, plan, settings, odds, deeds, attended: rng.bool() }
     }
@@ -105,7 +102,8 @@ impl Scenario {
     pub fn calm(seed: u64) -> Self {
         let mut rng = Chances(seed).of("scenario");
         let odds = Odds { delegates: 150, ..Odds::default() };
-        let settings = RunSettings { approval: Approval::All, max_parallel: rng.u32(1..=3), ..RunSettings::default() };
+        let settings =
+            RunSettings { route: PlanRoute::Rules, approval: Approval::All, max_parallel: rng.u32(1..=3), ..RunSettings::default() };
         let plan = patches::plan(&mut rng, "p", 4, &odds);
         Self { seed, calm: true, plan, settings, odds, deeds: Vec::new(), attended: true }
     }
@@ -124,6 +122,7 @@ fn deed(rng: &mut Rng) -> Deed {
 
 fn settings(rng: &mut Rng, mode: Option<PlanMode>) -> RunSettings {
     let mut settings = RunSettings {
+        route: PlanRoute::Rules,
         mode,
         max_parallel: rng.u32(1..=4),
         approval: rng.choice([Approval::All, Approval::All, Approval::Edits, Approval::Ask, Approval::ReadOnly]).unwrap_or_default(),
@@ -147,7 +146,7 @@ fn settings(rng: &mut Rng, mode: Option<PlanMode>) -> RunSettings {
     settings.bounds = Bounds {
         max_tokens: tokens,
         max_seconds: seconds,
-        max_steps: rng.u32(2..25),
+        max_steps: Some(rng.u32(2..25)),
         max_tool_calls: calls.unwrap_or(200),
         max_actors: u32::try_from(actors.unwrap_or(40)).unwrap_or(40),
         ..Bounds::default()

@@ -2,11 +2,12 @@
 
 use std::{
     collections::BTreeMap,
+    path::PathBuf,
     sync::{Arc, Mutex},
 };
 
 use aime_durable::{Disk, Fate, Journal};
-use aime_orchestrator::Parts;
+use aime_orchestrator::{OrchestratorBuilder, actors::ActorFactory};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
 use tempfile::TempDir;
@@ -38,7 +39,8 @@ impl Slot {
 /// Plays runs, one after the other. Each thread that plays has its own.
 pub struct Stage {
     _folder: TempDir,
-    pub(crate) parts: Parts,
+    pub(crate) builder: OrchestratorBuilder,
+    pub(crate) keep: PathBuf,
     pub(crate) slot: Slot,
 }
 
@@ -65,9 +67,9 @@ impl Stage {
         let confined = ConfinedFolder::open(folder.path()).map_err(|error| failed(&error))?;
         let journal = Journal::simulated(Arc::new(Whole)).map_err(|error| failed(&error))?;
         let context = ToolContext::new(confined, BTreeMap::new());
-        let parts = Parts::new(journal, keep, context).map_err(|error| failed(&error))?;
+        let actors = ActorFactory::builtin().map_err(|error| failed(&error))?;
         let slot = Slot::default();
-        let parts = Parts { tools: Arc::new(tools(&slot)), undo: None, ..parts };
-        Ok(Self { _folder: folder, parts, slot })
+        let builder = OrchestratorBuilder::new().tool_context(context).journal(journal, &keep).actors(actors);
+        Ok(Self { _folder: folder, builder: builder.tools(tools(&slot)).undo(None), keep, slot })
     }
 }

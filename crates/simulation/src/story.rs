@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use aime_durable::{Journal, RUN_STREAM};
-use aime_orchestrator::{Bounds, InboxMessage, OrchestratorError, RunMachine, RunView, standing, view};
+use aime_orchestrator::{Bounds, InboxMessage, OrchestratorError, RunMachine, RunView, run_status, view};
 use aime_progress::{RunStatus, TaskStatus};
 use futures::FutureExt;
 
@@ -48,8 +48,6 @@ pub struct Story {
     pub snapshots: u32,
     /// Calls that were told to be in doubt.
     pub in_doubt: usize,
-    /// Calls that were begun before their plan stood.
-    pub early: usize,
     /// Its events as they stand in the journal.
     pub record: Vec<String>,
     pub(crate) effects: Vec<(String, Tally)>,
@@ -102,7 +100,7 @@ fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
             }
             Left::Carried(result) => {
                 check::left(world, &result);
-                story.end = result.error.map_or_else(|| result.status.to_string(), |error| error.code);
+                story.end = result.error.map_or_else(|| result.status.to_string(), |error| error.code.to_string());
                 story.answer = result.answer;
             }
         }
@@ -131,7 +129,7 @@ fn snapshot(world: &World, journal: &Journal) -> bool {
     world.aside(true);
     let kept = journal.keep_snapshot(taken).now_or_never();
     world.aside(false);
-    let wrong = match (standing(journal, &run_id()), view(journal, &run_id())) {
+    let wrong = match (run_status(journal, &run_id()), view(journal, &run_id())) {
         _ if !matches!(kept, Some(Ok(()))) => Some("it was not kept".to_owned()),
         (Ok(stands), Ok(seen)) => {
             let whole = (&stands.state, &stands.bounds, stands.actors, stands.over, stands.events, stands.replayed);
@@ -167,7 +165,7 @@ impl GoesOn {
             "bound_reached" => {
                 self.raised += 1;
                 check::bounds(world, seen);
-                let bounds = Bounds { max_actors: 400, max_tool_calls: 4_000, max_steps: 40, ..Bounds::default() };
+                let bounds = Bounds { max_actors: 400, max_tool_calls: 4_000, max_steps: Some(40), ..Bounds::default() };
                 (self.raised <= RAISED).then_some(Beginning::Resumed(Some(bounds)))
             }
             "model_unavailable" => {

@@ -67,8 +67,10 @@ pub(crate) fn record(
 /// The task that an event is about, where its record stands.
 pub(crate) const fn task_of(event: &ProgressEvent) -> Option<&TaskId> {
     match event {
-        ProgressEvent::TaskStatusChanged { task, .. } | ProgressEvent::ToolCallFinished { task, .. } => Some(task),
-        ProgressEvent::ModelCalled { task, .. } | ProgressEvent::QuestionAsked { task, .. } => task.as_ref(),
+        ProgressEvent::TaskStatusChanged { task, .. } => Some(task),
+        ProgressEvent::ModelCalled { task, .. }
+        | ProgressEvent::QuestionAsked { task, .. }
+        | ProgressEvent::ToolCallFinished { task, .. } => task.as_ref(),
         ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref(),
         _ => None,
     }

@@ -32,7 +32,7 @@ enum Key {
     Task(TaskId),
     Actor(TaskId),
     Planning,
-    Call(TaskId, String),
+    Call(Option<TaskId>, String),
 }
 
 /// Turns the events of one run into spans. Pure: it knows no clock, and the same events make the same spans.
@@ -105,7 +105,7 @@ impl Spans {
                 return self.replace(Key::Task(task.clone()), span).into_iter().collect();
             }
             E::TaskStatusChanged { task, from: TaskStatus::Running, to, .. } => return self.task_left(task, *to),
-            E::ActorCreated { task, actor, profile, model, .. } => {
+            E::ActorCreated { task: Some(task), actor, profile, model, .. } => {
                 let attributes = vec![
                     text(known::OPERATION, "invoke_agent"),
                     text(known::AGENT_NAME, profile.as_str()),
@@ -128,8 +128,9 @@ impl Spans {
                 if self.content {
                     attributes.push(text(known::TOOL_ARGUMENTS, json!(parameters).to_string()));
                 }
-                let parent = self.below(Some(task));
-                let mut span = self.span(&format!("execute_tool {tool}"), ("call", &format!("{task}/{call}")), *at, attributes);
+                let parent = self.below(task.as_ref());
+                let of = task.as_ref().map_or("", TaskId::as_str);
+                let mut span = self.span(&format!("execute_tool {tool}"), ("call", &format!("{of}/{call}")), *at, attributes);
                 span.parent_span_id = parent;
                 return self.replace(Key::Call(task.clone(), call.clone()), span).into_iter().collect();
             }
@@ -189,7 +190,7 @@ impl Spans {
     fn task_left(&mut self, task: &TaskId, to: TaskStatus) -> Vec<Span> {
         let status = text("aime.task.status", to.to_string());
         let failed = matches!(to, TaskStatus::Failed).then_some("task_failed");
-        let calls: Vec<Key> = self.open.keys().filter(|key| matches!(key, Key::Call(of, _) if of == task)).cloned().collect();
+        let calls: Vec<Key> = self.open.keys().filter(|key| matches!(key, Key::Call(Some(of), _) if of == task)).cloned().collect();
         let mut ended: Vec<Span> = calls.iter().filter_map(|key| self.end(key, [], Some("cancelled"))).collect();
         ended.extend(self.end(&Key::Actor(task.clone()), [], failed));
         ended.extend(self.end(&Key::Task(task.clone()), [status], failed));

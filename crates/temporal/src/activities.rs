@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
-use aime_orchestrator::{Apart, Attempted, Orchestrator, RunEffect, RunFact, RunInput};
+use aime_orchestrator::{Apart, Attempted, Orchestrator, RunEffect, RunFact};
 use aime_progress::{ProgressState, RunId};
 use aime_undo::Author;
 use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     ActOrder, Back, DelegateOrder, EndOrder, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RunOrder, RunWorkflow, Tree,
-    Trees, Worked, alive, trees::Standing,
+    Trees, Worked, alive, orders::RunInput, trees::Standing,
 };
 
 /// How often the run is told of something before the work counts as failed.
@@ -66,7 +66,7 @@ impl Effects {
             RunEffect::CallTool { spec, call, .. } => Some(Author::new(Some(spec.id.as_str()), call.tool())),
             _ => None,
         };
-        let stand = self.stand(context, &input.run, order.tree.as_ref(), by).await?;
+        let stand = self.stand(context, input.run(), order.tree.as_ref(), by).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
@@ -92,7 +92,7 @@ impl Effects {
             ActorEffect::Tool { call, .. } => Some(Author::new(Some(actor.spec.task.as_str()), call.tool())),
             _ => None,
         };
-        let stand = self.stand(context, &input.run, order.tree.as_ref(), by).await?;
+        let stand = self.stand(context, input.run(), order.tree.as_ref(), by).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
@@ -150,7 +150,7 @@ impl Effects {
     #[activity(name = "aime.run.end")]
     pub async fn end(self: Arc<Self>, context: ActivityContext, input: RunInput, order: EndOrder) -> Result<Vec<String>, ActivityError> {
         let state = progress(&context, None).await?;
-        let stand = self.stand(&context, &input.run, order.tree.as_ref(), None).await?;
+        let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         Ok(alive(&context, apart.end(order.result, &state, order.over)).await)
     }
@@ -164,7 +164,7 @@ impl Effects {
     /// The making of an actor.
     #[activity(name = "aime.actor.make")]
     pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
-        let stand = self.stand(&context, &input.run, order.tree.as_ref(), None).await?;
+        let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
@@ -189,8 +189,8 @@ impl Effects {
             None => None,
             Some(_) => Some(progress(&context, Some(run)).await?),
         };
-        let stand = self.stand(&context, &input.run, tree.as_ref(), None).await?;
-        let made = stand.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state);
+        let stand = self.stand(&context, input.run(), tree.as_ref(), None).await?;
+        let made = stand.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
         Ok(match made {
             Ok(made) => MakingBelow::Made { made: Box::new(made) },
             Err(why) => MakingBelow::Refused { why },
@@ -200,7 +200,7 @@ impl Effects {
     /// A look at what an attempt came to.
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
-        let stand = self.stand(&context, &input.run, order.tree.as_ref(), None).await?;
+        let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();

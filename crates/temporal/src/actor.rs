@@ -12,8 +12,8 @@ use std::{
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine};
 use aime_durable::{EffectId, Issue, Reason, Recorded, UnixMillis};
-use aime_orchestrator::{RunFact, RunSoFar};
-use aime_progress::{CallOutcome, Outcome, ProgressEvent};
+use aime_orchestrator::{RunContext, RunFact};
+use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use temporalio_macros::{workflow, workflow_methods};
@@ -84,13 +84,10 @@ impl ActorWorkflow {
             .extend(ctx.state(|actor| actor.answers.iter().map(|known| (known.question.clone(), known.text.clone())).collect::<Vec<_>>()));
         match carried {
             Carried::Ended(ended) => {
-                let stopped = (ended.output.outcome == Outcome::Interrupted).then(|| SoFar {
-                    facts,
-                    events,
-                    not_begun: Default::default(),
-                    then: Vec::new(),
-                });
-                Ok(ActorEnd { conclusion: ended.output, stopped, reports, tree, below })
+                let rests = || Conclusion::new(Outcome::Interrupted, "the lead of a run rests until the run wakes it");
+                let conclusion = ended.output.ended().unwrap_or_else(rests);
+                let journal = Some(SoFar { facts, events, not_begun: Default::default(), then: Vec::new() });
+                Ok(ActorEnd { conclusion, journal, reports, tree, below })
             }
             Carried::Left { not_begun, then } => {
                 let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
@@ -144,7 +141,7 @@ struct ActorCarrier {
     ctx: WorkflowContext<ActorWorkflow>,
     begin: ActorBegin,
     events: usize,
-    so_far: RunSoFar,
+    so_far: RunContext,
     /// How many reports were sent, and those that are to be sent.
     reports: u64,
     unheard: Vec<ProgressEvent>,
@@ -341,6 +338,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
             ActorEffect::Tool { .. } => self.activity(id, effect, begun_before),
             ActorEffect::Ask { .. } => self.ask(id, effect),
             ActorEffect::Delegate { .. } => self.delegate(id, effect),
+            ActorEffect::Plan { .. } => self.activity(id, effect, begun_before),
         }
     }
 

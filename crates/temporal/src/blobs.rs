@@ -183,6 +183,7 @@ mod tests {
         }
     }
 
+    // Requirement: 18.5
     #[tokio::test]
     async fn what_is_stored_is_found_and_damage_is_seen() {
         let folder = tempfile::tempdir().unwrap();
@@ -197,6 +198,7 @@ mod tests {
         assert!(matches!(blobs.get(&"0".repeat(64)).await, Err(BlobError::Read { .. })));
     }
 
+    // Requirement: 18.5
     #[tokio::test]
     async fn what_is_stored_again_is_as_if_it_were_new() {
         let folder = tempfile::tempdir().unwrap();
@@ -232,6 +234,7 @@ mod tests {
         assert!(matches!(one.get(&name).await, Err(BlobError::Damaged { .. })));
     }
 
+    // Requirement: 18.5
     #[tokio::test]
     async fn no_name_leads_out_of_the_folder() {
         let blobs = Blobs::new("blobs");

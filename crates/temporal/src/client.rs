@@ -9,7 +9,7 @@ use std::{
 };
 
 use aime_durable::{Recorded, UnixMillis};
-use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunInput, RunView, check_told, view_of};
+use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_told, view_of};
 use aime_progress::{ProgressState, RunId, TaskId, Timed, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
@@ -19,7 +19,9 @@ use temporalio_client::{
     tonic::Code,
 };
 
-use crate::{Begin, BlobCodec, Blobs, Capability, Dated, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, run_workflow};
+use crate::{
+    Begin, BlobCodec, Blobs, Capability, Dated, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, orders::RunInput, run_workflow,
+};
 
 /// How long a connection may take to come about, and how long it is waited between two tries.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -228,7 +230,7 @@ impl Runs {
     }
 
     async fn begin(&self, begin: RunBegin) -> Result<(), EngineError> {
-        let run = begin.begin.input.what.run.to_string();
+        let run = begin.begin.input.what.run().to_string();
         let options = WorkflowStartOptions::new(self.queues.name(Capability::Runs), run_workflow(&run));
         let options = options.id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate).build();
         match self.client.start_workflow(RunWorkflow::run, begin, options).await {

@@ -116,6 +116,7 @@ impl PayloadCodec for BlobCodec {
 mod tests {
     use super::*;
 
+    // Requirement: 18.5
     #[tokio::test]
     async fn only_what_is_large_is_stored_and_all_of_it_comes_back() {
         let folder = tempfile::tempdir().unwrap();
@@ -129,6 +130,7 @@ mod tests {
         }
     }
 
+    // Requirement: 18.8
     #[tokio::test]
     async fn with_a_key_nothing_travels_in_plain_text() {
         let folder = tempfile::tempdir().unwrap();

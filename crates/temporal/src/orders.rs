@@ -1,13 +1,14 @@
 //! What travels between workflows and workers. Each form is read by every later version: new fields have defaults.
 
 use aime_actors::{ActorFact, ActorInput, ActorMachine, Told};
-use aime_durable::EffectId;
-use aime_orchestrator::{
-    ActorOrder, Bounds, CallRecord, MadeActor, MadeBelow, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar,
-};
+use aime_durable::{EffectId, Machine};
+use aime_orchestrator::{ActorOrder, Bounds, CallRecord, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine, RunResult};
 use aime_progress::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
 use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
+
+/// What a run starts from.
+pub(crate) type RunInput = <RunMachine as Machine>::Input;
 
 use crate::{Back, Begin, Dated, EffectOrder, Queues, SoFar, Tree};
 
@@ -41,7 +42,7 @@ pub struct EndOrder {
     /// Whether it has ended for good.
     pub over: bool,
     /// The run so far.
-    pub so_far: RunSoFar,
+    pub so_far: RunContext,
     /// The state of the working folder, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
@@ -72,7 +73,7 @@ pub struct ActorBegin {
     /// What its run started from.
     pub input: RunInput,
     /// Its run, as it stood when the actor began.
-    pub so_far: RunSoFar,
+    pub so_far: RunContext,
     /// Where its effects are carried out.
     #[serde(default)]
     pub queues: Queues,
@@ -101,9 +102,9 @@ pub struct ActorBegin {
 pub struct ActorEnd {
     /// The actor's conclusion.
     pub conclusion: Conclusion,
-    /// Its journal, where it was stopped and may go on.
+    /// Its journal: it may go on, where it was stopped or its result is not accepted.
     #[serde(default)]
-    pub stopped: Option<SoFar<ActorMachine>>,
+    pub journal: Option<SoFar<ActorMachine>>,
     /// How many reports it has made.
     pub reports: u64,
     /// What the working folder has come to, where it goes from host to host.
@@ -119,7 +120,7 @@ pub struct ActorEnd {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunOrder {
     /// The run so far.
-    pub so_far: RunSoFar,
+    pub so_far: RunContext,
     /// The effect.
     pub order: EffectOrder<RunEffect>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
@@ -131,7 +132,7 @@ pub struct RunOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MakeOrder {
     /// The run so far.
-    pub so_far: RunSoFar,
+    pub so_far: RunContext,
     /// The effect that wants it.
     pub id: EffectId,
     /// For which task.
@@ -164,7 +165,7 @@ pub enum Making {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DelegateOrder {
     /// The run so far.
-    pub so_far: RunSoFar,
+    pub so_far: RunContext,
     /// The workflow of the run.
     pub run: String,
     /// What the actor that works for the plan was made for.
@@ -202,7 +203,7 @@ pub enum MakingBelow {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JudgeOrder {
     /// The run so far.
-    pub so_far: RunSoFar,
+    pub so_far: RunContext,
     /// The effect that began it.
     pub id: EffectId,
     /// The task.
@@ -222,7 +223,7 @@ pub struct JudgeOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActOrder {
     /// The run so far, with what the actor itself has spent since.
-    pub so_far: RunSoFar,
+    pub so_far: RunContext,
     /// The workflow of the run, which hears what happens on the way.
     pub run: String,
     /// The effect.

@@ -134,6 +134,7 @@ impl Queues {
 mod tests {
     use super::*;
 
+    // Requirement: 18.6
     #[test]
     fn tools_go_to_workers_that_can() {
         let tools = aime_tools::builtin();
@@ -159,6 +160,7 @@ mod tests {
         assert_eq!(of("no_such_tool"), Capability::Files);
     }
 
+    // Requirement: 18.6
     #[test]
     fn only_what_needs_the_folder_is_bound_to_its_host() {
         let queues = Queues { place: Some("build-7".to_owned()), ..Queues::default() };

@@ -12,10 +12,8 @@ use std::{
 };
 
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
-use aime_orchestrator::{
-    Bounds, CallRecord, FailureCode, RunEffect, RunFact, RunFailure, RunInput, RunMachine, RunOutput, RunResult, RunSoFar,
-};
-use aime_progress::{Conclusion, FailureCause, Outcome, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
+use aime_orchestrator::{Bounds, CallRecord, FailureCode, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput, RunResult};
+use aime_progress::{Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
@@ -30,6 +28,7 @@ use crate::{
     deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     moves_on,
+    orders::RunInput,
     tree::{HasTree, LeftOut, take_in, tree_now},
 };
 
@@ -107,7 +106,7 @@ impl RunWorkflow {
                     let before = begin.journal.as_ref().map_or(0, |journal| journal.facts.len());
                     let heard = facts.iter().skip(before).any(|fact| matches!(fact.what, RunFact::PersonAnswered { .. }));
                     let last = Last::of(&ended.output, state, heard, carrier.unheard);
-                    let mut result = RunResult::new(begin.input.what.run.clone(), state, &ended.output);
+                    let mut result = RunResult::new(begin.input.what.run().clone(), state, &ended.output);
                     if ends {
                         let order = EndOrder { result: result.clone(), over, so_far, tree: tree_now(ctx) };
                         result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
@@ -189,8 +188,8 @@ impl Last {
 
 /// Shows a run that nobody has carried on yet, until somebody does. What was said comes after that.
 async fn stood(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<RunFact> {
-    let run = carrier.input().run.clone();
-    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run, state, &standing(state))));
+    let run = carrier.input().run().clone();
+    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run, state, &standing())));
     ctx.state_mut(|run| run.result = result);
     let then = left(ctx, Last { waits: false, answered: false, unheard: Vec::new() }).await;
     ctx.state_mut(|run| run.result = None);
@@ -198,10 +197,10 @@ async fn stood(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<
 }
 
 /// How a run stands that was forked.
-fn standing(state: &ProgressState) -> RunOutput {
+fn standing() -> RunOutput {
     let hint = Some("go on with `aime resume`".to_owned());
     let error = RunFailure { code: FailureCode::Interrupted, message: "nobody has carried it on yet".to_owned(), hint };
-    RunOutput { status: state.status, error: Some(error) }
+    RunOutput { status: RunStatus::Interrupted, error: Some(error) }
 }
 
 /// Waits until somebody wants a run to go on that was left. What was said comes after that, in its order.
@@ -303,7 +302,7 @@ struct RunCarrier {
 
 /// What effects are told of the run.
 struct Ledger {
-    so_far: RunSoFar,
+    so_far: RunContext,
     /// What was called for each task.
     calls: BTreeMap<TaskId, CallRecord>,
 }
@@ -314,7 +313,7 @@ impl RunCarrier {
         let at = Timestamp::from_millis(begin.input.at);
         let ended_from_outside = Some(cancelled(&ctx));
         let mut carrier = Self {
-            ledger: Rc::new(RefCell::new(Ledger { so_far: RunSoFar::new(input), calls: BTreeMap::new() })),
+            ledger: Rc::new(RefCell::new(Ledger { so_far: RunContext::new(input), calls: BTreeMap::new() })),
             events: 0,
             actors: Rc::default(),
             errands: Errands::default(),
@@ -327,7 +326,7 @@ impl RunCarrier {
             ctx,
             begin,
         };
-        let state = ProgressState::new(carrier.input().plan_id.clone(), carrier.input().goal.clone(), at);
+        let state = ProgressState::new(PlanId::from(carrier.input().run()), carrier.input().goal(), at);
         carrier.ctx.state_mut(|run| {
             run.facts.clear();
             run.events.clear();
@@ -425,7 +424,7 @@ impl RunCarrier {
     }
 
     fn activity(&mut self, id: EffectId, effect: RunEffect, begun_before: bool) -> Begun<RunMachine> {
-        let tools = &self.input().tools;
+        let tools = self.input().tools();
         let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSheet| sheet.name() == name);
         let capability = Capability::of_effect(&effect, sheet);
         let repeatable = match &effect {

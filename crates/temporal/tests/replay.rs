@@ -48,6 +48,7 @@ fn kinds(history: &History) -> BTreeSet<&'static str> {
     history.events.iter().map(|event| event.event_type().as_str_name()).collect()
 }
 
+// Requirement: 18.9
 #[tokio::test]
 async fn runs_that_were_begun_by_earlier_versions_go_on() {
     for (name, history) in histories() {

@@ -152,6 +152,7 @@ mod tests {
         }
     }
 
+    // Requirement: 12.14
     #[test]
     fn lines_are_broken_by_the_columns_that_they_take() {
         for (text, columns, lines) in [

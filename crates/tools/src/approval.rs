@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{HandledBy, PermissionRule, PermissionRules, ToolSheet, Touches, permission::Verdict};
+use crate::{PermissionRule, PermissionRules, ToolSheet, Touches, permission::Verdict};
 
 /// The most characters of a command or of code in a question.
 const MAX_QUESTION_CHARS: usize = 2_000;
@@ -99,7 +99,7 @@ fn reads(sheet: &ToolSheet, parameters: &Map<String, Value>) -> bool {
 }
 
 fn harmless(sheet: &ToolSheet) -> bool {
-    sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People)
+    sheet.handled_by.is_inside() || matches!(sheet.touches, Touches::Nothing | Touches::People)
 }
 
 /// Why a run that changes nothing does not make a call.
@@ -303,6 +303,7 @@ mod tests {
         }
     }
 
+    // Requirement: 8.13
     #[test]
     fn each_mode_decides_by_what_a_tool_touches() {
         let table = [
@@ -358,6 +359,7 @@ mod tests {
         }
     }
 
+    // Requirement: 8.5
     #[test]
     fn a_page_is_read_without_consent_where_its_host_is_allowed() {
         let mut page = ToolSheet::clone(&sheet("read_file"));

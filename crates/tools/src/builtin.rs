@@ -2,6 +2,7 @@
 
 mod actor;
 mod apply_patch;
+mod background;
 mod bash;
 mod command;
 mod edit_file;
@@ -12,6 +13,7 @@ mod list_dir;
 mod near_miss;
 mod python;
 mod read_file;
+mod tolerant;
 mod undo_task;
 mod walk;
 mod write_file;
@@ -24,6 +26,7 @@ use std::{sync::Arc, time::Duration};
 pub(crate) use self::{
     apply_patch::named as named_in_patch,
     files::{blocking, no_text},
+    walk::walk,
 };
 use crate::{Tool, ToolRegistry};
 
@@ -65,5 +68,5 @@ pub fn builtin_with(settings: &BuiltinSettings) -> ToolRegistry {
         Arc::new(python::tool(settings.python_time_limit)),
         Arc::new(undo_task::tool()),
     ];
-    runtime.into_iter().chain(actor::tools()).collect()
+    runtime.into_iter().chain(background::tools()).chain(actor::tools()).collect()
 }

@@ -22,11 +22,23 @@ pub const BUNDLES: &[Bundle] = &[
     },
     Bundle { name: "files_read", description: "read and search files", tools: &["read_file", "list_dir", "glob", "grep"] },
     Bundle { name: "undo", description: "put back what a task did to files", tools: &["undo_task"] },
-    Bundle { name: "shell", description: "run shell commands", tools: &["bash"] },
+    Bundle { name: "shell", description: "run shell commands", tools: &["bash", "bash_output", "bash_kill"] },
     Bundle {
         name: "code",
         description: "change files, run commands and Python",
-        tools: &["read_file", "write_file", "edit_file", "apply_patch", "list_dir", "glob", "grep", "bash", "python"],
+        tools: &[
+            "read_file",
+            "write_file",
+            "edit_file",
+            "apply_patch",
+            "list_dir",
+            "glob",
+            "grep",
+            "bash",
+            "bash_output",
+            "bash_kill",
+            "python",
+        ],
     },
     Bundle { name: "web", description: "read pages of the web, and search it", tools: &["web_fetch", "web_search"] },
     Bundle {
@@ -91,6 +103,7 @@ mod tests {
     use super::*;
     use crate::builtin;
 
+    // Requirement: 8.10
     #[test]
     fn bundles_hold_tools_that_exist_and_every_tool_is_in_one() {
         let registry = builtin();
@@ -103,15 +116,20 @@ mod tests {
         }
     }
 
+    // Requirement: 8.10
     #[test]
     fn files_read_changes_nothing() {
         let registry = builtin();
         assert!(bundle("files_read").unwrap().tools.iter().all(|tool| registry.get(tool).unwrap().sheet().read_only));
     }
 
+    // Requirement: 4.2, 8.10, 8.11
     #[test]
     fn tools_come_once_and_in_order() {
-        assert_eq!(tools_of(["shell", "files_read", "shell"]).unwrap(), ["bash", "read_file", "list_dir", "glob", "grep"]);
+        assert_eq!(
+            tools_of(["shell", "files_read", "shell"]).unwrap(),
+            ["bash", "bash_output", "bash_kill", "read_file", "list_dir", "glob", "grep"]
+        );
         let unknown = tools_of(["shell", "file"]).unwrap_err();
         assert_eq!(
             unknown.to_string(),

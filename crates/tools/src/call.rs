@@ -105,11 +105,15 @@ impl ToolSheet {
     /// [`ToolError::InvalidParameters`] with every fault.
     pub fn check_read(&self, parameters: Map<String, Value>) -> Result<CheckedCall, ToolError> {
         let parameters = match self.handled_by {
-            HandledBy::Actor => parameters,
+            HandledBy::Actor | HandledBy::Run => parameters,
             HandledBy::Runtime => {
                 self.checker.check(self.name(), &self.definition.parameters, parameters).map_err(ToolError::InvalidParameters)?
             }
         };
+        if let Some(group) = self.needs.iter().find(|group| !group.iter().any(|name| parameters.contains_key(name))) {
+            let names = group.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+            return Err(ToolError::InvalidParameters(format!("The parameters do not fit: {names} is missing.")));
+        }
         Ok(CheckedCall { tool: self.name().to_owned(), parameters })
     }
 }

@@ -13,12 +13,13 @@ use std::{
     },
 };
 
+use aime_llm::ModelLimits;
 use aime_redact::Redactor;
-use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings};
+use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, FileError};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskModel, AskPerson, PermissionRules, ProtectedPlaces, RuleLists, TellProgress, UndoTask,
+    AskModel, AskPerson, BackgroundProcesses, ModelClasses, PermissionRules, ProtectedPlaces, RuleLists, TellProgress, UndoTask,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -37,6 +38,14 @@ pub struct ToolContext {
     pub read_only: bool,
     /// How many characters of a result are shown, for a model; nothing where the result goes to another task and must be whole.
     pub text_limit: Option<usize>,
+    /// How many characters of files `read_file` shows, where results are cut.
+    pub file_limit: usize,
+    /// `read_file` numbers the lines that it shows.
+    pub line_numbers: bool,
+    /// What each class of models is shown.
+    pub classes: ModelClasses,
+    /// The commands that go on beside the calls; none where nobody would end them.
+    pub background: Option<BackgroundProcesses>,
     /// Where the whole of a result is kept that was cut. It is made when it is needed.
     pub output_folder: Option<PathBuf>,
     /// Cancelled when the call is no longer wanted.
@@ -56,7 +65,7 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// A context for an actor's calls: results are cut at [`MAX_SHOWN_CHARS`], and what is cut is kept nowhere. Processes are confined to the
+    /// A context for an actor's calls: results are cut at 10,000 characters, and the rest is kept nowhere. Processes are confined to the
     /// folder, as [`ConfinementSettings::new`] says; where that cannot be had they are refused.
     #[must_use]
     pub fn new(folder: ConfinedFolder, environment: BTreeMap<OsString, OsString>) -> Self {
@@ -67,6 +76,10 @@ impl ToolContext {
             read_only: false,
             environment: Arc::new(environment),
             text_limit: Some(MAX_SHOWN_CHARS),
+            file_limit: MAX_SHOWN_CHARS,
+            line_numbers: false,
+            classes: ModelClasses::default(),
+            background: Some(BackgroundProcesses::default()),
             output_folder: None,
             cancel: CancellationToken::new(),
             person: None,
@@ -78,11 +91,34 @@ impl ToolContext {
         }
     }
 
+    /// [`ToolContext::new`] for this folder. Child processes get an empty environment.
+    ///
+    /// # Errors
+    /// [`FileError`] if the folder cannot be opened.
+    pub fn in_folder(folder: impl AsRef<Path>) -> Result<Self, FileError> {
+        Ok(Self::new(ConfinedFolder::open(folder)?, BTreeMap::new()))
+    }
+
     /// The same for a tool task of a plan, whose result other tasks refer to: nothing is cut.
     #[must_use]
     pub fn with_whole_results(mut self) -> Self {
         self.text_limit = None;
         self
+    }
+
+    /// The same for an actor with a model of these limits: how much it is shown, and how.
+    #[must_use]
+    pub fn for_model(mut self, model: ModelLimits) -> Self {
+        let class = self.classes.of(model);
+        self.text_limit = self.text_limit.map(|_| class.output_limit(model));
+        self.file_limit = class.file_limit(model);
+        self.line_numbers = class.line_numbers;
+        self
+    }
+
+    /// How many characters of a tool's result are shown; nothing where it is not cut.
+    pub(crate) fn limit_of(&self, tool: &str) -> Option<usize> {
+        self.text_limit.map(|limit| if tool == "read_file" { limit.max(self.file_limit) } else { limit })
     }
 
     /// The same with processes confined in another way, or not.
@@ -156,7 +192,7 @@ impl ToolContext {
 
     /// Cuts a result to what is shown, and keeps the whole in the output folder.
     pub(crate) fn shown(&self, tool: &str, text: String) -> String {
-        let Some(limit) = self.text_limit else {
+        let Some(limit) = self.limit_of(tool) else {
             return text;
         };
         if text.is_empty() {

@@ -4,7 +4,7 @@
 //! the runtime never runs these tools. What a model meant is taken where it is plain:
 //! words in any case, common synonyms, numbers for texts. What is not plain is an error that says what is expected.
 
-use aime_progress::{EvidenceKind, ProgressReport, Significance};
+use aime_progress::{CommandCheck, EvidenceKind, InvalidExpectation, ProgressReport, Significance};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -41,12 +41,28 @@ pub struct AskHuman {
 /// `terminate`: the end of an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terminate {
-    /// Whether it says that its task is done.
-    pub success: bool,
+    /// The state of its task.
+    pub status: TerminateStatus,
     /// What was done, or why not.
     pub message: String,
     /// What was made: paths, addresses.
     pub references: Vec<String>,
+    /// Commands that show that the work is done.
+    pub checks: Vec<CommandCheck>,
+    /// What is lacking, where the actor is blocked.
+    pub needs: Option<String>,
+}
+
+/// The state of the task of an actor that ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TerminateStatus {
+    /// It is done.
+    Success,
+    /// It cannot be done.
+    Failure,
+    /// It could be done with something that the actor lacks.
+    Blocked,
 }
 
 impl UpdateProgress {
@@ -110,23 +126,58 @@ impl Terminate {
     /// Reads the parameters of a call. A missing message is empty.
     ///
     /// # Errors
-    /// [`ToolError::InvalidParameters`] without a status, and for a status that means neither success nor failure.
+    /// [`ToolError::InvalidParameters`] without a status, for a status that means none of the three, and for a check without a command or with
+    /// an expectation that is none.
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, ToolError> {
-        let status = word(parameters, &["status", "success", "result"]);
-        let success = match status.as_deref() {
-            None => return Err(missing("status", "success or failure")),
+        let status = match word(parameters, &["status", "success", "result"]).as_deref() {
+            None => return Err(missing("status", STATUSES)),
             Some(
                 "success" | "succeeded" | "successful" | "successfully" | "ok" | "okay" | "done" | "complete" | "completed" | "finished"
                 | "true" | "yes" | "pass" | "passed",
-            ) => true,
+            ) => TerminateStatus::Success,
             Some(
-                "failure" | "fail" | "failed" | "error" | "false" | "no" | "aborted" | "blocked" | "impossible" | "incomplete"
-                | "unsuccessful" | "cancelled" | "canceled",
-            ) => false,
-            Some(other) => return Err(not_one_of("status", other, "success or failure")),
+                "failure" | "fail" | "failed" | "error" | "false" | "no" | "aborted" | "impossible" | "incomplete" | "unsuccessful"
+                | "cancelled" | "canceled",
+            ) => TerminateStatus::Failure,
+            Some("blocked" | "stuck" | "waiting" | "needs_input") => TerminateStatus::Blocked,
+            Some(other) => return Err(not_one_of("status", other, STATUSES)),
         };
-        let message = text(parameters, &["message", "summary", "answer", "content"]).unwrap_or_default();
-        Ok(Self { success, message, references: texts(parameters.get("references")) })
+        Ok(Self {
+            status,
+            message: text(parameters, &["message", "summary", "answer", "content"]).unwrap_or_default(),
+            references: texts(parameters.get("references")),
+            checks: checks(parameters.get("checks"))?,
+            needs: Some(texts(parameters.get("needs")).join("; ")).filter(|needs| !needs.is_empty()),
+        })
+    }
+}
+
+/// The statuses of `terminate`, for errors.
+const STATUSES: &str = "success, failure or blocked";
+
+/// Reads a list of checks: objects or commands alone; one of either is a list of one, and a list may come as JSON in a text.
+fn checks(value: Option<&Value>) -> Result<Vec<CommandCheck>, ToolError> {
+    let check = |given: &Value| {
+        let read = match given {
+            Value::Object(fields) => {
+                text(fields, &["command", "run", "cmd"]).map(|command| (command, text(fields, &["expect", "expected"])))
+            }
+            other => plain(other).map(|command| (command, None)),
+        };
+        let (command, expect) = read.filter(|(command, _)| !command.trim().is_empty()).ok_or_else(|| missing("command", "what to run"))?;
+        let expect = expect.map(|text| text.parse()).transpose();
+        let expect = expect.map_err(|error: InvalidExpectation| ToolError::InvalidParameters(format!("`expect`: {error}")))?;
+        Ok(CommandCheck { command, expect: expect.unwrap_or_default() })
+    };
+    match value {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(items)) => items.iter().map(check).collect(),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(Vec::new()),
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(list @ (Value::Array(_) | Value::Object(_))) => checks(Some(&list)),
+            _ => check(&Value::String(text.clone())).map(|one| vec![one]),
+        },
+        Some(one) => check(one).map(|one| vec![one]),
     }
 }
 
@@ -215,6 +266,16 @@ pub(crate) struct ReportEvidenceParameters {
     risk: Option<u32>,
 }
 
+/// The same for small models.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
+pub(crate) struct ShortEvidenceParameters {
+    /// What was found
+    content: String,
+    significance: Option<Significance>,
+}
+
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
@@ -228,6 +289,31 @@ pub(crate) struct AskHumanParameters {
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct TerminateParameters {
     status: TerminateStatus,
+    /// What was done and found, or why not
+    message: String,
+    /// Files made or changed
+    references: Option<Vec<String>>,
+    /// Commands that show that the work is done; they are run
+    checks: Option<Vec<CheckParameter>>,
+    /// What you lack, if blocked
+    needs: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
+struct CheckParameter {
+    command: String,
+    /// Its result: `exit 0` if absent
+    expect: Option<String>,
+}
+
+/// The same for small models.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
+pub(crate) struct ShortTerminateParameters {
+    status: ShortTerminateStatus,
     /// What was done and found, or why it failed
     message: String,
     /// Files made or changed
@@ -236,96 +322,10 @@ pub(crate) struct TerminateParameters {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum TerminateStatus {
+enum ShortTerminateStatus {
     Success,
     Failure,
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn map(value: Value) -> Map<String, Value> {
-        value.as_object().unwrap().clone()
-    }
-
-    #[test]
-    fn terminate_takes_what_was_meant() {
-        for status in ["success", "SUCCESS", "ok", "Done", "completed", "Completed.", "successful"] {
-            let parsed = Terminate::parse(&map(json!({"status": status, "message": "m"}))).unwrap();
-            assert_eq!(parsed, Terminate { success: true, message: "m".into(), references: Vec::new() }, "{status}");
-        }
-        for status in ["failure", "Failed", "error", "ERROR"] {
-            assert!(!Terminate::parse(&map(json!({"status": status}))).unwrap().success, "{status}");
-        }
-        assert!(Terminate::parse(&map(json!({"success": true}))).unwrap().success);
-        let table = [
-            (json!({"message": "m"}), "`status` is missing: success or failure"),
-            (json!({"status": "perhaps"}), "`status` must be success or failure, not \"perhaps\""),
-            (json!({"status": "  "}), "`status` is missing: success or failure"),
-        ];
-        for (given, expected) in table {
-            assert_eq!(Terminate::parse(&map(given)).unwrap_err().to_string(), expected);
-        }
-    }
-
-    #[test]
-    fn references_come_as_a_list_or_as_one() {
-        let table = [
-            (json!(["a", "b"]), vec!["a", "b"]),
-            (json!("a"), vec!["a"]),
-            (json!("[\"a\", \"b\"]"), vec!["a", "b"]),
-            (json!(null), vec![]),
-            (json!(""), vec![]),
-            (json!([1, null, ""]), vec!["1"]),
-        ];
-        for (given, expected) in table {
-            let parsed = Terminate::parse(&map(json!({"status": "ok", "references": given}))).unwrap();
-            assert_eq!(parsed.references, expected, "{given}");
-        }
-    }
-
-    #[test]
-    fn evidence_is_tolerant_in_case_and_word() {
-        let table = [
-            (json!({"type": "ERROR", "significance": "High", "content": "c"}), EvidenceKind::Error, Significance::High),
-            (json!({"type": "user input", "significance": "CRITICAL", "content": "c"}), EvidenceKind::UserInput, Significance::Critical),
-            (json!({"content": "c"}), EvidenceKind::Discovery, Significance::Medium),
-            (json!({"kind": "external", "severity": "minor", "message": "c"}), EvidenceKind::External, Significance::Low),
-        ];
-        for (given, kind, significance) in table {
-            let expected = ReportEvidence { kind, significance, content: "c".into(), risk: None };
-            assert_eq!(ReportEvidence::parse(&map(given.clone())).unwrap(), expected, "{given}");
-        }
-        for (given, risk, significance) in [
-            (json!({"content": "c", "risk": 2}), Some("2"), Significance::High),
-            (json!({"content": "c", "risk": "no pandas", "significance": "low"}), Some("no pandas"), Significance::Low),
-            (json!({"content": "c", "risk": 0}), None, Significance::Medium),
-            (json!({"content": "c", "risk": null}), None, Significance::Medium),
-        ] {
-            let parsed = ReportEvidence::parse(&map(given.clone())).unwrap();
-            assert_eq!((parsed.risk.as_deref(), parsed.significance), (risk, significance), "{given}");
-        }
-        let table = [
-            (json!({}), "`content` is missing: what was learnt"),
-            (json!({"type": "rumour", "content": "c"}), "`type` must be discovery, error, user_input or external, not \"rumour\""),
-            (json!({"significance": "9", "content": "c"}), "`significance` must be low, medium, high or critical, not \"9\""),
-        ];
-        for (given, expected) in table {
-            assert_eq!(ReportEvidence::parse(&map(given)).unwrap_err().to_string(), expected);
-        }
-    }
-
-    #[test]
-    fn the_others_need_but_one_text() {
-        let report = UpdateProgress::parse(&map(json!({"message": "half"}))).unwrap().report;
-        assert_eq!((report.status.as_str(), report.message.as_str()), ("in progress", "half"));
-        let report = UpdateProgress::parse(&map(json!({"status": 50}))).unwrap().report;
-        assert_eq!((report.status.as_str(), report.message.as_str()), ("50", ""));
-        assert!(UpdateProgress::parse(&Map::new()).is_err());
-        assert_eq!(AskHuman::parse(&map(json!({"question": "why?"}))).unwrap().question, "why?");
-        assert!(AskHuman::parse(&map(json!({"question": " "}))).is_err());
-    }
-}
+mod tests;

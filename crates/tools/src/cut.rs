@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The characters of a result that a model sees.
-pub const MAX_SHOWN_CHARS: usize = 10_000;
+pub(crate) const MAX_SHOWN_CHARS: usize = 10_000;
 
 /// What stands before the place of the whole in the note of a cut.
 const WHOLE_IN: &str = " characters left out; the whole is in ";

@@ -59,7 +59,7 @@ pub(crate) struct DelegateTaskParameters {
     /// What is to be done, with all that one must know for it
     description: String,
     plan_id: Option<String>,
-    /// Task of the plan that it is a part of
+    /// Task of the plan: one that could start is taken over and done; of one under way it is a part
     task_id: Option<String>,
     /// false for a worker like you
     use_actor_factory: Option<bool>,
@@ -77,6 +77,7 @@ mod tests {
         DelegateTask::parse(given.as_object().unwrap()).map_err(|error| error.to_string())
     }
 
+    // Requirement: 4.31
     #[test]
     fn a_call_is_read_as_it_was_meant() {
         let plain = DelegateTask { description: "count".to_owned(), plan: None, task: None, use_actor_factory: true, profile: None };

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
 mod approval;
+mod background;
 mod builtin;
 mod bundle;
 mod call;
 mod channels;
+mod class;
 mod context;
 mod coordination;
 mod cut;
@@ -21,6 +23,7 @@ mod schema;
 mod secrets;
 mod session;
 mod skill;
+mod surroundings;
 #[cfg(any(feature = "mcp", feature = "web"))]
 mod tls;
 mod tool;
@@ -30,18 +33,20 @@ mod typed;
 mod web;
 
 pub use approval::{Approval, Consent, offers_always};
+pub use background::BackgroundProcesses;
 pub use builtin::{BuiltinSettings, SILENT, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};
 pub use call::{CheckedCall, ConsentedCall, OpenCall, Permission, Permissions, ValidatedCall};
 pub use channels::{AskModel, AskPerson, TaskUndone, TellProgress, UndoTask};
+pub use class::{ModelClass, ModelClasses};
 pub use context::ToolContext;
-pub use coordination::{AskHuman, ReportEvidence, Terminate, UpdateProgress};
-pub use cut::{MAX_SHOWN_CHARS, cut_output, note_of_whole};
+pub use coordination::{AskHuman, ReportEvidence, Terminate, TerminateStatus, UpdateProgress};
+pub use cut::{cut_output, note_of_whole};
 pub use delegation::{DELEGATE_TASK, DelegateTask};
 #[cfg(feature = "mcp")]
 pub use mcp::{
-    MCP_PREFIX, McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool,
-    McpTransport, NamePatternError, NamePatterns,
+    McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool, McpTransport,
+    NamePatternError, NamePatterns,
 };
 pub use permission::{PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, nearest_tool, tool_names};
 pub use protected::{PlaceChange, PlaceDeed, PlaceOutcome, ProtectedPlaces};
@@ -50,6 +55,7 @@ pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use secrets::learn_secrets_of;
 pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
+pub use surroundings::{GitState, Surroundings};
 pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, UnknownTool};
 pub use trust::{Source, Trust, origin_of};
 pub use typed::TypedTool;

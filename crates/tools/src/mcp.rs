@@ -28,7 +28,6 @@ mod tools;
 pub use self::{
     error::McpError,
     listed::{McpOffer, McpTool},
-    names::MCP_PREFIX,
     serve::{McpServeError, McpService},
     servers::{McpPlace, McpServers},
     settings::{McpLoading, McpServerSettings, McpSettings, McpTransport, NamePatternError, NamePatterns},

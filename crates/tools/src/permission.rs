@@ -8,6 +8,7 @@ mod rule;
 mod rules;
 mod sets_up;
 mod shell;
+#[cfg_attr(not(feature = "shell"), expect(dead_code, reason = "only the grammar finds patterns of file names"))]
 mod sign;
 
 #[cfg(test)]

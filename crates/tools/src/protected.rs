@@ -10,6 +10,7 @@ mod scan;
 mod tests;
 
 pub(crate) use git_config::is_harmless_setting;
+pub(crate) use guard::Watched;
 pub use {
     changes::{PlaceChange, PlaceDeed, PlaceOutcome},
     guard::ProtectedPlaces,

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    Approval, HandledBy, Permissions, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool, ValidatedCall,
+    Approval, Permissions, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool, ValidatedCall,
     approval::read_only_denies,
     secrets::{check_marks, clean, learn_named},
 };
@@ -90,8 +90,11 @@ impl ToolRegistry {
     /// [`ToolError`]; its text is for the model.
     pub async fn call(&self, call: ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let tool = self.known(call.tool())?;
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(ToolError::Failed(format!("`{}` was called outside a tokio runtime", call.tool())));
+        }
         let (name, parameters) = (tool.sheet().name(), call.parameters());
-        if tool.sheet().handled_by == HandledBy::Actor {
+        if tool.sheet().handled_by.is_inside() {
             return Err(ToolError::Failed(format!("`{name}` changes the state of the actor that calls it; it cannot be run by itself")));
         }
         let wall = denied(tool.sheet(), parameters, context).map_or_else(|| check_marks(tool.sheet(), parameters, context), Err);
@@ -112,7 +115,7 @@ impl ToolRegistry {
                 output.text = context.shown(name, output.text);
                 Ok(output)
             }
-            Err(error) => Err(error.map_text(|text| context.shown(name, text))),
+            Err(error) => Err(error.map_text(|text| if text.is_empty() { text } else { context.shown(name, text) })),
         }
     }
 

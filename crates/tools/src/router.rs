@@ -73,6 +73,7 @@ mod tests {
         builtin().sheets(names).unwrap()
     }
 
+    // Requirement: 4.22
     #[test]
     fn the_second_failure_in_a_row_gives_a_hint_once() {
         let offered = sheets(&["edit_file", "write_file", "grep"]);

@@ -47,7 +47,7 @@ pub(crate) fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
 
 /// Learns the secrets in the files that a call names: as a parameter, or as a word of a command or of code.
 pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext) {
-    let whole = parameters.values().filter_map(Value::as_str).filter(|text| text.len() < LONGEST_NAME && is_credential_file(text));
+    let whole = parameters.values().flat_map(texts_of).filter(|text| text.len() < LONGEST_NAME && is_credential_file(text));
     let words = key_files_named(parameters).filter(|word| word.len() < LONGEST_NAME);
     for path in whole.chain(words).take(MOST_NAMED) {
         learn(&context.folder, Path::new(path.trim()), &context.redactor);
@@ -57,12 +57,21 @@ pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext
 /// The files of keys or passwords that a call names: in a path, or as a word of a command or of code. What a command puts together itself is
 /// not seen here; its output is clean of secrets that are known.
 pub(crate) fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str> {
-    let texts = ["path", "pattern", "glob", "command", "code", "uri"].into_iter().filter_map(|name| parameters.get(name)?.as_str());
+    let texts = ["path", "paths", "pattern", "glob", "command", "code", "uri"]
+        .into_iter()
+        .filter_map(|name| parameters.get(name))
+        .flat_map(texts_of);
     let parts = |c: char| {
         c.is_whitespace()
             || matches!(c, '"' | '\'' | '`' | '=' | '<' | '>' | '|' | ';' | '&' | '(' | ')' | ',' | '{' | '}' | '[' | ']' | ':')
     };
     texts.flat_map(move |text| text.split(parts)).filter(|word| word.contains(['.', '/', '_']) && is_credential_file(word))
+}
+
+/// The text that a parameter is, or the texts that it lists.
+fn texts_of(value: &Value) -> impl Iterator<Item = &str> {
+    let listed = value.as_array().into_iter().flatten();
+    std::iter::once(value).chain(listed).filter_map(Value::as_str)
 }
 
 /// Whether a tool that finds files by itself passes over one: it looks like a file of keys or passwords, which is read by its name alone.

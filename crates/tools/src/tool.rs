@@ -42,6 +42,16 @@ pub enum HandledBy {
     /// The actor itself: the call changes the actor's own state (`todo`, `terminate`, …) or asks its host for something that no tool can
     /// do (`ask_human`, `delegate_task`), and is never run.
     Actor,
+    /// The run that the actor leads: the call changes the plan or asks for a result (`submit_plan`, `read_result`, …), and is never run.
+    Run,
+}
+
+impl HandledBy {
+    /// Returns whether a call never leaves aime: no tool runs.
+    #[must_use]
+    pub const fn is_inside(self) -> bool {
+        matches!(self, Self::Actor | Self::Run)
+    }
 }
 
 /// What is known of a tool without running it. Kept in an actor's journal.
@@ -67,9 +77,12 @@ pub struct ToolSheet {
     /// Whose words its results are.
     #[serde(default, skip_serializing_if = "is_touched")]
     pub source: Source,
-    /// The description for small models, where theirs is a shorter one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub brief: Option<String>,
+    /// The definition for small models, where theirs is a simpler one.
+    #[serde(skip)]
+    pub(crate) small: Option<Arc<ToolDefinition>>,
+    /// Groups of parameters of which a call needs one each: schemas that providers take cannot say so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<Vec<String>>,
     /// Checks the parameters of calls.
     #[serde(skip)]
     pub(crate) checker: SchemaCheck,
@@ -94,7 +107,8 @@ impl ToolSheet {
             alternatives: Vec::new(),
             hosts: None,
             source: Source::Touched,
-            brief: None,
+            small: None,
+            needs: Vec::new(),
             checker: SchemaCheck::default(),
         }
     }
@@ -105,12 +119,23 @@ impl ToolSheet {
         &self.definition.name
     }
 
-    /// Returns the sheet with the description that small models get.
+    /// Returns the sheet as a model of one class is given it.
     #[must_use]
-    pub fn for_small_model(self: &Arc<Self>) -> Arc<Self> {
-        let Some(description) = self.brief.clone() else { return Arc::clone(self) };
-        let definition = ToolDefinition { description, ..self.definition.clone() };
-        Arc::new(Self { definition, brief: None, ..Self::clone(self) })
+    pub fn for_model(self: &Arc<Self>, small: bool) -> Arc<Self> {
+        let Some(simple) = &self.small else { return Arc::clone(self) };
+        let sheet = Self { small: None, ..Self::clone(self) };
+        Arc::new(if small { Self { definition: ToolDefinition::clone(simple), needs: Vec::new(), ..sheet } } else { sheet })
+    }
+
+    /// Returns the sheet with another text on a parameter, where only the maker of an actor knows it.
+    #[must_use]
+    pub fn with_parameter_text(&self, parameter: &str, text: &str) -> Self {
+        let mut sheet = self.clone();
+        let place = format!("/properties/{parameter}");
+        if let Some(schema) = Arc::make_mut(&mut sheet.definition.parameters).pointer_mut(&place).and_then(Value::as_object_mut) {
+            schema.insert("description".to_owned(), Value::from(text));
+        }
+        sheet
     }
 
     /// Whether a call whose outcome is unknown may simply be made again.
@@ -144,7 +169,7 @@ impl ToolOutput {
     }
 }
 
-/// Why a call gave no result. The text is what the model sees after `Error: `.
+/// Why a call gave no result. The text is what the model sees, after `Error: ` save for [`Exited`](Self::Exited).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
     /// There is no such tool.
@@ -156,6 +181,14 @@ pub enum ToolError {
     /// It was tried and failed.
     #[error("{0}")]
     Failed(String),
+    /// A program ended with an exit code other than 0. The code comes first, then what it printed: that is a result, and no error of the tool.
+    #[error("{}", exited(*code, printed))]
+    Exited {
+        /// The exit code.
+        code: i32,
+        /// All that it printed.
+        printed: String,
+    },
     /// It is not allowed here.
     #[error("{0}")]
     Denied(String),
@@ -187,9 +220,14 @@ impl ToolError {
             Self::Failed(text) => Self::Failed(map(text)),
             Self::Denied(text) => Self::Denied(map(text)),
             Self::TimedOut(text) => Self::TimedOut(map(text)),
+            Self::Exited { code, printed } => Self::Exited { code, printed: map(printed) },
             Self::Unknown(_) | Self::Cancelled => self,
         }
     }
+}
+
+fn exited(code: i32, printed: &str) -> String {
+    if printed.is_empty() { format!("exit code {code}, nothing printed") } else { format!("exit code {code}\n{printed}") }
 }
 
 /// There is no such tool.
@@ -223,4 +261,18 @@ pub trait Tool: Send + Sync {
 
     /// Makes one call, whose parameters fit the schema. Stops soon after `context.cancel` is cancelled.
     fn call<'a>(&'a self, call: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+}
+
+impl<T: Tool + ?Sized> Tool for Arc<T> {
+    fn sheet(&self) -> &Arc<ToolSheet> {
+        (**self).sheet()
+    }
+
+    fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {
+        (**self).time_limit(parameters)
+    }
+
+    fn call<'a>(&'a self, call: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        (**self).call(call, context)
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, HandledBy, ToolSheet, Touches,
+    Approval, ToolSheet, Touches,
     approval::{Decision, ProposedCall, question},
     permission::Verdict,
     secrets::key_files_named,
@@ -55,7 +55,7 @@ pub struct Trust {
 pub fn origin_of(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<Origin> {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match (&sheet.source, sheet.touches) {
-        _ if sheet.handled_by == HandledBy::Actor => match sheet.name() {
+        _ if sheet.handled_by.is_inside() => match sheet.name() {
             "ask_human" => Some(Origin::Person),
             crate::DELEGATE_TASK => Some(Origin::Actor),
             _ => None,
@@ -153,7 +153,7 @@ impl Trust {
 
     /// By what something could get out in a call, in words; none where it could not, or where the user has named the way.
     fn risk(&self, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<String> {
-        if sheet.handled_by == HandledBy::Actor {
+        if sheet.handled_by.is_inside() {
             return None;
         }
         if (sheet.read_only || sheet.touches == Touches::Processes)
@@ -188,6 +188,8 @@ impl Trust {
                 None if sheet.read_only => None,
                 None => Some("reaches the network".to_owned()),
             },
+            // It only reads what a command prints that was judged when it began.
+            (Source::Touched, Touches::Processes) if sheet.read_only => None,
             (Source::Touched, Touches::Processes) => self.commands_reach_network.then(|| "runs with the network in reach".to_owned()),
             (Source::Touched, Touches::Anything) => Some("may reach the network".to_owned()),
             (Source::Touched, Touches::Nothing | Touches::Files | Touches::People) => None,
@@ -197,7 +199,7 @@ impl Trust {
 
 /// Which protected places a call writes, in words; none in the mode that asks for nothing, and where a rule names them.
 fn runs_later(call: ProposedCall<'_>) -> Option<String> {
-    if call.approval == Approval::All || call.sheet.read_only || call.sheet.handled_by == HandledBy::Actor {
+    if call.approval == Approval::All || call.sheet.read_only || call.sheet.handled_by.is_inside() {
         return None;
     }
     let places = call.rules.protected_writes(call.sheet.name(), call.parameters);

@@ -75,10 +75,27 @@ where
         self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    /// The description for small models, where theirs is a shorter one.
+    /// A call needs one of these parameters at least.
     #[must_use]
-    pub(crate) fn brief(self, description: &str) -> Self {
-        self.with(|sheet| sheet.brief = Some(description.to_owned()))
+    pub(crate) fn needs_one_of(self, parameters: &[&str]) -> Self {
+        self.with(|sheet| sheet.needs.push(parameters.iter().map(|name| (*name).to_owned()).collect()))
+    }
+
+    /// What small models read of it: this description, and of its parameters only these. One that ends in `?` may be left out.
+    #[must_use]
+    pub(crate) fn for_small_models(self, description: &str, parameters: &[&str]) -> Self {
+        self.with(|sheet| {
+            let mut definition = sheet.definition.clone();
+            description.clone_into(&mut definition.description);
+            let required: Vec<&str> = parameters.iter().filter(|name| !name.ends_with('?')).copied().collect();
+            if let Some(schema) = Arc::make_mut(&mut definition.parameters).as_object_mut() {
+                if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+                    properties.retain(|name, _| parameters.iter().any(|kept| kept.trim_end_matches('?') == name));
+                }
+                schema.insert("required".to_owned(), required.into());
+            }
+            sheet.small = Some(Arc::new(definition));
+        })
     }
 
     /// Whose words its results are.
@@ -98,12 +115,7 @@ where
     /// What a model reads of a parameter, where only the maker of the tool knows it.
     #[must_use]
     pub(crate) fn describes(self, parameter: &str, text: &str) -> Self {
-        self.with(|sheet| {
-            let place = format!("/properties/{parameter}");
-            if let Some(schema) = Arc::make_mut(&mut sheet.definition.parameters).pointer_mut(&place).and_then(Value::as_object_mut) {
-                schema.insert("description".to_owned(), Value::from(text));
-            }
-        })
+        self.with(|sheet| *sheet = sheet.with_parameter_text(parameter, text))
     }
 
     fn with(mut self, change: impl FnOnce(&mut ToolSheet)) -> Self {

@@ -45,6 +45,7 @@ pub fn line_diff(before: &[u8], after: &[u8]) -> Option<LineDiff> {
 mod tests {
     use super::*;
 
+    // Requirement: 8.25
     #[test]
     fn shows_what_came_and_went() {
         let diff = line_diff(b"a\nb\nc\n", b"a\nB\nc\nd").unwrap();

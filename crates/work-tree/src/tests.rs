@@ -209,6 +209,7 @@ async fn an_update_overwrites_nothing_unknown() {
     assert_eq!(hosts.read("here/new").as_deref(), Some("of a person\n"));
 }
 
+// Requirement: 18.7
 #[tokio::test]
 async fn an_update_overwrites_nothing_that_is_ignored() {
     let hosts = hosts().await;
@@ -240,6 +241,7 @@ async fn an_update_overwrites_nothing_that_is_ignored() {
     assert_eq!((hosts.read("here/known/a").as_deref(), hosts.read("here/kept").as_deref()), (Some("r"), Some("r")));
 }
 
+// Requirement: 18.7
 #[tokio::test]
 async fn no_state_of_another_host_touches_what_aime_keeps() {
     let hosts = hosts().await;

@@ -58,6 +58,7 @@ impl Asked<'_> {
     }
 }
 
+// Requirement: 12.18
 #[test]
 fn a_run_is_started_and_asks_for_consent() {
     let world = world("echo ran >> log");
@@ -82,6 +83,7 @@ fn a_run_is_started_and_asks_for_consent() {
     dashboard.end();
 }
 
+// Requirement: 12.18
 #[test]
 fn settings_that_allow_everything_do_not_allow_it_here() {
     let mut world = world("echo ran >> log");
@@ -131,6 +133,7 @@ fn under_way(world: &World) -> (Asked<'_>, String) {
     (dashboard, run)
 }
 
+// Requirement: 12.18
 #[test]
 fn a_dashboard_that_ends_stops_its_runs_and_the_next_goes_on_with_them() {
     let world = patient();
@@ -142,6 +145,7 @@ fn a_dashboard_that_ends_stops_its_runs_and_the_next_goes_on_with_them() {
     goes_on_in_a_new_dashboard(&world, &run);
 }
 
+// Requirement: 12.18
 #[test]
 fn a_dashboard_that_is_killed_leaves_runs_that_go_on() {
     let world = patient();
@@ -150,6 +154,7 @@ fn a_dashboard_that_is_killed_leaves_runs_that_go_on() {
     goes_on_in_a_new_dashboard(&world, &run);
 }
 
+// Requirement: 12.18
 #[test]
 fn a_run_that_was_left_with_a_question_goes_on_with_its_answer() {
     let world = world("echo ran >> log");
@@ -163,6 +168,7 @@ fn a_run_that_was_left_with_a_question_goes_on_with_its_answer() {
     dashboard.end();
 }
 
+// Requirement: 12.19
 #[test]
 fn runs_are_found_by_their_words_and_compared() {
     let mut world = world("echo over the bridge of Zürich >> log");
@@ -194,6 +200,7 @@ fn runs_are_found_by_their_words_and_compared() {
     dashboard.end();
 }
 
+// Requirement: 12.18
 #[test]
 fn runs_are_started_only_in_folders_that_are_served() {
     let world = world("echo ran >> log");

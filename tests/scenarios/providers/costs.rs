@@ -57,6 +57,7 @@ fn a_known_price_ends_a_run_at_its_bound() {
     }
 }
 
+// Requirement: 11.4
 #[test]
 fn tokens_of_caches_are_told_and_cost_what_the_catalog_says() {
     for (service, provider) in PRICED {

@@ -23,6 +23,7 @@ fn script() -> Script {
         .on(When::tools().and_turn(3), [thought(3, done(ANSWER))])
 }
 
+// Requirement: 11.1
 #[test]
 fn a_goal_is_reached_over_several_turns() {
     for service in SERVICES {

@@ -45,6 +45,7 @@ fn refused(server: &ScriptedServer) -> usize {
     server.received().iter().filter(|received| received.rule.is_none()).count()
 }
 
+// Requirement: 11.8
 #[test]
 fn another_provider_takes_over() {
     for (first, other) in pairs() {

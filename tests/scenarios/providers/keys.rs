@@ -15,6 +15,7 @@ fn script() -> Script {
         .on(When::any(), [thought(4, Reply::text("out.txt is written"))])
 }
 
+// Requirement: 11.7
 #[test]
 fn a_key_is_enough_for_the_first_run() {
     let providers = [

@@ -8,7 +8,7 @@ use super::{
     reading::{entries, opaque, results},
     refused, thought,
 };
-use crate::harness::{Ended, World, bash, done};
+use crate::harness::{Ended, World, bash, done, wait_until};
 
 const RUN: [&str; 8] = ["run", "cut the tree", "--mode", "direct", "--approve", "all", "--output", "json"];
 
@@ -18,6 +18,13 @@ fn begun() -> Script {
     Script::new()
         .on(When::tools().and_turn(0), [thought(0, bash("echo once >> log"))])
         .on(When::tools().and_turn(1), [thought(1, Reply::tool_calls(at_once)).with_text("I look at both.")])
+}
+
+/// Waits until the results of the first two turns are durable. The request after them need not wait for that.
+fn wait_for_results(world: &World) {
+    wait_until("both turns are in the journal", || {
+        world.aime(["runs", "events", "last", "--output", "jsonl"]).stdout.matches("\"tool_call_finished\"").count() == 3
+    });
 }
 
 fn resumed(world: &World) -> Ended {
@@ -32,6 +39,7 @@ fn same_state(service: Service, before: &Value, after: &Value) {
     assert_eq!(before[..], after[..before.len().min(after.len())], "{}", service.name);
 }
 
+// Requirement: 11.2
 #[test]
 fn a_kill_in_a_model_call_loses_no_turn() {
     for service in SERVICES {
@@ -42,6 +50,7 @@ fn a_kill_in_a_model_call_loses_no_turn() {
         let world = service.world(script, "", "");
         let running = world.start(RUN);
         world.wait_for_requests(3 + service.lessons.0);
+        wait_for_results(&world);
         running.kill();
         let before = accepted(&world);
         assert_eq!(before.len(), 3);
@@ -59,8 +68,8 @@ fn a_kill_in_a_model_call_loses_no_turn() {
     }
 }
 
-/// A command that says that it has begun and then waits for the file `go`, though not for ever.
-const WAITS: &str = "echo $$ > began; echo cut >> log; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done; echo end >> log";
+/// A command that writes to `log`, then writes `began`, and then waits at most 30 seconds for the file `go`.
+const WAITS: &str = "echo cut >> log; echo $$ > began; for i in $(seq 300); do [ -e go ] && break; sleep 0.1; done; echo end >> log";
 
 #[test]
 fn a_kill_in_a_command_loses_no_turn() {
@@ -106,6 +115,7 @@ fn killed(service: Service) -> World {
     let world = service.world(begun().on(When::tools(), [Reply::hang()]), "", "");
     let running = world.start(RUN);
     world.wait_for_requests(3 + service.lessons.0);
+    wait_for_results(&world);
     running.kill();
     world
 }

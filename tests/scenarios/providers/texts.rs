@@ -50,6 +50,7 @@ const SYNTAXES: [(&str, &str, &str); 6] = [
 
 const RUN: [&str; 6] = ["run", "write out.txt", "--mode", "direct", "--output", "json"];
 
+// Requirement: 4.42
 #[test]
 fn a_call_in_the_syntax_of_a_template_is_run() {
     for (name, first, last) in SYNTAXES {
@@ -69,6 +70,7 @@ fn cut() -> impl Iterator<Item = (&'static str, &'static str)> {
     SYNTAXES.into_iter().map(|(name, first, _)| (name, &first[..first.find("out.txt").unwrap() + 3]))
 }
 
+// Requirement: 4.42
 #[test]
 fn a_call_that_cannot_be_read_is_no_result() {
     for (name, broken) in cut() {

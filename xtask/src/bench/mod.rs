@@ -22,7 +22,7 @@ use serde::de::DeserializeOwned;
 use crate::workspace::{build, root};
 use peers::{Peer, Peers};
 use plots::{Curve, draw};
-use rounds::{ActorArguments, actors, first_calls, in_process};
+use rounds::{ActorArguments, actors, in_process};
 use server::Server;
 use table::{Row, Table};
 
@@ -56,8 +56,6 @@ pub(crate) struct BenchArguments {
 enum Part {
     /// Graphs of tasks on all systems, and how the cost of a task grows
     Graphs,
-    /// The first call of a plan that is still being written
-    Plan,
     /// Rounds of one agent of all systems over one scripted model, and what they tell it
     Rounds,
     /// Actors at once, and actors that wait
@@ -107,9 +105,6 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
         if arguments.plots {
             curves.extend(curves_of_tasks(&program)?);
         }
-    }
-    if wanted(Part::Plan) {
-        println!("\n{}", first_calls(&program, arguments.rounds)?);
     }
     if wanted(Part::Rounds) {
         let (systems, ActorArguments { think, patience, model_ms, .. }) = (peers.of_rounds()?, &arguments.actors);

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Args;
 use serde::Deserialize;
 
+use super::measured;
 use super::plots::Curve;
 use super::table::median;
-use super::{answer, measured};
 
 /// How much is measured of actors.
 #[derive(Args)]
@@ -50,33 +50,6 @@ struct Waiting {
     ms: f64,
     kb_per_actor: f64,
     resident_mb: f64,
-}
-
-#[derive(Deserialize)]
-struct FirstCall {
-    eager: bool,
-    tasks: u32,
-    tokens: u32,
-    first_call_ms: f64,
-    ms: f64,
-}
-
-/// When the first call of a tool is made while its plan is still being written, and when the whole plan is waited for, as a table in Markdown.
-pub(crate) fn first_calls(program: &Path, repeats: u32) -> Result<String> {
-    let mut runs: Vec<FirstCall> = Vec::new();
-    for _ in 0..repeats {
-        for line in answer(Command::new(program).arg("first-call"))?.lines() {
-            runs.push(serde_json::from_str(line).with_context(|| format!("not understood: {line}"))?);
-        }
-    }
-    let one = runs.first().context("nothing was measured")?;
-    let mut text =
-        format!("| a plan of {} calls, {} tokens of 5 ms each | first call, ms | end, ms |\n|---|---|---|", one.tasks, one.tokens);
-    for (eager, name) in [(true, "begun while the plan is written"), (false, "after the whole plan")] {
-        let of = |what: fn(&FirstCall) -> f64| median(&runs.iter().filter(|run| run.eager == eager).map(what).collect::<Vec<_>>());
-        write!(text, "\n| {name} | {:.0} | {:.0} |", of(|run| run.first_call_ms), of(|run| run.ms))?;
-    }
-    Ok(text)
 }
 
 /// Rounds of one actor whose model is in aime's own process, as a table in Markdown.

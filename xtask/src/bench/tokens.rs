@@ -24,7 +24,7 @@ struct Asked {
 
 /// Lets each do it once, since nothing of it depends on the clock, and gives the table in Markdown. The scripted model of all counts what it is told.
 pub(super) fn tokens(program: &Path, server: &mut Server, systems: &[Peer]) -> Result<String> {
-    let planned = measured(Command::new(program).args(["first-call", CALLS, "--ms", "0"]))?;
+    let planned = measured(Command::new(program).args(["planned", CALLS]))?;
     let mut asked = vec![("aime, a plan of tool tasks", planned)];
     for system in systems {
         system.measure::<IgnoredAny>(&[&server.url, CALLS])?;

@@ -41,6 +41,7 @@ fn filled(template: &str, archive: &Archive, zip: bool) -> String {
     filled
 }
 
+// Requirement: 19.7
 #[test]
 fn cargo_binstall_looks_for_what_a_release_has() {
     let manifest: toml::Value = toml::from_str(&read("crates/cli/Cargo.toml")).unwrap();
@@ -68,6 +69,7 @@ fn commands(job: &Value) -> String {
     steps.collect::<Vec<_>>().join("\n")
 }
 
+// Requirement: 19.7
 #[test]
 fn the_release_workflow_builds_every_target_and_makes_up_no_names() {
     let workflow = workflow("release");
@@ -92,6 +94,7 @@ fn the_release_workflow_builds_every_target_and_makes_up_no_names() {
     assert!(commands(&workflow["jobs"]["check"]).contains("--tag \"$GITHUB_REF_NAME\""), "a tag that is not the version is refused");
 }
 
+// Requirement: 19.8
 #[test]
 fn the_checks_of_other_systems_and_of_the_packages_are_configured() {
     let jobs = &workflow("ci")["jobs"];
@@ -108,6 +111,7 @@ fn the_checks_of_other_systems_and_of_the_packages_are_configured() {
     assert_eq!(packages["steps"][0]["with"]["fetch-depth"], 0, "the last release is among what is fetched");
 }
 
+// Requirement: 19.7
 #[test]
 fn other_linuxes_are_linked_by_zig_and_everything_else_by_what_is_here() {
     let host = "x86_64-unknown-linux-gnu";
@@ -124,6 +128,7 @@ fn other_linuxes_are_linked_by_zig_and_everything_else_by_what_is_here() {
     }
 }
 
+// Requirement: 19.7
 #[test]
 fn what_is_static_is_tried_alone_and_other_processors_are_emulated() {
     let host = "x86_64-unknown-linux-gnu";
@@ -136,6 +141,7 @@ fn what_is_static_is_tried_alone_and_other_processors_are_emulated() {
     assert_eq!(tried("x86_64-pc-windows-msvc", host), None);
 }
 
+// Requirement: 19.7
 #[test]
 fn an_archive_holds_one_folder_and_its_checksum_is_that_of_the_file() {
     let place = tempfile::tempdir().unwrap();

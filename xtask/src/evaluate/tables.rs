@@ -210,6 +210,7 @@ mod tests {
         assert_eq!(joined(&docs, &once).unwrap(), once);
     }
 
+    // Requirement: 17.8
     #[test]
     fn the_tables_of_the_docs_are_those_of_their_trials() {
         let text = fs::read_to_string(page()).unwrap();

@@ -1,5 +1,7 @@
 //! Dependencies: one place for versions, and a reason behind each. And what a package must have beside its code.
 
+use std::collections::BTreeSet;
+
 use toml::{Table, Value};
 
 use super::Fault;
@@ -26,7 +28,11 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
             faults.push(Fault::new("Cargo.toml", manifest_line(name), format!("no reason for {name}"), mend));
         }
     }
+    let mut seen = BTreeSet::new();
     for (line, row) in rows(reasons) {
+        if !seen.insert(row) {
+            faults.push(Fault::new(REASONS, line, format!("{row} has two rows"), "join them"));
+        }
         if !shared.is_some_and(|shared| shared.contains_key(row)) {
             faults.push(Fault::new(REASONS, line, format!("{row} is no dependency of the workspace"), "remove its row"));
         }

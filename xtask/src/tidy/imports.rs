@@ -27,7 +27,7 @@ const RESERVED: [Reserved; 7] = [
     },
     Reserved {
         paths: &["aime_temporal"],
-        owners: &["crates/temporal", "crates/cli"],
+        owners: &["crates/temporal", "crates/cli", "crates/runs"],
         mend: "nothing but the command knows where runs are carried out: a machine is driven through `aime_durable::Host`",
     },
     Reserved { paths: &["rusqlite"], owners: &["crates/durable", "crates/memory"], mend: "store through `aime_durable`" },
@@ -45,8 +45,8 @@ const RESERVED: [Reserved; 7] = [
             "env::set_current_dir",
             "env::current_exe",
         ],
-        owners: &["crates/cli", "xtask"],
-        mend: "take it as a setting: only the command reads the environment",
+        owners: &["crates/cli", "crates/runs", "xtask"],
+        mend: "take it as a setting: only the command and `aime-runs` read the environment",
     },
 ];
 

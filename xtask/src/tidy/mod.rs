@@ -20,6 +20,7 @@ use anyhow::{Result, bail};
 
 use crate::workspace;
 use codebase::Codebase;
+pub(crate) use requirements::requirements;
 
 /// Something that breaks a rule, and how to mend it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]

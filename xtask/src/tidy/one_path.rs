@@ -28,8 +28,13 @@ const PATHS: [OnePath; 6] = [
     OnePath {
         of: "starting a run",
         items: &["EmbeddedHost :: new"],
-        // The second is that of an actor within a run.
-        owners: &["crates/durable/src/", "crates/orchestrator/src/orchestrator/", "crates/orchestrator/src/runner/actor.rs"],
+        // The last two are those of an actor: within a run, and alone for programs that import no orchestrator.
+        owners: &[
+            "crates/durable/src/",
+            "crates/orchestrator/src/orchestrator/",
+            "crates/orchestrator/src/runner/actor.rs",
+            "crates/actor-factory/src/run.rs",
+        ],
         mend: "start it through `aime_orchestrator::Orchestrator`, which redacts, bounds and journals it",
     },
     OnePath {
@@ -49,8 +54,13 @@ const PATHS: [OnePath; 6] = [
     OnePath {
         of: "a tool call",
         items: &["call_with_consent", ". consented ( )", "tools . call ("],
-        // The runner of both kinds of tasks, and the command by which a person calls a tool.
-        owners: &["crates/tools/src/", "crates/orchestrator/src/runner/hooked/tool.rs", "crates/cli/src/commands/tools.rs"],
+        // The runner of both kinds of tasks, an actor alone, and the command by which a person calls a tool.
+        owners: &[
+            "crates/tools/src/",
+            "crates/orchestrator/src/runner/hooked/tool.rs",
+            "crates/actor-factory/src/run.rs",
+            "crates/cli/src/commands/tools.rs",
+        ],
         mend: "decide on it through `aime_tools::Permissions` and hand on the `ValidatedCall`, or call it through a `ToolSession`",
     },
     OnePath {

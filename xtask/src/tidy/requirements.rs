@@ -1,78 +1,141 @@
-//! The page that says what aime owes its users: each row is shown by a test, or says plainly that it is not.
+//! The page of requirements: the text of each one, and the tests that carry its number in a mark such as `// Requirement: 3.4`.
+//!
+//! The page is the only place of the texts. `cargo xtask requirements` writes its column of tests; `cargo xtask tidy` refuses a column that differs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
+
+use anyhow::{Context, Result};
 
 use super::Fault;
-use super::codebase::Codebase;
-use super::texts::{Link, links, resolve};
+use super::codebase::{Codebase, TextFile};
+use crate::workspace;
 
-/// The page. A row is an item of a list in one of its sections.
-const PAGE: &str = "docs/requirements.md";
+/// The page. A row of its tables is `| 3.4 | the requirement | the tests |`.
+const PAGE: &str = "docs/src/reference/requirements.md";
 
-/// What a row says that no test shows, wholly or in part.
-const OPEN: [&str; 2] = ["not built yet", "not shown by a test yet"];
+/// A mark begins a line above the attributes of a test.
+const MARK: &str = "// Requirement: ";
 
-/// The faults of the page.
+/// The last cell of a requirement without tests.
+const OPEN: &str = "not shown by a test yet";
+
+/// The number of a requirement: section and row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Number(u32, u32);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+impl FromStr for Number {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (section, row) = text.split_once('.').ok_or(())?;
+        Ok(Self(section.parse().map_err(|_| ())?, row.parse().map_err(|_| ())?))
+    }
+}
+
+/// The tests of each requirement, by the folder of their package.
+type Tests<'a> = BTreeMap<Number, BTreeMap<&'a str, BTreeSet<&'a str>>>;
+
+/// Writes the column of tests.
+pub(crate) fn requirements() -> Result<()> {
+    let root = workspace::root();
+    let codebase = Codebase::read(&root)?;
+    let page = codebase.file(PAGE).with_context(|| format!("there is no {PAGE}"))?;
+    let (tests, _) = marks(&codebase);
+    std::fs::write(root.join(PAGE), rendered(&page.text, &tests)).with_context(|| format!("could not write {PAGE}"))
+}
+
+/// The faults of the page and of the marks.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let Some(page) = codebase.file(PAGE) else {
-        return vec![Fault::new(PAGE, 1, "the page is missing", "say there what aime owes its users, and which tests show it")];
+        return vec![Fault::new(PAGE, 1, "the page is missing", "write a table of `| 3.4 | the requirement | the tests |`")];
     };
-    let (links, rows) = (links(&page.text), rows(&page.text));
-    let mut faults = Vec::new();
-    if rows.is_empty() {
-        faults.push(Fault::new(PAGE, 1, "the page has no rows", "write each as an item of a list"));
-    }
-    for link in &links {
-        if let Some(what) = no_test(codebase, link) {
-            faults.push(Fault::new(PAGE, link.line, what, "link the test that shows the row"));
+    let (tests, mut faults) = marks(codebase);
+    let mut known = BTreeSet::new();
+    for (index, line) in page.text.lines().enumerate() {
+        if let Some((number, _)) = row(line).filter(|(number, _)| !known.insert(*number)) {
+            faults.push(Fault::new(PAGE, index + 1, format!("requirement {number} is there twice"), "give one of them a new number"));
         }
     }
-    for row in rows {
-        let shown = links.iter().any(|link| row.lines.contains(&link.line) && link.target.ends_with(".rs"));
-        if !shown && !OPEN.iter().any(|open| row.text.contains(open)) {
-            let mend = format!("link a test, or write \"{}\"", OPEN.join("\" or \""));
-            faults.push(Fault::new(PAGE, row.lines.start, "no test shows this row", mend));
+    for (file, line, number) in marked(codebase) {
+        if number.is_ok_and(|number| !known.contains(&number)) {
+            faults.push(Fault::new(&file.path, line, "a mark of an unknown requirement", format!("take a number of {PAGE}")));
         }
+    }
+    let made = rendered(&page.text, &tests);
+    if let Some((index, _)) = page.text.lines().zip(made.lines()).enumerate().find(|(_, (is, ought))| is != ought) {
+        faults.push(Fault::new(PAGE, index + 1, "the tests of this row differ from the marks", "run `cargo xtask requirements`"));
     }
     faults
 }
 
-/// An item of a list, with the lines that go on with it.
-struct Row {
-    /// Its lines, counted from 1.
-    lines: std::ops::Range<usize>,
-    /// All of it in one line.
-    text: String,
+/// The number and the text of a row of the page.
+fn row(line: &str) -> Option<(Number, &str)> {
+    let (number, rest) = line.strip_prefix("| ")?.split_once(" | ")?;
+    let (text, _) = rest.strip_suffix('|')?.rsplit_once(" |")?;
+    Some((number.parse().ok()?, text))
 }
 
-/// The items of all lists. One ends at the next one, at a heading and at an empty line.
-fn rows(text: &str) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    let mut open = false;
-    for (index, line) in text.lines().enumerate() {
-        let words = line.trim();
-        if begins_item(words) {
-            rows.push(Row { lines: index + 1..index + 2, text: words.to_owned() });
-            open = true;
-        } else if words.is_empty() || words.starts_with('#') {
-            open = false;
-        } else if let Some(row) = rows.last_mut().filter(|_| open) {
-            row.lines.end = index + 2;
-            row.text = format!("{} {words}", row.text);
+/// The page with the tests that the marks give.
+fn rendered(page: &str, tests: &Tests<'_>) -> String {
+    let line = |line: &str| match row(line) {
+        Some((number, text)) => format!("| {number} | {text} | {} |\n", cell(tests.get(&number))),
+        None => format!("{line}\n"),
+    };
+    page.lines().map(line).collect()
+}
+
+/// The last cell of a row: `` `orchestrator`: `a_test`, `another` ``.
+fn cell(tests: Option<&BTreeMap<&str, BTreeSet<&str>>>) -> String {
+    let named = |names: &BTreeSet<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let packages = tests.into_iter().flatten().map(|(package, names)| format!("`{package}`: {}", named(names)));
+    let cell = packages.collect::<Vec<_>>().join("; ");
+    if cell.is_empty() { OPEN.to_owned() } else { cell }
+}
+
+/// The marks of all files, with the line and each number of it, or the text that is none.
+fn marked(codebase: &Codebase) -> impl Iterator<Item = (&TextFile, usize, Result<Number, &str>)> {
+    codebase.rust().flat_map(|(file, _)| {
+        let lines = file.text.lines().enumerate();
+        let marks = lines.filter_map(|(index, line)| Some((index + 1, line.trim_start().strip_prefix(MARK)?)));
+        marks.flat_map(move |(line, list)| list.split(", ").map(move |text| (file, line, text.parse().map_err(|()| text))))
+    })
+}
+
+/// The tests that the marks name, and the marks that name none.
+fn marks(codebase: &Codebase) -> (Tests<'_>, Vec<Fault>) {
+    let (mut tests, mut faults) = (Tests::new(), Vec::new());
+    for (file, line, number) in marked(codebase) {
+        let test = file.rust.as_ref().and_then(|rust| rust.test_below(line));
+        match (number, test) {
+            (Ok(number), Some(test)) => {
+                let packages = tests.entry(number).or_default();
+                packages.entry(package(codebase, file)).or_default().insert(test);
+            }
+            (Err(text), _) => {
+                let mend = "write `// Requirement: 3.4`, or several numbers with `, ` between them";
+                faults.push(Fault::new(&file.path, line, format!("{text} is no number of a requirement"), mend));
+            }
+            (_, None) => {
+                faults.push(Fault::new(&file.path, line, "a mark without a test below it", "put it above the attributes of a test"))
+            }
         }
     }
-    rows
+    (tests, faults)
 }
 
-/// Whether a line begins with `-`, `*`, or a number and a point.
-fn begins_item(line: &str) -> bool {
-    let numbered = line.split_once(". ").is_some_and(|(number, _)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
-    numbered || line.starts_with("- ") || line.starts_with("* ")
-}
-
-/// What is wrong with a link to a Rust file that should name a test in it. Other links are checked with those of all texts.
-fn no_test(codebase: &Codebase, link: &Link) -> Option<String> {
-    let target = link.target.split('#').next().unwrap_or_default();
-    let file = codebase.file(&resolve(PAGE, target)?)?;
-    let tests = file.rust.as_ref()?.tests();
-    let name = link.text.trim_matches('`');
-    (!tests.contains(&name)).then(|| format!("{} has no test named {name}", file.path))
+/// The folder of the package of a file, without `crates/`; of a file outside of all packages the first folder.
+fn package<'a>(codebase: &'a Codebase, file: &'a TextFile) -> &'a str {
+    let folders = codebase.packages.iter().map(|package| package.folder.as_str());
+    let folder =
+        folders.filter(|folder| file.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))).max_by_key(|folder| folder.len());
+    let folder = folder.or_else(|| file.path.split('/').next()).unwrap_or_default();
+    folder.strip_prefix("crates/").unwrap_or(folder)
 }

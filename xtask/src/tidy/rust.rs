@@ -50,8 +50,15 @@ impl Source {
         literals.map(|token| (token.line, token.text.as_str()))
     }
 
-    /// The names of the test functions: those under `#[test]`, `#[tokio::test]` and their like, also in macros such as `proptest!`.
-    pub(super) fn tests(&self) -> Vec<&str> {
+    /// The name of the test function whose attributes are the first code below a line.
+    pub(super) fn test_below(&self, line: usize) -> Option<&str> {
+        let first = self.tokens.iter().find(|token| token.line > line)?.line;
+        self.tests().into_iter().find(|(line, _)| *line == first).map(|(_, name)| name)
+    }
+
+    /// The test functions, each with the line of its first attribute and its name: those under `#[test]`, `#[tokio::test]` and their like, also in
+    /// macros such as `proptest!`.
+    pub(super) fn tests(&self) -> Vec<(usize, &str)> {
         let mut tests = Vec::new();
         let mut at = 0;
         while at < self.tokens.len() {
@@ -68,7 +75,8 @@ impl Source {
                     at += 1;
                 }
                 let name = self.tokens.get(at + 1).filter(|name| self.is(at, "fn") && name.kind == Kind::Word);
-                tests.extend(name.map(|name| name.text.as_str()));
+                let line = self.tokens.get(begun).map_or(0, |first| first.line);
+                tests.extend(name.map(|name| (line, name.text.as_str())));
             }
         }
         tests

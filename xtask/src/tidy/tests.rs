@@ -11,8 +11,11 @@ const IN_ORDER: [(&str, &str); 10] = [
     ("crates/high/Cargo.toml", "[package]\nname = \"high\"\n[package.metadata.aime]\nlayer = 2\n[dependencies]\nlow.workspace = true\n"),
     ("crates/high/README.md", "# high\n"),
     ("crates/high/src/lib.rs", "//! The upper one.\n"),
-    ("crates/low/tests/owed.rs", "//! All of it.\n#[test]\nfn it_works() {}\nfn helper() {}\n"),
-    ("docs/requirements.md", "# What it owes\n\n## 1. All\n\n1. It works. [`it_works`](../crates/low/tests/owed.rs)\n"),
+    ("crates/low/tests/works.rs", "//! All of it.\n// Requirement: 1.1\n#[test]\nfn it_works() {}\nfn helper() {}\n"),
+    (
+        "docs/src/reference/requirements.md",
+        "# Requirements\n\n| | requirement | tests |\n|---|---|---|\n| 1.1 | It works. | `low`: `it_works` |\n",
+    ),
 ];
 
 /// The faults of [`IN_ORDER`] after some of its files were written anew or added.
@@ -41,6 +44,7 @@ fn this_workspace_is_tidy() {
 }
 
 /// By the manifests, without resolving anything: only the command may name it, and only behind a feature that no default turns on.
+// Requirement: 18.11
 #[test]
 fn an_engine_is_in_no_default_build() {
     let codebase = Codebase::read(&workspace::root()).unwrap();
@@ -115,6 +119,7 @@ fn a_crate_says_its_layer_and_has_a_readme() {
     assert!(faults[0].contains("has no README.md") && faults[1].contains("no layer"), "{faults:#?}");
 }
 
+// Requirement: 19.8
 #[test]
 fn what_is_published_has_the_text_of_its_licence() {
     let licence = |path: &'static str| (path, "You may.\n");
@@ -157,6 +162,8 @@ fn a_dependency_has_a_reason_a_use_and_one_version() {
     assert!(faults[0].starts_with("Cargo.toml:4: no package uses uuid") && faults[1].contains("no reason for uuid"), "{faults:#?}");
     let stale = "| `serde` | reads and writes |\n| `gone` | was of use |\n";
     one_fault(&[("docs/dependencies.md", stale)], "docs/dependencies.md:2:", "gone is no dependency");
+    let twice = "| `serde` | reads |\n| `serde` | writes |\n";
+    one_fault(&[("docs/dependencies.md", twice)], "docs/dependencies.md:2:", "serde has two rows");
     let own = "[package]\nname = \"low\"\n[package.metadata.aime]\nlayer = 1\n[dependencies]\nserde.workspace = true\nhttp = \"1\"\n";
     one_fault(&[("crates/low/Cargo.toml", own)], "crates/low/Cargo.toml:7:", "http has a version of its own");
 }
@@ -183,6 +190,7 @@ fn a_prompt_is_a_file() {
     assert_eq!(faults_with(&[("crates/low/tests/all.rs", &prompt)]), Vec::<String>::new());
 }
 
+// Requirement: 18.11
 #[test]
 fn reserved_names_stay_with_their_owners() {
     for (code, says) in [
@@ -192,8 +200,8 @@ fn reserved_names_stay_with_their_owners() {
         ("fn a() { tokio::process::Command::new(\"ls\"); }", "tokio::process"),
         ("fn a() -> rusqlite::Result<()> { Ok(()) }", "rusqlite::Result"),
         ("use temporalio_sdk::WorkflowContext;", "temporalio_sdk::WorkflowContext outside of crates/temporal"),
-        ("use aime_temporal::Runs;", "aime_temporal::Runs outside of crates/temporal and crates/cli"),
-        ("use std::env;\nfn a() { env::var(\"HOME\"); }", "env::var outside of crates/cli"),
+        ("use aime_temporal::Runs;", "aime_temporal::Runs outside of crates/temporal and crates/cli and crates/runs"),
+        ("use std::env;\nfn a() { env::var(\"HOME\"); }", "env::var outside of crates/cli and crates/runs"),
     ] {
         one_fault(&[("crates/low/src/lib.rs", &format!("//! A.\n{code}\n"))], "crates/low/src/lib.rs:", says);
         let test = format!("//! A.\n#[cfg(test)]\nmod tests {{\n{code}\n}}\n");
@@ -210,6 +218,7 @@ fn reserved_names_stay_with_their_owners() {
     assert_eq!(faults_with(&owner), Vec::<String>::new());
 }
 
+// Requirement: 6.6
 #[test]
 fn pure_code_names_no_clock_no_files_and_does_not_wait() {
     let package = "[package]\nname = \"triggers\"\n[package.metadata.aime]\nlayer = 1\n";
@@ -282,6 +291,7 @@ fn no_machine_and_no_registry_is_named() {
     one_fault(&[("docs/a.md", concat!("from pypi.", "org/simple"))], "docs/a.md:1:", "the host of a registry");
 }
 
+// Requirement: 19.8
 #[test]
 fn what_is_published_includes_nothing_from_outside() {
     let with = |text: &str| faults_with(&[("crates/low/src/deep/a.rs", &format!("//! A.\nconst A: &str = include_str!(\"{text}\");\n"))]);
@@ -306,50 +316,62 @@ fn links_lead_somewhere() {
     assert_eq!(faults_with(&[("docs/a.md", fine)]), Vec::<String>::new());
 }
 
-#[test]
-fn what_is_owed_is_shown_by_a_test_or_said_to_be_open() {
-    let with = |rows: &str| faults_with(&[("docs/requirements.md", &format!("# What it owes\n\nIn short.\n\n## 1. All\n\n{rows}\n"))]);
-    let test = "[`it_works`](../crates/low/tests/owed.rs)";
-    for rows in [
-        format!("- It works. {test}"),
-        format!("- It works,\n  and goes on to.\n  {test}"),
-        "1. It flies: not built yet.".to_owned(),
-        "- It swims, which is not shown by a test\n  yet.".to_owned(),
-        format!(
-            "- It works. {test} It sings: not built yet.\n\nWords between the lists.\n\n- It works again, see [here](dependencies.md). {test}"
-        ),
-    ] {
-        assert_eq!(with(&rows), Vec::<String>::new(), "{rows}");
-    }
-    for (rows, place, says) in [
-        ("- It flies.".to_owned(), 7, "no test shows this row"),
-        (format!("- It works. {test}\n- It flies,\n  and lands.\n- It works. {test}"), 8, "no test shows this row"),
-        ("12. It flies, see [here](dependencies.md).".to_owned(), 7, "no test shows this row"),
-        (format!("- It flies.\n\n{test}"), 7, "no test shows this row"),
-        ("- It works. [`helper`](../crates/low/tests/owed.rs)".to_owned(), 7, "has no test named helper"),
-        ("- It works. [it works](../crates/low/tests/owed.rs)".to_owned(), 7, "has no test named it works"),
-        (
-            format!("- It works. {test}\n- It swims: not built yet, but for [`lower`](../crates/low/src/lib.rs)"),
-            8,
-            "has no test named lower",
-        ),
-        (String::new(), 1, "no rows"),
-    ] {
-        let faults = with(&rows);
-        assert_eq!(faults.len(), 1, "{rows} {faults:#?}");
-        assert!(faults[0].starts_with(&format!("docs/requirements.md:{place}:")) && faults[0].contains(says), "{rows} {faults:#?}");
-    }
-    let gone = with("- It works. [`it_worked`](../crates/low/tests/owed.rs)");
-    assert_eq!(gone.len(), 2, "it is a link to nothing, too: {gone:#?}");
+/// The faults with these rows of requirements and this file of tests in the package `low`.
+fn requirements(rows: &str, tests: &str) -> Vec<String> {
+    faults_with(&[("docs/src/reference/requirements.md", rows), ("crates/low/tests/works.rs", &format!("//! All of it.\n{tests}"))])
 }
 
 #[test]
-fn a_page_of_what_is_owed_there_must_be() {
+fn requirements_list_their_tests() {
+    let works = "// Requirement: 1.1\n#[test]\nfn it_works() {}\n";
+    for (rows, tests) in [
+        ("| 1.1 | It works. | `low`: `it_works` |\n", works.to_owned()),
+        (
+            "| 1.1 | It works. | `low`: `also`, `it_works` |\n",
+            format!("{works}/// So.\n// Requirement: 1.1\n/// And so.\n#[test]\nfn also() {{}}\n"),
+        ),
+        ("| 1.1 | It works. | `low`: `it_works` |\n| 1.2 | It flies. | not shown by a test yet |\n", works.to_owned()),
+        ("| 3.4 | `a` | `low`: `b` |\n\n| 12.10 | C. | `low`: `b` |\n", "// Requirement: 3.4, 12.10\n#[test]\nfn b() {}\n".to_owned()),
+    ] {
+        assert_eq!(requirements(rows, &tests), Vec::<String>::new(), "{rows}{tests}");
+    }
+    for (rows, tests, place, says) in [
+        ("| 1.1 | It works. | |\n", works, "docs/src/reference/requirements.md:1:", "run `cargo xtask requirements`"),
+        ("| 1.1 | It works. | not shown by a test yet |\n", works, "docs/src/reference/requirements.md:1:", "differ from the marks"),
+        (
+            "| 1.1 | It works. | `low`: `it_works` |\n",
+            "fn no_test() {}\n",
+            "docs/src/reference/requirements.md:1:",
+            "differ from the marks",
+        ),
+        ("# None\n", works, "crates/low/tests/works.rs:2:", "unknown requirement"),
+        ("# None\n", "// Requirement: all\n#[test]\nfn a() {}\n", "crates/low/tests/works.rs:2:", "all is no number"),
+        (
+            "| 1.1 | A. | not shown by a test yet |\n",
+            "// Requirement: 1.1\nfn helper() {}\n",
+            "crates/low/tests/works.rs:2:",
+            "without a test",
+        ),
+        (
+            "| 1.1 | A. | `low`: `it_works` |\n| 1.1 | B. | `low`: `it_works` |\n",
+            works,
+            "docs/src/reference/requirements.md:2:",
+            "there twice",
+        ),
+    ] {
+        let faults = requirements(rows, tests);
+        assert_eq!(faults.len(), 1, "{rows}{tests} {faults:#?}");
+        assert!(faults[0].starts_with(place) && faults[0].contains(says), "{faults:#?}");
+    }
+}
+
+#[test]
+fn requirements_need_their_page() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("Cargo.toml"), "[workspace]\n").unwrap();
     let faults = check(folder.path()).unwrap();
     assert_eq!(faults.len(), 1, "{faults:#?}");
-    assert!(faults[0].to_string().starts_with("docs/requirements.md:1: the page is missing"), "{faults:#?}");
+    assert!(faults[0].to_string().starts_with("docs/src/reference/requirements.md:1: the page is missing"), "{faults:#?}");
 }
 
 #[test]
@@ -357,7 +379,9 @@ fn test_functions_are_found_by_their_attributes() {
     let code = "#[test]\nfn a() {}\n#[tokio::test(start_paused = true)]\n#[should_panic]\nasync fn b() {}\n#[cfg(test)]\nfn c() {}\n\
                 #[expect(dead_code)]\n#[test]\npub fn d() {}\nproptest! {\n#![proptest_config(x)]\n#[test]\nfn e(f in 0..3) {}\n}\n\
                 // #[test]\nfn g() {}\nconst H: &str = \"#[test] fn h() {}\";\n#[test_case(1)]\nfn i() {}\n#[test]\nmod j {}\nfn k() {}\n";
-    assert_eq!(Source::read(code).tests(), ["a", "b", "d", "e"]);
+    let source = Source::read(code);
+    assert_eq!(source.tests(), [(1, "a"), (3, "b"), (8, "d"), (13, "e")]);
+    assert_eq!((source.test_below(0), source.test_below(1)), (Some("a"), None));
 }
 
 #[test]

@@ -1,56 +1,36 @@
 use std::collections::BTreeSet;
 
-use aime_orchestrator::{Bounds, ResultError, RunFailure, RunInput, RunOutput, RunSettings};
-use aime_progress::{PlanId, ProgressEvent, ProgressState, RunStatus, Spent, Timestamp};
+use aime_durable::Recorded;
+use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_of};
+use aime_progress::{ProgressEvent, RunStatus, Spent, Timestamp};
 use aime_tools::{PermissionRules, RuleLists};
 
 use super::*;
 
 /// A run that was left with this.
 fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunView {
-    let (run, plan_id) = (RunId::new("run").unwrap(), PlanId::new("run").unwrap());
-    let mut state = ProgressState::new(plan_id.clone(), "goal", Timestamp::from_millis(0));
+    let request = RunRequest::new(RunId::new("run").unwrap(), "goal");
+    let input = RunMachine::input(request, Vec::new(), PermissionRules::at("/work", RuleLists::default()).unwrap());
+    let mut seen = view_of(Recorded { at: 0, fact: input }, &[]);
+    let state = &mut seen.state;
     if let Some(question) = question {
         let id = QuestionId::new(question).unwrap();
         let asked = ProgressEvent::QuestionAsked { id, task: None, kind: "question".to_owned(), question: "Which?".to_owned() };
         state.apply(Timestamp::from_millis(1), &asked).unwrap();
     }
     let error = code.map(|code| RunFailure { code, message: String::new(), hint: None });
-    RunView {
-        input: RunInput {
-            run,
-            plan_id,
-            goal: "goal".to_owned(),
-            images: Vec::new(),
-            plan: None,
-            can_plan: true,
-            has_memory: false,
-            tells_every_end: true,
-            lists_apart: true,
-            keeps_unused: true,
-            plan_only: false,
-            planning: Vec::new(),
-            settings: RunSettings::default(),
-            rules: PermissionRules::at("/work", RuleLists::default()).unwrap(),
-            tools: Vec::new(),
-        },
-        state,
-        events: Vec::new(),
-        output: Some(RunOutput { status: RunStatus::Executing, error }),
-        bounds: Bounds::default(),
-        bounds_reached: Default::default(),
-        actors: 0,
-        over,
-        damage: None,
-        inconsistencies: Vec::new(),
-    }
+    (seen.output, seen.over) = (Some(RunOutput { status: RunStatus::Executing, error }), over);
+    seen
 }
 
+// Requirement: 8.26
 #[test]
 fn a_prompt_begins_answers_or_goes_on() {
     use FailureCode as C;
 
     let answer = Next::Answer(QuestionId::new("q").unwrap());
+    let mut unended = left(None, false, None);
+    unended.output = None;
     for (last, expected) in [
         (None, Next::Start),
         (Some(left(None, true, None)), Next::Start),
@@ -62,7 +42,7 @@ fn a_prompt_begins_answers_or_goes_on() {
         // It was stopped while a question was open: the prompt is no answer to it, and it is asked again.
         (Some(left(Some(C::Interrupted), false, Some("q"))), Next::Say),
         (Some(left(Some(C::ModelUnavailable), false, None)), Next::Say),
-        (Some(RunView { output: None, ..left(None, false, None) }), Next::Say),
+        (Some(unended), Next::Say),
     ] {
         assert_eq!(next(last.as_ref()), expected, "{:?}", last.and_then(|last| last.output));
     }
@@ -70,7 +50,7 @@ fn a_prompt_begins_answers_or_goes_on() {
 
 #[test]
 fn a_turn_ends_in_the_words_of_the_protocol() {
-    let result = |code: Option<&str>| RunResult {
+    let result = |code: Option<FailureCode>| RunResult {
         schema: String::new(),
         run_id: RunId::new("run").unwrap(),
         status: RunStatus::Completed,
@@ -80,21 +60,21 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         replans: 0,
         usage: Spent::default(),
         duration_ms: 0,
-        error: code.map(|code| ResultError { code: code.to_owned(), message: "so it is".to_owned(), hint: Some("do this".to_owned()) }),
+        error: code.map(|code| RunFailure { code, message: "so it is".to_owned(), hint: Some("do this".to_owned()) }),
         notes: Vec::new(),
     };
     let told = |text: &str| Some(text.to_owned());
     for (code, bound, expected) in [
         (None, None, Ending::Stop(StopReason::EndTurn, None)),
-        (Some("waiting_for_human"), None, Ending::Stop(StopReason::EndTurn, None)),
-        (Some("interrupted"), None, Ending::Stop(StopReason::Cancelled, None)),
-        (Some("cancelled"), None, Ending::Stop(StopReason::Cancelled, None)),
-        (Some("bound_reached"), Some("tokens"), Ending::Stop(StopReason::MaxTokens, told("so it is"))),
-        (Some("bound_reached"), Some("steps"), Ending::Stop(StopReason::MaxTurnRequests, told("so it is"))),
-        (Some("bound_reached"), Some("money"), Ending::Stop(StopReason::EndTurn, told("so it is"))),
-        (Some("goal_not_reached"), None, Ending::Stop(StopReason::EndTurn, told("so it is\n(do this)"))),
-        (Some("model_unavailable"), None, Ending::Fault("so it is\n(do this)".to_owned())),
-        (Some("internal"), None, Ending::Fault("so it is\n(do this)".to_owned())),
+        (Some(FailureCode::WaitingForHuman), None, Ending::Stop(StopReason::EndTurn, None)),
+        (Some(FailureCode::Interrupted), None, Ending::Stop(StopReason::Cancelled, None)),
+        (Some(FailureCode::Cancelled), None, Ending::Stop(StopReason::Cancelled, None)),
+        (Some(FailureCode::BoundReached), Some("tokens"), Ending::Stop(StopReason::MaxTokens, told("so it is"))),
+        (Some(FailureCode::BoundReached), Some("steps"), Ending::Stop(StopReason::MaxTurnRequests, told("so it is"))),
+        (Some(FailureCode::BoundReached), Some("money"), Ending::Stop(StopReason::EndTurn, told("so it is"))),
+        (Some(FailureCode::GoalNotReached), None, Ending::Stop(StopReason::EndTurn, told("so it is\n(do this)"))),
+        (Some(FailureCode::ModelUnavailable), None, Ending::Fault("so it is\n(do this)".to_owned())),
+        (Some(FailureCode::Internal), None, Ending::Fault("so it is\n(do this)".to_owned())),
     ] {
         assert_eq!(ending(&result(code), bound), expected, "{code:?}");
     }

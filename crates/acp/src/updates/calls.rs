@@ -53,29 +53,49 @@ pub(super) fn permission(session: &SessionId, id: CallId, question: &HumanQuesti
 }
 
 impl Updates {
-    pub(super) fn started(&mut self, task: &TaskId, call: &str, tool: &str, parameters: &Map<String, Value>) -> Option<SessionUpdate> {
+    pub(super) fn started(
+        &mut self,
+        task: Option<&TaskId>,
+        call: &str,
+        tool: &str,
+        parameters: &Map<String, Value>,
+    ) -> Option<SessionUpdate> {
         if UNSEEN.contains(&tool) {
             return None;
         }
         let id = CallId::of_call(call);
-        self.last.insert((Some(task.clone()), tool.to_owned()), id.clone());
+        self.last.insert((task.cloned(), tool.to_owned()), id.clone());
         let text = |name: &str| parameters.get(name).and_then(Value::as_str);
-        let diff = match (tool, text("path"), text("content"), text("old_text"), text("new_text")) {
-            ("write_file", Some(path), Some(content), ..) => Some(Diff::new(self.folder.join(path), content)),
-            ("edit_file", Some(path), _, Some(old), Some(new)) => Some(Diff::new(self.folder.join(path), new).old_text(old.to_owned())),
-            _ => None,
-        };
-        if diff.is_some() {
+        let diffs = self.diffs(tool, parameters);
+        if !diffs.is_empty() {
             self.with_diff.insert(id.clone());
         }
+        let several = parameters.get("paths").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let locations = text("path").into_iter().chain(several).map(|path| ToolCallLocation::new(self.folder.join(path)));
         let shown = ToolCall::new(ToolCallId::from(&id), title(tool, parameters))
             .kind(kind(tool))
             .status(ToolCallStatus::InProgress)
-            .locations(text("path").map(|path| ToolCallLocation::new(self.folder.join(path))).into_iter().collect())
-            .content(diff.map(ToolCallContent::Diff).into_iter().collect())
+            .locations(locations.collect())
+            .content(diffs.into_iter().map(ToolCallContent::Diff).collect())
             .raw_input(Value::Object(parameters.clone()));
         // A client that was asked for its consent knows the call.
         Some(if self.asked.remove(&id) { SessionUpdate::ToolCallUpdate(shown.into()) } else { SessionUpdate::ToolCall(shown) })
+    }
+
+    /// The changes that a call is to make.
+    fn diffs(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<Diff> {
+        let Some(path) = parameters.get("path").and_then(Value::as_str).map(|path| self.folder.join(path)) else { return Vec::new() };
+        let text = |edit: &Map<String, Value>, name: &str| edit.get(name).and_then(Value::as_str).map(str::to_owned);
+        match tool {
+            "write_file" => text(parameters, "content").map(|content| Diff::new(path, content)).into_iter().collect(),
+            "edit_file" => {
+                let several = parameters.get("edits").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object);
+                let edits = std::iter::once(parameters).chain(several);
+                let diff = |edit| Some(Diff::new(path.clone(), text(edit, "new_text")?).old_text(text(edit, "old_text")?));
+                edits.filter_map(diff).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     pub(super) fn finished(&mut self, call: &str, tool: &str, outcome: CallOutcome, output: &str) -> Option<SessionUpdate> {
@@ -140,7 +160,7 @@ fn kind(tool: &str) -> ToolKind {
         "read_file" | "list_dir" | "load_skill" => ToolKind::Read,
         "write_file" | "edit_file" | "apply_patch" | "undo_task" => ToolKind::Edit,
         "grep" | "glob" => ToolKind::Search,
-        "bash" | "python" => ToolKind::Execute,
+        "bash" | "bash_output" | "bash_kill" | "python" => ToolKind::Execute,
         "web_fetch" | "web_search" => ToolKind::Fetch,
         _ => ToolKind::Other,
     }
@@ -148,8 +168,9 @@ fn kind(tool: &str) -> ToolKind {
 
 /// What is called with what, in a line.
 fn title(tool: &str, parameters: &Map<String, Value>) -> String {
-    let named =
-        ["path", "command", "pattern", "url", "query", "name", "description"].iter().find_map(|name| parameters.get(*name)?.as_str());
+    let named = ["path", "command", "pattern", "url", "query", "name", "description", "id"];
+    let first_of_several = || parameters.get("paths")?.get(0)?.as_str();
+    let named = named.iter().find_map(|name| parameters.get(*name)?.as_str()).or_else(first_of_several);
     match named {
         Some(text) if tool == "bash" => format!("`{}`", first_line(text)),
         Some(text) => format!("{tool} {}", first_line(text)),

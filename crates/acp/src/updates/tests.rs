@@ -67,6 +67,7 @@ fn run() -> Vec<Value> {
     ]
 }
 
+// Requirement: 8.26
 #[test]
 fn a_run_is_shown_in_the_words_of_the_protocol() {
     insta::assert_json_snapshot!(shown(Shown::Live, &run()));

@@ -4,15 +4,18 @@ use std::sync::Arc;
 
 use aime_llm::ModelLimits;
 use aime_progress::TaskSpec;
-use aime_tools::{DELEGATE_TASK, HandledBy, LOAD_SKILL, ToolSheet, Touches, is_in_a_bundle, is_of_servers, tools_of};
+use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolSheet, Touches, is_in_a_bundle, is_of_servers, tools_of};
 
 use super::{ActorContext, ComposeError};
-use crate::{Profile, SmallModel, prompts::ToolNote};
+use crate::{Profile, SmallModel, prompts::ToolNote, select::needed_bundles};
 
 /// The tools that every actor has, with `ask_human` where a person can be asked.
 const COORDINATION: &str = "coordination";
 const TERMINATE: &str = "terminate";
 const ASK_HUMAN: &str = "ask_human";
+const BASH: &str = "bash";
+/// The tools for commands that `bash` has left running.
+const OF_BACKGROUND: [&str; 2] = ["bash_output", "bash_kill"];
 
 /// What the profile is for the actor's model, if that is a small one.
 pub(super) fn small_model(profile: &Profile, limits: ModelLimits) -> Option<&SmallModel> {
@@ -40,10 +43,13 @@ pub(super) fn gather(
             reasons.push("few tools: the model is a small one".to_owned());
             names.push(TERMINATE.to_owned());
             names.extend(small.tools.iter().cloned());
+            // A direct run has no plan that could change.
+            names.extend((!context.plain_answer_ends).then(|| super::REPORT_EVIDENCE.to_owned()));
         }
         None => {
             names.extend(of_profile.iter().map(|tool| (*tool).to_owned()));
             names.extend(profile.tools.iter().cloned());
+            names.extend(tools_of(needed_bundles(profile, task)).unwrap_or_default().into_iter().map(str::to_owned));
         }
     }
     for tool in names.iter().filter(|tool| context.tools.get(tool).is_none()) {
@@ -73,7 +79,7 @@ pub(super) fn gather(
     let mut sheets: Vec<Arc<ToolSheet>> = Vec::new();
     let mut servers_left_out = 0_usize;
     for name in names {
-        let denied = name != TERMINATE && profile.denied_tools.iter().any(|denied| denies(denied, &name));
+        let denied = profile.denies(&name);
         let nobody = name == ASK_HUMAN && !context.attended;
         let too_deep = name == DELEGATE_TASK && !may_delegate;
         let not_the_callers = name != TERMINATE && context.delegated.as_ref().is_some_and(|delegated| !delegated.may_have(&name));
@@ -94,11 +100,34 @@ pub(super) fn gather(
         }
         sheets.push(Arc::clone(sheet));
     }
+    // They are of use beside a `bash` that can leave commands running, as no small model is offered.
+    if small.is_some() || !sheets.iter().any(|sheet| sheet.name() == BASH) {
+        sheets.retain(|sheet| !OF_BACKGROUND.contains(&sheet.name()));
+    }
     if servers_left_out > 0 {
         let reason = "of MCP servers that are not known to change nothing: it is read-only";
         reasons.push(format!("`{}` is without {servers_left_out} tools {reason}", profile.name));
     }
     Ok(sheets)
+}
+
+impl Profile {
+    /// Returns the tools among these that no actor of this profile gets: denied ones, and those that change something where the profile is read-only.
+    pub fn never_gets<'a>(&self, sheets: impl Iterator<Item = &'a Arc<ToolSheet>>) -> Vec<String> {
+        let (mut never, mut had) = (Vec::new(), Vec::new());
+        for sheet in sheets {
+            let is_never = self.denies(sheet.name()) || (self.read_only() && changes_something(sheet));
+            if is_never { &mut never } else { &mut had }.push(sheet.name().to_owned());
+        }
+        if !had.iter().any(|name| name == BASH) {
+            never.extend(had.into_iter().filter(|name| OF_BACKGROUND.contains(&name.as_str())));
+        }
+        never
+    }
+
+    fn denies(&self, name: &str) -> bool {
+        name != TERMINATE && self.denied_tools.iter().any(|denied| denies(denied, name))
+    }
 }
 
 /// Whether a profile's entry denies a tool: its name, or the beginning of it and `*`.
@@ -107,7 +136,7 @@ fn denies(entry: &str, name: &str) -> bool {
 }
 
 pub(super) fn changes_something(sheet: &ToolSheet) -> bool {
-    let inside = sheet.handled_by == HandledBy::Actor || matches!(sheet.touches, Touches::Nothing | Touches::People);
+    let inside = sheet.handled_by.is_inside() || matches!(sheet.touches, Touches::Nothing | Touches::People);
     !sheet.read_only && !inside
 }
 

@@ -105,6 +105,7 @@ fn left_of(name: &str, content: &str, removal: Removal<'_>) -> String {
     content.clone()
 }
 
+// Requirement: 4.37
 #[test]
 fn a_removed_result_leaves_its_beginning_and_how_to_have_it_again() {
     let (long, beginning) = ("x".repeat(4_000), "x".repeat(100));
@@ -175,6 +176,7 @@ fn a_note_after_a_cut_result_stays_whole() {
     assert!(cut.contains("of 8000 characters]\n[end "), "{cut}");
 }
 
+// Requirement: 4.26, 4.37, 4.38
 #[test]
 fn then_the_oldest_turns_and_the_todo_list_stays() {
     let mut history = history(&vec![vec![100]; 30]);
@@ -213,6 +215,7 @@ fn a_note_that_is_longer_than_what_it_replaces_is_not_written() {
     assert_eq!(history, before);
 }
 
+// Requirement: 4.36
 #[test]
 fn estimates_are_corrected() {
     let mut meter = TokenMeter::default();
@@ -224,6 +227,7 @@ fn estimates_are_corrected() {
 }
 
 proptest! {
+    // Requirement: 4.17, 4.37
     #[test]
     fn compaction_keeps_pairs_and_the_end(
         turns in proptest::collection::vec(proptest::collection::vec(0usize..3_000, 0..4), 0..20),

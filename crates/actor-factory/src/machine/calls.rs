@@ -7,11 +7,12 @@ use aime_tools::{ConsentedCall, DelegateTask, HandledBy, Permission, Permissions
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
     think::SHOWN,
-    turn::{Call, CallState, TERMINATE, Way},
+    turn::{Call, CallState, TERMINATE, Way, harmless},
 };
 use crate::text::{cut, cut_with_note, id_text};
 
-/// The longest result in the history, in characters. Runners cut earlier, and say where the rest is; this is the bound on all of them.
+/// The longest result in the history, in characters, where the window has no more tokens than that. Runners cut earlier, and say where the rest is;
+/// this is the bound on all of them.
 const LONGEST_RESULT: usize = 16_000;
 
 /// How much of the last result that shows something the tasks after this one are told, in characters.
@@ -35,7 +36,7 @@ impl ActorMachine {
             if let Some(index) = turn.next() {
                 self.begin(index, at, out);
             } else {
-                if turn.calls.iter().all(Call::done) {
+                if turn.calls.iter().all(Call::done) && !self.rest_on_accepted() {
                     self.end_turn(at, out);
                 }
                 return;
@@ -61,8 +62,16 @@ impl ActorMachine {
         }
         let call = call.clone();
         let Some(handled_by) = self.sheet(&call.name).map(|sheet| sheet.handled_by) else { return };
+        let changes = self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet)) && handled_by != HandledBy::Run;
+        if changes && let Some(fault) = self.must_not_write() {
+            return self.finish(index, fault.to_owned(), CallOutcome::Error, 0, out);
+        }
+        if changes {
+            self.begin_own_work(out);
+        }
         match (handled_by, self.permission(index, &call)) {
             (_, None) => {}
+            (HandledBy::Run, Some(Permission::Allow(allowed))) => self.call_plan(index, &call, allowed, out),
             (HandledBy::Actor, Some(Permission::Allow(allowed))) => {
                 // A question to a person, or to another actor, may be asked again after a stop.
                 self.set_way(index, Way::Allowed(allowed));
@@ -109,7 +118,7 @@ impl ActorMachine {
                 if !remember.is_empty() {
                     let rules = remember.iter().map(ToString::to_string).collect();
                     self.input.spec.rules.remember(&remember);
-                    out.emit(ProgressEvent::ConsentGiven { task: self.input.spec.task.clone(), rules });
+                    out.emit(ProgressEvent::ConsentGiven { task: self.works_for(), rules });
                 }
                 if let Some(call) = self.call_mut(index) {
                     call.way = Some(Way::Allowed(allowed));
@@ -136,7 +145,7 @@ impl ActorMachine {
     }
 
     pub(super) fn ask(&mut self, index: usize, question: String, kind: QuestionKind, out: &mut Outbox<Self>) {
-        let (task, effect) = (self.input.spec.task.clone(), self.call_effect(index));
+        let (task, effect) = (self.works_for(), self.call_effect(index));
         let Ok(id) = QuestionId::new(id_text(&effect.as_str().replace('/', "-"))) else {
             return;
         };
@@ -149,7 +158,7 @@ impl ActorMachine {
         // After a stop the same question is asked again; it is still one question.
         if call.handed_on == 1 {
             let (id, kind, question) = (id.clone(), kind.as_str().to_owned(), question.clone());
-            out.emit(ProgressEvent::QuestionAsked { id, task: Some(task), kind, question });
+            out.emit(ProgressEvent::QuestionAsked { id, task, kind, question });
         }
         out.issue(effect, ActorEffect::Ask { id, question, kind });
     }
@@ -168,7 +177,7 @@ impl ActorMachine {
     }
 
     pub(super) fn tool_ended(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) {
-        let ActorFact::ToolEnded { id, outcome, text, references, images, duration_ms, origins, .. } = fact else {
+        let ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins } = fact else {
             return;
         };
         // A host that fails at an effect says so in this way, whatever the effect was.
@@ -179,14 +188,20 @@ impl ActorMachine {
             return;
         };
         self.learn_origin(index, origins);
+        let tool = self.call_mut(index).map(|call| call.name.clone()).unwrap_or_default();
+        let exited = self.has_exited(&tool, *outcome, value);
+        self.note_process(&tool, *outcome, value);
         if let Some(call) = self.call_mut(index) {
             call.images.clone_from(images);
+            call.exited = exited;
         }
         let text = match outcome {
             CallOutcome::Ok => text.clone(),
+            CallOutcome::Error if exited => text.clone(),
             CallOutcome::Error => format!("Error: {text}"),
             CallOutcome::Cancelled => INTERRUPTED.to_owned(),
-            CallOutcome::InDoubt => IN_DOUBT.to_owned(),
+            CallOutcome::InDoubt if text.is_empty() => IN_DOUBT.to_owned(),
+            CallOutcome::InDoubt => format!("{IN_DOUBT}. {text}"),
         };
         if *outcome == CallOutcome::Ok {
             self.calls_ok = self.calls_ok.saturating_add(1);
@@ -258,7 +273,7 @@ impl ActorMachine {
         }
     }
 
-    fn rest_if_stopping_or_advance(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
+    pub(super) fn rest_if_stopping_or_advance(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
         if self.stopping.is_some() {
             self.rest_if_still();
         } else {
@@ -266,17 +281,17 @@ impl ActorMachine {
         }
     }
 
-    fn call_mut(&mut self, index: usize) -> Option<&mut Call> {
+    pub(super) fn call_mut(&mut self, index: usize) -> Option<&mut Call> {
         self.turn.as_mut()?.calls.get_mut(index)
     }
 
-    fn call_effect(&self, index: usize) -> EffectId {
+    pub(super) fn call_effect(&self, index: usize) -> EffectId {
         let number = self.turn.as_ref().map_or(0, |turn| turn.number);
         EffectId::new(format!("{}/{number}/{}", self.input.effect_prefix(), index + 1))
     }
 
     pub(super) fn started(&mut self, index: usize, out: &mut Outbox<Self>) {
-        let (task, id) = (self.input.spec.task.clone(), self.call_effect(index));
+        let (task, id) = (self.works_for(), self.call_effect(index));
         if let Some(call) = self.call_mut(index).filter(|call| !call.started) {
             call.started = true;
             out.emit(ProgressEvent::ToolCallStarted {
@@ -291,14 +306,17 @@ impl ActorMachine {
     /// A call is done. Every call is recorded, also one that was never run.
     pub(super) fn finish(&mut self, index: usize, text: String, outcome: CallOutcome, duration_ms: u64, out: &mut Outbox<Self>) {
         self.started(index, out);
-        let (task, id) = (self.input.spec.task.clone(), self.call_effect(index));
+        let (task, id) = (self.works_for(), self.call_effect(index));
         self.note_error(index, &text, outcome);
+        let window = self.input.limits.context_tokens;
         if let Some(call) = self.call_mut(index) {
             let tool = call.name.clone();
             let output = cut(&text, SHOWN);
             let origin = call.origin.clone();
+            // About a quarter of the window.
+            let longest = usize::try_from(window).unwrap_or(usize::MAX).max(LONGEST_RESULT);
             out.emit(ProgressEvent::ToolCallFinished { task, call: id.as_str().to_owned(), tool, outcome, output, origin, duration_ms });
-            call.state = CallState::Done { text: cut_with_note(&text, LONGEST_RESULT), outcome };
+            call.state = CallState::Done { text: cut_with_note(&text, longest), outcome };
         }
     }
 

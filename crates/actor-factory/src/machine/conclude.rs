@@ -4,9 +4,10 @@ use std::fmt::Write;
 
 use aime_durable::Reason;
 use aime_progress::{Conclusion, FailureCause, Outcome};
+use aime_tools::{Terminate, TerminateStatus};
 use serde_json::Value;
 
-use super::{ActorMachine, ActorStep};
+use super::{ActorMachine, ActorOutput, ActorStep};
 use crate::text::cut;
 
 /// The longest summary, in characters.
@@ -14,9 +15,14 @@ const SUMMARY: usize = 2_000;
 
 impl ActorMachine {
     /// What `apply` gives: the conclusion, or that the actor was stopped and nothing is under way any more.
-    pub(super) fn output(&self) -> Option<Conclusion> {
-        if self.conclusion.is_some() {
-            return self.conclusion.clone();
+    pub(super) fn output(&self) -> Option<ActorOutput> {
+        if self.stopping.is_none()
+            && let Some(rest) = self.rest()
+        {
+            return Some(ActorOutput::Rested(rest));
+        }
+        if let Some(conclusion) = self.conclusion.as_ref().filter(|_| self.leads().is_none()) {
+            return Some(ActorOutput::Ended(conclusion.clone()));
         }
         let why = self.stopping.as_ref()?;
         if self.under_way() {
@@ -28,11 +34,13 @@ impl ActorMachine {
             Reason::Deadline => "stopped: it took too long",
         };
         let stopped = Conclusion::new(Outcome::Interrupted, summary);
-        Some(Conclusion { references: self.references.clone(), origins: self.origins.clone(), ..stopped })
+        let (references, origins) = (self.references.clone(), self.origins.clone());
+        Some(ActorOutput::Ended(Conclusion { references, origins, ..stopped }))
     }
 
-    /// The actor said how its task ended.
-    pub(super) fn conclude_by_terminate(&mut self, success: bool, message: &str, result: Value, references: Vec<String>) {
+    /// Ends the actor as it said in `terminate`, with this message and structured result.
+    pub(super) fn conclude_by_terminate(&mut self, said: Terminate, message: &str, result: Value) {
+        let success = said.status == TerminateStatus::Success;
         let outcome = if success { Outcome::Success } else { Outcome::Failure };
         let told = std::mem::take(&mut self.plain_text);
         let text = match (told.trim(), message) {
@@ -46,15 +54,25 @@ impl ActorMachine {
         let mut conclusion = Conclusion::new(outcome, cut(summary.trim(), SUMMARY));
         conclusion.text = text;
         conclusion.result = result;
-        conclusion.references = references;
+        conclusion.references = said.references;
+        conclusion.checks = said.checks;
         for made in &self.references {
             if !conclusion.references.contains(made) {
                 conclusion.references.push(made.clone());
             }
         }
         if !success {
-            conclusion.error = Some(conclusion.summary.clone());
-            conclusion.cause = self.denied.then_some(FailureCause::Denied);
+            conclusion.error = Some(match &said.needs {
+                Some(needs) => format!("{} (needs: {needs})", conclusion.summary),
+                None => conclusion.summary.clone(),
+            });
+            conclusion.needs = said.needs;
+            conclusion.cause = match said.status {
+                _ if self.denied => Some(FailureCause::Denied),
+                _ if self.input.retry_reported => None,
+                TerminateStatus::Blocked => Some(FailureCause::Blocked),
+                TerminateStatus::Success | TerminateStatus::Failure => Some(FailureCause::Reported),
+            };
         }
         self.end(ActorStep::Finish, conclusion);
     }
@@ -91,7 +109,7 @@ impl ActorMachine {
     }
 
     fn end(&mut self, step: ActorStep, mut conclusion: Conclusion) {
-        self.go(step);
+        self.go(if self.leads().is_some() { ActorStep::Rest } else { step });
         if let (Some((tool, why)), Some(error), true) = (&self.last_error, &mut conclusion.error, self.input.limits.small)
             && !error.contains(why.trim_end_matches('…'))
         {

@@ -2,12 +2,13 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, Image, ModelError};
-use aime_progress::{CallOutcome, Origin, QuestionId};
+use aime_progress::{CallOutcome, LeadCommand, Origin, QuestionId};
+use aime_redact::Redactor;
 use aime_tools::{DelegateTask, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Told;
+use crate::{LeadWake, Told};
 
 /// What the world answers an actor. Kept in its journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +46,26 @@ pub enum ActorFact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         origins: Vec<Origin>,
     },
+    /// A call of a plan tool was parsed and validated.
+    PlanCallRead {
+        /// The effect.
+        id: EffectId,
+        /// The answer at once, for a refused call or one that only asks; none where the run carries the command out.
+        text: Option<String>,
+        /// Whether the call was refused.
+        refused: bool,
+        /// The command that the run carries out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        command: Option<LeadCommand>,
+        /// The origins of the text that nobody vouches for.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        origins: Vec<Origin>,
+    },
+    /// The run wakes the lead.
+    Woken {
+        /// The message to the lead.
+        wake: LeadWake,
+    },
     /// A person answered a question.
     Answered {
         /// The effect.
@@ -64,6 +85,13 @@ pub enum ActorFact {
     },
     /// The actor goes on where it was.
     Resumed {},
+    /// The actor has ended and is run again: it goes on in its conversation. One that could not go on ends as before.
+    RunAgain {
+        /// How often it was run again, this time included; a number that was seen before is dropped.
+        number: u32,
+        /// The missing parts of its result; empty if it had used up its steps.
+        missing: String,
+    },
     /// An effect was revoked and is over.
     Revoked {
         /// The effect.
@@ -71,6 +99,24 @@ pub enum ActorFact {
         /// Why.
         why: Reason,
     },
+}
+
+impl ActorFact {
+    /// Takes out the secrets that `redactor` finds, save in the data of images: it is no text, and a change would break it.
+    #[must_use]
+    pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
+        let shown = match &mut self {
+            // The runtime carries out the call as the model wrote it.
+            Self::ModelAnswered { .. } => return redactor.typed_values(self),
+            Self::ToolEnded { images, .. } => std::mem::take(images),
+            _ => return redactor.typed(self),
+        };
+        let mut clean = redactor.typed(self);
+        if let Self::ToolEnded { images, .. } = &mut clean {
+            *images = shown;
+        }
+        clean
+    }
 }
 
 /// What a model call came to.
@@ -150,6 +196,13 @@ pub enum ActorEffect {
         request: DelegateTask,
         /// Where the texts come from that the one who calls has read and that nobody vouches for.
         origins: Vec<Origin>,
+    },
+    /// Parse and validate a call of a plan tool. Answered by [`ActorFact::PlanCallRead`].
+    Plan {
+        /// The call's id in the conversation.
+        of: String,
+        /// The call.
+        call: ValidatedCall,
     },
     /// Ask a person. Answered by [`ActorFact::Answered`].
     Ask {

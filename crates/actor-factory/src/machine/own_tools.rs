@@ -2,7 +2,7 @@
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
-use aime_tools::{AskHuman, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, ToolError, UpdateProgress};
+use aime_tools::{AskHuman, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress};
 use serde_json::{Map, Value};
 
 use super::{
@@ -33,7 +33,10 @@ impl ActorMachine {
             UPDATE_PROGRESS => self.report(&call.parameters, out).map_err(|error| error.to_string()),
             "report_evidence" => self.add_evidence(index, &call.parameters, at, out),
             "ask_human" => match AskHuman::parse(&call.parameters) {
-                Ok(asked) if self.input.attended => return self.ask(index, asked.question, QuestionKind::Question, out),
+                // A run waits for the answer to its lead, also where nobody is there now.
+                Ok(asked) if self.input.attended || self.leads().is_some() => {
+                    return self.ask(index, asked.question, QuestionKind::Question, out);
+                }
                 Ok(_) => Ok(NOBODY.to_owned()),
                 Err(error) => Err(error.to_string()),
             },
@@ -54,7 +57,10 @@ impl ActorMachine {
     fn replace_todos(&mut self, parameters: &Map<String, Value>, out: &mut Outbox<Self>) -> Result<String, String> {
         let list = TodoList::from_parameters(parameters).map_err(|error| error.to_string())?;
         self.todos = list.into_items();
-        out.emit(ProgressEvent::TodosChanged { task: self.input.spec.task.clone(), items: self.todos.clone() });
+        // The list of a lead is shown once it works itself.
+        if let Some(task) = self.works_for() {
+            out.emit(ProgressEvent::TodosChanged { task, items: self.todos.clone() });
+        }
         Ok(render_todos(&self.todos))
     }
 
@@ -68,7 +74,7 @@ impl ActorMachine {
         report.message = cut(&report.message, LONGEST);
         report.status = cut(&report.status, 100);
         let is_done = DONE.contains(&report.status.trim().to_lowercase().as_str());
-        out.emit(ProgressEvent::ProgressReported { task: self.input.spec.task.clone(), report });
+        out.emit(ProgressEvent::ProgressReported { task: self.works_for(), report });
         Ok(if is_done { NOT_ENDED } else { "Reported." }.to_owned())
     }
 
@@ -80,12 +86,11 @@ impl ActorMachine {
         out: &mut Outbox<Self>,
     ) -> Result<String, String> {
         let reported = ReportEvidence::parse(parameters).map_err(|error| error.to_string())?;
-        let task = self.input.spec.task.clone();
         let id = id_text(&format!("{}-{}-{}", self.input.effect_prefix().replace('/', "-"), self.requests, index + 1));
         let evidence = Evidence {
             id: EvidenceId::new(id).map_err(|error| error.to_string())?,
             at: Timestamp::from_millis(at),
-            task: Some(task),
+            task: self.works_for(),
             kind: reported.kind,
             significance: reported.significance,
             content: cut(&self.with_risk(&reported), LONGEST),
@@ -125,17 +130,14 @@ impl ActorMachine {
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
+        let success = said.status == TerminateStatus::Success;
         if self.must_hear() {
             return Err(SAID_MEANWHILE.to_owned());
         }
-        if said.success
-            && let Some(failed) = self.failed_before(index)
-        {
+        if success && let Some(failed) = self.failed_before(index) {
             return Err(format!("not ended: `{failed}` failed in this turn. Read its result first"));
         }
-        if said.success
-            && let Some(file) = self.forgotten_file()
-        {
+        if success && let Some(file) = self.forgotten_file() {
             return Err(format!(
                 "not ended: the task also names `{file}`. See with `read_file` whether it is as the task wants it, and make it if it is missing; \
                  then call `terminate` again"
@@ -143,22 +145,22 @@ impl ActorMachine {
         }
         // Small models take the first error for the end of all things.
         let gives_up_at_once =
-            !said.success && self.last_failed && self.calls_ok == 0 && !self.denied && !self.must_conclude && self.input.nudge_each_step;
+            !success && self.last_failed && self.calls_ok == 0 && !self.denied && !self.must_conclude && self.input.nudge_each_step;
         if gives_up_at_once && !std::mem::replace(&mut self.urged, true) {
             return Err(NOT_YET.to_owned());
         }
         let result = parameters.get("message").filter(|message| message.is_object() || message.is_array()).cloned();
         let mut message = match &result {
             Some(structured) if said.message.trim().is_empty() => structured.to_string(),
-            _ => said.message,
+            _ => said.message.clone(),
         };
         if message.trim().is_empty() && self.plain_text.is_empty() {
-            if said.success && self.calls_ok == 0 {
+            if success && self.calls_ok == 0 {
                 return Err("`message` is missing: say what was done".to_owned());
             }
             message = "ended without a word".to_owned();
         }
-        self.conclude_by_terminate(said.success, &message, result.unwrap_or_default(), said.references);
+        self.conclude_by_terminate(said, &message, result.unwrap_or_default());
         Ok("Ended.".to_owned())
     }
 }

@@ -7,7 +7,7 @@ use aime_progress::{CallOutcome, Origin};
 use super::{
     ActorMachine, ActorStep,
     own_tools::NOT_ENDED,
-    turn::{CallState, TERMINATE, TODO, UPDATE_PROGRESS, harmless},
+    turn::{Call, CallState, TERMINATE, TODO, UPDATE_PROGRESS, harmless},
 };
 use crate::{marks::marked, notes::Note, prompts::TODO_REMINDER};
 
@@ -19,14 +19,16 @@ impl ActorMachine {
         };
         let mut most_repeated = (0, String::new(), false);
         let (mut updated, mut done_again) = (false, false);
-        self.last_failed = turn.calls.iter().any(|call| call.failed());
+        self.last_failed = turn.calls.last().is_some_and(Call::failed);
         let mut results = Vec::new();
         for call in turn.calls {
             self.unnamed_files.retain(|file| !call.has_named(file));
             let CallState::Done { text, outcome } = call.state else {
                 continue;
             };
-            self.router.record(&call.name, outcome == CallOutcome::Ok);
+            // A capable model reads what a program says of its failure: the tool itself has done its work.
+            let tool_worked = outcome == CallOutcome::Ok || (call.exited && !self.input.limits.small);
+            self.router.record(&call.name, tool_worked);
             self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
             let changed = outcome == CallOutcome::Ok && self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet));
@@ -36,8 +38,12 @@ impl ActorMachine {
                 most_repeated = (count, call.name.clone(), outcome == CallOutcome::Ok);
             }
             let text = match &call.origin {
-                // What is wrong with a call of a file tool is aime's own word.
-                Some(origin) if self.input.marks && (outcome == CallOutcome::Ok || *origin != Origin::Files) => {
+                // What is wrong with a call of a file tool, or what is known of one that was cut off, is aime's own word.
+                Some(origin)
+                    if self.input.marks
+                        && (outcome == CallOutcome::Ok || *origin != Origin::Files)
+                        && !matches!(outcome, CallOutcome::InDoubt | CallOutcome::Cancelled) =>
+                {
                     marked(&origin.to_string(), &call.id, &text)
                 }
                 _ => text,
@@ -58,7 +64,7 @@ impl ActorMachine {
         }
         let (count, name, succeeded) = most_repeated;
         // Whoever has no step left anyway has reached a bound; that says more.
-        if count >= self.input.settings.hopeless_after && self.steps < self.input.spec.max_steps {
+        if count >= self.input.settings.hopeless_after && self.steps_left() > 0 {
             self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
             return;
         }
@@ -76,6 +82,9 @@ impl ActorMachine {
         let hopeless = self.input.limits.small && self.failed_in_row >= most;
         self.must_conclude = (done_again || hopeless || count >= most) && self.sheet(TERMINATE).is_some();
         self.hint(out);
+        if self.rest_if_it_gave_up() {
+            return;
+        }
         self.go(ActorStep::Results);
         self.next_step(at, out);
     }

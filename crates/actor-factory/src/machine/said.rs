@@ -26,7 +26,7 @@ impl ActorMachine {
 
     /// Whether something was said that the actor has not seen and can still see: it does not end before.
     pub(super) fn must_hear(&self) -> bool {
-        !self.said.is_empty() && self.steps < self.input.spec.max_steps
+        !self.said.is_empty() && self.steps_left() > 0
     }
 
     /// Puts what was said at the end of the history and returns whether there was anything. Called only between two turns, so that each call
@@ -37,7 +37,7 @@ impl ActorMachine {
         }
         let mut parts = Vec::new();
         for told in std::mem::take(&mut self.said) {
-            out.emit(ProgressEvent::ActorTold { task: self.input.spec.task.clone(), evidence: told.id.clone() });
+            out.emit(ProgressEvent::ActorTold { task: self.works_for(), evidence: told.id.clone() });
             parts.push(Note::Told.text(&self.input.notes, &[("text", &cut_with_note(told.text.trim(), LONGEST))]));
             self.heard.push(told);
         }

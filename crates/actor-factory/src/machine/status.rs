@@ -1,4 +1,5 @@
-//! Where an actor stands: `idle → running (thinking ⇄ executing) → finished | error`.
+//! The status of an actor: `idle → running (thinking ⇄ executing) → finished | error`. The lead of a run rests between its wakes:
+//! `thinking → resting → thinking`.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,8 @@ pub enum ActorStatus {
     Thinking,
     /// Running: waits for tools or people.
     Executing,
+    /// The lead: nothing is to be done until the run wakes it.
+    Resting,
     /// It ended by itself.
     Finished,
     /// It cannot go on.
@@ -27,6 +30,10 @@ pub enum ActorStep {
     Calls,
     /// All calls of the turn are done.
     Results,
+    /// The lead has said what it wants.
+    Rest,
+    /// The run wakes the lead.
+    Wake,
     /// It concluded.
     Finish,
     /// It failed.
@@ -35,6 +42,8 @@ pub enum ActorStep {
     Limit,
     /// It was stopped.
     Stop,
+    /// Its result was not accepted.
+    Return,
 }
 
 /// A step that the status does not allow.
@@ -54,11 +63,12 @@ impl ActorStatus {
     /// [`IllegalStep`] for every pair that the state machine does not have, such as `Run` outside `Idle`.
     pub const fn after(self, step: ActorStep) -> Result<Self, IllegalStep> {
         Ok(match (self, step) {
-            (Self::Idle, ActorStep::Run) | (Self::Executing, ActorStep::Results) => Self::Thinking,
+            (Self::Idle, ActorStep::Run) | (Self::Executing, ActorStep::Results) | (Self::Resting, ActorStep::Wake) => Self::Thinking,
             (Self::Thinking, ActorStep::Calls) => Self::Executing,
+            (Self::Thinking | Self::Executing, ActorStep::Rest) => Self::Resting,
             (Self::Thinking | Self::Executing, ActorStep::Finish) => Self::Finished,
             (Self::Thinking | Self::Executing, ActorStep::Fail) => Self::Error,
-            (Self::Thinking | Self::Executing, ActorStep::Limit | ActorStep::Stop) => Self::Idle,
+            (Self::Thinking | Self::Executing, ActorStep::Limit | ActorStep::Stop) | (Self::Finished, ActorStep::Return) => Self::Idle,
             (from, step) => return Err(IllegalStep { from, step }),
         })
     }
@@ -73,19 +83,21 @@ impl ActorStatus {
 #[cfg(test)]
 mod tests {
     use super::{
-        ActorStatus::{Error, Executing, Finished, Idle, Thinking},
-        ActorStep::{Calls, Fail, Finish, Limit, Results, Run, Stop},
+        ActorStatus::{Error, Executing, Finished, Idle, Resting, Thinking},
+        ActorStep::{Calls, Fail, Finish, Limit, Rest, Results, Return, Run, Stop, Wake},
     };
 
+    // Requirement: 4.11
     #[test]
     fn the_whole_table() {
-        let steps = [Run, Calls, Results, Finish, Fail, Limit, Stop];
+        let steps = [Run, Calls, Results, Finish, Fail, Limit, Stop, Rest, Wake, Return];
         let table = [
-            (Idle, [Some(Thinking), None, None, None, None, None, None]),
-            (Thinking, [None, Some(Executing), None, Some(Finished), Some(Error), Some(Idle), Some(Idle)]),
-            (Executing, [None, None, Some(Thinking), Some(Finished), Some(Error), Some(Idle), Some(Idle)]),
-            (Finished, [None; 7]),
-            (Error, [None; 7]),
+            (Idle, [Some(Thinking), None, None, None, None, None, None, None, None, None]),
+            (Thinking, [None, Some(Executing), None, Some(Finished), Some(Error), Some(Idle), Some(Idle), Some(Resting), None, None]),
+            (Executing, [None, None, Some(Thinking), Some(Finished), Some(Error), Some(Idle), Some(Idle), Some(Resting), None, None]),
+            (Resting, [None, None, None, None, None, None, None, None, Some(Thinking), None]),
+            (Finished, [None, None, None, None, None, None, None, None, None, Some(Idle)]),
+            (Error, [None; 10]),
         ];
         for (from, row) in table {
             for (step, expected) in steps.into_iter().zip(row) {

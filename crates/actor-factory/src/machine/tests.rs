@@ -1,12 +1,16 @@
 mod chaos;
 mod compaction;
+mod conclusions;
 mod delegation;
+mod lead;
 mod loops;
 mod origins;
 mod prefix;
+mod processes;
 mod repeatable;
 mod replaced;
 mod rules;
+mod run_again;
 mod said;
 mod small;
 mod stop;

@@ -40,7 +40,7 @@ impl ActorMachine {
         if self.stopping.is_some() {
             return;
         }
-        if self.steps >= self.input.spec.max_steps {
+        if self.steps_left() == 0 {
             self.out_of_steps();
             return;
         }
@@ -92,7 +92,7 @@ impl ActorMachine {
     /// The note after the results of a turn: hints, and how to go on. After words of a person it does not repeat the latter.
     fn step_note(&mut self, heard: bool) -> Option<String> {
         let mut lines = std::mem::take(&mut self.notes);
-        let left = self.input.spec.max_steps.saturating_sub(self.steps);
+        let left = self.steps_left();
         if self.must_conclude {
             return Some(Note::Conclude.text(&self.input.notes, &[]));
         }
@@ -118,14 +118,15 @@ impl ActorMachine {
         let before = self.meter.corrected(self.history.tokens() + extra);
         let target = self.meter.estimate_of(target).saturating_sub(extra);
         let todos = if self.todos.is_empty() { String::new() } else { format!("Your TODO list:\n{}", render_todos(&self.todos)) };
-        let kept: Vec<String> = [todos, self.heard_in_short()].into_iter().filter(|text| !text.is_empty()).collect();
+        let kept: Vec<String> =
+            [self.kept_of_run().to_owned(), todos, self.heard_in_short()].into_iter().filter(|text| !text.is_empty()).collect();
         let spec = &self.input.spec;
         let read_only = |name: &str| spec.tool(name).is_some_and(|sheet| sheet.read_only);
         let removal = if self.input.limits.small { Removal::Size } else { Removal::Beginning { read_only: &read_only } };
         let changed = self.history.compact(target, &kept.join("\n"), self.input.settings.kept_messages, removal);
         if changed {
             let after = self.meter.corrected(self.history.tokens() + extra);
-            out.emit(ProgressEvent::HistoryCompacted { task: self.input.spec.task.clone(), tokens_before: before, tokens_after: after });
+            out.emit(ProgressEvent::HistoryCompacted { task: self.works_for(), tokens_before: before, tokens_after: after });
         }
         changed
     }
@@ -170,7 +171,7 @@ impl ActorMachine {
         let CallsInText { text: content, calls, attempted } = self.read_answer(response);
         let model = if response.model.is_empty() { &self.input.spec.model } else { &response.model };
         out.emit(ProgressEvent::ModelCalled {
-            task: Some(self.input.spec.task.clone()),
+            task: self.works_for(),
             purpose: "act".to_owned(),
             model: model.clone(),
             spent: Spent {
@@ -262,6 +263,7 @@ impl ActorMachine {
         let may_be_all = self.input.plain_answer_ends && !unread && (self.calls_ok > 0 || !self.input.must_write_files);
         match finish {
             FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
+            _ if whole && !self.plain_text.is_empty() && self.rest_on_words(again) => {}
             _ if whole && !self.plain_text.is_empty() && (again || (may_be_all && !empty)) => self.conclude_by_answer(),
             FinishReason::Length if again => self.fail(CUT.to_owned(), None),
             _ if again => self.fail("the model gave an empty answer twice".to_owned(), None),
@@ -306,6 +308,6 @@ impl ActorMachine {
     }
 
     pub(super) fn nudged(&self, kind: &str, text: &str, out: &mut Outbox<Self>) {
-        out.emit(ProgressEvent::ActorNudged { task: self.input.spec.task.clone(), kind: kind.to_owned(), text: text.to_owned() });
+        out.emit(ProgressEvent::ActorNudged { task: self.works_for(), kind: kind.to_owned(), text: text.to_owned() });
     }
 }

@@ -2,7 +2,7 @@
 
 use aime_durable::EffectId;
 use aime_llm::{Image, ToolCall, read_arguments};
-use aime_progress::{CallOutcome, Origin, QuestionId};
+use aime_progress::{CallOutcome, LeadCommand, Origin, QuestionId};
 use aime_tools::{CheckedCall, DELEGATE_TASK, HandledBy, OpenCall, ToolSheet, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -57,6 +57,9 @@ pub(super) struct Call {
     /// The images of its result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) images: Vec<Image>,
+    /// It was a program, which ended with another exit code than 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) exited: bool,
     pub(super) state: CallState,
 }
 
@@ -76,10 +79,25 @@ pub(super) enum Way {
 #[serde(tag = "state", rename_all = "snake_case")]
 pub(super) enum CallState {
     Waiting,
-    Asking { effect: EffectId, question: QuestionId, kind: QuestionKind },
-    Delegated { effect: EffectId },
-    Running { effect: EffectId },
-    Done { text: String, outcome: CallOutcome },
+    Asking {
+        effect: EffectId,
+        question: QuestionId,
+        kind: QuestionKind,
+    },
+    Delegated {
+        effect: EffectId,
+    },
+    Running {
+        effect: EffectId,
+    },
+    /// A call of a plan tool that the run carries out: the next wake is its result.
+    Accepted {
+        command: Box<LeadCommand>,
+    },
+    Done {
+        text: String,
+        outcome: CallOutcome,
+    },
 }
 
 impl Call {
@@ -131,18 +149,19 @@ impl Call {
             started: false,
             origin: None,
             images: Vec::new(),
+            exited: false,
             state: CallState::Waiting,
         }
     }
 
     pub(super) const fn done(&self) -> bool {
-        matches!(self.state, CallState::Done { .. })
+        matches!(self.state, CallState::Done { .. } | CallState::Accepted { .. })
     }
 
     const fn effect(&self) -> Option<&EffectId> {
         match &self.state {
             CallState::Asking { effect, .. } | CallState::Delegated { effect } | CallState::Running { effect } => Some(effect),
-            CallState::Waiting | CallState::Done { .. } => None,
+            CallState::Waiting | CallState::Accepted { .. } | CallState::Done { .. } => None,
         }
     }
 
@@ -151,8 +170,12 @@ impl Call {
     }
 }
 
-/// Whether a call of the tool changes nothing outside the actor. What another actor does is not known beforehand.
+/// Returns whether a call of the tool changes nothing outside the actor. What another actor does is not known beforehand, and calls of plan tools
+/// depend on each other.
 pub(super) fn harmless(sheet: &ToolSheet) -> bool {
+    if sheet.handled_by == HandledBy::Run {
+        return false;
+    }
     sheet.read_only || (sheet.handled_by == HandledBy::Actor && sheet.name() != DELEGATE_TASK)
 }
 

@@ -11,6 +11,7 @@ fn chosen(description: &str, category: &str) -> String {
     select(&ProfileCatalog::builtin(), &task(description), category).profile
 }
 
+// Requirement: 4.8
 #[test]
 fn a_profile_is_chosen_by_the_words_of_the_task() {
     let cases = [
@@ -36,23 +37,38 @@ fn a_profile_is_chosen_by_the_words_of_the_task() {
     }
 }
 
+// Requirement: 3.39
 #[test]
-fn a_profile_that_cannot_do_what_its_task_needs_is_left_out_of_the_plan() {
+fn an_explicit_profile_is_honoured() {
     let cases = [
-        ("oracle", "Write report.md", None),
-        ("explore", "把结果写到文件", None),
-        ("oracle", "Review the architecture", Some("oracle")),
-        ("sisyphus", "Write report.md", Some("sisyphus")),
-        ("nobody", "Write report.md", Some("nobody")),
+        ("oracle", "Write report.md", "oracle", true),
+        ("explore", "把结果写到文件", "explore", true),
+        ("oracle", "Review the architecture", "oracle", false),
+        ("sisyphus", "Write report.md", "sisyphus", false),
+        ("nobody", "Write report.md", "sisyphus", false),
     ];
-    for (profile, description, left) in cases {
-        let mut task = TaskSpec { profile: Some(profile.to_owned()), ..task(description) };
-        let told = leave_out_unfit(&ProfileCatalog::builtin(), &mut task);
-        assert_eq!((task.profile.as_deref(), told.is_some()), (left, left.is_none()), "{profile}: {description}");
-        assert!(told.is_none_or(|told| told.contains(profile) && told.contains("`t`")));
+    for (profile, description, expected, lacks) in cases {
+        let task = TaskSpec { profile: Some(profile.to_owned()), ..task(description) };
+        let selection = select(&ProfileCatalog::builtin(), &task, "general");
+        let told = selection.reasons.iter().any(|reason| reason.contains("cannot do: write"));
+        assert_eq!((selection.profile.as_str(), told), (expected, lacks), "{profile}: {description}");
     }
 }
 
+#[test]
+fn the_bundles_of_needed_capabilities_are_those_that_the_profile_has() {
+    let catalog = ProfileCatalog::builtin();
+    let cases = [
+        ("sisyphus", "Download the page and run the tests", vec!["files", "shell", "web"]),
+        ("explore", "Find where the tests run", vec!["files_read"]),
+        ("oracle", "Write a report", vec![]),
+    ];
+    for (profile, description, expected) in cases {
+        assert_eq!(needed_bundles(catalog.get(profile).unwrap(), &task(description)), expected, "{profile}: {description}");
+    }
+}
+
+// Requirement: 4.8
 #[test]
 fn domains_capabilities_and_difficulty_count() {
     let mut catalog = ProfileCatalog::default();
@@ -80,24 +96,17 @@ fn domains_capabilities_and_difficulty_count() {
     }
 }
 
+// Requirement: 4.8
 #[test]
 fn the_tasks_own_profile_wins() {
-    let mut asked = task("Research the web");
+    let mut asked = task("Review the architecture");
     asked.profile = Some("oracle".to_owned());
     let selection = select(&ProfileCatalog::builtin(), &asked, "research");
     assert_eq!(selection.profile, "oracle");
     assert_eq!(selection.reasons, ["the plan asks for `oracle`"]);
 }
 
-#[test]
-fn a_read_only_profile_is_not_given_to_a_task_that_writes() {
-    let mut asked = task("Write the answer to out.txt");
-    asked.profile = Some("explore".to_owned());
-    let selection = select(&ProfileCatalog::builtin(), &asked, "coding");
-    assert_eq!(selection.profile, "sisyphus");
-    assert!(selection.reasons[0].contains("read-only"), "{:?}", selection.reasons);
-}
-
+// Requirement: 4.8
 #[test]
 fn an_unknown_profile_is_named_and_replaced() {
     let mut asked = task("Look at it");
@@ -123,6 +132,7 @@ fn files_to_write_are_recognised() {
     }
 }
 
+// Requirement: 4.34
 #[test]
 fn files_that_a_task_names_are_listed() {
     let cases: [(&str, &[&str]); 8] = [
@@ -141,20 +151,19 @@ fn files_that_a_task_names_are_listed() {
 }
 
 proptest! {
+    // Requirement: 3.39
     #[test]
     fn whoever_must_write_can_write(
         words in proptest::collection::vec(prop_oneof![
             Just("find"), Just("where"), Just("review"), Just("write"), Just("web"), Just("run"), Just("report.md"), Just("查找"), Just("写"),
         ], 0..12),
-        profile in proptest::option::of(prop_oneof![Just("oracle"), Just("explore"), Just("atlas"), Just("nobody")]),
         category in prop_oneof![Just("coding"), Just("analysis"), Just("")],
     ) {
         let catalog = ProfileCatalog::builtin();
-        let mut spec = task(&words.join(" "));
-        spec.profile = profile.map(str::to_owned);
+        let spec = task(&words.join(" "));
         let selection = select(&catalog, &spec, category);
         let profile = catalog.get(&selection.profile).unwrap();
-        prop_assert!(!(must_write(&spec) && profile.read_only()));
+        prop_assert!(!(Words::of(&spec).ask_to_write() && profile.read_only()));
         prop_assert_eq!(&selection, &select(&catalog, &spec, category));
     }
 

@@ -13,7 +13,7 @@ fn input() -> ActorInput {
     let tools = aime_tools::builtin();
     let task = TaskSpec::actor(TaskId::new("t").unwrap(), "Write a.txt and run it");
     let rules = PermissionRules::at("/work", RuleLists::default()).unwrap();
-    let mut context = ActorContext::new("g", PlanId::new("p").unwrap(), &tools, &rules, Timestamp::from_millis(0));
+    let mut context = ActorContext::new("g", &tools, &rules).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(0));
     context.approval = Approval::All;
     ActorFactory::builtin().unwrap().compose(&task, &context).unwrap().input
 }
@@ -101,6 +101,7 @@ impl World {
                 self.made.entry(issue.id.to_string()).or_insert((0, repeatable)).0 += 1;
                 tool_ended(&issue.id, CallOutcome::Ok, &format!("result of {}", issue.id))
             }
+            ActorEffect::Plan { .. } => panic!("only a lead plans"),
             ActorEffect::Ask { .. } => ActorFact::Answered { id: issue.id.clone(), text: "yes".into() },
         }
     }
@@ -170,7 +171,7 @@ async fn whole() -> (World, Ended<ActorMachine>) {
 #[tokio::test]
 async fn a_replay_is_the_live_state() {
     let (world, ended) = whole().await;
-    assert_eq!(ended.output.outcome, Outcome::Success);
+    assert_eq!(ended.output.clone().ended().unwrap().outcome, Outcome::Success);
     let mut again = World::default();
     let replayed = drive(&mut again, journal(&world, vec![])).await.ok().unwrap();
     assert_eq!(replayed.output, ended.output);
@@ -189,20 +190,21 @@ async fn killed_between_any_two_commits_it_ends_the_same_and_repeats_nothing_tha
         let mut second = reborn(first);
         let found = journal(&second, vec![ActorFact::Resumed {}]);
         let resumed = drive(&mut second, found).await.ok().unwrap();
-        assert_eq!(resumed.output.outcome, ended.output.outcome, "{cut}");
+        assert_eq!(resumed.output.clone().ended().unwrap().outcome, ended.output.clone().ended().unwrap().outcome, "{cut}");
         for (call, (times, repeatable)) in &second.made {
             assert!(*times <= 1 + u32::from(*repeatable), "killed after {cut} commits, {call} was made {times} times");
         }
     }
 }
 
+// Requirement: 7.13
 #[tokio::test]
 async fn stopped_at_any_point_it_goes_on_and_completed_calls_are_not_made_again() {
     let (world, _) = whole().await;
     for cut in 1..world.commits {
         let mut first = World { stops_after: Some(cut), ..World::default() };
         let stopped = drive(&mut first, fresh()).await.ok().unwrap();
-        assert_eq!(stopped.output.outcome, Outcome::Interrupted, "{cut}");
+        assert_eq!(stopped.output.clone().ended().unwrap().outcome, Outcome::Interrupted, "{cut}");
         let finished = |events: &[Recorded<ProgressEvent>]| {
             let ok = |e: &Recorded<ProgressEvent>| match &e.fact {
                 ProgressEvent::ToolCallFinished { call, outcome: CallOutcome::Ok, .. } => Some(call.clone()),
@@ -215,7 +217,7 @@ async fn stopped_at_any_point_it_goes_on_and_completed_calls_are_not_made_again(
         let mut second = reborn(first);
         let found = journal(&second, vec![ActorFact::Resumed {}]);
         let resumed = drive(&mut second, found).await.ok().unwrap();
-        assert_eq!(resumed.output.outcome, Outcome::Success, "{cut}");
+        assert_eq!(resumed.output.clone().ended().unwrap().outcome, Outcome::Success, "{cut}");
         assert!(done.iter().all(|call| !second.made.contains_key(call)), "{cut}: {done:?} {:?}", second.made);
         let mut again = World::default();
         let replayed = drive(&mut again, journal(&second, vec![])).await.ok().unwrap();

@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod drive;
+#[cfg(test)]
+mod run;

@@ -155,7 +155,6 @@ said-mended-bundle = the bundle {$quoted-name} of `{$word-task}` does not exist 
 said-mended-phase = the phase {$quoted-name} of `{$word-task}` is none of the plan's and was left out
 said-mended-row = no task named a dependency, so each waits for the one before it
 said-mended-tool = the tool {$quoted-name} of `{$word-task}` was read as `{$word-tool}`
-said-mended-read-only = the profile {$quoted-name} of `{$word-task}` is read-only and the task has to write; the runtime chooses one that can
 said-simplified = simplified: no full plan could be used; the last fault was: {$reason}
 said-by-category = category: no plan could be used, so one actor does the whole goal; the last fault was: {$reason}
 said-no-usable-plan = no plan of {$model} could be used; the last was refused because: {$reason}

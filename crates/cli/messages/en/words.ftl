@@ -86,6 +86,7 @@ status-waiting-for-human = waiting_for_human
 status-completed = completed
 status-failed = failed
 status-cancelled = cancelled
+status-interrupted = interrupted
 status-pending = pending
 status-ready = ready
 status-running = running

@@ -155,7 +155,6 @@ said-mended-bundle = `{$word-task}` 的工具组 {$quoted-name} 不存在，已�
 said-mended-phase = `{$word-task}` 的阶段 {$quoted-name} 不在计划中，已略去
 said-mended-row = 没有任务写出依赖，所以每个任务等待前一个
 said-mended-tool = `{$word-task}` 的工具 {$quoted-name} 已读作 `{$word-tool}`
-said-mended-read-only = `{$word-task}` 的角色 {$quoted-name} 只能读取，而任务要写入；由运行时选择能写的
 said-simplified = 已简化：没有可用的完整计划；最后的错误是：{$reason}
 said-by-category = 按类别：没有可用的计划，所以由一个执行者完成整个目标；最后的错误是：{$reason}
 said-no-usable-plan = {$model} 的计划都不可用；最后一个被拒绝，因为：{$reason}

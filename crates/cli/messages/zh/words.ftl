@@ -32,6 +32,7 @@ status-waiting-for-human = 等待答复
 status-completed = 已完成
 status-failed = 失败
 status-cancelled = 已取消
+status-interrupted = 已中断
 status-pending = 等待中
 status-ready = 就绪
 status-running = 进行中

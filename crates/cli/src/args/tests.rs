@@ -108,6 +108,7 @@ fn english(text: &str) -> Vec<String> {
     text.lines().filter(|line| !line.is_empty() && !line.starts_with("  ") && !is_chinese(line)).map(str::to_owned).collect()
 }
 
+// Requirement: 19.1
 #[test]
 fn all_of_the_help_is_told_in_chinese() {
     fn check(command: &clap::Command, untold: &mut Vec<String>) {
@@ -129,6 +130,7 @@ fn all_of_the_help_is_told_in_chinese() {
     assert!(untold.is_empty(), "messages/en/help.ftl lacks {untold:#?}");
 }
 
+// Requirement: 19.1
 #[test]
 fn help_in_chinese_shows_what_the_english_one_shows() {
     fn names(help: &str) -> BTreeSet<String> {
@@ -150,6 +152,7 @@ fn help_in_chinese_shows_what_the_english_one_shows() {
     }
 }
 
+// Requirement: 19.1
 #[test]
 fn what_is_typed_wrong_is_told_in_chinese() {
     for (arguments, first, also) in [

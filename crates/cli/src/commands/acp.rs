@@ -7,18 +7,18 @@ mod folder;
 #[cfg(feature = "acp")]
 mod workshop;
 
-use std::path::PathBuf;
+use aime_runs::Setup;
 
-use crate::{failure::Failure, wiring::Setup};
+use crate::failure::Failure;
 
 #[cfg(not(feature = "acp"))]
-pub(super) async fn acp(_: Setup, _: Option<PathBuf>) -> Result<u8, Failure> {
+pub(super) async fn acp(_: Setup) -> Result<u8, Failure> {
     Err(Failure::usage("this aime was built without the Agent Client Protocol").hint("build it with the feature `acp`"))
 }
 
-/// Serves one editor until it closes its end, or this process is told to end. `config` is the file of the flag.
+/// Serves one editor until it closes its end, or this process is told to end.
 #[cfg(feature = "acp")]
-pub(super) async fn acp(setup: Setup, config: Option<PathBuf>) -> Result<u8, Failure> {
+pub(super) async fn acp(setup: Setup) -> Result<u8, Failure> {
     use std::sync::Arc;
 
     use self::workshop::Opened;
@@ -26,7 +26,7 @@ pub(super) async fn acp(setup: Setup, config: Option<PathBuf>) -> Result<u8, Fai
     use crate::{failure::code, output};
 
     output::note("serving the Agent Client Protocol on standard input and output; it ends when the input is closed");
-    let opened = Arc::new(Opened::new(setup.environment, config));
+    let opened = Arc::new(Opened::new(setup.opener().clone()));
     let workshop: Arc<dyn aime_acp::Workshop> = Arc::clone(&opened) as _;
     let served = aime_acp::serve(workshop, env!("CARGO_PKG_VERSION"), tokio::io::stdin(), tokio::io::stdout());
     let served = tokio::select! {

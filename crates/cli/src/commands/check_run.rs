@@ -1,21 +1,19 @@
 //! `aime runs check`.
 
-use aime_durable::{Clock, SystemClock};
-use aime_orchestrator::{Finding, RunCheck, check_run};
+use aime_orchestrator::{Finding, RunCheck};
+use aime_runs::Runs;
 
-use super::{resume::find_run, run::failure_of};
 use crate::{
     args::Output,
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, YELLOW, count, plain},
-    wiring::Setup,
     words::{msg, named, said},
 };
 
 /// Looks at what is kept of a run, and mends it on demand. 0 if nothing is wrong any more, else 1.
-pub(super) async fn check(run: &str, mend: bool, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    let run = find_run(run, setup)?;
-    let checked = check_run(&setup.journal()?, &setup.keep(), &run, mend, SystemClock.now()).await.map_err(|error| failure_of(&error))?;
+pub(super) async fn check(run: &str, mend: bool, form: Output, runs: &Runs) -> Result<u8, Failure> {
+    let run = runs.find(run)?;
+    let checked = runs.check(&run, mend).await?;
     let code = tell(&checked, form)?;
     if !mend && checked.findings.iter().any(|finding| finding.mend.is_some()) {
         output::note(&format!("`aime runs check {run} --mend` does what mends it"));

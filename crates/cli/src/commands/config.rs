@@ -2,15 +2,19 @@
 
 mod find;
 
-use super::{setup_of, write_whole};
+use aime_runs::{
+    Environment,
+    config::{Places, TEMPLATE, check_each, project_files, show},
+    models::{self, Chosen},
+    working_folder, write_whole,
+};
+
+use super::setup_of;
 use crate::{
     args::{ConfigCommand, Global},
-    config::{Environment, Places, TEMPLATE, check_each, project_files, show},
     failure::{Failure, code},
-    models::{self, Chosen},
     output::{self, GREEN, RED},
     screen::column,
-    wiring::working_folder,
     words::{msg, said},
 };
 

@@ -5,6 +5,7 @@ mod trial;
 
 use std::{env::consts::EXE_SUFFIX, path::Path};
 
+use aime_runs::{ErrorKind, RunsError, Setup, config::HookConfig};
 use aime_sandbox::probe;
 use anstyle::Style;
 
@@ -12,12 +13,9 @@ use anstyle::Style;
 use super::mcp;
 use super::memory;
 use crate::{
-    config::HookConfig,
-    failure::{Failure, code},
+    failure::Failure,
     output::{self, GREEN, RED, YELLOW},
     screen::column,
-    wiring,
-    wiring::Setup,
     words::{msg, named, said},
 };
 
@@ -28,7 +26,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     let mut worst = 0;
     good("configuration", &setup.sources.join(" < "));
     let own = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop)];
-    for failure in own.into_iter().filter_map(Result::err) {
+    for failure in own.into_iter().filter_map(Result::err).map(Failure::from) {
         worst = failure.code;
         broken("own files", &failure, "mend the file, or move it away");
     }
@@ -49,7 +47,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     if let Some(code) = check_memory(setup) {
         worst = if worst == 0 { code } else { worst };
     }
-    for protection in probe(&wiring::launcher()) {
+    for protection in probe(&super::launcher()) {
         if protection.enforced {
             good(protection.name, &protection.detail);
         } else {
@@ -83,7 +81,8 @@ fn tell_permissions(setup: &Setup) -> Option<u8> {
     let config = &setup.config.permissions;
     let remembered = match setup.consents().map(|consents| consents.list()).transpose() {
         Ok(remembered) => remembered.unwrap_or_default().len(),
-        Err(failure) => {
+        Err(error) => {
+            let failure = Failure::from(error);
             broken("permissions", &failure, "");
             return Some(failure.code);
         }
@@ -173,12 +172,14 @@ fn check_memory(setup: &Setup) -> Option<u8> {
         return None;
     }
     let file = setup.memory_file();
-    match memory::existing(setup)
-        .and_then(|store| store.map(|store| store.list(usize::MAX).map_err(|error| Failure::caused(code::USAGE, &error))).transpose())
+    match setup
+        .existing_memory()
+        .and_then(|store| store.map(|store| store.list(usize::MAX).map_err(|error| RunsError::caused(ErrorKind::Usage, error))).transpose())
     {
         Ok(None) => good("memory", &format!("none yet; what runs learn will be kept in {}", file.display())),
         Ok(Some(kept)) => good("memory", &format!("{} in {}", memory::memories(kept.len()), file.display())),
-        Err(failure) => {
+        Err(error) => {
+            let failure = Failure::from(error);
             broken("memory", &failure, "move the file away; runs go on without it meanwhile");
             worst = Some(failure.code);
         }
@@ -211,7 +212,7 @@ async fn check_servers(setup: &Setup) -> Result<Option<u8>, Failure> {
     if setup.config.mcp.used().next().is_none() {
         return Ok(None);
     }
-    let servers = wiring::Servers::of(setup)?;
+    let servers = aime_runs::Servers::of(setup)?;
     let (names, never) = (servers.all.configured().map(|(server, _)| server.name.clone()), CancellationToken::new());
     let names: Vec<String> = names.collect();
     let offers = join_all(names.iter().map(|name| servers.all.test(name, &never))).await;

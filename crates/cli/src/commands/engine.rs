@@ -14,8 +14,13 @@ use std::{
 };
 
 use aime_durable::{Clock as _, SystemClock};
-use aime_orchestrator::{FailureCode, NobodyThere, Orchestrator, PublishedEvent, RunFact, RunInput, RunRequest};
+use aime_orchestrator::{FailureCode, NobodyThere, PublishedEvent, RunFact, RunRequest};
 use aime_progress::{RunId, RunStatus, Timestamp};
+use aime_runs::{
+    RunsError, Setup, has_ended,
+    models::{self, Choice},
+    raised, remember,
+};
 use aime_temporal::{
     Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, Runs, Seal, Side, TakenBack, Tree,
     TreeError, Trees, Watched, connect, work,
@@ -24,19 +29,15 @@ use tokio::sync::mpsc;
 
 use self::say::{Spoken, named};
 use super::{
-    resume::raised,
-    run::{Carry, bounds, interrupted, remember, run, tell, tell_model},
-    steering::has_ended,
+    run::{Carry, bounds, interrupted, run, tell, tell_model},
     undo::recorder,
     watch::{tell_end, tell_event},
 };
 use crate::{
     args::{Command, Global, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
-    models::{self, Choice},
     output,
     screen::{Form, Screen, Sight},
-    wiring::Setup,
 };
 
 /// How often a run is looked at.
@@ -50,11 +51,12 @@ const API_KEY: &str = "AIME_TEMPORAL_API_KEY";
 const PAYLOAD_KEY: &str = "AIME_TEMPORAL_PAYLOAD_KEY";
 
 /// A command whose run is on an engine.
-pub(super) async fn command(command: Command, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn command(command: Command, global: &Global, here: &aime_runs::Runs) -> Result<u8, Failure> {
+    let setup = here.setup();
     let Some(on) = &global.engine.on else { return Err(Failure::internal("no engine is named")) };
     match command {
         // Workers call the tools of servers; what there is must be known for the plan alone.
-        Command::Run(args) => setup.with_servers(run(args, global, setup)).await,
+        Command::Run(args) => run(args, global, here).await,
         Command::Resume(args) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => Spoken::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await,
         Command::Tell { run, task, text } => {
@@ -62,7 +64,7 @@ pub(super) async fn command(command: Command, global: &Global, setup: &Setup) ->
         }
         Command::Pause { run } => Spoken::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
         Command::Cancel { run, task } => Spoken::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
-        Command::Runs { command, output } => look::look(command, output, on, global, setup).await,
+        Command::Runs { command, output } => look::look(command, output, on, global, here).await,
         _ => Err(not_there()),
     }
 }
@@ -76,12 +78,10 @@ fn not_there() -> Failure {
 pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let Carry { run, output, models, .. } = carry;
     let runs = runs(on, global, setup).await?;
-    let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
-    let input = orchestrator.input(request).map_err(|error| super::run::failure_of(&error))?;
-    // Who plans there has a model, whether or not one is here.
-    let input = RunInput { can_plan: true, ..input };
+    let orchestrator = setup.orchestrator(models, Arc::new(NobodyThere))?;
+    let input = orchestrator.input(request).map_err(RunsError::from)?;
     let tree = handed_over(&run, global, setup).await?;
-    runs.start(SystemClock.now(), input, tree).await.map_err(|error| failure_of(&error))?;
+    runs.start(SystemClock.now(), input, tree).await.map_err(failure_of)?;
     watch(&runs, &run, (0, Watching::Own), output, global, setup).await
 }
 
@@ -91,18 +91,18 @@ async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) 
     }
     let runs = runs(on, global, setup).await?;
     let run = named(&args.run, &runs).await?;
-    let seen = runs.watch(&run, usize::MAX).await.map_err(|error| failure_of(&error))?;
+    let seen = runs.watch(&run, usize::MAX).await.map_err(failure_of)?;
     if seen.over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
-        let state = runs.progress(&run).await.map_err(|error| failure_of(&error))?;
-        return Err(state.map_or_else(|| Failure::usage(format!("run {run} was cancelled")), |state| has_ended(&run, &state)));
+        let state = runs.progress(&run).await.map_err(failure_of)?;
+        return Err(state.map_or_else(|| Failure::usage(format!("run {run} was cancelled")), |state| has_ended(&run, &state).into()));
     }
     setup.tell_notes();
     if let (Some(_), false) = (&seen.result, seen.over) {
-        let known = runs.view(&run).await.map_err(|error| failure_of(&error))?;
+        let known = runs.view(&run).await.map_err(failure_of)?;
         let (before, reached) = (known.bounds, known.bounds_reached);
         let wanted = raised(bounds(&args.bounds, before.clone()), &reached, &setup.config.run);
         let fact = RunFact::Resumed { bounds: (wanted != before).then_some(wanted) };
-        runs.tell(&run, vec![fact]).await.map_err(|error| failure_of(&error))?;
+        runs.tell(&run, vec![fact]).await.map_err(failure_of)?;
         // The result of before is taken back as soon as the run goes on.
         while runs.watch(&run, usize::MAX).await.is_ok_and(|now| now.all == seen.all && now.result.is_some()) {
             tokio::time::sleep(LOOK).await;
@@ -167,14 +167,14 @@ async fn watch(
         pause = LOOK;
         let Watched { events, all, result, tree, .. } = match looked {
             Ok(watched) => watched,
-            Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
+            Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(error)),
             Err(error) => {
                 away += 1;
                 if away == 1 {
                     screen.say(&format!("no worker tells of the run now; it is looked for: {error}"));
                 }
                 if away > AWAY {
-                    return Err(failure_of(&error));
+                    return Err(failure_of(error));
                 }
                 continue;
             }
@@ -290,7 +290,7 @@ fn tree_failure(error: &TreeError) -> Failure {
 pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let choice = models::choose(&setup.config, &setup.environment, args.model.as_deref())?;
     if choice.is_none() && args.serve.contains(&Capability::Llm) {
-        return Err(models::none_configured());
+        return Err(models::none_configured().into());
     }
     let mut serves: BTreeSet<Capability> =
         if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.iter().copied().collect() };
@@ -322,7 +322,7 @@ async fn serve(
             }
             _ => None,
         };
-        let orchestrator = Orchestrator::new(setup.parts(models, Arc::new(NobodyThere))?);
+        let orchestrator = setup.orchestrator(models, Arc::new(NobodyThere))?;
         let trees = match global.engine.trees {
             true => Some(trees(Side::Worker, global, setup).await?),
             false => None,
@@ -351,7 +351,7 @@ async fn client(address: &Address, global: &Global, setup: &Setup) -> Result<aim
     let authority = engine.tls_ca.as_deref().map(read_certificates).transpose()?;
     let certificates = Certificates { authority, own, name: engine.tls_name.clone() };
     let access = Access { address: address.clone(), blobs: blobs(global, setup)?, api_key, certificates };
-    connect(access).await.map_err(|error| failure_of(&error))
+    connect(access).await.map_err(failure_of)
 }
 
 /// Where what is large is stored, and by which keys all is sealed.
@@ -406,14 +406,14 @@ fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
     read_file(file)
 }
 
-fn failure_of(error: &EngineError) -> Failure {
-    let failure = Failure::caused(code::USAGE, error);
+fn failure_of(error: EngineError) -> Failure {
+    let failure = Failure::caused(code::USAGE, &error);
     match error {
         EngineError::Connect { .. } => failure.hint("is the server there? `cargo xtask services` starts one for trials"),
         EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
         EngineError::NotEnded { .. } => failure.hint("`aime cancel` with the same --on ends it"),
         EngineError::ActorForgotten { .. } => failure.hint("take a version that came when none was, or keep histories longer (retention)"),
-        EngineError::Past(error) => super::run::failure_of(error),
+        EngineError::Past(error) => RunsError::from(error).into(),
         EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
         EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
         EngineError::Client(_) | EngineError::NoTls { .. } => failure,

@@ -11,18 +11,19 @@ use aime_evaluation::{
     Evaluated, Failure as TrialFailure, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task,
     Variant, page, prove, remove_tree, trials,
 };
+use aime_runs::{
+    Environment, RunsError, Setup,
+    config::{self, ModelConfig, Provider, SandboxMode},
+    models, write_whole,
+};
 use clap::ValueEnum;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::write_whole;
 use crate::{
     args::{EvalArgs, EvalFormat, Global},
-    config::{self, SandboxMode},
     failure::{Failure, code},
-    models,
     output::{self, DIM, GREEN, RED, count},
-    wiring::Setup,
     words::{msg, said},
 };
 
@@ -54,7 +55,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     refuse_foreign(&folder)?;
     let _lock = lock(&folder)?;
     // A trial works in a folder of its own, where no project's file is read.
-    let of_trials = Setup::new(setup.environment.clone(), Some(&folder), None)?;
+    let of_trials = setup.opener().clone().config_file(None).open(Some(&folder))?;
     if setup.places.project.is_file() {
         output::note(&msg!("eval-project", file = setup.places.project.display()));
     }
@@ -161,7 +162,7 @@ fn named_settings(args: &EvalArgs) -> Result<BTreeMap<String, NamedSettings>, Fa
     let mut all = BTreeMap::new();
     for (name, file) in &args.settings {
         let table = match file {
-            Some(file) => toml::Table::try_from(config::read_alone(file)?).map_err(Failure::internal)?,
+            Some(file) => toml::Table::try_from(config::read_alone(file).map_err(RunsError::from)?).map_err(Failure::internal)?,
             None => toml::Table::new(),
         };
         let settings =
@@ -230,10 +231,18 @@ fn models_in_use(named: &[String], setup: &Setup) -> Result<BTreeMap<Option<Stri
     let names = std::iter::once(None).chain(named.iter().map(Some));
     let used = names.map(|name| {
         let chosen = models::choose(&setup.config, &setup.environment, name.map(String::as_str))?;
-        let model = chosen.and_then(|choice| choice.models.get("default").map(|model| models::in_use(model, &setup.environment)));
+        let model = chosen.and_then(|choice| choice.models.get("default").map(|model| in_use(model, &setup.environment)));
         Ok(model.map(|model| (name.cloned(), model)))
     });
     Ok(used.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
+}
+
+/// A model as other programs reach it. The key of one goes to its own server, as aime sends it.
+fn in_use(config: &ModelConfig, environment: &Environment) -> ModelInUse {
+    let base_url = (config.provider != Provider::Local).then(|| models::server(config, environment).0);
+    let variable = models::key_variable(config, environment).filter(|_| base_url.is_some());
+    let key = variable.and_then(|name| environment.text(&name)).map(Into::into);
+    ModelInUse { name: models::model_name(config), base_url, key, max_output_tokens: config.max_output_tokens }
 }
 
 /// What checks run with: the sandbox as it is configured, in folders of their own and without a network.

@@ -1,10 +1,11 @@
 //! `aime profiles`.
 
+use aime_runs::Setup;
+
 use crate::{
     args::ProfilesCommand,
     failure::Failure,
     output::{self, BOLD},
-    wiring::Setup,
 };
 
 pub(super) fn profiles(command: Option<ProfilesCommand>, setup: &Setup) -> Result<u8, Failure> {

@@ -3,7 +3,9 @@
 #[cfg(feature = "mcp")]
 mod serve;
 
-use crate::{args::McpCommand, failure::Failure, wiring::Setup};
+use aime_runs::Setup;
+
+use crate::{args::McpCommand, failure::Failure};
 
 #[cfg(not(feature = "mcp"))]
 pub(super) async fn mcp(command: Option<McpCommand>, _: Setup) -> Result<u8, Failure> {
@@ -33,9 +35,9 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
     use crate::{
         output::{self, BOLD, DIM, count},
         screen::column,
-        wiring::Servers,
         words::msg,
     };
+    use aime_runs::Servers;
 
     let servers = Servers::of(setup)?;
     let head = |name: &str| column(&format!("{BOLD}{name}{BOLD:#}"), 17);
@@ -62,9 +64,9 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
 async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     use crate::{
         output::{self, BOLD, GREEN, count},
-        wiring::Servers,
         words::msg,
     };
+    use aime_runs::Servers;
 
     let servers = Servers::of(setup)?;
     let tested = servers.all.test(name, &tokio_util::sync::CancellationToken::new()).await;
@@ -91,7 +93,8 @@ async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
 /// Logs in to one server. The address is the result: a program may open it.
 #[cfg(feature = "mcp")]
 async fn log_in(name: &str, setup: &Setup) -> Result<u8, Failure> {
-    use crate::{output, wiring::Servers};
+    use crate::output;
+    use aime_runs::Servers;
 
     let servers = Servers::of(setup)?;
     let announce = |address: &str| {
@@ -105,7 +108,8 @@ async fn log_in(name: &str, setup: &Setup) -> Result<u8, Failure> {
 
 #[cfg(feature = "mcp")]
 fn log_out(name: &str, setup: &Setup) -> Result<u8, Failure> {
-    use crate::{output, wiring::Servers};
+    use crate::output;
+    use aime_runs::Servers;
 
     let was_there = Servers::of(setup)?.all.log_out(name).map_err(|error| failure(&error))?;
     output::note(&if was_there { format!("the login at {name} is forgotten here") } else { format!("nobody was logged in to {name}") });

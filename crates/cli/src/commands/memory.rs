@@ -1,6 +1,7 @@
 //! `aime memory`.
 
 use aime_memory::{Memory, MemoryError, MemoryStore, StoredMemory};
+use aime_runs::Setup;
 use serde_json::{Value, json};
 
 use crate::{
@@ -8,7 +9,6 @@ use crate::{
     failure::{Failure, code},
     output::{self, BOLD, DIM, count, plain},
     screen::{column, first_line, moment, rfc3339},
-    wiring::Setup,
     words::msg,
 };
 
@@ -20,7 +20,7 @@ const TITLE: usize = 80;
 const WIDTH: usize = 160;
 
 pub(super) fn memory(command: Option<MemoryCommand>, form: MemoryFormat, setup: &Setup) -> Result<u8, Failure> {
-    let store = existing(setup)?;
+    let store = setup.existing_memory()?;
     match command.unwrap_or(MemoryCommand::List) {
         MemoryCommand::List => list(store.as_ref(), form)?,
         MemoryCommand::Search { text } => search(store.as_ref(), &text.join(" "), form)?,
@@ -42,16 +42,6 @@ pub(super) fn memory(command: Option<MemoryCommand>, form: MemoryFormat, setup: 
         }
     }
     Ok(0)
-}
-
-/// The memory of this folder, if there is one: looking makes none.
-pub(super) fn existing(setup: &Setup) -> Result<Option<MemoryStore>, Failure> {
-    let file = setup.memory_file();
-    // A file that cannot be looked for is said, as it would be by opening it.
-    if let Ok(false) = file.try_exists() {
-        return Ok(None);
-    }
-    MemoryStore::open(file, setup.memory_bounds()).map(Some).map_err(|error| failure(&error))
 }
 
 fn failure(error: &MemoryError) -> Failure {

@@ -3,20 +3,24 @@
 #[cfg(feature = "local-model")]
 use aime_local_model::{CatalogModel, Presence, catalog};
 #[cfg(feature = "local-model")]
+use aime_runs::models::local;
+#[cfg(feature = "local-model")]
 use indicatif::DecimalBytes;
 
+#[cfg(feature = "local-model")]
+use crate::output::GREEN;
 use crate::{
     args::ModelsCommand,
-    config::{ModelConfig, Provider},
     failure::Failure,
-    models::{self, Choice, Served},
     output::{self, BOLD, DIM, YELLOW},
     screen::column,
-    wiring::Setup,
     words::{msg, said},
 };
-#[cfg(feature = "local-model")]
-use crate::{models::local, output::GREEN};
+use aime_runs::{
+    Setup,
+    config::{ModelConfig, Provider},
+    models::{self, Choice, Served},
+};
 
 pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Result<u8, Failure> {
     match command.unwrap_or(ModelsCommand::List) {
@@ -24,7 +28,7 @@ pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Res
             match models::choose(&setup.config, &setup.environment, None)? {
                 Some(choice) => list_configured(&choice, setup),
                 None => {
-                    let Failure { message, hint, .. } = models::none_configured();
+                    let Failure { message, hint, .. } = models::none_configured().into();
                     let hint = hint.unwrap_or_default();
                     output::note(&format!("{}: {}", said(&message), said(&hint)));
                 }
@@ -37,7 +41,7 @@ pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Res
         #[cfg(feature = "local-model")]
         ModelsCommand::Path { name } => path(&name, setup)?,
         #[cfg(not(feature = "local-model"))]
-        ModelsCommand::Pull { .. } | ModelsCommand::Path { .. } => return Err(models::local::none()),
+        ModelsCommand::Pull { .. } | ModelsCommand::Path { .. } => return Err(models::local::none().into()),
     }
     Ok(0)
 }
@@ -162,7 +166,7 @@ fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
             let store = local::store(&setup.environment)?;
             match store.look(&model) {
                 Presence::Here { file } => file,
-                _ => return Err(local::absent(&model, &store.file(&model))),
+                _ => return Err(local::absent(&model, &store.file(&model)).into()),
             }
         }
         local::Wanted::File(file) if file.is_file() => file,

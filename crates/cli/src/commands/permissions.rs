@@ -1,14 +1,13 @@
 //! `aime permissions`.
 
+use aime_runs::{Consent, Consents, Setup};
 use serde_json::json;
 
 use crate::{
     args::{PermissionsCommand, PermissionsFormat},
-    consents::{Consent, Consents},
     failure::Failure,
     output::{self, BOLD, DIM, plain},
     screen::{column, moment, rfc3339},
-    wiring::Setup,
     words::named,
 };
 

@@ -2,27 +2,26 @@
 
 use std::{convert::Infallible, future::pending, path::Path};
 
-use aime_orchestrator::{ModelUse, Models, Orchestrator, PlanResult, PublishedEvent, RunControl, RunRequest, RunSettings};
+use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
 use aime_progress::{Plan, ProgressEvent, Spent};
+use aime_runs::{Runs, RunsError, models, settings_of, write_whole};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     read_goal, read_images,
-    run::{bounds, configured, failure_of, interrupted, mode_of, model_line, new_run_id, tell_unpriced},
-    write_whole,
+    run::{bounds, interrupted, mode_of, model_line, tell_unpriced},
 };
 use crate::{
     args::{PlanArgs, PlanFormat},
     failure::Failure,
-    models,
     output::{self, BOLD, DIM, count},
     plan_formats,
     screen::{describe_plan, line_of, plan_notes, span},
-    wiring::Setup,
     words::msg,
 };
 
-pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
+    let setup = runs.setup();
     let goal = read_goal(&args.goal)?;
     let images = read_images(&args.image)?;
     let to = args.output_file.as_deref().filter(|path| *path != Path::new("-"));
@@ -39,15 +38,15 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
         output::note(&model_line(Some(&choice), setup));
     }
     let models = models::ready(&choice, setup).await?;
-    let configured = configured(&setup.config);
+    let configured = settings_of(&setup.config);
     let settings = RunSettings {
         mode: args.choice.mode.map_or(configured.mode, mode_of),
         bounds: bounds(&args.bounds, configured.bounds.clone()),
         ..configured
     };
     tell_unpriced(&settings.bounds, Some(&choice), setup)?;
-    let request = RunRequest { images, settings, ..RunRequest::new(new_run_id()?, goal) };
-    let (plan, _) = plan_here(request, models, setup).await?;
+    let request = RunRequest { images, settings, ..RunRequest::new(new_run_id(), goal) };
+    let (plan, _) = plan_here(request, models, runs).await?;
     if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;
         return Ok(0);
@@ -68,7 +67,7 @@ pub(super) async fn plan(args: PlanArgs, setup: &Setup) -> Result<u8, Failure> {
 
 /// Plans a goal for the person at this terminal: shows what happens and what it took, and stops at Ctrl-C. Gives the plan and the model
 /// calls that it took.
-pub(super) async fn plan_here(request: RunRequest, models: Models, setup: &Setup) -> Result<(Plan, Vec<ModelUse>), Failure> {
+pub(super) async fn plan_here(request: RunRequest, models: Models, runs: &Runs) -> Result<(Plan, Vec<ModelUse>), Failure> {
     let stop = CancellationToken::new();
     let stopping = async {
         interrupted().await;
@@ -77,36 +76,13 @@ pub(super) async fn plan_here(request: RunRequest, models: Models, setup: &Setup
     };
     let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::line(line));
     let result = tokio::select! {
-        result = plan_goal(request, models, stop.clone(), setup, show) => result?,
+        result = runs.plan(request, models, stop.clone(), show) => result?,
         never = stopping => match never {},
     };
     tell_cost(&result.calls);
     let calls = result.calls.clone();
-    Ok((made(result)?, calls))
-}
-
-/// Plans a goal as a run would, and begins nothing of the plan. `tell` is given each event.
-pub(super) async fn plan_goal(
-    request: RunRequest,
-    models: Models,
-    stop: CancellationToken,
-    setup: &Setup,
-    tell: impl Fn(PublishedEvent),
-) -> Result<PlanResult, Failure> {
-    let orchestrator = Orchestrator::new(setup.parts_of_plan(models)?);
-    let (control, mut watched) = RunControl::new();
-    let telling = async {
-        while let Some(event) = watched.recv().await {
-            tell(event);
-        }
-    };
-    let (result, ()) = tokio::join!(orchestrator.plan(request, RunControl { stop, ..control }), telling);
-    result.map_err(|error| failure_of(&error))
-}
-
-/// The plan, or the failure with its exit code.
-pub(super) fn made(result: PlanResult) -> Result<Plan, Failure> {
-    result.plan.map_err(|failure| Failure { code: failure.code.exit_code(), message: failure.message, hint: failure.hint })
+    let plan = result.plan.map_err(RunsError::from)?;
+    Ok((plan, calls))
 }
 
 /// The line of an event. The plan itself is the result of the command, so only what was noted of it is shown.

@@ -2,18 +2,15 @@
 
 use std::path::Path;
 
-use aime_progress::Plan;
+use aime_progress::{Owner, Plan};
+use aime_runs::{Setup, write_whole};
 use aime_sandbox::run_at_terminal;
 
-use super::{
-    check::{checker_parts, told},
-    write_whole,
-};
+use super::check::told;
 use crate::{
     failure::{Failure, code},
     output,
     person::confirms,
-    wiring::Setup,
     words::msg,
 };
 
@@ -35,12 +32,12 @@ pub(super) async fn review(plan: &Plan, setup: &Setup) -> Result<Plan, Failure> 
         if text.trim().is_empty() {
             return Err(Failure { code: code::NOT_REACHED, ..Failure::usage("the plan was emptied, so nothing was run") });
         }
-        match checker_parts(setup)?.check(&text) {
+        match setup.checker()?.check(&text) {
             Ok(checked) => {
                 checked.repairs.iter().for_each(|repair| output::note(&format!("mended in the plan: {repair}")));
                 // A run that is begun has the plan in its journal.
                 drop(std::fs::remove_file(&file));
-                return Ok(checked.plan);
+                return Ok(checked.plan.revised(plan, Owner::Person));
             }
             Err(faults) => {
                 let told = told(&msg!("plan-of-person"), &faults);

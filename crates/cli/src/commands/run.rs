@@ -5,40 +5,34 @@ mod tests;
 
 use std::sync::Arc;
 
-use aime_durable::{Clock, JournalError, SystemClock};
-use aime_orchestrator::{
-    Bounds, FailureCode, Models, Orchestrator, OrchestratorError, PublishedEvent, RunControl, RunFailure, RunRequest, RunResult,
-    RunSettings, view,
-};
-use aime_progress::{Plan, PlanMode, ProgressEvent, ProgressState, RunId};
+use aime_orchestrator::{Bounds, FailureCode, Models, RunFailure, RunRequest, RunResult, RunSettings, view};
+use aime_progress::{Owner, Plan, PlanMode, ProgressState, RunId};
+use aime_runs::{Drive, Runs, Setup, config::Config, models, outcome, settings_of};
 use aime_tools::Approval;
 
 use super::{
-    check::{checker_parts, told},
+    check::told,
     plan::plan_here,
     read_goal, read_images, read_text,
     review::{editor, review},
-    runs::output_of,
     showing::{Shown, finish_screen, is_first, show, stopped_twice, teach},
 };
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
-    config::{Config, ModeConfig},
-    consents::Consents,
-    failure::{Failure, code},
-    models,
+    failure::Failure,
     output::{self, BOLD, DIM, count},
     screen::{column, span},
-    wiring::Setup,
     words::{msg, named, said},
 };
 
-pub(super) async fn run(args: RunArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let (run, form) = (run_id(args.run_id.as_deref(), setup)?, args.output);
-    begin(args, run.clone(), global, setup).await.map_err(|failure| told_as_result(failure, form, |failed| RunResult::unbegun(run, failed)))
+pub(super) async fn run(args: RunArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
+    runs.ready().await?;
+    let (run, form) = (runs.new_name(args.run_id.as_deref())?, args.output);
+    begin(args, run.clone(), global, runs).await.map_err(|failure| told_as_result(failure, form, |failed| RunResult::unbegun(run, failed)))
 }
 
-async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Result<u8, Failure> {
+    let setup = runs.setup();
     let plan = args.plan.as_deref().map(|path| read_plan(path, setup)).transpose()?;
     let goal = match (&args.goal, &args.goal_file, &plan) {
         (Some(goal), _, _) => read_goal(goal)?,
@@ -68,7 +62,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
             tell_model(Some(choice), setup);
             Some(models::ready(choice, setup).await?)
         }
-        None if needs_model => return Err(models::none_configured()),
+        None if needs_model => return Err(models::none_configured().into()),
         _ => at_hand(choice.as_ref(), setup),
     };
     let settings = settings(&args, &setup.config, plan.is_some() || args.review);
@@ -81,21 +75,16 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, setup: &Setup) -> Res
         let plan = match (request.plan.take(), &models) {
             (Some(plan), _) => plan,
             (None, Some(models)) => {
-                let (plan, calls) = plan_here(request.clone(), models.clone(), setup).await?;
+                let (plan, calls) = plan_here(request.clone(), models.clone(), runs).await?;
                 request.planning = calls;
                 plan
             }
-            (None, None) => return Err(models::none_configured()),
+            (None, None) => return Err(models::none_configured().into()),
         };
         request.plan = Some(review(&plan, setup).await?);
     }
-    carry_out(
-        Carry { run, output: args.output, unattended: args.unattended, models, bounds },
-        global,
-        setup,
-        Work::Start(Box::new(request)),
-    )
-    .await
+    carry_out(Carry { run, output: args.output, unattended: args.unattended, models, bounds }, global, runs, Work::Start(Box::new(request)))
+        .await
 }
 
 /// Prints the result that programs are promised where a run ends before it is begun or resumed: no model can be had, or planning for
@@ -154,7 +143,7 @@ pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
 }
 
 /// Which model is used, and why.
-pub(super) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
+pub(crate) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
     let head = column(&format!("{BOLD}{}{BOLD:#}", msg!("head-model")), 8);
     match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
         Some((choice, model)) => {
@@ -168,12 +157,12 @@ pub(super) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> Stri
 /// Reads and checks a plan; every fault at once.
 fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
     let name = msg!("plan-of-file", file = path.display());
-    checked_plan(&read_text(path, &name)?, &name, setup)
+    checked_plan(&read_text(path, &name)?, &name, setup).map(|plan| plan.owned_by(Owner::Person))
 }
 
 /// The plan in a text, mended where that is plain; every fault at once.
 pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan, Failure> {
-    let parts = checker_parts(setup)?;
+    let parts = setup.checker()?;
     match parts.check(text) {
         Ok(checked) => {
             for repair in &checked.repairs {
@@ -185,25 +174,8 @@ pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan
     }
 }
 
-/// The name that was asked for, or a new one. `last` means the newest run wherever a run is named, so none can be called that; and one that
-/// holds a secret would stand everywhere without it, and not be found by its name.
-pub(super) fn run_id(name: Option<&str>, setup: &Setup) -> Result<RunId, Failure> {
-    match name {
-        Some("last") => Err(Failure::usage("no run can be named `last`: that is the newest run").hint("choose another --run-id")),
-        Some(name) if setup.redactor().finds(name) => Err(failure_of(&OrchestratorError::SecretName)),
-        Some(name) => RunId::new(name).map_err(|error| Failure::usage(error).hint("choose another --run-id")),
-        None => new_run_id(),
-    }
-}
-
-/// A new name that sorts by time.
-pub(super) fn new_run_id() -> Result<RunId, Failure> {
-    let id = uuid::Uuid::now_v7().simple().to_string();
-    RunId::new(id).map_err(Failure::internal)
-}
-
 fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
-    let configured = configured(config);
+    let configured = settings_of(config);
     let approval = args.approve.map_or(configured.approval, |approve| match approve {
         ApproveArg::Ask => Approval::Ask,
         ApproveArg::Edits => Approval::Edits,
@@ -219,42 +191,6 @@ fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
         plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
         unattended: args.unattended,
         ..configured
-    }
-}
-
-/// How a run works where nobody says otherwise.
-pub(super) fn configured(config: &Config) -> RunSettings {
-    let run = &config.run;
-    RunSettings {
-        strategy: config.planning.strategy,
-        mode: match config.planning.mode {
-            ModeConfig::Auto => None,
-            ModeConfig::Direct => Some(PlanMode::Direct),
-            ModeConfig::Simple => Some(PlanMode::Simple),
-            ModeConfig::Complex => Some(PlanMode::Complex),
-            ModeConfig::Emergent => Some(PlanMode::Emergent),
-        },
-        max_parallel: run.max_parallel,
-        bounds: Bounds {
-            max_tokens: run.max_tokens,
-            max_cost_usd: run.max_cost_usd,
-            max_seconds: run.max_seconds,
-            max_steps: run.max_steps,
-            max_tool_calls: run.max_tool_calls,
-            max_actors: run.max_actors,
-        },
-        triggers: config.triggers.clone(),
-        frequency: config.frequency.clone(),
-        growth: config.planning.growth.clone(),
-        adaptive: config.planning.adaptive,
-        eager_start: config.planning.eager_start,
-        reflect: config.planning.reflect,
-        approval: config.permissions.approve,
-        plan_approved: false,
-        unattended: false,
-        // The orchestrator knows what its parts are.
-        trust: None,
-        origins: Vec::new(),
     }
 }
 
@@ -302,7 +238,8 @@ pub(super) struct Carry {
 }
 
 /// Carries a run out: screen, signals, result, exit code.
-pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work: Work) -> Result<u8, Failure> {
+pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: Work) -> Result<u8, Failure> {
+    let setup = runs.setup();
     #[cfg(feature = "temporal")]
     if let (Some(on), Work::Start(request)) = (&global.engine.on, &work) {
         return super::engine::carry_out(carry, on, request.as_ref().clone(), global, setup).await;
@@ -314,26 +251,17 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
     let first = is_first(before, setup);
     let seen = Shown::begin(&carry, global, setup, before)?;
     let Carry { run, output, models, .. } = carry;
-    let orchestrator = Orchestrator::new(setup.parts(models, Arc::clone(&seen.human))?);
-    let (control, watched) = RunControl::new();
-    let stop = control.stop.clone();
-    let shown = tokio::spawn(show(Arc::clone(&seen.screen), watched, setup.consents(), setup.watch(&run)));
-    let (own, name) = (orchestrator.clone(), run.clone());
-    // Among its own effects, and not on the thread that only waits: a step from one to the next need not wake another thread.
-    let mut carried = tokio::spawn(async move {
-        match work {
-            Work::Start(request) => own.run(*request, control).await,
-            Work::Resume { bounds, .. } => own.resume(&name, bounds, control).await,
-        }
-    });
+    let drive = Drive::default().models(models).human(Arc::clone(&seen.human));
+    let mut driven = match work {
+        Work::Start(request) => runs.start(*request, drive).await?,
+        Work::Resume { bounds, .. } => runs.resume(&run, bounds, drive).await?,
+    };
+    let (stop, abort) = (driven.stop().clone(), driven.abort_handle());
+    let shown = tokio::spawn(show(Arc::clone(&seen.screen), driven.take_news()));
     let result = tokio::select! {
-        result = &mut carried => match result {
-            Ok(result) => result,
-            Err(fault) if fault.is_panic() => std::panic::resume_unwind(fault.into_panic()),
-            Err(cancelled) => return Err(Failure::internal(cancelled)),
-        },
+        result = driven.result() => result,
         () = stopped_twice(&stop, &seen) => {
-            carried.abort();
+            abort.abort();
             // What it has still to print would stand behind the result.
             shown.abort();
             drop(shown.await);
@@ -343,13 +271,11 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, setup: &Setup, work
             return Ok(FailureCode::Interrupted.exit_code());
         }
     };
-    drop(orchestrator);
     let shown = finish_screen(shown, &seen.screen).await;
     drop(seen);
     setup.end_telemetry().await;
     shown?;
-    let result = result.map_err(|error| failure_of(&error))?;
-    let code = tell(&result, output)?;
+    let code = tell(&result?, output)?;
     if first && code == 0 && output == Output::Text {
         teach();
     }
@@ -363,7 +289,7 @@ fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
     }
     let stands = setup.journal().ok().and_then(|journal| view(&journal, run).ok());
     let result = match stands {
-        Some(seen) => RunResult::new(run.clone(), &seen.state, &output_of(run, &seen)),
+        Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)),
         None => {
             let message = "stopped before anything was recorded".to_owned();
             RunResult::unbegun(run.clone(), RunFailure { code: FailureCode::Interrupted, message, hint: None })
@@ -371,16 +297,6 @@ fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
     };
     if let Err(failure) = tell(&result, form) {
         output::failure(&failure.message, failure.hint.as_deref());
-    }
-}
-
-/// Keeps what a person has allowed for good. A run goes on without; then it says why.
-pub(super) fn remember(event: &PublishedEvent, consents: Option<&Consents>) -> Option<String> {
-    let ProgressEvent::ConsentGiven { rules, .. } = &event.event else { return None };
-    match consents.map(|consents| consents.add(rules, SystemClock.now())) {
-        Some(Ok(())) => None,
-        Some(Err(failure)) => Some(format!("allowed for this run only: {}", failure.message)),
-        None => Some("allowed for this run only: there is no folder of your own outside of the working folder to keep it in".to_owned()),
     }
 }
 
@@ -415,14 +331,14 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     }
     let Some(error) = &result.error else { return Ok(0) };
     if form == Output::Text {
-        match code_of(&error.code) {
-            Some(code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted)) => {
+        match error.code {
+            code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted) => {
                 output::open_end(code, &error.message, error.hint.as_deref());
             }
             _ => output::failure(&error.message, error.hint.as_deref()),
         }
     }
-    Ok(exit_code(&error.code))
+    Ok(error.code.exit_code())
 }
 
 /// The last line: how it ended and what it took.
@@ -430,7 +346,7 @@ pub(super) fn summary(result: &RunResult) -> String {
     let done = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
-    let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.replace('_', " "));
+    let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.word().replace('_', " "));
     let told = msg!(
         "run-summary",
         run = result.run_id,
@@ -447,44 +363,4 @@ pub(super) fn summary(result: &RunResult) -> String {
         tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens = tokens)),
     };
     format!("{DIM}{told}{cached}{cost}{DIM:#}")
-}
-
-fn exit_code(word: &str) -> u8 {
-    code_of(word).map_or(code::NOT_REACHED, FailureCode::exit_code)
-}
-
-fn code_of(word: &str) -> Option<FailureCode> {
-    let codes = [
-        FailureCode::GoalNotReached,
-        FailureCode::ModelUnavailable,
-        FailureCode::BoundReached,
-        FailureCode::WaitingForHuman,
-        FailureCode::Cancelled,
-        FailureCode::Interrupted,
-        FailureCode::Internal,
-    ];
-    codes.into_iter().find(|code| code.word() == word)
-}
-
-pub(super) fn failure_of(error: &OrchestratorError) -> Failure {
-    match error {
-        OrchestratorError::NoSuchRun { .. } => Failure::caused(code::USAGE, error).hint("`aime runs` lists the runs of this folder"),
-        OrchestratorError::NoSuchVersion { run, .. } => {
-            Failure::caused(code::USAGE, error).hint(format!("`aime runs show {run}` tells what made each version"))
-        }
-        OrchestratorError::SecretName => Failure::caused(code::USAGE, error).hint("choose another --run-id"),
-        OrchestratorError::Lock(_) => Failure::caused(code::USAGE, error).hint("wait for it, or stop it with Ctrl-C there"),
-        OrchestratorError::Journal(JournalError::RunExists { .. }) => {
-            Failure::caused(code::USAGE, error).hint("choose another --run-id, or `aime resume` it")
-        }
-        OrchestratorError::Journal(JournalError::Beginning { run, .. }) => Failure::caused(code::USAGE, error)
-            .hint(format!("`aime runs check {run}` tells what else is damaged, and `aime runs delete {run}` takes it away")),
-        OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. }) | OrchestratorError::Unreplayable { .. } => {
-            Failure::caused(code::INTERNAL, error)
-        }
-        // A full disk, missing rights, another version: not faults of aime, and what was recorded before is safe.
-        OrchestratorError::Journal(_) => {
-            Failure::caused(code::USAGE, error).hint("what was recorded before is safe: mend it, then `aime resume` the run")
-        }
-    }
 }

@@ -1,22 +1,16 @@
 //! `aime runs`.
 
-use aime_durable::{Clock, RunLock, RunRecord, SystemClock};
-use aime_orchestrator::{FailureCode, FileChange, OrchestratorError, RunFailure, RunOutput, RunResult, RunView, fork, state_at, view};
+use aime_durable::RunRecord;
+use aime_orchestrator::{FileChange, OrchestratorError, RunOutput, RunResult, RunView, state_at};
 use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, TaskId};
+use aime_runs::{Runs, RunsError, outcome};
 use serde_json::{Value, json};
 
-use super::{
-    memory::existing,
-    resume::find_run,
-    run::{failure_of, run_id},
-    steering::is_driven,
-};
 use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
-    failure::{Failure, code},
+    failure::Failure,
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{column, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
-    wiring::Setup,
     words::{asked, message, msg, named, row, said},
 };
 
@@ -26,51 +20,58 @@ const MAX_CHANGE_LINES: usize = 200;
 /// The columns of what is printed for people.
 const WIDTH: usize = 160;
 
-pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Global, runs: &Runs) -> Result<u8, Failure> {
     match command.unwrap_or(RunsCommand::List) {
-        RunsCommand::List => list(form, setup)?,
+        RunsCommand::List => list(form, runs)?,
         RunsCommand::Show { run, at, format } => {
-            let (run, seen) = read(&run, setup)?;
+            let (run, seen) = runs.read(&run)?;
             show(run, seen, at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
-            let (run, seen) = read(&run, setup)?;
+            let (run, seen) = runs.read(&run)?;
             diff(&run, &seen, (from, to), form)?;
         }
-        RunsCommand::Fork { run, at, run_id } => fork_run(&run, at, run_id.as_deref(), form, setup).await?,
-        RunsCommand::Watch { run } => return super::watch::watch(&run, form, global, setup).await,
+        RunsCommand::Fork { run, at, run_id } => {
+            let run = runs.find(&run)?;
+            let new = runs.fork(&run, at, run_id.as_deref()).await?;
+            told_of_fork((&run, at), &new, form)?;
+        }
+        RunsCommand::Watch { run } => return super::watch::watch(&run, form, global, runs).await,
         RunsCommand::Events { run } => {
-            let (run, seen) = read(&run, setup)?;
+            let (run, seen) = runs.read(&run)?;
             events(&run, &seen, form)?;
         }
         RunsCommand::Report { run, output_file } => {
-            let (run, seen) = read(&run, setup)?;
-            let driven = is_driven(&run, setup);
-            super::report::report((&run, &seen, driven), output_file.as_deref(), form, setup)?;
+            let (run, seen) = runs.read(&run)?;
+            super::report::report(&run, &runs.report(&run, &seen), output_file.as_deref(), form, runs.setup())?;
         }
-        RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, setup).await,
-        RunsCommand::Stats => super::stats::stats(form, setup)?,
-        RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, setup).await,
-        RunsCommand::Redo { args } => return super::undo::redo(&args, form, setup).await,
-        RunsCommand::Delete { run } => delete(&run, setup).await?,
+        RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, runs).await,
+        RunsCommand::Stats => super::stats::tell(&runs.stats()?, form)?,
+        RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, runs).await,
+        RunsCommand::Redo { args } => return super::undo::redo(&args, form, runs).await,
+        RunsCommand::Delete { run } => {
+            let run = runs.find(&run)?;
+            runs.delete(&run).await?;
+            output::note(&format!("deleted {run}"));
+        }
     }
     Ok(0)
 }
 
-fn list(form: Output, setup: &Setup) -> Result<(), Failure> {
-    let runs = all(setup)?;
-    if form == Output::Text && runs.is_empty() {
+fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
+    let all = runs.list()?;
+    if form == Output::Text && all.is_empty() {
         output::note("no runs in this folder yet");
     }
     match form {
         Output::Text => {
-            let width = runs.iter().map(|run| run.id.len()).max().unwrap_or(0);
-            for run in &runs {
+            let width = all.iter().map(|run| run.id.len()).max().unwrap_or(0);
+            for run in &all {
                 output::result(&in_list((&run.id, width), &run.status, &moment(run.created_at), &run.title));
             }
         }
-        Output::Json => output::json(&listed(setup)?, true)?,
-        Output::Jsonl => listed(setup)?.iter().try_for_each(|document| output::json(document, false))?,
+        Output::Json => output::json(&listed(all), true)?,
+        Output::Jsonl => listed(all).iter().try_for_each(|document| output::json(document, false))?,
     }
     Ok(())
 }
@@ -82,43 +83,10 @@ pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, 
     format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
 }
 
-pub(super) fn all(setup: &Setup) -> Result<Vec<RunRecord>, Failure> {
-    let journal = setup.existing_journal()?;
-    Ok(journal.map(|journal| journal.runs()).transpose().map_err(|error| Failure::caused(code::USAGE, &error))?.unwrap_or_default())
-}
-
 /// All runs of the folder, each as a document.
-pub(super) fn listed(setup: &Setup) -> Result<Vec<Value>, Failure> {
+pub(super) fn listed(runs: Vec<RunRecord>) -> Vec<Value> {
     let document = |run: RunRecord| json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)});
-    Ok(all(setup)?.into_iter().map(document).collect())
-}
-
-pub(super) fn read(run: &str, setup: &Setup) -> Result<(RunId, RunView), Failure> {
-    let run = find_run(run, setup)?;
-    let seen = view(&setup.journal()?, &run).map_err(|error| failure_of(&error))?;
-    if let Some(damage) = &seen.damage {
-        output::note(&format!("the journal of {run} is damaged: {damage}; what follows ends at the last good record"));
-    }
-    tell_contradictions(&run, &seen);
-    Ok((run, seen))
-}
-
-pub(super) fn tell_contradictions(run: &RunId, seen: &RunView) {
-    for contradiction in &seen.inconsistencies {
-        output::note(&format!("the state of {run} contradicts itself: {contradiction}"));
-    }
-}
-
-/// What a run came to, or how it stands.
-pub(super) fn output_of(run: &RunId, seen: &RunView) -> RunOutput {
-    seen.output.clone().unwrap_or_else(|| RunOutput {
-        status: seen.state.status,
-        error: (!seen.over).then(|| RunFailure {
-            code: FailureCode::Interrupted,
-            message: "the run is under way, or was cut off".to_owned(),
-            hint: Some(format!("if nothing drives it, go on with `aime resume {run}`")),
-        }),
-    })
+    runs.into_iter().map(document).collect()
 }
 
 pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format): (Output, ShowFormat)) -> Result<(), Failure> {
@@ -126,7 +94,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
         seen.state = version_of(&run, &seen, version)?;
         seen.output = Some(RunOutput { status: seen.state.status, error: None });
     }
-    let output = output_of(&run, &seen);
+    let output = outcome(&run, &seen);
     let result = RunResult::new(run, &seen.state, &output);
     if form != Output::Text {
         return output::json(&result, form == Output::Json);
@@ -140,7 +108,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
         head("head-run", &format!("{} {}", result.run_id, named("status", &result.status.to_string()))),
         head("head-goal", &plain(&state.goal)),
     ];
-    let images = seen.input.images.iter().map(|image| image.name.as_str()).collect::<Vec<_>>().join(", ");
+    let images = seen.images().iter().map(|image| image.name.as_str()).collect::<Vec<_>>().join(", ");
     if !images.is_empty() {
         lines.push(head("head-images", &plain(&images)));
     }
@@ -165,7 +133,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     let took = msg!("run-took", span = span(result.duration_ms), tokens = tokens, requests = requests);
     lines.push(format!("{DIM}{took}{DIM:#}"));
     if let Some(error) = &result.error {
-        lines.push(format!("{BOLD}{}{BOLD:#} {}", named("code", &error.code), plain(&asked(&said(&error.message)))));
+        lines.push(format!("{BOLD}{}{BOLD:#} {}", named("code", error.code.word()), plain(&asked(&said(&error.message)))));
         lines.extend(error.hint.iter().map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), said(hint))));
     }
     if let Some(answer) = &state.answer {
@@ -201,7 +169,7 @@ fn file_changes(seen: &RunView) -> Vec<String> {
 /// The state of a run when its plan came to a version.
 fn version_of(run: &RunId, seen: &RunView, version: u32) -> Result<ProgressState, Failure> {
     let latest = seen.state.version;
-    let no_such = || failure_of(&OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest });
+    let no_such = || RunsError::from(OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest }).into();
     state_at(seen, version).ok_or_else(no_such)
 }
 
@@ -248,13 +216,6 @@ fn describe_member(member: &ChangedMember) -> String {
     format!("{}: {} → {}", member.member, shown(&member.before), shown(&member.after))
 }
 
-async fn fork_run(run: &str, at: u32, name: Option<&str>, form: Output, setup: &Setup) -> Result<(), Failure> {
-    let run = find_run(run, setup)?;
-    let new = run_id(name, setup)?;
-    fork(&setup.journal()?, &run, at, &new, SystemClock.now()).await.map_err(|error| failure_of(&error))?;
-    told_of_fork((&run, at), &new, form)
-}
-
 /// Says the name of a new run that goes on from a version of another one.
 pub(super) fn told_of_fork((run, at): (&RunId, u32), new: &RunId, form: Output) -> Result<(), Failure> {
     match form {
@@ -283,38 +244,5 @@ pub(super) fn events(run: &RunId, seen: &RunView, form: Output) -> Result<(), Fa
             }
         }
     }
-    Ok(())
-}
-
-/// Forgets what was learnt from a run, if it was remembered.
-fn forget_memory(run: &RunId, setup: &Setup) -> Result<(), Failure> {
-    let Some(memory) = existing(setup)? else { return Ok(()) };
-    memory.forget(run.as_str()).map(|_| ()).map_err(|error| Failure::caused(code::USAGE, &error))
-}
-
-async fn delete(run: &str, setup: &Setup) -> Result<(), Failure> {
-    let run = find_run(run, setup)?;
-    let kept = setup.keep().join("runs").join(run.as_str());
-    let lock = RunLock::take(&kept.join("lock"));
-    let lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint("stop the run first"))?;
-    let journal = setup.journal()?;
-    let plan = view(&journal, &run).map(|seen| seen.input.plan_id);
-    journal.delete_run(run.as_str()).await.map_err(|error| Failure::caused(code::USAGE, &error))?;
-    drop(lock);
-    setup.kept_plans().forget_run(&run);
-    let mut leftovers = vec![std::fs::remove_dir_all(&kept)];
-    if let Ok(plan) = plan {
-        leftovers.push(std::fs::remove_file(setup.keep().join("progress").join(format!("{plan}.json"))));
-    }
-    for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != std::io::ErrorKind::NotFound) {
-        output::note(&format!("not everything of {run} could be removed: {error}"));
-    }
-    if let Err(failure) = forget_memory(&run, setup) {
-        output::note(&format!("what was learnt from {run} could not be forgotten: {}", failure.message));
-    }
-    if let Err(error) = aime_undo::clean(&setup.keep()) {
-        output::note(&format!("what was kept of files could not be removed: {error}"));
-    }
-    output::note(&format!("deleted {run}"));
     Ok(())
 }

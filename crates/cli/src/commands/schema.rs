@@ -2,10 +2,11 @@
 
 use aime_orchestrator::RunResult;
 use aime_progress::{event_schema, patch_schema, plan_schema, progress_schema};
+use aime_runs::config::Config;
 use schemars::schema_for;
 use serde_json::{Map, Value};
 
-use crate::{args::SchemaName, config::Config, failure::Failure, output};
+use crate::{args::SchemaName, failure::Failure, output};
 
 pub(super) fn schema(name: Option<SchemaName>) -> Result<u8, Failure> {
     let document = match name {

@@ -8,27 +8,25 @@ use std::{path::PathBuf, pin::pin, sync::Arc};
 
 use aime_dashboard::{Act, Dashboard, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry, Runs};
 use aime_orchestrator::FailureCode;
+use aime_runs::{ErrorKind, RunsError, Setup};
 use futures::{
     FutureExt,
     future::{BoxFuture, join_all},
 };
 
 use self::folder::FolderRuns;
-use super::{host::Host, run::interrupted};
+use super::run::interrupted;
 use crate::{
     failure::{Failure, code},
     output,
-    wiring::Setup,
 };
 
 /// What stands between a folder and a run in the name of a run.
 const SEPARATOR: char = ':';
 
-/// Serves until this process is told to end. Runs that were started from it are stopped then, so that they can go on later. `more` are folders beside the working folder,
-/// `config` the file of the flag.
-pub(super) async fn serve(port: u16, more: &[PathBuf], config: Option<PathBuf>, setup: Setup) -> Result<u8, Failure> {
-    let others: Vec<Setup> =
-        more.iter().map(|folder| Setup::new(setup.environment.clone(), Some(folder), config.clone())).collect::<Result<_, _>>()?;
+/// Serves until this process is told to end. Runs that were started from it are stopped then, so that they can go on later. `more` are folders beside the working folder.
+pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u8, Failure> {
+    let others: Vec<Setup> = more.iter().map(|folder| setup.opener().open(Some(folder))).collect::<Result<_, _>>()?;
     others.iter().for_each(Setup::tell_notes);
     let taken = |error| Failure::usage(format!("nothing can listen on 127.0.0.1:{port}: {error}")).hint("choose another --port, or none");
     let dashboard = Dashboard::bind(port).await.map_err(taken)?;
@@ -74,7 +72,7 @@ impl Rooms {
             }
             let name = free_name(&setup.folder, &folders.iter().map(|folder| folder.name()).collect::<Vec<_>>());
             let prefix = if folders.is_empty() { String::new() } else { format!("{name}{SEPARATOR}") };
-            folders.push(Arc::new(FolderRuns::new(name, prefix, Host::new(Arc::new(setup)))));
+            folders.push(Arc::new(FolderRuns::new(name, prefix, aime_runs::Runs::new(setup).for_clients())));
         }
         Self { folders }
     }
@@ -163,9 +161,10 @@ impl Runs for Rooms {
     }
 }
 
-fn refusal(failure: Failure) -> Refusal {
-    let problem = if failure.code == code::INTERNAL { Problem::Fault } else { Problem::Refused };
-    Refusal { problem, message: failure.message, hint: failure.hint }
+fn refusal(error: impl Into<RunsError>) -> Refusal {
+    let error = error.into();
+    let problem = if error.kind == ErrorKind::Run(FailureCode::Internal) { Problem::Fault } else { Problem::Refused };
+    Refusal { problem, message: error.with_causes(), hint: error.hint }
 }
 
 #[cfg(test)]

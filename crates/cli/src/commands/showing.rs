@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use aime_orchestrator::{HumanChannel, NobodyThere, PublishedEvent};
+use aime_orchestrator::{HumanChannel, NobodyThere};
 use aime_progress::{ProgressState, RunStatus};
+use aime_runs::{RunNews, Setup};
 use tokio::{
     sync::{Notify, mpsc},
     task::JoinHandle,
@@ -11,17 +12,15 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    run::{Carry, interrupted, remember},
+    run::{Carry, interrupted},
     viewing::{Hearing, acts},
 };
 use crate::{
     args::Global,
-    consents::Consents,
     failure::Failure,
     output::{self, BOLD},
     person::{AtTerminal, OnScreen},
     screen::{Form, Screen, Sight, Whole, column, limits_of},
-    wiring::{Setup, Watched},
     words::msg,
 };
 
@@ -105,12 +104,7 @@ pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> Sight {
 }
 
 /// Shows events until there are no more.
-pub(super) async fn show(
-    screen: Arc<Screen>,
-    mut events: mpsc::UnboundedReceiver<PublishedEvent>,
-    consents: Option<Consents>,
-    mut telemetry: Option<Watched>,
-) -> Result<(), Failure> {
+pub(super) async fn show(screen: Arc<Screen>, mut news: mpsc::UnboundedReceiver<RunNews>) -> Result<(), Failure> {
     let drawing = match screen.as_ref() {
         Screen::Live(live) => {
             let live = Arc::clone(live);
@@ -118,13 +112,10 @@ pub(super) async fn show(
         }
         _ => None,
     };
-    while let Some(event) = events.recv().await {
-        if let Some(telemetry) = &mut telemetry {
-            telemetry.take(&event);
-        }
-        screen.show(&event)?;
-        if let Some(lost) = remember(&event, consents.as_ref()) {
-            screen.say(&lost);
+    while let Some(news) = news.recv().await {
+        match news {
+            RunNews::Event(event) => screen.show(&event)?,
+            RunNews::Note(note) => screen.say(&note),
         }
     }
     screen.close();

@@ -1,25 +1,16 @@
 //! `aime runs stats`.
 
-use aime_orchestrator::{RunStats, stats as count_all};
+use aime_orchestrator::RunStats;
 use aime_planner::PlanningMetrics;
 use serde_json::{Value, json};
 
-use super::run::failure_of;
 use crate::{
     args::Output,
     failure::Failure,
     output::{self, BOLD, DIM, count},
     screen::{column, span},
-    wiring::Setup,
     words::{msg, said},
 };
-
-/// Shows how planning goes, over all runs of the folder.
-pub(super) fn stats(form: Output, setup: &Setup) -> Result<(), Failure> {
-    let journal = setup.existing_journal()?;
-    let stats = journal.map(|journal| count_all(&journal)).transpose().map_err(|error| failure_of(&error))?.unwrap_or_default();
-    tell(&stats, form)
-}
 
 /// Says what was counted.
 pub(super) fn tell(stats: &RunStats, form: Output) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! `aime tools`.
 
+use aime_runs::Setup;
 use aime_tools::{AskPerson, HandledBy, TellProgress, ToolContext, ToolSheet, Touches};
 use serde_json::{Map, Value};
 
@@ -8,14 +9,13 @@ use crate::{
     failure::{Failure, code},
     output::{self, BOLD},
     screen::column,
-    wiring::Setup,
     words::msg,
 };
 
 /// What a tool does to the world, in a word.
 fn kind(sheet: &ToolSheet) -> String {
     match (sheet.handled_by, sheet.touches) {
-        (HandledBy::Actor, _) => msg!("tool-of-actors"),
+        (HandledBy::Actor | HandledBy::Run, _) => msg!("tool-of-actors"),
         _ if sheet.read_only => msg!("tool-reads"),
         (_, Touches::Processes) => msg!("tool-runs"),
         (_, Touches::Network) => msg!("tool-connects"),

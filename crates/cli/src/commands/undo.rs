@@ -7,6 +7,7 @@ use aime_orchestrator::{RunView, with_children};
 #[cfg(feature = "temporal")]
 use aime_progress::ProgressEvent;
 use aime_progress::RunId;
+use aime_runs::{Runs, Setup};
 use aime_sandbox::ConfinedFolder;
 #[cfg(feature = "temporal")]
 use aime_undo::{Author, Kept};
@@ -14,14 +15,12 @@ use aime_undo::{Change, Conflict, LeftOut, NotKept, Recorder, Scope, UndoError, 
 use anstyle::Style;
 use serde_json::{Value, json};
 
-use super::runs::read;
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
     screen::{column, head},
-    wiring::Setup,
     words::{msg, named, said},
 };
 
@@ -32,9 +31,9 @@ const SCHEMA: &str = "aime.undo/v1";
 const LISTED: usize = 200;
 
 /// Puts back what a run, or one of its tasks, did to files.
-pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    let (run, seen) = read(&args.run, setup)?;
-    of_run((&run, &seen), args, task, form, setup).await
+pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs: &Runs) -> Result<u8, Failure> {
+    let (run, seen) = runs.read(&args.run)?;
+    of_run((&run, &seen), args, task, form, runs.setup()).await
 }
 
 async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
@@ -44,9 +43,9 @@ async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&
 }
 
 /// Puts back what the last undo of a run did.
-pub(super) async fn redo(args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    let (run, _) = read(&args.run, setup)?;
-    of_last_undo(&run, args, form, setup).await
+pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &Runs) -> Result<u8, Failure> {
+    let run = runs.find(&args.run)?;
+    of_last_undo(&run, args, form, runs.setup()).await
 }
 
 async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
@@ -98,7 +97,7 @@ fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Ke
 /// Whether a run has called anything that may change a file.
 #[cfg(feature = "temporal")]
 fn may_have_changed(seen: &RunView) -> bool {
-    let only_reads = |tool: &str| seen.input.tools.iter().any(|sheet| sheet.name() == tool && sheet.read_only);
+    let only_reads = |tool: &str| seen.tools().iter().any(|sheet| sheet.name() == tool && sheet.read_only);
     seen.events.iter().any(|published| matches!(&published.event, ProgressEvent::ToolCallStarted { tool, .. } if !only_reads(tool)))
 }
 

@@ -6,6 +6,7 @@ use aime_durable::{Clock, Journal, SystemClock};
 use aime_orchestrator::InboxMessage;
 use aime_progress::RunId;
 use aime_redact::Redactor;
+use aime_runs::Setup;
 use aime_terminal::{Act, Heard};
 use tokio::sync::{
     Notify,
@@ -17,7 +18,6 @@ use crate::{
     output::{BOLD, plain},
     person::{AtTerminal, OnScreen},
     screen::{Screen, head},
-    wiring::Setup,
     words::{msg, said as in_words},
 };
 

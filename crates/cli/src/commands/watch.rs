@@ -2,26 +2,23 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_durable::{EventRecord, Journal};
-use aime_orchestrator::{PublishedEvent, RunResult, standing};
-use aime_progress::{ProgressEvent, RunId, RunStatus, Timestamp};
+use aime_durable::Journal;
+use aime_orchestrator::{PublishedEvent, RunResult, run_status};
+use aime_progress::{ProgressEvent, RunId, RunStatus};
+use aime_runs::{Runs, RunsError};
 use aime_terminal::Part;
 use tokio::sync::Notify;
 
 use super::{
-    resume::find_run,
-    run::{failure_of, interrupted, summary},
-    runs::{output_of, read},
+    run::{interrupted, summary},
     showing::sight,
-    steering::is_driven,
     viewing::{Hearing, acts},
 };
 use crate::{
     args::{Global, Output},
-    failure::{Failure, code},
+    failure::Failure,
     output,
     screen::{Form, Screen, Whole, limits_of, line_of, rfc3339},
-    wiring::Setup,
 };
 
 /// How often it is looked for more: another process writes the journal.
@@ -32,13 +29,14 @@ const PATIENCE: u32 = 7;
 const MOST: usize = 500;
 
 /// Shows a run: on the whole terminal until somebody leaves it; elsewhere line by line until nobody carries it out.
-pub(super) async fn watch(run: &str, form: Output, global: &Global, setup: &Setup) -> Result<u8, Failure> {
-    let run = find_run(run, setup)?;
+pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs) -> Result<u8, Failure> {
+    let setup = runs.setup();
+    let run = runs.find(run)?;
     let journal = setup.journal()?;
     let stops = Arc::new(Notify::new());
-    let mut watched = Watched { run: run.clone(), journal, setup, seen: 0, quiet: 0, over: false };
+    let mut watched = Watched { run: run.clone(), journal, runs, seen: 0, quiet: 0, over: false };
     if Form::of(form, sight(global, setup, output::can_type())) == Form::Whole {
-        let bounds = standing(&watched.journal, &run).map_err(|error| failure_of(&error))?.bounds;
+        let bounds = run_status(&watched.journal, &run).map_err(RunsError::from)?.bounds;
         let (heard, acts) = acts();
         let screen = aime_terminal::Screen::new(run.clone(), Part::Watches, limits_of(&bounds));
         if let Ok(Some(whole)) = Whole::open(screen, heard) {
@@ -58,8 +56,7 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, setup: &Setu
         ended = watched.print(form) => ended?,
         () = interrupted() => return Ok(0),
     }
-    let (run, seen) = read(run.as_str(), setup)?;
-    tell_end(&RunResult::new(run.clone(), &seen.state, &output_of(&run, &seen)), form)?;
+    tell_end(&runs.result(&run)?, form)?;
     Ok(0)
 }
 
@@ -87,7 +84,7 @@ pub(super) fn tell_end(result: &RunResult, form: Output) -> Result<(), Failure> 
 struct Watched<'a> {
     run: RunId,
     journal: Journal,
-    setup: &'a Setup,
+    runs: &'a Runs,
     /// The number of the last event.
     seen: u64,
     /// Looks at which nothing was new.
@@ -99,30 +96,15 @@ struct Watched<'a> {
 impl Watched<'_> {
     /// The events that came since the last look.
     fn more(&mut self) -> Result<Vec<PublishedEvent>, Failure> {
-        let found = self.journal.events(self.run.as_str(), self.seen.saturating_add(1), MOST);
-        let found = found.map_err(|error| Failure::caused(code::USAGE, &error))?;
-        let mut events = Vec::with_capacity(found.len());
-        // A gap would be passed over for ever: what comes after one waits.
-        for record in found {
-            if record.seq != self.seen + 1 {
-                break;
-            }
-            self.seen = record.seq;
-            let event = self.event(&record)?;
+        let events = self.runs.events_in(&self.journal, &self.run, self.seen, MOST)?;
+        for event in &events {
+            self.seen = event.seq;
             if let ProgressEvent::RunStatusChanged { to, .. } = &event.event {
                 self.over = matches!(to, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled);
             }
-            events.push(event);
         }
         self.quiet = if events.is_empty() { self.quiet.saturating_add(1) } else { 0 };
         Ok(events)
-    }
-
-    fn event(&self, record: &EventRecord) -> Result<PublishedEvent, Failure> {
-        let mut event = serde_json::from_str(&record.body).map_err(Failure::internal)?;
-        self.setup.redactor().document(&mut event);
-        let event = serde_json::from_value(event).map_err(Failure::internal)?;
-        Ok(PublishedEvent { seq: record.seq, at: Timestamp::from_millis(record.at), event })
     }
 
     /// Whether a process carries the run out, where it is worth a look; none where it is not.
@@ -130,7 +112,7 @@ impl Watched<'_> {
         if self.over {
             return Some(false);
         }
-        (self.quiet % PATIENCE == 1).then(|| is_driven(&self.run, self.setup))
+        (self.quiet % PATIENCE == 1).then(|| self.runs.is_driven(&self.run))
     }
 
     /// Shows events for ever: a run that was left may go on.

@@ -48,6 +48,7 @@ mod tests {
         }
     }
 
+    // Requirement: 8.25
     #[test]
     fn each_line_has_its_colour_and_none_moves_the_cursor() {
         let told = describe_file_change(&change("changed", "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));

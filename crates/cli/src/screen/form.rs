@@ -56,6 +56,7 @@ impl Form {
 mod tests {
     use super::*;
 
+    // Requirement: 12.16
     #[test]
     fn the_whole_terminal_is_taken_where_somebody_sees_it_and_can_type() {
         let all = Sight { quiet: false, plain: false, logs: false, watched: true, alone: true, attended: true };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_orchestrator::{FileChange, PublishedEvent};
-use aime_progress::{CallOutcome, GoalImage, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskStatus};
+use aime_progress::{CallOutcome, GoalImage, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId, TaskStatus};
 use anstyle::Style;
 use serde_json::{Map, Value};
 
@@ -20,6 +20,11 @@ const HEAD: usize = 8;
 /// The word that a line begins with, and room behind it.
 pub(crate) fn head(style: Style, id: &str) -> String {
     format!("{style}{}", column(&format!("{}{style:#}", message(id, &[])), HEAD))
+}
+
+/// Returns the task that an event is about, or the lead for what it does before it works itself.
+fn who(task: Option<&TaskId>) -> String {
+    task.map_or_else(|| message("head-lead", &[]), ToString::to_string)
 }
 
 /// What was said elsewhere, on one line.
@@ -86,6 +91,13 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             for change in &decision.patch.changes {
                 text.push_str(&format!("\n  {}", describe_change(change)));
             }
+            for dropped in &decision.dropped {
+                let why = first_line(&dropped.faults.join("; "), WIDTH);
+                text.push_str(&format!(
+                    "\n  {DIM}{}{DIM:#}",
+                    msg!("line-dropped-change", change = describe_change(&dropped.change), why = why)
+                ));
+            }
             for lowered in &decision.lowered {
                 text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered)));
             }
@@ -100,16 +112,20 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{DIM}{task}: {said}{DIM:#}")
         }
         E::ActorCreated { task, profile, model, .. } => {
+            let task = who(task.as_ref());
             format!("{DIM}{task}: {}{DIM:#}", msg!("line-actor", profile = profile, model = model))
         }
         E::ToolCallStarted { task, tool, parameters, .. } => {
+            let task = who(task.as_ref());
             format!("{DIM}{task}: {CYAN}{tool}{CYAN:#}{DIM} {}{DIM:#}", parameter_text(parameters))
         }
         E::ToolCallFinished { task, tool, outcome, output, duration_ms, .. } if *outcome != CallOutcome::Ok => {
+            let task = who(task.as_ref());
             let what = format!("{YELLOW}{tool} {}{YELLOW:#}", named("outcome", outcome_word(*outcome)));
             format!("{task}: {}", msg!("line-call", what = what, span = span(*duration_ms), output = first_line(output, WIDTH)))
         }
         E::ProgressReported { task, report } => {
+            let task = who(task.as_ref());
             format!("{task}: {}: {}", named("status", &first_line(&report.status, WIDTH)), first_line(&report.message, WIDTH))
         }
         E::EvidenceAdded { evidence } => format!("{}{}", head(YELLOW, "head-evidence"), first_line(&evidence.content, WIDTH)),
@@ -137,10 +153,13 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{}{}", head(BOLD, "head-run"), named("status", &to.to_string()))
         }
         E::HistoryCompacted { task, tokens_before, tokens_after } => {
+            let task = who(task.as_ref());
             format!("{DIM}{task}: {}{DIM:#}", msg!("line-compacted", before = tokens_before, after = tokens_after))
         }
-        E::ActorNudged { task, kind, .. } if kind == "stuck" => format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-stuck")),
-        E::ActorTold { task, .. } => format!("{DIM}{task}: {}{DIM:#}", msg!("line-told")),
+        E::ActorNudged { task, kind, .. } if kind == "stuck" => {
+            format!("{YELLOW}{}: {}{YELLOW:#}", who(task.as_ref()), msg!("line-stuck"))
+        }
+        E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", who(task.as_ref()), msg!("line-told")),
         E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
         event @ E::Noted { topic, .. } if topic == FileChange::TOPIC => describe_file_change(&FileChange::from_event(event)?),
         E::Noted { topic, detail } if topic == "undo" => {
@@ -236,21 +255,27 @@ pub(crate) fn describe_change(change: &PlanChange) -> String {
     match change {
         PlanChange::AddTask { task, replaces } if replaces.is_empty() => format!("+ {}: {}", task.id, first_line(task.title(), WIDTH)),
         PlanChange::AddTask { task, replaces } => {
-            let replaced: Vec<&str> = replaces.iter().map(aime_progress::TaskId::as_str).collect();
+            let replaced: Vec<&str> = replaces.iter().map(TaskId::as_str).collect();
             let title = first_line(task.title(), WIDTH);
             format!("+ {}", msg!("change-replaced", task = task.id, replaced = replaced.join(", "), title = title))
         }
         PlanChange::ModifyTask { id, .. } => format!("~ {}", msg!("change-changed", task = id)),
         PlanChange::RemoveTask { id, reason } => format!("- {id}: {}", first_line(reason, WIDTH)),
         PlanChange::MergeTasks { ids, task } => {
-            let merged: Vec<&str> = ids.iter().map(aime_progress::TaskId::as_str).collect();
+            let merged: Vec<&str> = ids.iter().map(TaskId::as_str).collect();
             format!("= {}", msg!("change-merged", merged = merged.join(", "), task = task.id))
         }
         PlanChange::BlockTask { id, reason } => format!("! {}", msg!("change-held", task = id, reason = first_line(reason, WIDTH))),
         PlanChange::UnblockTask { id } => format!("> {}", msg!("change-released", task = id)),
-        PlanChange::CancelTask { id, reason } => format!("x {}", msg!("change-cancelled", task = id, reason = first_line(reason, WIDTH))),
+        PlanChange::CancelTask { id, reason, .. } => {
+            format!("x {}", msg!("change-cancelled", task = id, reason = first_line(reason, WIDTH)))
+        }
         PlanChange::AddEdge { edge } => format!("+ {}", msg!("change-edge", from = edge.from, to = edge.to)),
         PlanChange::RemoveEdge { from, to } => format!("- {}", msg!("change-edge", from = from, to = to)),
         PlanChange::SetStrategic { .. } => format!("~ {}", msg!("change-strategy")),
+        PlanChange::AmendCriterion { number, criterion, evidence, .. } => {
+            let (criterion, evidence) = (first_line(&criterion.to_string(), WIDTH), first_line(evidence, WIDTH));
+            format!("~ {}", msg!("change-criterion", number = number, criterion = criterion, evidence = evidence))
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     output::{self, BOLD, DIM, count},
-    words::msg,
+    words::{msg, named},
 };
 
 /// How often the view is drawn.
@@ -185,6 +185,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, row
         RunStatus::Executing => msg!("view-working"),
         RunStatus::Replanning => msg!("view-replanning"),
         RunStatus::WaitingForHuman => msg!("view-waiting"),
+        RunStatus::Interrupted => named("status", "interrupted"),
         RunStatus::Completed => msg!("view-run-done"),
         RunStatus::Failed => msg!("view-run-failed"),
         RunStatus::Cancelled => msg!("view-run-cancelled"),

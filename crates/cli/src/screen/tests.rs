@@ -77,6 +77,7 @@ fn run() -> RunId {
     RunId::new("01a200aaa443700b8f9607f3b2dd0803").unwrap()
 }
 
+// Requirement: 2.12
 #[test]
 fn a_line_for_each_thing_that_happens() {
     let task = json!({"id": "new", "kind": "actor", "description": "Try another way"});
@@ -96,7 +97,7 @@ fn a_line_for_each_thing_that_happens() {
                 {"op": "merge_tasks", "ids": ["f", "g"], "task": task},
                 {"op": "add_edge", "edge": {"from": "a", "to": "b", "type": "dependency"}},
                 {"op": "remove_edge", "from": "a", "to": "b"}
-            ]}, "evidence": []}}),
+            ]}, "evidence": [], "dropped": [{"change": {"op": "remove_task", "id": "h"}, "faults": ["id: the task \"h\" is completed"]}]}}),
         json!({"type": "task_status_changed", "task": "a", "from": "ready", "to": "running", "attempt": 1}),
         json!({"type": "task_status_changed", "task": "a", "from": "ready", "to": "running", "attempt": 2}),
         json!({"type": "task_status_changed", "task": "a", "from": "pending", "to": "ready", "attempt": 0}),

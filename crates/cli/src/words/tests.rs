@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_runs::Environment;
 use fluent_syntax::{
     ast::{Entry, Expression, InlineExpression, Pattern, PatternElement},
     parser,
@@ -16,7 +17,6 @@ use super::{
     Language, LanguageChoice, asked, catalogue, counted, meant, message, msg, named, said,
     sentence::{Part, sentences},
 };
-use crate::config::Environment;
 
 thread_local! {
     static LANGUAGE: Cell<Option<Language>> = const { Cell::new(None) };
@@ -70,6 +70,7 @@ fn values_of(pattern: &Pattern<&str>, values: &mut BTreeSet<String>) {
     }
 }
 
+// Requirement: 19.4
 #[test]
 fn each_catalogue_has_every_message_with_the_same_values() {
     let (english, chinese) = (messages(Language::English), messages(Language::Chinese));
@@ -131,6 +132,7 @@ fn uses(text: &str) -> Vec<(String, BTreeSet<String>)> {
     found
 }
 
+// Requirement: 19.4
 #[test]
 fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
     let known = messages(Language::English);
@@ -191,6 +193,7 @@ fn unbroken(text: &str) -> String {
 }
 
 /// A sentence that nobody says any more in these words would not be recognised, and stay English.
+// Requirement: 19.4
 #[test]
 fn every_sentence_that_is_recognised_is_said_somewhere() {
     let mut files = Vec::new();
@@ -210,6 +213,7 @@ fn every_sentence_that_is_recognised_is_said_somewhere() {
     assert!(unsaid.is_empty(), "no source says {unsaid:#?}");
 }
 
+// Requirement: 19.2
 #[test]
 fn the_flag_comes_first_then_the_settings_then_the_locale() {
     use Language::{Chinese, English};
@@ -253,6 +257,7 @@ fn messages_hold_their_values() {
     });
 }
 
+// Requirement: 19.1
 #[test]
 fn sentences_are_recognised_with_their_reasons() {
     let table = [
@@ -310,6 +315,7 @@ fn sentences_are_recognised_with_their_reasons() {
 }
 
 /// What is asked about must be seen as it is.
+// Requirement: 19.5
 #[test]
 fn what_a_question_asks_about_is_never_touched() {
     let table = [
@@ -330,6 +336,7 @@ fn what_a_question_asks_about_is_never_touched() {
     }
 }
 
+// Requirement: 19.5
 #[test]
 fn answers_in_chinese_are_understood() {
     for (typed, word) in [

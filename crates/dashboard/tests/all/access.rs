@@ -29,6 +29,7 @@ const ROUTES: [(&str, &str); 22] = [
     ("GET", "/nowhere"),
 ];
 
+// Requirement: 12.11
 #[tokio::test]
 async fn every_route_is_guarded() {
     let world = World::new("Cross the river");
@@ -58,6 +59,7 @@ async fn every_route_is_guarded() {
     assert!(world.runs.said.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty(), "nothing was passed on");
 }
 
+// Requirement: 12.11
 #[tokio::test]
 async fn the_cookie_is_for_pages_alone() {
     let world = World::new("Cross the river");
@@ -87,6 +89,7 @@ async fn a_visit_with_the_token_is_remembered() {
     assert!(list.text.contains("Cross the river"), "{}", list.text);
 }
 
+// Requirement: 12.11
 #[tokio::test]
 async fn a_browser_says_nothing_without_the_second_token() {
     let world = World::new("Cross the river");
@@ -125,6 +128,7 @@ async fn a_browser_says_nothing_without_the_second_token() {
     assert_eq!(cancel.status, StatusCode::CONFLICT);
 }
 
+// Requirement: 12.11
 #[tokio::test]
 async fn what_is_too_much_is_refused() {
     let world = World::new("Cross the river");

@@ -52,6 +52,7 @@ fn schema(description: &Value, response: &Value) -> Option<Value> {
     Some(schema)
 }
 
+// Requirement: 12.10
 #[tokio::test]
 async fn every_operation_answers_as_it_is_described() {
     let world = World::new("Cross the river");

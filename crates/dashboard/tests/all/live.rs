@@ -16,6 +16,7 @@ async fn ids_until(answer: &mut Response, last: u64) -> Vec<u64> {
     text.lines().filter_map(|line| line.strip_prefix("id: ")?.parse().ok()).collect()
 }
 
+// Requirement: 12.10
 #[tokio::test]
 async fn events_come_in_order_and_go_on_after_the_last_that_was_seen() {
     let world = World::new("Cross the river");
@@ -32,6 +33,7 @@ async fn events_come_in_order_and_go_on_after_the_last_that_was_seen() {
     assert_eq!(ids_until(&mut after, 1_203).await, [1_203]);
 }
 
+// Requirement: 12.10
 #[tokio::test]
 async fn no_gap_is_passed_over() {
     let world = World::new("Cross the river");
@@ -63,6 +65,7 @@ fn ids(changes: &Value) -> Vec<&str> {
     changes["changes"].as_array().unwrap().iter().map(|change| change["id"].as_str().unwrap()).collect()
 }
 
+// Requirement: 12.20
 #[tokio::test]
 async fn a_page_is_sent_what_changed_and_nothing_else() {
     let world = World::new("Cross the river");

@@ -6,6 +6,7 @@ use crate::harness::World;
 
 const ATTACK: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\" onload='alert(1)";
 
+// Requirement: 12.11
 #[tokio::test]
 async fn what_others_wrote_is_text() {
     let world = World::new(ATTACK);
@@ -19,6 +20,7 @@ async fn what_others_wrote_is_text() {
     }
 }
 
+// Requirement: 12.10
 #[tokio::test]
 async fn a_page_can_be_used_without_its_script() {
     let world = World::new("May I cross?");

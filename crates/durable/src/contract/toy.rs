@@ -215,6 +215,10 @@ impl Machine for Toy {
         ToyFact::Revoked { id: id.clone(), why: why.clone() }
     }
 
+    fn kind(_: &ToyEffect) -> &'static str {
+        "toy"
+    }
+
     fn again(&self, id: &EffectId) -> Option<ToyEffect> {
         let (lane, step) = place(id)?;
         effects(lane, step).into_iter().find_map(|(known, effect)| (known == *id).then_some(effect))

@@ -8,7 +8,7 @@ use std::{
 use futures::{FutureExt, future::BoxFuture};
 
 use super::toy::{LATE, Toy, ToyEffect, ToyFact};
-use crate::{EffectContext, EffectId, EffectRunner, Issue};
+use crate::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue};
 
 /// An effect that was started, and whether it was said to have been started before.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl EffectRunner<Toy> for World {
         .boxed()
     }
 
-    fn failed(&self, id: &EffectId, _: &str) -> ToyFact {
-        ToyFact::Done { id: id.clone(), value: LATE }
+    fn failed(&self, effect: FailedEffect<'_>) -> ToyFact {
+        ToyFact::Done { id: effect.id.clone(), value: LATE }
     }
 }

@@ -96,6 +96,7 @@ fn run(script: &mut Script, resume: Resume<Toy>) -> Result<Sum, DriveError<&'sta
     block_on(drive(script, resume)).map(|ended| ended.output)
 }
 
+// Requirement: 1.7, 7.5
 #[test]
 fn facts_are_committed_before_their_effects_are_issued() {
     let mut script = Script::new([vec![done("0/0/work", 1)]]);
@@ -227,6 +228,10 @@ impl Machine for Wishes {
 
     fn revoked(id: &EffectId, why: &Reason) -> Vec<Wish> {
         vec![Wish::Answer(id.clone()), Wish::Issue(format!("{id} was revoked: {why:?}"))]
+    }
+
+    fn kind(_: &String) -> &'static str {
+        "wish"
     }
 
     fn is_repeatable(effect: &String) -> bool {

@@ -2,7 +2,7 @@
 
 use std::{pin::pin, sync::Arc};
 
-use crate::{EffectRunner, EmbeddedHost, Host as _, Issue, Machine, MemoryStream, Reason};
+use crate::{EffectRunner, EmbeddedHost, FailedEffect, Host as _, Issue, Machine, MemoryStream, Reason};
 
 /// Carries out one effect in this process and gives the fact that answers it. The machine is elsewhere.
 ///
@@ -19,7 +19,7 @@ where
     M: Machine,
     R: EffectRunner<M>,
 {
-    let id = issue.id.clone();
+    let (id, kind) = (issue.id.clone(), M::kind(&issue.effect));
     let failing = Arc::clone(&runner);
     let mut host = EmbeddedHost::new(runner, MemoryStream::<M>::new());
     host.issue(issue);
@@ -36,9 +36,9 @@ where
             }
         };
         // Memory does not fail, and something is under way until the answer is there.
-        let Ok(facts) = facts else { return failing.failed(&id, "its facts were lost") };
+        let Ok(facts) = facts else { return failing.failed(FailedEffect { id: &id, kind, message: "its facts were lost" }) };
         if facts.is_empty() {
-            return failing.failed(&id, "it ended without an answer");
+            return failing.failed(FailedEffect { id: &id, kind, message: "it ended without an answer" });
         }
         for recorded in facts {
             if M::answers(&recorded.fact) == Some(&id) {

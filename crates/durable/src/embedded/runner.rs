@@ -17,7 +17,18 @@ pub trait EffectRunner<M: Machine>: Send + Sync + 'static {
     fn run(self: Arc<Self>, issue: Issue<M::Effect>, context: EffectContext<M>) -> BoxFuture<'static, M::Fact>;
 
     /// The answer to an effect whose doing has panicked. Without it the machine would wait for ever.
-    fn failed(&self, id: &EffectId, message: &str) -> M::Fact;
+    fn failed(&self, effect: FailedEffect<'_>) -> M::Fact;
+}
+
+/// An effect whose doing has panicked, or ended without an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct FailedEffect<'a> {
+    /// Its name.
+    pub id: &'a EffectId,
+    /// Its kind, as [`Machine::kind`] names it.
+    pub kind: &'static str,
+    /// What went wrong.
+    pub message: &'a str,
 }
 
 /// What an effect is given besides its wish.

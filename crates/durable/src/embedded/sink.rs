@@ -5,7 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{Commit, JournalError, Loaded, Machine, Recorded, UnixMillis};
+#[cfg(feature = "journal")]
+use crate::Loaded;
+use crate::{Commit, Machine, Recorded, UnixMillis};
 
 /// Makes commits durable: a stream of the journal, memory, or one of them wrapped.
 ///
@@ -45,6 +47,11 @@ pub struct MemoryStream<M: Machine> {
     seen: usize,
 }
 
+/// Another writer has continued a journal in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("another writer continues the journal in memory")]
+pub struct Overtaken;
+
 impl<M: Machine> MemoryStream<M> {
     /// An empty journal.
     #[must_use]
@@ -53,6 +60,7 @@ impl<M: Machine> MemoryStream<M> {
     }
 
     /// Continues after what was loaded.
+    #[cfg(feature = "journal")]
     #[must_use]
     pub fn after(mut self, loaded: &Loaded<M>) -> Self {
         self.seen = loaded.facts.len() + 1;
@@ -60,6 +68,7 @@ impl<M: Machine> MemoryStream<M> {
     }
 
     /// What it holds; none if nothing was written.
+    #[cfg(feature = "journal")]
     #[must_use]
     pub fn load(&self) -> Option<Loaded<M>> {
         self.with(|kept| Some(Loaded::whole(kept.input.clone()?, kept.facts.clone(), kept.events.len())))
@@ -89,14 +98,14 @@ impl<M: Machine> Clone for MemoryStream<M> {
 }
 
 impl<M: Machine> Sink<M> for MemoryStream<M> {
-    type Error = JournalError;
+    type Error = Overtaken;
 
-    async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
+    async fn append(&mut self, commit: Commit<'_, M>) -> Result<(), Overtaken> {
         let seen = self.seen;
         self.seen = self.with(|kept| {
             let held = usize::from(kept.input.is_some()) + kept.facts.len();
             if seen != held {
-                return Err(JournalError::Fenced { run: "in memory".into(), stream: "".into() });
+                return Err(Overtaken);
             }
             if let Some(input) = commit.input {
                 kept.input = Some(input.clone());

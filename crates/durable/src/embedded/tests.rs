@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 
 use super::*;
 use crate::{
-    DriveError, Journal, JournalError, NewRun, RUN_STREAM, Resume, StreamWriter,
+    DriveError, FailedEffect, Journal, JournalError, NewRun, RUN_STREAM, Resume, StreamWriter,
     contract::{self, Broken, Hosts, Kept, LATE, Sum, Toy, ToyEffect, ToyFact, ToyInput, World},
     drive,
 };
@@ -51,6 +51,7 @@ impl Hosts for InMemory {
     }
 }
 
+// Requirement: 7.10, 18.1
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_contract_is_kept_on_disk() {
     contract::all(&OnDisk(tempfile::tempdir().unwrap())).await.unwrap();
@@ -73,8 +74,8 @@ where
         (self.0)(issue, context).boxed()
     }
 
-    fn failed(&self, id: &EffectId, message: &str) -> ToyFact {
-        ToyFact::Done { id: id.clone(), value: u64::try_from(message.len()).unwrap() }
+    fn failed(&self, effect: FailedEffect<'_>) -> ToyFact {
+        ToyFact::Done { id: effect.id.clone(), value: u64::try_from(effect.message.len()).unwrap() }
     }
 }
 
@@ -119,8 +120,8 @@ async fn a_panic_before_the_future_is_made_is_answered_too() {
         fn run(self: Arc<Self>, _: Issue<ToyEffect>, _: EffectContext<Toy>) -> BoxFuture<'static, ToyFact> {
             panic!("early")
         }
-        fn failed(&self, id: &EffectId, _: &str) -> ToyFact {
-            ToyFact::Done { id: id.clone(), value: 7 }
+        fn failed(&self, effect: FailedEffect<'_>) -> ToyFact {
+            ToyFact::Done { id: effect.id.clone(), value: 7 }
         }
     }
     let mut host = EmbeddedHost::new(Arc::new(Early), MemoryStream::new());

@@ -8,6 +8,8 @@ use std::{
 
 use rusqlite::ErrorCode;
 
+use crate::Overtaken;
+
 /// Why a journal cannot be opened, read or written. Each text names the place and the mend.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -82,7 +84,7 @@ pub enum JournalError {
         stream: Arc<str>,
     },
     /// The journal does not know the run.
-    #[error("there is no run {run} in the journal: `aime runs list` shows those there are")]
+    #[error("there is no run {run} in the journal")]
     NoRun {
         /// The run.
         run: Arc<str>,
@@ -174,6 +176,12 @@ pub enum JournalError {
         #[source]
         source: Arc<rusqlite::Error>,
     },
+}
+
+impl From<Overtaken> for JournalError {
+    fn from(_: Overtaken) -> Self {
+        Self::Fenced { run: "in memory".into(), stream: "".into() }
+    }
 }
 
 impl JournalError {

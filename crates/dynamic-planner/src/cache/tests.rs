@@ -19,6 +19,7 @@ fn goal_of(kept: Option<&KeptPlan>) -> Option<&str> {
     kept.map(|kept| kept.plan.goal.as_str())
 }
 
+// Requirement: 3.46
 #[test]
 fn the_least_recently_used_plan_leaves_first() {
     let mut cache = PlanCache::new(2);
@@ -46,6 +47,7 @@ fn gif(width: u8) -> aime_llm::Image {
     aime_llm::Image::new("a.gif", &[b"GIF89a".as_slice(), &[width, 0, 1, 0, 0, 0, 0]].concat()).unwrap()
 }
 
+// Requirement: 3.46
 #[test]
 fn requests_differ_by_goal_mode_and_tools() {
     let base = PlanRequest::new("goal", PlanMode::Simple);
@@ -55,7 +57,7 @@ fn requests_differ_by_goal_mode_and_tools() {
         parameters: serde_json::json!({}).into(),
     };
     let with = |tools: Vec<aime_llm::ToolDefinition>| key_of(&PlanRequest { tools: tools.into(), ..base.clone() });
-    let profile = |description: &str| crate::ProfileBrief { name: "p".to_owned(), description: description.to_owned() };
+    let profile = |description: &str| crate::ProfileBrief::new("p", description);
     let profiled = |description: &str| key_of(&PlanRequest { profiles: vec![profile(description)], ..base.clone() });
     let (plain, prompts) = (PlannerSettings::default(), Prompts::default());
     let own = Prompts::with_overrides(&[("plan_simple".to_owned(), "Plan: {{ goal }}".to_owned())].into()).unwrap();
@@ -92,6 +94,7 @@ fn a_plan_is_used_again_where_the_folder_holds_what_it_held() {
     }
 }
 
+// Requirement: 3.48
 #[test]
 fn the_plan_of_the_most_similar_goal_is_found() {
     let goals = [

@@ -33,6 +33,7 @@ fn add(id: &str) -> Value {
 /// Completions, failures, whether nothing moves, the state; what is said.
 type DueCase<'a> = (u32, &'a [&'a str], bool, &'a ProgressState, Option<&'a str>);
 
+// Requirement: 3.55
 #[test]
 fn an_update_is_due_after_a_failure_after_three_completions_and_when_nothing_is_ready() {
     let settings = GrowthSettings::default();
@@ -62,6 +63,7 @@ fn an_update_is_due_after_a_failure_after_three_completions_and_when_nothing_is_
     }
 }
 
+// Requirement: 3.58
 #[test]
 fn a_plan_that_was_changed_and_does_not_move_is_looked_at_again_and_that_is_counted() {
     let mut state = state(&numbered(2), 1);
@@ -81,6 +83,7 @@ fn a_plan_that_was_changed_and_does_not_move_is_looked_at_again_and_that_is_coun
     assert_eq!(growth.update_due(&state, true, &settings), None);
 }
 
+// Requirement: 3.5
 #[test]
 fn a_complex_plan_adapts_between_tasks_when_there_is_news() {
     let mut state = state(&numbered(3), 1);
@@ -113,6 +116,7 @@ fn a_complex_plan_adapts_between_tasks_when_there_is_news() {
     assert_eq!(due(&growth, &state), [false, false, false], "there is nothing left to adapt");
 }
 
+// Requirement: 3.56
 #[test]
 fn growth_has_a_cap_and_merges_near_it() {
     let settings = GrowthSettings::default();
@@ -153,6 +157,7 @@ fn what_is_not_going_to_be_done_and_groups_take_no_room() {
     assert_eq!(Room::of(&state, &GrowthSettings::default()), Room { used: 2, most: 20, must_merge: false });
 }
 
+// Requirement: 3.60
 #[test]
 fn a_todo_may_have_parts() {
     let settings = GrowthSettings::default();

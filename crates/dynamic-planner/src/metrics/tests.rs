@@ -2,6 +2,7 @@
 
 use super::*;
 
+// Requirement: 3.51
 #[test]
 fn metrics_are_rates_and_means() {
     let mut metrics = PlanningMetrics::default();

@@ -1,8 +1,10 @@
 //! Reading values of the wrong type as what was meant.
 
 use aime_llm::read_json;
-use aime_progress::ReasoningEffort;
+use aime_progress::{Criterion, ReasoningEffort};
 use serde_json::{Map, Value};
+
+use crate::PlanFault;
 
 /// What was repaired while reading, each thing once.
 #[derive(Debug, Default)]
@@ -132,6 +134,53 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
         other => text(other).filter(|text| !is_nothing(text)).into_iter().collect(),
     }
 }
+
+/// A list of criteria: texts, commands and facts about files. Nobody but a person decides on the owner, so `owner` is not read.
+pub(super) fn criteria(value: &Value, place: &str, faults: &mut Vec<PlanFault>) -> Vec<Criterion> {
+    let mut read = Vec::new();
+    match value {
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                read.extend(criterion(item, &format!("{place}[{at}]"), faults));
+            }
+        }
+        one => read.extend(criterion(one, place, faults)),
+    }
+    read
+}
+
+/// A criterion: a text, an object, or an object that stands in a text.
+pub(crate) fn criterion(value: &Value, place: &str, faults: &mut Vec<PlanFault>) -> Option<Criterion> {
+    let object = match value {
+        Value::Object(object) => object.clone(),
+        Value::String(text) if text.trim_start().starts_with('{') => match serde_json::from_str(text) {
+            Ok(Value::Object(object)) => object,
+            _ => return Some(Criterion::text(text.trim())),
+        },
+        other => return texts(other).into_iter().next().map(Criterion::text),
+    };
+    let mut known = Map::new();
+    for (key, value) in &object {
+        let name = snake(key);
+        if CRITERION_MEMBERS.contains(&name.as_str()) && !value.is_null() && value.as_str() != Some("") {
+            let value = if name == "expect" { text(value).map_or_else(|| value.clone(), Value::from) } else { value.clone() };
+            known.insert(name, value);
+        }
+    }
+    if !known.contains_key("command") && !known.contains_key("file") {
+        return texts(value).into_iter().next().map(Criterion::text);
+    }
+    match serde_json::from_value(Value::Object(known)) {
+        Ok(criterion) => Some(criterion),
+        Err(error) => {
+            faults.push(PlanFault::new(place, error.to_string()).hint(CRITERION_HINT));
+            None
+        }
+    }
+}
+
+const CRITERION_MEMBERS: [&str; 7] = ["command", "expect", "file", "exists", "contains", "matches", "unchanged"];
+const CRITERION_HINT: &str = "a criterion is a sentence, {\"command\", \"expect\"} or {\"file\", \"contains\"}";
 
 /// Mentions of tasks: a list, a lone mention, `a, b`, numbers, or objects with an id.
 pub(super) fn mentions(value: &Value) -> Vec<String> {

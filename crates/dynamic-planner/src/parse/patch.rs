@@ -1,10 +1,12 @@
 //! Reading plan patches.
 
-use aime_progress::{PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
+use aime_progress::{Owner, PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use super::{
-    coerce::{Members, Notes, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level},
+    coerce::{
+        Members, Notes, criteria, criterion, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level,
+    },
     ids::{Names, normalise},
     left_out, read_edge, read_whole, spec_of, strategic,
     task::{kind_of, read_object},
@@ -123,11 +125,11 @@ enum Op {
     AddEdge,
     RemoveEdge,
     Strategic,
+    Amend,
     Keep,
 }
 
-const OPS: &str =
-    "add_task, modify_task, remove_task, merge_tasks, block_task, unblock_task, cancel_task, add_edge, remove_edge, set_strategic";
+const OPS: &str = "add_task, modify_task, remove_task, merge_tasks, block_task, unblock_task, cancel_task, add_edge, remove_edge, set_strategic, amend_criterion";
 const OP_NAMES: &[&str] = &["op", "operation", "action", "type", "kind", "change_type"];
 
 fn read_op(written: &str) -> Option<Op> {
@@ -142,6 +144,7 @@ fn read_op(written: &str) -> Option<Op> {
         "add_edge" | "add_dependency" => Op::AddEdge,
         "remove_edge" | "remove_dependency" | "delete_edge" => Op::RemoveEdge,
         "set_strategic" | "set_strategy" | "update_strategic" | "update_strategy" => Op::Strategic,
+        "amend" | "amend_criterion" | "amend_criteria" => Op::Amend,
         "keep" | "no_change" | "none" | "noop" | "continue" => Op::Keep,
         _ => return None,
     })
@@ -220,7 +223,10 @@ impl Reader<'_> {
             Op::Remove => Some(PlanChange::RemoveTask { id: self.id(&mut members)?, reason: reason(&mut members, self.notes) }),
             Op::Block => Some(PlanChange::BlockTask { id: self.id(&mut members)?, reason: reason(&mut members, self.notes) }),
             Op::Unblock => Some(PlanChange::UnblockTask { id: self.id(&mut members)? }),
-            Op::Cancel => Some(PlanChange::CancelTask { id: self.id(&mut members)?, reason: reason(&mut members, self.notes) }),
+            Op::Cancel => {
+                Some(PlanChange::CancelTask { id: self.id(&mut members)?, reason: reason(&mut members, self.notes), by: Owner::Lead })
+            }
+            Op::Amend => self.amend(&mut members),
             Op::AddEdge => {
                 let mut inner = match body.get("edge") {
                     Some(Value::Object(edge)) => Members::of(edge),
@@ -246,9 +252,28 @@ impl Reader<'_> {
             Op::Strategic => {
                 let value =
                     members.take("strategic", &["strategy", "value"], self.notes).cloned().unwrap_or_else(|| Value::Object(body.clone()));
-                Some(PlanChange::SetStrategic { strategic: strategic::change_from_value(&value, self.notes) })
+                Some(PlanChange::SetStrategic {
+                    strategic: strategic::change_from_value(&value, &format!("{}.strategic", self.place), self.notes, self.faults),
+                })
             }
         }
+    }
+
+    fn amend(&mut self, members: &mut Members<'_>) -> Option<PlanChange> {
+        let task = members.take("task", &["id", "task_id"], self.notes).and_then(|value| mentions(value).into_iter().next());
+        let task = task.and_then(|mention| self.names.resolve(&mention, self.notes));
+        let number = members.take("number", &["n"], self.notes).and_then(text).and_then(|number| number.parse().ok());
+        let place = format!("{}.criterion", self.place);
+        let written = members.take("criterion", &["text", "to", "new"], self.notes);
+        let criterion = written.and_then(|value| criterion(value, &place, self.faults));
+        let evidence = members.take("evidence", &["reason", "why"], self.notes).and_then(text).unwrap_or_default();
+        if number.is_none() {
+            self.fault("number", "no criterion is named by its number");
+        }
+        if written.is_none() {
+            self.fault("criterion", "the criterion as it must read is missing");
+        }
+        Some(PlanChange::AmendCriterion { task, number: number?, criterion: criterion?, evidence })
     }
 
     fn fault(&mut self, member: &str, message: &str) {
@@ -364,7 +389,8 @@ impl Reader<'_> {
         let mut change = TaskChange {
             name: if nested.is_some() { one("name", &["title"], self.notes).as_ref().and_then(text) } else { None },
             description: one("description", &["desc", "instructions", "details"], self.notes).as_ref().and_then(text),
-            completion_criteria: one("completion_criteria", &["criteria", "acceptance_criteria"], self.notes).as_ref().map(texts),
+            completion_criteria: one("completion_criteria", &["criteria", "acceptance_criteria"], self.notes)
+                .map(|value| criteria(&value, &format!("{}.change.completion_criteria", self.place), self.faults)),
             tool: one("tool", &["tool_name"], self.notes).as_ref().and_then(text),
             profile: one("profile", &["actor", "agent"], self.notes).as_ref().and_then(text),
             model,

@@ -3,36 +3,40 @@
 use aime_progress::{Phase, Risk, Strategic, StrategicChange};
 use serde_json::Value;
 
-use super::coerce::{Members, Notes, text, texts};
+use super::coerce::{Members, Notes, criteria, text};
+use crate::PlanFault;
 
 /// Reads the strategic part from its own member, or from members beside the tasks.
-pub(super) fn read(members: &mut Members<'_>, notes: &mut Notes) -> Strategic {
+pub(super) fn read(members: &mut Members<'_>, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Strategic {
     let mut strategic = Strategic::default();
     if let Some(value) = members.take("strategic", &["strategy", "strategic_plan"], notes) {
-        fill(&mut strategic, change_from_value(value, notes));
+        fill(&mut strategic, change_from_value(value, "strategic", notes, faults));
     }
-    fill(&mut strategic, change(members, notes));
+    fill(&mut strategic, change(members, "", notes, faults));
     strategic
 }
 
 /// Reads what a patch changes of the strategic part. What it does not name stays.
-pub(super) fn change_from_value(value: &Value, notes: &mut Notes) -> StrategicChange {
+pub(super) fn change_from_value(value: &Value, place: &str, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> StrategicChange {
     match value {
-        Value::Object(object) => change(&mut Members::of(object), notes),
+        Value::Object(object) => change(&mut Members::of(object), place, notes, faults),
         other => StrategicChange { approach: text(other), ..StrategicChange::default() },
     }
 }
 
-fn change(members: &mut Members<'_>, notes: &mut Notes) -> StrategicChange {
+fn change(members: &mut Members<'_>, place: &str, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> StrategicChange {
     let phase = |(name, objective)| Phase { name, objective };
     let risk = |(description, mitigation)| Risk { description, mitigation };
     let phases = |value| pairs(value, "name", "objective").into_iter().map(phase).collect();
     let risks = |value| pairs(value, "description", "mitigation").into_iter().map(risk).collect();
+    let place = if place.is_empty() { "success_criteria".to_owned() } else { format!("{place}.success_criteria") };
     StrategicChange {
         approach: members.take_where("approach", &["summary", "overview"], notes, Value::is_string).and_then(text),
         phases: members.take("phases", &["stages"], notes).map(phases),
         risks: members.take("risks", &[], notes).map(risks),
-        success_criteria: members.take("success_criteria", &["success_criterion", "criteria", "acceptance_criteria"], notes).map(texts),
+        success_criteria: members
+            .take("success_criteria", &["success_criterion", "criteria", "acceptance_criteria"], notes)
+            .map(|value| criteria(value, &place, faults)),
     }
 }
 

@@ -1,9 +1,9 @@
 //! One task as a model writes it.
 
-use aime_progress::{ReasoningEffort, TaskKind};
+use aime_progress::{Criterion, ReasoningEffort, TaskKind};
 use serde_json::{Map, Value};
 
-use super::coerce::{Members, Notes, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level};
+use super::coerce::{Members, Notes, criteria, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level};
 use crate::PlanFault;
 
 /// Members that hold the tasks of a plan, or of a task.
@@ -33,7 +33,7 @@ pub(super) struct Draft {
     pub(super) kind: Option<TaskKind>,
     pub(super) tool: Option<String>,
     pub(super) parameters: Map<String, Value>,
-    pub(super) criteria: Vec<String>,
+    pub(super) criteria: Vec<Criterion>,
     pub(super) dependencies: Vec<String>,
     pub(super) parent: Option<String>,
     /// The position of the task in which this one stood.
@@ -176,13 +176,13 @@ pub(super) fn read_object<'a>(
         kind
     });
     read_tool(members, &mut draft, notes, faults);
-    let criteria =
+    let other_names =
         ["completion_criterion", "acceptance_criteria", "criteria", "success_criteria", "done_when", "expected_output", "expected_outcome"];
-    if let Some(value) = members.take("completion_criteria", &criteria, notes) {
+    if let Some(value) = members.take("completion_criteria", &other_names, notes) {
         if value.is_string() {
             notes.add("criteria that were one text were read as a list of one");
         }
-        draft.criteria = texts(value);
+        draft.criteria = criteria(value, &format!("{place}.completion_criteria"), faults);
     }
     let waits = ["depends_on", "dependency", "deps", "dependson", "requires", "after", "needs", "prerequisites", "blocked_by"];
     if let Some(value) = members.take("dependencies", &waits, notes) {

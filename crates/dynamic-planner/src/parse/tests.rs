@@ -13,6 +13,7 @@ fn read(value: Value) -> ParsedPlan {
     plan_from_value(&value).unwrap_or_else(|faults| panic!("{value}\n{faults:?}"))
 }
 
+// Requirement: 1.3
 #[test]
 fn what_is_as_it_should_be_needs_no_repair() {
     let contract = json!({
@@ -82,6 +83,7 @@ fn references_follow_a_renamed_task() {
     assert_eq!(plan.edges[0].kind, EdgeType::Conditional);
 }
 
+// Requirement: 3.40
 #[test]
 fn each_repair_is_told_once() {
     let parsed = read(json!({"plan": {"overview": "o", "phases": ["one"], "priority": 1, "tasks": [
@@ -120,6 +122,7 @@ fn effort_is_a_level_or_an_estimate() {
     assert_eq!((both.plan.tasks[0].effort, both.plan.tasks[0].effort_seconds), (Some(ReasoningEffort::Low), Some(9)));
 }
 
+// Requirement: 3.35
 #[test]
 fn all_that_cannot_be_read_is_told_at_once() {
     let told = |value: Value| plan_from_value(&value).unwrap_err().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
@@ -134,6 +137,7 @@ fn all_that_cannot_be_read_is_told_at_once() {
         .join("\n--\n"));
 }
 
+// Requirement: 3.34
 #[test]
 fn a_text_that_is_cut_off_is_no_plan() {
     let cut = r#"{"tasks": [{"id": "a", "description": "x"}, {"id": "b", "descr"#;
@@ -217,4 +221,33 @@ proptest! {
         let ids: std::collections::BTreeSet<&TaskId> = plan.tasks.iter().map(|task| &task.id).collect();
         prop_assert!(ids.len() >= trimmed.len());
     }
+}
+
+// Requirement: 5.1
+#[test]
+fn criteria_of_commands_and_files_are_read() {
+    let parsed = read(json!({
+        "success_criteria": [{"command": "make test", "expect": 0}, {"file": "a.txt", "contains": "x", "owner": "person"}, "it is good"],
+        "tasks": [{"id": "a", "description": "d", "criteria": "{\"command\": \"true\"}"}],
+    }));
+    let criteria = parsed.plan.tasks[0].completion_criteria.iter().chain(&parsed.plan.strategic.success_criteria);
+    let read: Vec<String> = criteria.map(|criterion| format!("{criterion} ({})", criterion.owner)).collect();
+    let expected = ["`true` gives exit 0 (lead)", "`make test` gives exit 0 (lead)", "a.txt contains \"x\" (lead)", "it is good (lead)"];
+    assert_eq!(read, expected);
+}
+
+#[test]
+fn a_faulty_criterion_is_told_with_its_place() {
+    let document = json!({
+        "strategic": {"success_criteria": ["fine", {"command": "make", "expect": "all good"}]},
+        "tasks": [{"id": "a", "description": "d", "completion_criteria": [{"file": "a", "matches": "("}]}],
+    });
+    let faults: Vec<String> = plan_from_value(&document).unwrap_err().iter().map(ToString::to_string).collect();
+    let places: Vec<&str> = faults.iter().filter_map(|fault| fault.split(" (a criterion is").next()).collect();
+    let expected = [
+        "strategic.success_criteria[1]: \"all good\" is no expectation: write `exit 0`, `output contains TEXT`, `output matches REGEX`, \
+         `json PATH equals VALUE`",
+        "tasks[0].completion_criteria[0]: the regular expression \"(\" is invalid: unclosed group",
+    ];
+    assert_eq!(places, expected);
 }

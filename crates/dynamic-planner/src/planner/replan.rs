@@ -204,6 +204,7 @@ fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String
         | PlanChange::BlockTask { id: named, .. }
         | PlanChange::UnblockTask { id: named }
         | PlanChange::CancelTask { id: named, .. } => *named == id,
+        PlanChange::AmendCriterion { task, .. } => task.as_ref() == Some(&id),
         PlanChange::SetStrategic { .. } => false,
     };
     if patch.changes.iter().any(names) {
@@ -240,7 +241,8 @@ fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<String> {
             PlanChange::CancelTask { .. }
             | PlanChange::AddEdge { .. }
             | PlanChange::RemoveEdge { .. }
-            | PlanChange::SetStrategic { .. } => {}
+            | PlanChange::SetStrategic { .. }
+            | PlanChange::AmendCriterion { .. } => {}
         }
         true
     });
@@ -284,7 +286,7 @@ impl Planner {
     pub async fn replan(
         &self,
         request: &ReplanRequest,
-        judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<String>>,
+        judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>>,
     ) -> Result<Replanned, PlannerError> {
         let model = self.model.name().to_owned();
         let context = request.context(&self.settings, self.model.limits().small);
@@ -318,10 +320,7 @@ impl Planner {
                 match judge(&patch) {
                     Ok(plan) if faults.is_empty() => faults.extend(self.validators.iter().flat_map(|validator| validator.validate(&plan))),
                     Ok(_) => {}
-                    Err(found) => faults.extend(found.into_iter().map(|fault| match fault.split_once(": ") {
-                        Some((place, message)) if !place.contains(' ') => PlanFault::new(place, message),
-                        _ => PlanFault::new("patch", fault),
-                    })),
+                    Err(found) => faults.extend(found),
                 }
             }
             if faults.is_empty() { Ok((patch, repairs)) } else { Err(faults) }

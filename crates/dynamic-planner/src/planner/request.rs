@@ -137,6 +137,6 @@ impl PlanRequest {
 
 /// The profiles as a prompt shows them; none where there is nothing to choose.
 pub(super) fn choice(profiles: &[ProfileBrief]) -> Vec<ProfileBrief> {
-    let brief = |profile: &ProfileBrief| ProfileBrief { name: profile.name.clone(), description: first_sentence(&profile.description) };
+    let brief = |profile: &ProfileBrief| ProfileBrief { description: first_sentence(&profile.description), ..profile.clone() };
     if profiles.len() > 1 { profiles.iter().map(brief).collect() } else { Vec::new() }
 }

@@ -15,7 +15,7 @@ use aime_progress::{
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{FailedTask, ProfileBrief, ReplanRequest};
+use crate::{FailedTask, PlanFault, ProfileBrief, ReplanRequest};
 
 fn tools() -> Vec<ToolDefinition> {
     let tool = |name: &str, description: &str, properties: Value, required: Value| ToolDefinition {
@@ -63,7 +63,7 @@ fn profiles() -> Vec<ProfileBrief> {
         ("oracle", "reads and advises, changes nothing"),
         ("explore", "searches code fast, changes nothing"),
     ]
-    .map(|(name, description)| ProfileBrief { name: name.to_owned(), description: description.to_owned() })
+    .map(|(name, description)| ProfileBrief::new(name, description))
     .into()
 }
 
@@ -84,7 +84,7 @@ fn plan(text: &str) -> Plan {
 }
 
 /// A judge that refuses no patch, and does not look.
-fn fits(_: &PlanPatch) -> Result<Plan, Vec<String>> {
+fn fits(_: &PlanPatch) -> Result<Plan, Vec<PlanFault>> {
     Ok(plan(r#"{"tasks": [{"id": "any", "description": "a"}]}"#))
 }
 
@@ -162,6 +162,7 @@ fn last_user_text(request: &aime_llm::ChatRequest) -> String {
     }
 }
 
+// Requirement: 2.2, 2.15, 3.1
 #[tokio::test]
 async fn a_direct_plan_needs_no_model() {
     let model = ScriptedModel::new("m");
@@ -174,6 +175,7 @@ async fn a_direct_plan_needs_no_model() {
     assert!(model.requests().is_empty());
 }
 
+// Requirement: 3.1
 #[tokio::test]
 async fn a_good_answer_is_the_plan() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good().usage(100, 20)]);
@@ -185,6 +187,7 @@ async fn a_good_answer_is_the_plan() {
     }
 }
 
+// Requirement: 3.44
 #[tokio::test]
 async fn a_cycle_is_asked_for_again_with_the_errors() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle(), good()]);
@@ -197,6 +200,7 @@ async fn a_cycle_is_asked_for_again_with_the_errors() {
     assert!(last_user_text(&requests[1]).contains("a cycle: a → b → a"), "{}", last_user_text(&requests[1]));
 }
 
+// Requirement: 3.44
 #[tokio::test]
 async fn after_all_tries_a_simplified_plan_is_asked_for() {
     let simple = Reply::json(json!({"tasks": [{"id": "1", "description": "Find them"}, {"id": "2", "description": "Write it"}]}));
@@ -208,6 +212,7 @@ async fn after_all_tries_a_simplified_plan_is_asked_for() {
     assert_eq!(planned.spent.requests, 4);
 }
 
+// Requirement: 2.17
 #[tokio::test]
 async fn when_nothing_fits_the_categorys_actor_does_the_goal() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle()]);
@@ -218,6 +223,7 @@ async fn when_nothing_fits_the_categorys_actor_does_the_goal() {
     assert_eq!(planned.spent.requests, 4);
 }
 
+// Requirement: 2.18
 #[tokio::test]
 async fn without_a_fallback_planning_fails_with_all_faults() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle()]);
@@ -247,6 +253,7 @@ async fn a_request_that_is_too_long_is_made_shorter() {
     assert!(planned.fallback.as_deref().is_some_and(|why| why.contains("too long")), "{:?}", planned.fallback);
 }
 
+// Requirement: 3.46
 #[tokio::test]
 async fn the_same_goal_is_planned_once() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
@@ -274,6 +281,7 @@ async fn an_earlier_plan_that_does_not_fit_any_more_is_left_out() {
     assert!(planned.repairs[0].contains("there is no tool \"fly\""), "{:?}", planned.repairs);
 }
 
+// Requirement: 3.40
 #[tokio::test]
 async fn what_was_mended_in_the_json_of_an_answer_is_told() {
     let loose = "Here it is:\n{'tasks': [{'id': 'a', 'description': 'x'},]}";
@@ -282,8 +290,6 @@ async fn what_was_mended_in_the_json_of_an_answer_is_told() {
     let settings = PlannerSettings { tries: 1, ..PlannerSettings::default() };
     let planner = Planner::new(model.built(), settings);
     assert_eq!(planner.plan(&request(PlanMode::Simple)).await.unwrap().repairs, told);
-    let arriving = planner.plan_as_it_arrives(&request(PlanMode::Simple), &|_| {}).await.unwrap();
-    assert_eq!(arriving.repairs, told);
     let model = ScriptedModel::new("m").once(When::schema("aime_plan"), [cycle()]).on(When::any(), [Reply::text(loose)]);
     let planner = Planner { model: model.built(), ..planner };
     let simplified = planner.plan(&request(PlanMode::Simple)).await.unwrap();
@@ -302,6 +308,7 @@ async fn a_fallback_is_not_kept() {
     assert!(planner.plan(&request(PlanMode::Simple)).await.unwrap().fallback.is_none());
 }
 
+// Requirement: 3.50
 #[test]
 fn a_plan_can_be_made_on_any_thread() {
     fn is_send<T: Send>(_: &T) {}
@@ -330,6 +337,7 @@ impl ChatModel for Crowd {
     }
 }
 
+// Requirement: 3.50
 #[tokio::test]
 async fn many_goals_are_planned_at_once() {
     let plan = |id: &str| Reply::json(json!({"tasks": [{"id": id, "description": "x", "dependencies": []}]}));
@@ -355,7 +363,7 @@ async fn a_patch_is_judged_and_asked_for_again() {
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [patch("find", Some("todo")), patch("part-1", None)]);
     let judge = |patch: &PlanPatch| {
         let taken = serde_json::to_string(patch).unwrap().contains("\"id\":\"find\"");
-        if taken { Err(vec!["changes[0].task.id: the id \"find\" is taken".to_owned()]) } else { fits(patch) }
+        if taken { Err(vec![PlanFault::new("changes[0].task.id", "the id \"find\" is taken")]) } else { fits(patch) }
     };
     let replanned = planner(&model).replan(&replan_request(), judge).await.unwrap();
     assert_eq!(replanned.patch.changes.len(), 1);
@@ -389,10 +397,12 @@ fn troubled() -> ProgressState {
 }
 
 /// The plan as a patch leaves it.
-fn after(state: &ProgressState, patch: &PlanPatch) -> Result<Plan, Vec<String>> {
-    state.patched(patch, Timestamp::from_millis(3)).map(|after| after.plan()).map_err(|faults| faults.lines())
+fn after(state: &ProgressState, patch: &PlanPatch) -> Result<Plan, Vec<PlanFault>> {
+    let after = state.patched(patch, Timestamp::from_millis(3));
+    after.map(|after| after.plan()).map_err(|found| found.faults.into_iter().map(PlanFault::from).collect())
 }
 
+// Requirement: 3.29
 #[tokio::test]
 async fn the_progress_state_is_a_judge() {
     let state = troubled();
@@ -426,6 +436,7 @@ fn the_examples_in_the_prompts_are_plans() {
     }
 }
 
+// Requirement: 6.13
 #[tokio::test]
 async fn new_tasks_take_the_place_of_what_failed() {
     let add = |id: &str, rest: Value| {
@@ -460,6 +471,7 @@ impl PlanValidator for NoUploads {
     }
 }
 
+// Requirement: 3.41
 #[tokio::test]
 async fn added_rules_are_asked_of_the_plan_that_a_patch_leaves() {
     let state = troubled();
@@ -506,7 +518,7 @@ async fn what_a_patch_has_taken_out_it_does_not_change_again() {
 #[tokio::test]
 async fn no_change_is_a_patch_too() {
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "all is well", "changes": []}))]);
-    let replanned = planner(&model).replan(&replan_request(), |_| Err(vec!["never asked".to_owned()])).await.unwrap();
+    let replanned = planner(&model).replan(&replan_request(), |_| Err(vec![PlanFault::new("patch", "never asked")])).await.unwrap();
     assert_eq!(replanned.patch.changes, vec![]);
 }
 

@@ -21,6 +21,17 @@ pub struct ProfileBrief {
     pub name: String,
     /// What it is good at, in a line.
     pub description: String,
+    /// The tools that its actors never get.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never_gets: Vec<String>,
+}
+
+impl ProfileBrief {
+    /// Returns a profile whose actors may have every tool.
+    #[must_use]
+    pub fn new(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self { name: name.into(), description: description.into(), never_gets: Vec::new() }
+    }
 }
 
 /// A tool in one line: what a planner must know of it.
@@ -86,7 +97,7 @@ impl std::ops::Deref for PlanTools {
 
 /// What the prompts for a plan are given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PlanContext {
+pub(crate) struct PlanContext {
     /// What is wanted.
     pub goal: String,
     /// What the project says of itself, cut; may be empty.
@@ -163,7 +174,7 @@ fn step(task: &TaskSpec) -> String {
 
 /// What the prompt for a patch is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PatchContext {
+pub(crate) struct PatchContext {
     /// What is wanted.
     pub goal: String,
     /// What earlier runs and documents say of the goal; may be empty.
@@ -205,14 +216,14 @@ pub struct FailedTask {
 
 /// What the prompt for the classifier is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RouteContext {
+pub(crate) struct RouteContext {
     /// What is wanted.
     pub goal: String,
 }
 
 /// What the prompt for a verdict is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct VerdictContext {
+pub(crate) struct VerdictContext {
     /// What is wanted.
     pub goal: String,
     /// What must hold.

@@ -16,6 +16,7 @@ fn the_built_in_prompts_are_whole() {
     }
 }
 
+// Requirement: 3.42
 #[test]
 fn a_prompt_can_be_replaced() {
     let text = "Plan {{ goal }} with {% for tool in tools %}{{ tool.name }}{% endfor %}.";
@@ -34,6 +35,7 @@ fn values_are_never_read_as_templates() {
     );
 }
 
+// Requirement: 3.42
 #[test]
 fn faults_of_a_prompt_name_file_and_line() {
     insta::assert_snapshot!(

@@ -27,7 +27,7 @@ pub struct Category {
 /// A list of categories as a file holds it: `[[category]]` tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct CategoryFile {
+pub(crate) struct CategoryFile {
     /// The categories.
     #[serde(default)]
     pub category: Vec<Category>,
@@ -80,7 +80,7 @@ pub fn default_categories() -> Vec<Category> {
 
 /// The category of a goal, and how sure that is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CategoryMatch {
+pub(crate) struct CategoryMatch {
     /// The category's name; `general` when no keyword was found.
     pub name: String,
     /// The keywords that were found.
@@ -91,7 +91,7 @@ pub struct CategoryMatch {
 
 /// Finds the category of a goal by its keywords. Of two with as many, the first one wins.
 #[must_use]
-pub fn match_category(goal: &str, categories: &[Category]) -> CategoryMatch {
+pub(crate) fn match_category(goal: &str, categories: &[Category]) -> CategoryMatch {
     let text = goal.to_lowercase();
     let mut best: Option<(&Category, Vec<String>)> = None;
     let mut second = 0;

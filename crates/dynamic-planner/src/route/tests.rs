@@ -17,6 +17,7 @@ fn mode_of(goal: &str, settings: &RouteSettings) -> (Option<PlanMode>, String) {
     }
 }
 
+// Requirement: 1.2, 2.3, 2.4, 2.7
 #[test]
 fn goals_go_where_they_belong() {
     let cases = [
@@ -91,6 +92,7 @@ fn goals_go_where_they_belong() {
     }
 }
 
+// Requirement: 2.6
 #[test]
 fn points_are_as_the_rules_say() {
     let cases = [
@@ -123,6 +125,7 @@ fn what_is_counted_is_a_setting() {
     assert_eq!(verdicts, [Stage1Verdict::Simple, Stage1Verdict::Unsure, Stage1Verdict::Complex]);
 }
 
+// Requirement: 2.7, 2.8
 #[test]
 fn scores_lead_to_modes() {
     let settings = RouteSettings { strategy: Strategy::Always, ..RouteSettings::default() };
@@ -140,6 +143,7 @@ fn scores_lead_to_modes() {
     }
 }
 
+// Requirement: 2.5, 2.6
 #[test]
 fn length_bounds_are_exact() {
     // One verb at the front: −1 besides the length.
@@ -152,6 +156,7 @@ fn length_bounds_are_exact() {
     }
 }
 
+// Requirement: 2.6
 #[test]
 fn verbs_count_where_a_clause_begins() {
     let cases = [
@@ -188,6 +193,7 @@ fn files_are_told_from_addresses_and_versions() {
     assert!(!stage1("Fix a.rs and b.rs").signals.is_single_file());
 }
 
+// Requirement: 2.1
 #[test]
 fn settings_come_first() {
     let with = |strategy, mode| RouteSettings { strategy, mode, ..RouteSettings::default() };
@@ -202,6 +208,7 @@ fn settings_come_first() {
     assert_eq!(by("Fix a typo", &with(Strategy::Adaptive, None)), (Direct, "bypass".to_owned()));
 }
 
+// Requirement: 2.3, 2.5
 #[test]
 fn bypass_can_be_narrowed() {
     let bypass = BypassSettings { max_input_length: 0, single_file: false, clear_category: false };
@@ -213,6 +220,7 @@ fn bypass_can_be_narrowed() {
     assert_eq!(mode_of("字字字字字", &settings).0, Some(Simple));
 }
 
+// Requirement: 2.13
 #[test]
 fn categories_are_found_by_their_words() {
     let categories = default_categories();
@@ -234,12 +242,14 @@ fn categories_are_found_by_their_words() {
     assert_eq!(match_category("anything", &[]).name, "general");
 }
 
+// Requirement: 2.13
 #[test]
 fn the_built_in_categories_are_whole() {
     let names: Vec<String> = default_categories().into_iter().map(|category| category.name).collect();
     assert_eq!(names, ["coding", "research", "writing", "analysis", "quick", "general"]);
 }
 
+// Requirement: 2.14
 #[test]
 fn a_category_file_is_checked() {
     let twice = "[[category]]\nname = \"a\"\nprofile = \"p\"\n[[category]]\nname = \"a\"\nprofile = \"q\"\n";

@@ -3,7 +3,7 @@
 use aime_progress::{Plan, PlanMode, TaskId, TaskKind};
 
 use super::PlanLimits;
-use crate::PlanFault;
+use crate::{PlanFault, PlanProblem};
 
 /// Puts the tasks of a simple plan in a row where the model named no dependency at all.
 pub(super) fn chain(plan: &mut Plan) -> Option<String> {
@@ -29,8 +29,10 @@ pub(super) fn faults(plan: &Plan, mode: PlanMode, limits: PlanLimits) -> Vec<Pla
         PlanMode::Complex => limits.max_sub_goals.saturating_mul(limits.max_actions),
     };
     if work > most {
-        faults
-            .push(PlanFault::new("tasks", format!("there are {work} tasks, and at most {most} may be planned")).hint("merge some of them"));
+        faults.push(
+            PlanFault::new("tasks", PlanProblem::TooLarge(format!("there are {work} tasks, and at most {most} may be planned")))
+                .hint("merge some of them"),
+        );
     }
     if work == 0 {
         faults.push(PlanFault::new("tasks", "there are only groups, and nothing to do").hint("add actions with `parent`"));
@@ -39,13 +41,13 @@ pub(super) fn faults(plan: &Plan, mode: PlanMode, limits: PlanLimits) -> Vec<Pla
         let groups: Vec<&TaskId> = plan.tasks.iter().filter(|task| task.kind == TaskKind::Group).map(|task| &task.id).collect();
         if groups.len() > limits.max_sub_goals {
             let message = format!("there are {} sub-goals, and at most {} may be planned", groups.len(), limits.max_sub_goals);
-            faults.push(PlanFault::new("tasks", message).hint("merge some of them"));
+            faults.push(PlanFault::new("tasks", PlanProblem::TooLarge(message)).hint("merge some of them"));
         }
         for group in groups {
             let actions = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group && task.parent.as_ref() == Some(group)).count();
             if actions > limits.max_actions {
                 let message = format!("the sub-goal `{group}` has {actions} actions, and at most {} may be planned", limits.max_actions);
-                faults.push(PlanFault::new("tasks", message).hint("merge some of them"));
+                faults.push(PlanFault::new("tasks", PlanProblem::TooLarge(message)).hint("merge some of them"));
             }
         }
     }

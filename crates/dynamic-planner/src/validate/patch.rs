@@ -25,12 +25,21 @@ impl PlanChecker<'_> {
                 }
                 PlanChange::ModifyTask { id, change } => {
                     let before = faults.len();
-                    if let Some(task) = standing.tasks.iter().find(|task| task.id == *id) {
+                    let task = standing.tasks.iter().find(|task| task.id == *id);
+                    if let Some(task) = task {
                         self.check_call(change, task, &format!("{place}.change"), &mut repairs, &mut faults);
                     }
                     let of = (&*id, format!("{place}.change.profile"));
                     self.check_profile(&mut change.profile, of, "does not exist and was left out", &mut repairs, &mut faults);
                     self.check_model(&mut change.model, (&*id, format!("{place}.change.model")), &mut repairs, &mut faults);
+                    if let Some(bundles) = &mut change.bundles {
+                        self.check_bundles(bundles, (&*id, format!("{place}.change.bundles")), &mut repairs, &mut faults);
+                    }
+                    if let Some(task) = task.filter(|_| change.bundles.is_some() || change.profile.is_some()) {
+                        let mut changed = task.clone();
+                        change.apply_to(&mut changed);
+                        self.check_capabilities(&changed, &format!("{place}.change.bundles"), &mut faults);
+                    }
                     faults.iter_mut().skip(before).for_each(|fault| fault.task = Some(id.to_string()));
                 }
                 _ => {}

@@ -19,7 +19,7 @@ fn tools() -> Vec<ToolDefinition> {
 }
 
 fn profiles() -> Vec<ProfileBrief> {
-    ["sisyphus", "oracle"].map(|name| ProfileBrief { name: name.to_owned(), description: "d".to_owned() }).into()
+    ["sisyphus", "oracle"].map(|name| ProfileBrief::new(name, "d")).into()
 }
 
 fn check_with(plan: &Value, mode: Option<PlanMode>) -> Result<CheckedPlan, Vec<PlanFault>> {
@@ -38,6 +38,7 @@ fn told(plan: Value, mode: Option<PlanMode>) -> String {
     }
 }
 
+// Requirement: 3.32, 3.36, 3.37, 3.38
 #[test]
 fn all_faults_are_told_at_once() {
     let broken = json!({"tasks": [
@@ -54,6 +55,7 @@ fn all_faults_are_told_at_once() {
     insta::assert_snapshot!(told(broken, None));
 }
 
+// Requirement: 3.32
 #[test]
 fn places_are_those_of_the_document() {
     let steps = json!({"steps": [{"step_id": 1, "description": "x"}, {"step_id": 2, "description": "y", "dependencies": [9]}]});
@@ -62,6 +64,7 @@ fn places_are_those_of_the_document() {
     assert_eq!(told(nested, None), "tasks[0].actions[0].tool (task \"a\"): there is no tool \"gerp\" (did you mean \"grep\"?)");
 }
 
+// Requirement: 3.37
 #[test]
 fn parameters_fit_the_tools_schema() {
     let one = |tool: &str, parameters: Value| json!({"tasks": [{"id": "find", "tool": "grep", "parameters": {"pattern": "x"}}, {"id": "t", "tool": tool, "parameters": parameters}]});
@@ -92,6 +95,7 @@ fn parameters_fit_the_tools_schema() {
     assert_eq!(checked.repairs.len(), 1, "{:?}", checked.repairs);
 }
 
+// Requirement: 3.38
 #[test]
 fn what_a_model_invents_is_left_out_where_it_does_no_harm() {
     let plan = json!({"tasks": [{"id": "a", "description": "x", "profile": "Python expert", "bundles": ["magic", "files"]},
@@ -148,6 +152,7 @@ fn standing() -> Plan {
     check_with(&json!({"tasks": [{"id": "a", "description": "x"}, look]}), None).unwrap().plan
 }
 
+// Requirement: 3.37
 #[test]
 fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
     let (tools, actor_tools) = (tools(), ["todo".to_owned()]);
@@ -188,10 +193,45 @@ fn the_name_of_a_tool_among_the_bundles_means_the_tool() {
     }
 }
 
+#[test]
+fn a_profile_must_allow_what_its_task_needs() {
+    let never_gets = ["bash", "bash_output", "bash_kill", "write_file"].map(str::to_owned).to_vec();
+    let profiles = [ProfileBrief::new("sisyphus", "d"), ProfileBrief { never_gets, ..ProfileBrief::new("oracle", "d") }];
+    let tools = tools();
+    let fault = |bundle: &str| {
+        format!("actors of the profile \"oracle\" never get a tool of {bundle:?} (leave the bundle out, or name another profile or none)")
+    };
+    let table = [
+        ("oracle", "shell", Some(fault("shell"))),
+        ("oracle", "write_file", Some(fault("write_file"))),
+        // Some of its tools can be had.
+        ("oracle", "files", None),
+        ("sisyphus", "shell", None),
+    ];
+    for mode in [None, Some(PlanMode::Complex)] {
+        let checker = PlanChecker { tools: &tools, profiles: &profiles, mode, ..PlanChecker::default() };
+        for (profile, bundle, expected) in &table {
+            let first = |faults: Vec<PlanFault>| faults.first().map(ToString::to_string);
+            let task = json!({"id": "a", "description": "x", "profile": profile, "bundles": [bundle]});
+            let found = checker.check_value(&json!({"tasks": [task]})).err().and_then(first);
+            assert_eq!(found, expected.as_ref().map(|fault| format!("tasks[0].bundles (task \"a\"): {fault}")), "{profile} {bundle}");
+            let change = json!({"op": "modify_task", "id": "a", "change": {"profile": profile, "bundles": [bundle]}});
+            let mut patch = crate::patch_from_value(&json!({"changes": [change]})).unwrap().patch;
+            let found = checker.check_patch(&mut patch, &standing()).err().and_then(first);
+            assert_eq!(
+                found,
+                expected.as_ref().map(|fault| format!("changes[0].change.bundles (task \"a\"): {fault}")),
+                "{profile} {bundle}"
+            );
+        }
+    }
+}
+
 fn tasks(count: usize) -> Vec<Value> {
     (0..count).map(|n| json!({"id": format!("t{n}"), "description": "x"})).collect()
 }
 
+// Requirement: 3.3
 #[test]
 fn a_simple_plan_is_a_row() {
     let checked = check_with(&json!({"tasks": tasks(3)}), Some(PlanMode::Simple)).unwrap();
@@ -214,6 +254,7 @@ fn a_phase_that_the_plan_does_not_have_is_left_out() {
     assert!(checked.repairs.iter().any(|repair| repair.contains("the phase \"ship\" of `b`")), "{:?}", checked.repairs);
 }
 
+// Requirement: 3.3, 3.4, 3.6, 3.53
 #[test]
 fn modes_have_limits() {
     let group = |id: usize, actions: usize| {
@@ -238,6 +279,7 @@ fn modes_have_limits() {
     }
 }
 
+// Requirement: 3.41
 #[test]
 fn further_rules_can_be_added() {
     struct NoGrep;
@@ -272,6 +314,7 @@ fn plans() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    // Requirement: 3.36
     #[test]
     fn what_passes_has_no_cycle(plan in plans(), mode in prop::option::of(Just(PlanMode::Complex))) {
         if let Ok(checked) = check_with(&plan, mode) {
@@ -281,6 +324,7 @@ proptest! {
         }
     }
 
+    // Requirement: 3.3
     #[test]
     fn a_row_always_passes(count in 1_usize..=6) {
         let plan = json!({"tasks": tasks(count)});

@@ -5,7 +5,7 @@ use aime_progress::{TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use super::PlanChecker;
-use crate::{PlanFault, ToolLine, fault::suggestion};
+use crate::{PlanFault, PlanProblem, ToolLine, fault::suggestion};
 
 impl PlanChecker<'_> {
     pub(super) fn check_tool(&self, task: &mut TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
@@ -34,7 +34,7 @@ impl PlanChecker<'_> {
             return Some(tool);
         }
         if self.actor_tools.iter().any(|known| known == name) {
-            let fault = PlanFault::new(place, format!("{name:?} can only be called by an actor in the middle of its work"));
+            let fault = PlanFault::new(place, PlanProblem::ToolOfActors { name: name.to_owned() });
             faults.push(fault.hint("leave the tool out and describe the task"));
             return None;
         }
@@ -43,7 +43,7 @@ impl PlanChecker<'_> {
         if let (Some(tool), None) = (same.next(), same.next()) {
             return Some(tool);
         }
-        let fault = PlanFault::new(place, format!("there is no tool {name:?}"));
+        let fault = PlanFault::new(place, PlanProblem::UnknownTool { name: name.to_owned() });
         faults.push(fault.hint(suggestion(name, self.tools.iter().map(|tool| tool.name.as_str()))));
         None
     }
@@ -75,8 +75,9 @@ pub(super) fn check_parameters(
     let found = checker.check(&value).err().unwrap_or_default();
     for fault in found.into_iter().filter(|fault: &SchemaFault| !referring.contains(&fault.place)) {
         let place = if fault.place.is_empty() { place.to_owned() } else { format!("{place}.{}", fault.place) };
-        let message = if fault.place.is_empty() { format!("the call of `{}` {}", tool.name, fault.message) } else { fault.message };
-        faults.push(PlanFault::new(place, message).hint(format!("parameters: {}", ToolLine::of(tool).parameters)));
+        let detail = if fault.place.is_empty() { format!("the call of `{}` {}", tool.name, fault.message) } else { fault.message };
+        let problem = PlanProblem::Parameters { tool: tool.name.clone(), detail };
+        faults.push(PlanFault::new(place, problem).hint(format!("parameters: {}", ToolLine::of(tool).parameters)));
     }
     if let Value::Object(map) = value {
         *parameters = map;

@@ -11,6 +11,7 @@ async fn proven(files: &[(&str, &str)]) -> (Task, Vec<String>) {
     (task, suite.notes)
 }
 
+// Requirement: 17.5
 #[tokio::test]
 async fn a_task_of_terminal_bench_is_read() {
     let (task, notes) = proven(&[
@@ -27,6 +28,7 @@ async fn a_task_of_terminal_bench_is_read() {
     assert_eq!(notes, ["greet wants an image, which is not made: RUN apt-get install -y jq"]);
 }
 
+// Requirement: 17.5
 #[tokio::test]
 async fn a_task_of_harbor_is_read() {
     let (task, notes) = proven(&[
@@ -69,6 +71,7 @@ async fn a_task_of_harbor_with_an_image_is_read() {
     assert!(!crate::prove::passes_after(&task, Some(left)).await, "what a run leaves is no reward");
 }
 
+// Requirement: 17.5
 #[tokio::test]
 async fn an_exercise_of_exercism_is_read() {
     let (task, notes) = proven(&[

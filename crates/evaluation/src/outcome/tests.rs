@@ -29,6 +29,7 @@ fn a_result_is_read_from_what_a_run_printed() {
     assert!(outcome.reached && outcome.claimed && outcome.failure.is_none(), "{outcome:?}");
 }
 
+// Requirement: 17.1
 #[test]
 fn what_counts_is_the_check() {
     for (printed, code, failure) in [
@@ -48,6 +49,7 @@ fn what_counts_is_the_check() {
     assert!(unknowing.reached && !unknowing.claimed && unknowing.failure.is_none());
 }
 
+// Requirement: 17.3
 #[test]
 fn a_log_is_gone_on_with_and_a_torn_line_is_tried_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -89,6 +89,7 @@ fn a_sample_is_spread_over_categories_and_levels_and_always_the_same() {
 }
 
 /// Each check of the built-in suite passes after its solution, and fails after nothing.
+// Requirement: 17.2
 #[tokio::test(flavor = "multi_thread")]
 async fn the_suite_that_is_built_in_is_proven() {
     let suite = Suite::core().unwrap();

@@ -24,6 +24,7 @@ fn suite(folder: &Path, text: &str) -> Suite {
 const TWO: &str = "[[task]]\nname = \"good\"\ngoal = \"write\"\ncheck = \"test -f out\"\n[[task]]\nname = \"bad\"\ngoal = \"fail\"\nfiles = { \"here\" = \"x\" }\ncheck = \"test -f out\"\n";
 const DOES: &str = "if test -f here; then code=0; else echo x > out; code=0; fi\necho '{\"schema\":\"aime.result/v1\",\"status\":\"completed\",\"answer\":\"done\",\"replans\":0,\"usage\":{}}'\necho \"$@\" >&2; exit $code";
 
+// Requirement: 17.3
 #[tokio::test]
 async fn each_trial_is_made_once_and_checked() {
     let folder = tempfile::tempdir().unwrap();
@@ -50,6 +51,7 @@ async fn each_trial_is_made_once_and_checked() {
     assert_eq!((evaluated.done, told), (8, 8));
 }
 
+// Requirement: 17.3
 #[tokio::test]
 async fn one_that_is_stopped_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -65,6 +67,7 @@ async fn one_that_is_stopped_is_made_again() {
     assert!(log.outcomes().is_empty());
 }
 
+// Requirement: 17.6
 #[tokio::test]
 async fn files_come_late_and_wrong_plans_are_handed_over() {
     const PLAN: &str =
@@ -107,6 +110,7 @@ async fn files_come_late_and_wrong_plans_are_handed_over() {
 }
 
 /// Another agent gets the same goal, files and bounds, and is judged by the same check.
+// Requirement: 17.7
 #[tokio::test]
 async fn another_agent_is_tried_on_the_same_tasks() {
     let folder = tempfile::tempdir().unwrap();

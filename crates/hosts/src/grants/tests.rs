@@ -4,6 +4,7 @@ fn grants(entries: &[&str]) -> HostGrants {
     HostGrants::read(entries).unwrap()
 }
 
+// Requirement: 15.3
 #[test]
 fn a_host_is_reached_as_it_is_granted_and_not_otherwise() {
     let some = ["crates.io", "*.example.org:443", "api.example.net:8443", "127.0.0.1:9000", "[::1]:9001", "10.0.0.7", "Bücher.example"];
@@ -63,6 +64,7 @@ fn a_grant_of_all_is_one_of_the_open_network() {
     }
 }
 
+// Requirement: 15.3
 #[test]
 fn a_name_leads_to_private_addresses_only_where_those_are_granted() {
     let granted = grants(&["intern.example", "10.0.0.7"]);

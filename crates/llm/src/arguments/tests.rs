@@ -11,6 +11,7 @@ fn bash() -> Value {
     json!({"type": "object", "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}}, "required": ["command"]})
 }
 
+// Requirement: 16.2
 #[test]
 fn every_case_of_the_corpus_runs_or_must_not() {
     let corpus = corpus::read::<TextCase>("arguments.toml");
@@ -31,6 +32,7 @@ fn every_case_of_the_corpus_runs_or_must_not() {
     corpus::none_of(&wrong);
 }
 
+// Requirement: 16.2
 #[test]
 fn arguments_that_are_cut_anywhere_never_run() {
     let mut wrong = Vec::new();

@@ -12,14 +12,9 @@ pub(super) const LONGEST: usize = 200;
 /// An exact match always wins. Else special tokens (`write_file<|channel|>commentary`), namespaces (`functions.bash`, `default_api.bash`), a
 /// call number (`functions.bash:0`), brackets (`bash()`), quotes and white space are left out; at last case and hyphens do not count.
 ///
-/// ```
-/// use aime_llm::clean_tool_name;
-///
-/// assert_eq!(clean_tool_name("functions.bash:0", &["bash", "glob"]), Some("bash"));
-/// assert_eq!(clean_tool_name("write-file", &["write_file", "write-File"]), None);
-/// ```
+/// `functions.bash:0` means `bash`; `write-file` means none of `write_file` and `write-File`.
 #[must_use]
-pub fn clean_tool_name<'a>(name: &str, offered: &[&'a str]) -> Option<&'a str> {
+pub(crate) fn clean_tool_name<'a>(name: &str, offered: &[&'a str]) -> Option<&'a str> {
     let exact = |name: &str| offered.iter().copied().find(|tool| *tool == name);
     if name.len() > LONGEST {
         return None;

@@ -38,6 +38,7 @@ fn shown(found: &CallsInText) -> Vec<String> {
     found.calls.iter().map(|call| format!("{} {}", call.name, call.arguments)).collect()
 }
 
+// Requirement: 4.42
 #[test]
 fn every_case_of_the_corpus_is_found_or_stays_text() {
     let mut wrong = Vec::new();
@@ -57,6 +58,7 @@ fn every_case_of_the_corpus_is_found_or_stays_text() {
     corpus::none_of(&wrong);
 }
 
+// Requirement: 16.2
 #[test]
 fn a_text_that_is_cut_anywhere_holds_no_half_call() {
     let mut wrong = Vec::new();

@@ -9,6 +9,7 @@ use FactsSource::{Exact, Family, Unknown};
 /// Input, cached input, cache writes and output of facts, for a million tokens.
 type Row<'a> = (Option<&'a str>, &'a str, FactsSource, u32, u32, Option<[f64; 4]>);
 
+// Requirement: 11.6
 #[test]
 fn limits_and_prices_of_names() {
     let rows: [Row<'_>; 51] = [
@@ -133,6 +134,7 @@ fn small_models_are_told_by_their_size() {
     }
 }
 
+// Requirement: 11.6
 #[test]
 fn abilities_of_names() {
     use Effort::{High, Low, Max, Medium, Minimal, None as Off, XHigh};
@@ -203,6 +205,7 @@ fn data_files_are_sorted_and_readable() {
     }
 }
 
+// Requirement: 11.6
 #[test]
 fn every_entry_is_found_by_its_name() {
     for line in MODELS.lines().filter(|line| key(line).is_some()) {

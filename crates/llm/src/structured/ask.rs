@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt;
 use serde_json::Value;
 
 use crate::{
-    ChatModel, ChatRequest, ChatResponse, FinishReason, Model, ModelError, NativeTurn, ReadJson, SchemaChecker, StreamPart, UnreadableJson,
+    ChatModel, ChatRequest, ChatResponse, FinishReason, Model, ModelError, NativeTurn, ReadJson, SchemaChecker, UnreadableJson,
     coerce_to_schema, read_json_where,
 };
 
@@ -47,48 +46,13 @@ pub async fn ask<T>(
     request: StructuredRequest,
     judge: impl Fn(Value) -> Result<T, Vec<String>>,
 ) -> Result<Structured<T>, StructuredError> {
-    ask_and(model, tiers, request, judge, None).await
-}
-
-/// What is seen of the answers to a question while they arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arriving<'a> {
-    /// An answer begins. What came of one before it was refused, or broke off.
-    Begins,
-    /// More of its text, as the model wrote it: nothing has been checked.
-    Text(&'a str),
-}
-
-/// The same, and `watch` sees the text of each answer while it arrives. An answer that breaks off is asked for once more, as a whole.
-///
-/// # Errors
-/// As [`ask`].
-pub async fn ask_watching<T>(
-    model: &Model,
-    tiers: &Tiers,
-    request: StructuredRequest,
-    judge: impl Fn(Value) -> Result<T, Vec<String>>,
-    watch: Watch<'_>,
-) -> Result<Structured<T>, StructuredError> {
-    ask_and(model, tiers, request, judge, Some(watch)).await
-}
-
-type Watch<'a> = &'a (dyn Fn(Arriving<'_>) + Send + Sync);
-
-async fn ask_and<T>(
-    model: &Model,
-    tiers: &Tiers,
-    request: StructuredRequest,
-    judge: impl Fn(Value) -> Result<T, Vec<String>>,
-    watch: Option<Watch<'_>>,
-) -> Result<Structured<T>, StructuredError> {
     let checker = SchemaChecker::new(&request.schema).map_err(|source| StructuredError::Schema { name: request.name.clone(), source })?;
     let mut spent = Spent::default();
     let mut refused: Vec<Refused> = Vec::new();
     let mut natives: Vec<Option<Arc<NativeTurn>>> = Vec::new();
     let mut unreadable = Unreadable::default();
     for attempt in 1..=request.tries.max(1) {
-        let (tier, response) = match answer(model, tiers, unreadable.below, (&request, &refused, &natives), watch).await {
+        let (tier, response) = match answer(model, tiers, unreadable.below, (&request, &refused, &natives)).await {
             Ok(answer) => answer,
             Err(source) => return Err(StructuredError::Model { name: request.name, source, refused, spent }),
         };
@@ -149,7 +113,6 @@ async fn answer(
     tiers: &Tiers,
     below: Option<Tier>,
     (request, refused, natives): (&StructuredRequest, &[Refused], &[Option<Arc<NativeTurn>>]),
-    watch: Option<Watch<'_>>,
 ) -> Result<(Tier, ChatResponse), ModelError> {
     let mut tier = below.unwrap_or_default().max(tiers.of(model.name()));
     loop {
@@ -160,11 +123,7 @@ async fn answer(
             max_output_tokens: request.max_output_tokens,
             ..ChatRequest::default()
         };
-        let answered = match watch {
-            Some(watch) => complete_watched(model, chat, watch).await,
-            None => model.complete(chat).await,
-        };
-        match answered {
+        match model.complete(chat).await {
             Ok(response) => return Ok((tier, response)),
             Err(error) if refuses_format(&error) => match tiers.refused(model.name(), tier) {
                 Some(lower) => {
@@ -176,33 +135,6 @@ async fn answer(
             Err(error) => return Err(error),
         }
     }
-}
-
-/// An answer in parts. One that breaks off after it has begun is asked for again as a whole: then the model itself tries as often as it may.
-async fn complete_watched(model: &Model, chat: ChatRequest, watch: Watch<'_>) -> Result<ChatResponse, ModelError> {
-    watch(Arriving::Begins);
-    let mut parts = model.stream(chat.clone());
-    let mut begun = false;
-    let broken = loop {
-        match parts.next().await {
-            Some(Ok(StreamPart::Done(response))) => return Ok(*response),
-            Some(Ok(part)) => {
-                begun = true;
-                if let StreamPart::Text(text) = &part {
-                    watch(Arriving::Text(text));
-                }
-            }
-            Some(Err(error)) => break error,
-            None => break ModelError::Cut { model: model.name().to_owned() },
-        }
-    };
-    drop(parts);
-    if !begun || !broken.root().is_retryable() {
-        return Err(broken);
-    }
-    tracing::debug!(model = model.name(), error = %broken, "the answer broke off; asking for it as a whole");
-    watch(Arriving::Begins);
-    model.complete(chat).await
 }
 
 /// An answer that holds nothing to judge.

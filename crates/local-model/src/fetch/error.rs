@@ -7,7 +7,7 @@ use std::{io, path::PathBuf};
 #[non_exhaustive]
 pub enum FetchError {
     /// It is not here, and nothing may be fetched.
-    #[error("{model} is not here ({} is missing), and offline mode forbids to fetch its {}", file.display(), size(*.bytes))]
+    #[error("{model} is not here ({} is missing), and offline mode forbids to fetch its {}", file.display(), shown_size(*.bytes))]
     Offline {
         /// The model.
         model: String,
@@ -17,7 +17,7 @@ pub enum FetchError {
         file: PathBuf,
     },
     /// The disk is too full.
-    #[error("not enough space in {}: {} needed, {} free", folder.display(), size(*.needed), size(*.free))]
+    #[error("not enough space in {}: {} needed, {} free", folder.display(), shown_size(*.needed), shown_size(*.free))]
     NoSpace {
         /// The folder of models.
         folder: PathBuf,
@@ -97,7 +97,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The connection broke before the end, more than once without a further byte.
-    #[error("it broke off after {} of {}: {reason}", size(*.done), size(*.total))]
+    #[error("it broke off after {} of {}: {reason}", shown_size(*.done), shown_size(*.total))]
     Cut {
         /// Bytes that are here.
         done: u64,
@@ -139,7 +139,7 @@ pub enum SourceError {
         reason: String,
     },
     /// The disk is too full for this source, which needs more for a while.
-    #[error("not enough space: {} needed, {} free", size(*.needed), size(*.free))]
+    #[error("not enough space: {} needed, {} free", shown_size(*.needed), shown_size(*.free))]
     NoSpace {
         /// Bytes that are needed.
         needed: u64,
@@ -176,7 +176,7 @@ impl From<io::Error> for Trouble {
 
 /// Bytes for people: `1.12 GB`, `52 MB`.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-fn size(bytes: u64) -> String {
+pub fn shown_size(bytes: u64) -> String {
     match bytes {
         1_000_000_000.. => format!("{:.2} GB", bytes as f64 / 1e9),
         1_000_000.. => format!("{} MB", bytes / 1_000_000),
@@ -190,5 +190,5 @@ fn listed(failures: &[SourceFailure]) -> String {
 }
 
 fn rest(bytes: u64) -> String {
-    if bytes == 0 { String::new() } else { format!("\n  {} are kept for the next time", size(bytes)) }
+    if bytes == 0 { String::new() } else { format!("\n  {} are kept for the next time", shown_size(bytes)) }
 }

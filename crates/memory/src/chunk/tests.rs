@@ -54,6 +54,17 @@ fn a_fence_that_is_never_closed_is_still_cut() {
     assert_eq!(pieces[1].line, 2 + pieces[0].text.lines().count());
 }
 
+#[test]
+fn a_heading_that_is_too_long_is_cut_and_kept_whole() {
+    let title = "一二三四五六七八九十".repeat(13);
+    for text in [format!("# {title}"), format!("# {title}\nbelow")] {
+        let pieces = split(&text, true, 50);
+        assert!(pieces.iter().all(|piece| estimate_tokens(&piece.text) <= 50), "{pieces:?}");
+        let texts: String = pieces.iter().filter(|piece| piece.line == 1).map(|piece| piece.text.as_str()).collect();
+        assert_eq!(texts, title);
+    }
+}
+
 proptest! {
     /// Whatever the document, each piece fits, stands where it says, and nothing but space and headings is lost.
     #[test]

@@ -11,6 +11,7 @@ const MEMORIES: &[(&str, &str)] = &[
     ("東京の天気を調べる", "晴れでした。"),
 ];
 
+// Requirement: 1.1
 #[test]
 fn words_of_both_languages_are_found() {
     let fixture = Fixture::with(MEMORIES);
@@ -49,6 +50,7 @@ fn words_of_both_languages_are_found() {
     }
 }
 
+// Requirement: 1.1
 #[test]
 fn what_covers_more_of_the_question_comes_first() {
     let fixture = Fixture::with(&[
@@ -98,6 +100,7 @@ fn tags_are_found_and_excerpts_show_the_place() {
     assert_eq!(found[0].memory, tagged);
 }
 
+// Requirement: 1.1
 #[test]
 fn chunks_are_found_by_heading_path_and_text() {
     let (_fixture, knowledge) = Fixture::knowing(&[

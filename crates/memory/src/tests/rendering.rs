@@ -43,6 +43,7 @@ fn nothing_found_is_no_text() {
     assert!(!one_part.shown[0].cut);
 }
 
+// Requirement: 1.1
 #[test]
 fn three_full_chunks_have_room_by_default() {
     let text = "word ".repeat(390);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::{CriterionResult, RunResult};
 
 /// The `schema` member of what a hook is told.
-pub const HOOK_SCHEMA: &str = "aime.hook/v1";
+pub(crate) const HOOK_SCHEMA: &str = "aime.hook/v1";
 
 /// The longest message that a hook adds to a prompt, in characters.
 const MAX_MESSAGE_CHARS: usize = 4_000;

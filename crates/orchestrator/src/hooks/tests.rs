@@ -64,6 +64,7 @@ fn prompt() -> HookEvent {
     event(HookPoint::BeforePrompt, HookPayload::Prompt { model: "m".to_owned(), messages, answer: None })
 }
 
+// Requirement: 8.17
 #[tokio::test]
 async fn changes_chain_and_the_first_block_wins() {
     let change = |command: &str| Ok(HookAnswer::Change(json!({"parameters": {"command": command}})));
@@ -182,6 +183,7 @@ async fn run_in(folder: &Path, settings: CommandHookSettings) -> Result<HookAnsw
     CommandHook::new(settings, folder, Arc::new(environment)).unwrap().ask(&call(HookPoint::BeforeTool)).await
 }
 
+// Requirement: 8.17
 #[tokio::test]
 async fn the_exit_code_and_the_output_of_a_command_decide() {
     let folder = tempfile::tempdir().unwrap();

@@ -52,7 +52,7 @@ fn with_decision(kind: TriggerKind) -> ProgressState {
     let patch: PlanPatch = serde_json::from_str(r#"{"reasoning": "", "changes": []}"#).unwrap();
     let mut state = ended(RunStatus::Completed);
     let at = Timestamp::from_millis(0);
-    state.decisions.push(Decision { version: 2, at, triggers: vec![reason], patch, evidence: vec![], lowered: vec![] });
+    state.decisions.push(Decision { version: 2, at, triggers: vec![reason], patch, evidence: vec![], lowered: vec![], dropped: vec![] });
     state
 }
 
@@ -139,6 +139,7 @@ fn what_is_damaged_or_of_another_version_is_left_out_and_told() {
 }
 
 /// A file as the first version wrote it.
+// Requirement: 3.47
 #[test]
 fn the_first_version_is_still_read() {
     let place = Place::new();

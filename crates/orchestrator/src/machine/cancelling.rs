@@ -1,18 +1,86 @@
 //! Ending a run, or one of its tasks, for good because a person says so.
 
-use aime_progress::{
-    Decision, PatchFaults, PlanChange, PlanMode, PlanPatch, ProgressEvent, QuestionId, RunStatus, TaskId, TriggerKind, TriggerReason,
-    lowering,
-};
+use std::collections::BTreeMap;
 
-use super::{FailureCode, Out, Phase, RunMachine, replanning::PERSON_PRIORITY};
+use aime_durable::{EffectId, Reason};
+use aime_progress::{
+    Decision, Faults, Owner, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RunStatus, Task, TaskId, TaskKind,
+    TaskStatus, TriggerKind, TriggerReason,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{FailureCode, Out, Phase, RunMachine, effects::OpenEffects, replanning::PERSON_PRIORITY};
 use crate::{RunFailure, RunOutput};
 
-/// The topic of the note that a task stays in the plan that a person wanted cancelled.
-const NOT_CANCELLED: &str = "not_cancelled";
+/// The tasks that are on their way out of the plan.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Cancellations {
+    /// The tasks that a person wants cancelled and that are not decided on yet, each with the reason.
+    requested: Vec<(TaskId, String)>,
+    /// The running tasks that the pending decision takes out of the plan, each with the effect that was revoked for it, if it had one.
+    stopping: BTreeMap<TaskId, Option<EffectId>>,
+}
+
+/// A request of a person as a patch, and whether the plan allows it.
+#[derive(Debug)]
+struct CancelRequest {
+    task: TaskId,
+    patch: PlanPatch,
+    fits: Result<(), Faults>,
+}
+
+impl Cancellations {
+    fn request(&mut self, task: TaskId, reason: String) {
+        self.requested.push((task, reason));
+    }
+
+    /// Returns the request to deal with next: the first one that the plan allows, or else the first. A task that others need may go once they have gone.
+    fn next(&mut self, state: &ProgressState) -> Option<CancelRequest> {
+        self.requested.retain(|(task, _)| state.tasks.get(task).is_some_and(|known| !known.status.is_settled()));
+        let mut first = None;
+        for (task, reason) in &self.requested {
+            let patch = PlanPatch::cancelling(task, reason, Owner::Person);
+            let request = CancelRequest { task: task.clone(), fits: state.check_patch(&patch), patch };
+            if request.fits.is_ok() {
+                return Some(request);
+            }
+            first.get_or_insert(request);
+        }
+        first
+    }
+
+    /// Forgets the request that a decision dealt with, whether or not it could be carried out.
+    pub(super) fn decided(&mut self, decision: &PlanPatch) {
+        let decided = |task: &TaskId| matches!(decision.changes.as_slice(), [PlanChange::CancelTask { id, .. }] if id == task);
+        self.requested.retain(|(task, _)| !decided(task));
+    }
+
+    /// Forgets all requests.
+    pub(super) fn forget_requests(&mut self) {
+        self.requested.clear();
+    }
+
+    fn stop(&mut self, task: TaskId, revoked: Option<EffectId>) {
+        self.stopping.entry(task).or_insert(revoked);
+    }
+
+    pub(super) fn is_stopping(&self, task: &TaskId) -> bool {
+        self.stopping.contains_key(task)
+    }
+
+    /// Returns whether a task still has to stop before the decision can be carried out.
+    pub(super) fn wait_for(&self, open: &OpenEffects) -> bool {
+        self.stopping.values().flatten().any(|effect| open.contains(effect))
+    }
+
+    /// Removes the tasks that were to stop and returns them.
+    pub(super) fn take_stopping(&mut self) -> BTreeMap<TaskId, Option<EffectId>> {
+        std::mem::take(&mut self.stopping)
+    }
+}
 
 impl RunMachine {
-    /// Ends the run: what is under way is stopped, and nothing can resume it. A run that was being left is cancelled instead.
+    /// Ends the run: everything under way is stopped, and nothing can resume it. A run that was being left is cancelled instead.
     pub(super) fn cancel(&mut self, reason: &str, out: &mut Out) {
         if self.phase == Phase::Over {
             return;
@@ -20,66 +88,135 @@ impl RunMachine {
         let (run, version) = (&self.input.run, self.state.version);
         let hint = (version > 0).then(|| format!("`aime runs fork {run} --at {version}` makes a run that goes on from there"));
         let error = Some(RunFailure { code: FailureCode::Cancelled, message: reason.to_owned(), hint });
-        self.give_up = Some(reason.to_owned());
+        self.stopping.give_up(reason);
         self.phase = Phase::Over;
-        self.leaving = None;
+        self.stopping.stay();
         self.leave(RunOutput { status: RunStatus::Cancelled, error }, out);
     }
 
-    /// Everything has stopped: what was not done is skipped, nobody is asked any more, and the report says what was reached.
+    /// Closes a cancelled run after everything has stopped: skips the tasks that are left, withdraws the questions, and reports what was reached.
     pub(super) fn close_cancelled(&mut self, output: &RunOutput, out: &mut Out) {
         self.skip_open(out);
         self.settle(out);
         self.give_up_blocked(out);
-        let open: Vec<QuestionId> = self.unanswered().iter().map(|question| question.id.clone()).collect();
+        let open: Vec<QuestionId> = self.unanswered().map(|question| question.id.clone()).collect();
         self.withdraw(open, out);
         let text = self.report(output.error.as_ref());
         self.emit(ProgressEvent::Answered { text }, out);
     }
 
-    /// Takes a task that is not settled out of the plan; the actor of one that runs is stopped first. What waited for it goes on without; one whose
-    /// result others need stays, and that is told. While the run is being left, or another decision waits, that comes later.
+    /// Takes a task that is not settled out of the plan, after its actor has stopped. The tasks that waited for it go on without it; a task whose
+    /// result others need stays, and the user is told. While the run is being left, or another decision waits, that comes later.
     pub(super) fn cancel_task(&mut self, task: &TaskId, reason: &str, out: &mut Out) {
         if self.phase == Phase::Executing && self.state.mode != Some(PlanMode::Direct) {
-            self.to_cancel.push((task.clone(), reason.to_owned()));
+            self.cancellations.request(task.clone(), reason.to_owned());
             self.cancel_next(out);
         }
     }
 
-    /// Begins with what a person wants cancelled first.
+    /// Deals with the requests to cancel a task, until one of them is being decided.
     pub(super) fn cancel_next(&mut self, out: &mut Out) {
-        let state = &self.state;
-        self.to_cancel.retain(|(task, _)| state.tasks.get(task).is_some_and(|known| !known.status.is_settled()));
-        if self.decision.is_some() || self.leaving.is_some() {
-            return;
+        while !self.replans.is_deciding() && !self.stopping.is_leaving() {
+            let Some(CancelRequest { task, patch, fits }) = self.cancellations.next(&self.state) else { return };
+            if let Err(faults) = fits {
+                self.cancellations.decided(&patch);
+                self.refuse_cancel(&task, &faults, out);
+                continue;
+            }
+            let (kind, detail) = (TriggerKind::Person, format!("a person cancelled {task}"));
+            let triggers = vec![TriggerReason { kind, priority: PERSON_PRIORITY, detail, tasks: vec![task], evidence: Vec::new() }];
+            self.stop_cancelled(&patch, out);
+            self.replans.propose(Decision::next(&self.state, self.now, triggers, patch));
+            return self.decide_if_ready(out);
         }
-        // One that others need may go once they have gone.
-        let fits = |(task, reason): &&(TaskId, String)| self.state.check_patch(&PlanPatch::cancelling(task, reason)).is_ok();
-        let Some((task, reason)) = self.to_cancel.iter().find(fits).or_else(|| self.to_cancel.first()).cloned() else { return };
-        let patch = PlanPatch::cancelling(&task, &reason);
-        if let Err(faults) = self.state.check_patch(&patch) {
-            self.cancel_decided(&patch);
-            self.tell_not_cancelled(&task, &faults, out);
-            return self.cancel_next(out);
-        }
-        let kind = TriggerKind::Person;
-        let detail = format!("a person cancelled {task}");
-        let triggers = vec![TriggerReason { kind, priority: PERSON_PRIORITY, detail, tasks: vec![task.clone()], evidence: Vec::new() }];
-        self.stop_cancelled(&patch, out);
-        let (version, evidence, lowered) = (self.state.version + 1, Vec::new(), lowering(&self.state, &patch).unwrap_or_default());
-        self.decision = Some(Decision { version, at: self.now, triggers, patch, evidence, lowered });
-        self.decide_if_ready(out);
     }
 
-    /// Who cancelled a task is told why it stays: another one needs its result, or hangs on a condition over it.
-    pub(super) fn tell_not_cancelled(&mut self, task: &TaskId, faults: &PatchFaults, out: &mut Out) {
+    /// Reports why a task stays: another one needs its result, or depends on a condition over it.
+    pub(super) fn refuse_cancel(&mut self, task: &TaskId, faults: &Faults, out: &mut Out) {
         let detail = [("task".to_owned(), task.as_str().into()), ("message".to_owned(), faults.to_string().into())];
-        self.emit(ProgressEvent::Noted { topic: NOT_CANCELLED.to_owned(), detail: detail.into() }, out);
+        self.emit(ProgressEvent::Noted { topic: "not_cancelled".to_owned(), detail: detail.into() }, out);
     }
 
-    /// What a person wanted cancelled is dealt with once the decision on it was made, whether or not it could be carried out.
-    pub(super) fn cancel_decided(&mut self, decision: &PlanPatch) {
-        let decided = |task: &TaskId| matches!(decision.changes.as_slice(), [PlanChange::CancelTask { id, .. }] if id == task);
-        self.to_cancel.retain(|(task, _)| !decided(task));
+    /// Stops the running tasks that a patch takes out of the plan, by themselves or with their group. A patch that does not fit stops nothing.
+    pub(super) fn stop_cancelled(&mut self, patch: &PlanPatch, out: &mut Out) {
+        let Ok(after) = self.state.patched(patch, self.now) else { return };
+        let stops = |task: &&Task| {
+            let after = after.tasks.get(&task.spec.id).map(|task| task.status);
+            task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group && after != Some(TaskStatus::Running)
+        };
+        for task in self.state.tasks.values().filter(stops).map(|task| &task.spec.id) {
+            let begun = self.effects.attempt_at(task).cloned();
+            if let Some(effect) = &begun {
+                out.revoke(effect.clone(), Reason::Cancelled);
+            }
+            self.cancellations.stop(task.clone(), begun);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress::{Plan, TaskSpec, Timestamp};
+    use serde_json::json;
+
+    use super::*;
+    use crate::machine::effects::Work;
+
+    fn id(name: &str) -> TaskId {
+        name.parse().unwrap()
+    }
+
+    /// The tasks a, b and c; a tool task after them needs the result of a.
+    fn state() -> ProgressState {
+        let mut state = ProgressState::new("p".parse().unwrap(), "g", Timestamp::from_millis(0));
+        let mut tasks: Vec<TaskSpec> = ["a", "b", "c"].map(|name| TaskSpec::actor(id(name), "do")).into();
+        let parameters = json!({"of": "@{steps.a.result}"}).as_object().unwrap().clone();
+        let dependencies = vec![id("a")];
+        let tool = Some("look".to_owned());
+        tasks.push(TaskSpec { kind: TaskKind::Tool, tool, parameters, dependencies, ..TaskSpec::actor(id("d"), "") });
+        let plan = Plan { goal: "g".to_owned(), tasks, ..serde_json::from_value(json!({"tasks": []})).unwrap() };
+        state.apply(Timestamp::from_millis(0), &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
+        state
+    }
+
+    #[test]
+    fn the_first_request_that_fits_comes_first() {
+        let cases = [
+            ("b c", Some(("b", true))),
+            ("a c", Some(("c", true))),
+            ("a", Some(("a", false))),
+            ("a d", Some(("d", true))),
+            ("zz", None),
+            ("zz b", Some(("b", true))),
+        ];
+        for (requests, expected) in cases {
+            let mut cancellations = Cancellations::default();
+            requests.split(' ').for_each(|task| cancellations.request(id(task), "why".to_owned()));
+            let next = cancellations.next(&state());
+            assert_eq!(next.as_ref().map(|request| (request.task.as_str(), request.fits.is_ok())), expected, "{requests}");
+        }
+    }
+
+    #[test]
+    fn a_decision_ends_its_request() {
+        let mut cancellations = Cancellations::default();
+        ["b", "c"].iter().for_each(|task| cancellations.request(id(task), "why".to_owned()));
+        cancellations.decided(&PlanPatch::cancelling(&id("b"), "why", Owner::Person));
+        assert_eq!(cancellations.next(&state()).unwrap().task, id("c"));
+    }
+
+    #[test]
+    fn a_decision_waits_for_the_tasks_it_stops() {
+        let mut cancellations = Cancellations::default();
+        let (mut open, effect) = (OpenEffects::default(), EffectId::new("a/1/1"));
+        open.insert(effect.clone(), Work::Task(id("a")));
+        cancellations.stop(id("b"), None);
+        assert!(!cancellations.wait_for(&open), "nobody works on b");
+        cancellations.stop(id("a"), Some(effect.clone()));
+        cancellations.stop(id("a"), None);
+        assert!(cancellations.wait_for(&open) && cancellations.is_stopping(&id("a")));
+        open.remove(&effect);
+        assert!(!cancellations.wait_for(&open));
+        assert_eq!(cancellations.take_stopping().into_iter().collect::<Vec<_>>(), [(id("a"), Some(effect)), (id("b"), None)]);
     }
 }

@@ -2,26 +2,32 @@
 
 use aime_progress::{ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
 
-use super::{FailureCode, Out, Phase, RunMachine, Work};
+use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
 pub(super) const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then `aime resume` the run";
 const STEPS_HINT: &str = "raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)";
 
 impl RunMachine {
-    /// When nothing moves any more: waits for a person, gives up what cannot be done, or ends.
+    /// If nothing moves any more, waits for a person, gives up blocked tasks, or ends the run.
     pub(super) fn wait_or_end(&mut self, out: &mut Out) {
-        if self.leaving.is_some() || self.fault.is_some() || self.phase != Phase::Executing {
+        if self.stopping.is_leaving() || self.fault.is_some() || self.phase != Phase::Executing {
             return;
         }
         if self.waits_for_person() {
             let output = self.waiting();
             return self.leave(output, out);
         }
-        if !self.idle() || !self.unanswered().is_empty() || self.has_ready() {
+        if !self.idle() || self.unanswered().next().is_some() || self.has_ready() {
             return;
         }
         if self.waits_for_cooldown() {
+            return;
+        }
+        if self.works_itself() {
+            return self.wake_for_own_work(out);
+        }
+        if self.wake_for_held(out) {
             return;
         }
         if self.give_up_blocked(out) {
@@ -34,34 +40,49 @@ impl RunMachine {
         self.state.tasks.values().any(|task| task.status == TaskStatus::Ready && task.spec.kind != TaskKind::Group)
     }
 
-    /// A replan is wanted and will be allowed when the timer fires.
+    /// Returns whether a replan is wanted that will be allowed when the timer fires.
     fn waits_for_cooldown(&self) -> bool {
-        !self.announced.is_empty() && self.give_up.is_none() && self.open.values().any(|work| matches!(work, Work::Timer(_)))
+        self.replans.is_waiting() && self.stopping.given_up().is_none() && self.effects.timers().next().is_some()
     }
 
-    /// Every task is settled.
+    /// Ends the run, after every task is settled.
     fn end(&mut self, out: &mut Out) {
-        if let Some(failure) = self.undone() {
+        if self.end_as_the_lead_says(out) {
+            return;
+        }
+        let undone = self.undone();
+        if undone.is_none() && self.verify(out) {
+            return;
+        }
+        if self.is_led() && !self.is_done_by_lead() && self.wake_for_answer(out) {
+            return;
+        }
+        if let Some(failure) = undone {
             return self.finish(RunOutput { status: RunStatus::Failed, error: Some(failure) }, None, out);
         }
-        if !self.verified && self.is_reflected() {
-            self.phase = Phase::Verifying;
-            let id = self.next_id("verify");
-            return self.issue(id, RunEffect::Verify { state: Box::new(self.state.clone()) }, Work::Verify, out);
-        }
-        if !self.unmet.is_empty() {
-            let message = format!("success criteria do not hold: {}", self.unmet.join("; "));
+        if let Some(message) = self.criteria.failure() {
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
         self.phase = Phase::Answering;
         if self.needs_writing() {
-            let id = self.next_id("answer");
-            return self.issue(id, RunEffect::Answer { state: Box::new(self.state.clone()) }, Work::Answer, out);
+            let id = self.effects.next_id("answer");
+            return self.issue(id, RunEffect::Answer { state: Box::new(self.state.get().clone()) }, Work::Answer, out);
         }
         self.answered(None, out);
     }
 
-    /// Whether what was done is held against the plan's criteria, or against the goal where it names none.
+    /// Has the criteria looked at, once for each version of the plan. Returns whether it does.
+    pub(super) fn verify(&mut self, out: &mut Out) -> bool {
+        let due = !self.criteria.were_looked_at() && self.is_reflected();
+        if due {
+            self.phase = Phase::Verifying;
+            let id = self.effects.next_id("verify");
+            self.issue(id, RunEffect::Verify { state: Box::new(self.state.get().clone()) }, Work::Verify, out);
+        }
+        due
+    }
+
+    /// Returns whether the result is compared with the plan's criteria, or with the goal if the plan names none.
     fn is_reflected(&self) -> bool {
         let named = !self.state.strategic.success_criteria.is_empty();
         match self.input.settings.reflect {
@@ -71,30 +92,30 @@ impl RunMachine {
         }
     }
 
-    /// One actor's own words are the answer; several need one voice. Without a model the summaries must do.
+    /// Returns whether a model writes the answer. The result of a single task is the answer itself; without a model the summaries are.
     fn needs_writing(&self) -> bool {
         let actors = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor && task.status == TaskStatus::Completed);
         let settled = self.state.tasks.values().filter(|task| task.status == TaskStatus::Completed && task.spec.kind != TaskKind::Group);
         self.input.can_plan && actors.count() > 0 && settled.count() > 1
     }
 
-    /// What is left undone, if that means that the goal was not reached.
-    fn undone(&self) -> Option<RunFailure> {
+    /// Returns the tasks that are not done as a failure, if that means that the goal was not reached.
+    pub(super) fn undone(&self) -> Option<RunFailure> {
         // A group only sums up its tasks.
         let tasks = || self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);
-        // What was rolled back was not reached either, unless a later version of the plan brought something in its place.
+        // A task that was rolled back is not done, unless a later version of the plan completed another one.
         let made_good = |undone: &Task| tasks().any(|task| task.status == TaskStatus::Completed && task.version > undone.version);
         let failed: Vec<_> = tasks()
             .filter(|task| task.status == TaskStatus::Failed || (task.status == TaskStatus::RolledBack && !made_good(task)))
             .collect();
-        let held: Vec<_> = tasks().filter(|task| self.never_released.contains(&task.spec.id)).collect();
+        let held: Vec<_> = tasks().filter(|task| self.stopping.was_never_released(&task.spec.id)).collect();
         let completed = tasks().any(|task| task.status == TaskStatus::Completed);
-        if failed.is_empty() && held.is_empty() && completed && !self.ended_by_person {
+        if failed.is_empty() && held.is_empty() && completed && !self.stopping.is_ended_by_person() {
             return None;
         }
         let all_out_of_steps = !failed.is_empty()
             && held.is_empty()
-            && !self.ended_by_person
+            && !self.stopping.is_ended_by_person()
             && failed
                 .iter()
                 .all(|task| task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress::FailureCause::Steps));
@@ -110,21 +131,16 @@ impl RunMachine {
         if !completed && lines.is_empty() {
             lines.push("no task was completed".to_owned());
         }
-        if let Some(why) = &self.give_up {
-            lines.push(why.clone());
+        if let Some(why) = self.stopping.given_up() {
+            lines.push(why.to_owned());
         }
         let hint = all_out_of_steps.then(|| STEPS_HINT.to_owned());
         Some(RunFailure { code, message: lines.join("; "), hint })
     }
 
     pub(super) fn verified(&mut self, checks: &[CriterionResult], out: &mut Out) {
-        self.verified = true;
-        self.tell_checks(None, checks, out);
-        self.unmet = checks
-            .iter()
-            .filter(|check| check.passed == Some(false))
-            .map(|check| format!("{}: {}", check.criterion, check.reason))
-            .collect();
+        self.report_checks(None, checks, out);
+        self.criteria.look(checks);
         self.phase = Phase::Executing;
         self.advance(out);
     }
@@ -142,7 +158,7 @@ impl RunMachine {
         self.remember(out);
     }
 
-    /// The answer without a model: the failure in full, then the first line of what each task came to. One task alone that went well is told whole.
+    /// Returns the answer without a model: the failure, then the first line of each result. The result of a single task that succeeded is the answer.
     pub(super) fn report(&self, failure: Option<&RunFailure>) -> String {
         let told: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
         if let ([task], None) = (told.as_slice(), failure) {

@@ -18,24 +18,23 @@ impl RunMachine {
 
     /// Asks how the plan is to go on, when the rules of its mode say so. What is ready goes on meanwhile.
     pub(super) fn grow(&mut self, out: &mut Out) {
-        if self.leaving.is_some() || self.fault.is_some() || self.replanning() || self.escalated() || !self.can_replan() {
+        if self.stopping.is_leaving() || self.fault.is_some() || self.replanning() || self.escalated() || !self.can_replan() {
             return;
         }
         let due = match self.state.mode {
-            Some(PlanMode::Emergent) => self.growth.update_due(&self.state, self.is_still(), &self.input.settings.growth),
+            Some(PlanMode::Emergent) => self.replans.growth().update_due(&self.state, self.is_still(), &self.input.settings.growth),
             // A replan that is wanted and not allowed yet is waited for, and not gone around.
             Some(PlanMode::Complex) => {
-                self.census();
-                let adaptive = self.input.settings.adaptive;
-                let is_known = |id: &EvidenceId| self.left_open.contains(id);
-                let due = self.census.as_ref().and_then(|census| self.growth.adaptation_due(&self.state, census, adaptive, is_known));
+                let (census, state) = self.state.census();
+                let is_known = |id: &EvidenceId| self.replans.is_left_open(id);
+                let due = self.replans.growth().adaptation_due(state, census, self.input.settings.adaptive, is_known);
                 due.filter(|_| self.reasons().is_empty())
             }
             _ => None,
         };
         let Some(detail) = due else { return };
         let allowed = self.input.settings.growth.stagnant_rounds;
-        let stagnant = self.growth.look(&self.state);
+        let stagnant = self.replans.growth_mut().look(&self.state);
         if self.is_emergent() && stagnant > allowed {
             return self.stagnates(stagnant, out);
         }
@@ -49,15 +48,15 @@ impl RunMachine {
 
     /// Nothing runs and nothing could be started.
     fn is_still(&self) -> bool {
-        self.idle() && !self.has_ready() && self.unanswered().is_empty()
+        self.idle() && !self.has_ready() && self.unanswered().next().is_none()
     }
 
     /// Update after update brings nothing about: what is left is not begun, and the report says so.
     fn stagnates(&mut self, rounds: u32, out: &mut Out) {
-        self.give_up = Some(format!("stagnation: {rounds} looks at the plan in a row found no completed TODO"));
+        self.stopping.give_up(format!("stagnation: {rounds} looks at the plan in a row found no completed TODO"));
         let left = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         let left: Vec<TaskId> = left.filter(|task| task.status != TaskStatus::Running).map(|task| task.spec.id.clone()).collect();
-        self.never_released.extend(left);
+        self.stopping.never_release(left);
         self.skip_open(out);
         self.advance(out);
     }

@@ -1,47 +1,47 @@
-//! Where the texts come from that a task is worked on with: what nobody vouches for goes with everything that was made from it.
+//! The sources of untrusted texts. Everything that is made from a text carries its origins.
 
 use aime_progress::{Conclusion, Origin, TaskId, TaskKind, TaskSpec, references_in};
 
 use super::RunMachine;
 
 impl RunMachine {
-    /// Of the prompts of an actor: the names of files and what the project says of itself, what was recalled, the plan, the results of the
-    /// tasks before, and how earlier attempts went.
+    /// Returns the origins of an actor's prompts: the file names and the project's texts, the recalled texts, the plan, the results of its
+    /// dependencies, and earlier attempts.
     pub(super) fn origins_of_actor(&mut self, task: &TaskId) -> Vec<Origin> {
         let mut origins = self.origins_of_plans();
         Origin::merge(&mut origins, &self.plan_origins);
-        let (frontier, state) = self.frontier();
+        let (frontier, state) = self.state.frontier();
         for known in frontier.graph().dependencies(task).into_iter().chain([task]).filter_map(|id| state.tasks.get(id)) {
             Origin::merge(&mut origins, known.conclusion.iter().flat_map(|conclusion| &conclusion.origins));
         }
         origins
     }
 
-    /// Of the call of a tool task: the plan, and all results where it refers to any.
+    /// Returns the origins of the call of a tool task: the plan, and all results if it refers to any.
     pub(super) fn origins_of_call(&mut self, refers: bool) -> Vec<Origin> {
         let mut origins = self.plan_origins.clone();
         if refers {
-            Origin::merge(&mut origins, self.census().origins());
+            Origin::merge(&mut origins, self.state.census().0.origins());
         }
         origins
     }
 
-    /// Of what a model is shown that makes a first plan.
+    /// Returns the origins of the prompt for a first plan.
     pub(super) fn origins_of_plans(&self) -> Vec<Origin> {
         let mut origins = Vec::new();
         if let Some(trust) = self.input.settings.trust {
             Origin::merge(&mut origins, &trust.only_untrusted(&self.input.settings.origins));
-            Origin::merge(&mut origins, &trust.only_untrusted(&self.known_origins));
+            Origin::merge(&mut origins, &trust.only_untrusted(self.memory.origins()));
         }
         origins
     }
 
-    /// A model has made the plan.
+    /// Records that a model has made the plan.
     pub(super) fn plan_was_made(&mut self) {
         self.plan_origins = self.origins_of_plans();
     }
 
-    /// A model has changed the plan, and was shown how the run stands.
+    /// Records that a model has changed the plan, after it was shown the state of the run.
     pub(super) fn plan_was_changed(&mut self) {
         if self.input.settings.trust.is_none() {
             return;
@@ -52,7 +52,7 @@ impl RunMachine {
         Origin::merge(&mut self.plan_origins, &origins);
     }
 
-    /// The origins of what a tool task came to. An actor has told its own.
+    /// Adds the origins to the conclusion of a tool task. Actors add their own.
     pub(super) fn with_origins(&mut self, task: &TaskId, mut conclusion: Conclusion) -> Conclusion {
         let known = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool);
         if let (Some(trust), Some(known)) = (self.input.settings.trust, known) {
@@ -69,7 +69,7 @@ impl RunMachine {
     }
 }
 
-/// Whether the call of a tool task is made of what other tasks came to.
+/// Returns whether a task refers to the results of other tasks.
 pub(super) fn refers(spec: &TaskSpec) -> bool {
     !references_in(&spec.parameters).is_empty()
 }

@@ -1,30 +1,31 @@
-//! What a run comes to.
+//! The output of a run.
 
 use aime_progress::RunStatus;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a run ended, or was left.
+/// The end of a run, or the way it was left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOutput {
-    /// Where it stands.
+    /// Its status.
     pub status: RunStatus,
-    /// Why it did not reach its goal, or why it was left.
+    /// The reason, if it did not reach its goal or was left.
     pub error: Option<RunFailure>,
 }
 
-/// Why a run did not reach its goal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The reason why a run did not reach its goal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFailure {
-    /// What kind of failure.
+    /// The kind of failure.
     pub code: FailureCode,
-    /// In words.
+    /// The failure in words.
     pub message: String,
-    /// How to mend it.
+    /// The next step for the user.
     pub hint: Option<String>,
 }
 
 /// The kinds of failure; each has its exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureCode {

@@ -3,7 +3,7 @@
 use aime_planner::direct_plan;
 use aime_progress::{Plan, PlanMode, ProgressEvent, RunStatus};
 
-use super::{FailureCode, Out, Phase, RunMachine, Work};
+use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{
     RunEffect, RunOutput,
     fact::{ChosenRoute, Planning, RefusedAnswer},
@@ -19,9 +19,9 @@ impl RunMachine {
     pub(super) fn begin_work(&mut self, out: &mut Out) {
         if let Some(plan) = self.input.plan.clone() {
             let planning = self.input.planning.clone();
-            self.used(&planning, out);
+            self.record_calls(&planning, out);
             let reasons = vec!["the plan was handed over".to_owned()];
-            self.tell_route(
+            self.report_route(
                 ChosenRoute {
                     mode: self.input.settings.mode.unwrap_or(PlanMode::Complex),
                     by: "plan_file".to_owned(),
@@ -34,23 +34,23 @@ impl RunMachine {
             );
             return self.adopt(plan, Vec::new(), None, out);
         }
-        self.ask_route(out);
+        if self.is_led() { self.begin_lead(out) } else { self.choose_route(out) }
     }
 
     /// The route also names the goal's category, so it is asked for when the mode is set.
-    fn ask_route(&mut self, out: &mut Out) {
+    pub(super) fn choose_route(&mut self, out: &mut Out) {
         self.phase = Phase::Routing;
-        let id = self.next_id("route");
+        let id = self.effects.next_id("route");
         self.issue(id, RunEffect::Route, Work::Route, out);
     }
 
-    fn tell_route(&mut self, route: ChosenRoute, out: &mut Out) {
+    fn report_route(&mut self, route: ChosenRoute, out: &mut Out) {
         let ChosenRoute { mode, by, score, category, reasons, .. } = route;
         self.emit(ProgressEvent::Routed { mode, by, score, category, reasons }, out);
     }
 
     pub(super) fn routed(&mut self, route: &ChosenRoute, out: &mut Out) {
-        self.tell_route(route.clone(), out);
+        self.report_route(route.clone(), out);
         if route.mode == PlanMode::Direct {
             return self.adopt(direct_plan(&self.input.goal, route.profile.as_deref()), Vec::new(), None, out);
         }
@@ -63,15 +63,16 @@ impl RunMachine {
         self.emit(ProgressEvent::PlanningStarted { purpose: "plan".to_owned() }, out);
         let mode = self.state.mode.unwrap_or(PlanMode::Complex);
         let category = self.state.category.clone();
-        let id = self.next_id("plan");
-        self.issue(id, RunEffect::Plan { mode, category, known: self.known.clone() }, Work::Plan, out);
+        let id = self.effects.next_id("plan");
+        self.issue(id, RunEffect::Plan { mode, category, known: self.memory.text() }, Work::Plan, out);
     }
 
     /// What a stop interrupted before there was a plan is begun again.
     pub(super) fn plan_again(&mut self, out: &mut Out) {
         match self.phase {
             Phase::Recalling => self.ask_memory(out),
-            Phase::Routing => self.ask_route(out),
+            _ if self.is_led() => self.begin_lead(out),
+            Phase::Routing => self.choose_route(out),
             _ => self.ask_plan(out),
         }
     }
@@ -79,7 +80,7 @@ impl RunMachine {
     pub(super) fn planned(&mut self, outcome: &Planning, out: &mut Out) {
         match outcome.clone() {
             Planning::Planned { plan, repairs, refused, fallback } => {
-                self.tell_refused(&refused, out);
+                self.report_refused(&refused, out);
                 self.plan_was_made();
                 self.adopt(*plan, repairs, fallback, out);
             }
@@ -89,7 +90,7 @@ impl RunMachine {
                 self.adopt(*plan, notes, None, out);
             }
             Planning::NoPlan { message, refused } => {
-                self.tell_refused(&refused, out);
+                self.report_refused(&refused, out);
                 self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
             }
             Planning::ModelFailed { message, hint } => {
@@ -99,14 +100,14 @@ impl RunMachine {
         }
     }
 
-    pub(super) fn tell_refused(&mut self, refused: &[RefusedAnswer], out: &mut Out) {
+    pub(super) fn report_refused(&mut self, refused: &[RefusedAnswer], out: &mut Out) {
         for RefusedAnswer { attempt, faults } in refused.iter().cloned() {
             self.emit(ProgressEvent::PlanRefused { attempt, faults }, out);
         }
     }
 
     /// Makes a plan the run's plan and starts what can start.
-    fn adopt(&mut self, mut plan: Plan, repairs: Vec<String>, fallback: Option<String>, out: &mut Out) {
+    pub(super) fn adopt(&mut self, mut plan: Plan, repairs: Vec<String>, fallback: Option<String>, out: &mut Out) {
         if plan.goal.is_empty() {
             plan.goal.clone_from(&self.input.goal);
         }
@@ -116,14 +117,12 @@ impl RunMachine {
             self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
-        self.keep_early(&plan, out);
         self.emit(ProgressEvent::PlanCreated { plan, repairs, fallback }, out);
         if self.input.plan_only {
             return self.leave(RunOutput { status: self.state.status, error: None }, out);
         }
         self.set_status(RunStatus::Executing, None, out);
         self.phase = Phase::Executing;
-        self.take_over_early(out);
         self.advance(out);
     }
 }

@@ -1,9 +1,32 @@
-//! Long-term memory: asked before anything else, and told of the run at its end. No fault of it ends a run.
+//! Long-term memory: asked before anything else, and informed of the run at its end. No fault of it ends a run.
 
-use aime_progress::{ProgressEvent, TaskKind};
+use std::collections::BTreeSet;
 
-use super::{Out, Phase, RunMachine, Work};
+use aime_progress::{Origin, ProgressEvent, TaskKind};
+use serde::{Deserialize, Serialize};
+
+use super::{Out, Phase, RunMachine, effects::Work};
 use crate::{KnownContext, RunEffect};
+
+/// The texts recalled for the prompts, and the faults of memory so far.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct MemoryState {
+    /// In Markdown; may be empty.
+    text: String,
+    /// The sources of the text.
+    origins: Vec<Origin>,
+    faults: BTreeSet<String>,
+}
+
+impl MemoryState {
+    pub(super) fn text(&self) -> String {
+        self.text.clone()
+    }
+
+    pub(super) fn origins(&self) -> &[Origin] {
+        &self.origins
+    }
+}
 
 impl RunMachine {
     /// Whether a model will work for this run, and so has use for what is known.
@@ -14,7 +37,7 @@ impl RunMachine {
 
     pub(super) fn ask_memory(&mut self, out: &mut Out) {
         self.phase = Phase::Recalling;
-        let id = self.next_id("recall");
+        let id = self.effects.next_id("recall");
         self.issue(id, RunEffect::Recall, Work::Recall, out);
     }
 
@@ -26,25 +49,25 @@ impl RunMachine {
         if !items.is_empty() {
             self.emit(ProgressEvent::Recalled { items, tokens, left_out }, out);
         }
-        (self.known, self.known_origins) = (text, origins);
+        (self.memory.text, self.memory.origins) = (text, origins);
         self.begin_work(out);
     }
 
-    /// Tells what is wrong with memory, once.
+    /// Reports a fault of memory, once.
     pub(super) fn memory_failed(&mut self, message: String, out: &mut Out) {
-        if self.memory_faults.insert(message.clone()) {
+        if self.memory.faults.insert(message.clone()) {
             self.emit(ProgressEvent::MemoryFailed { message }, out);
         }
     }
 
-    /// Has what was learnt kept, if anything was tried. The run is over by then, and its output waits for it.
+    /// Has the lessons of the run kept, if anything was tried. The run is over by then, and its output waits for it.
     pub(super) fn remember(&mut self, out: &mut Out) {
         let tried = self.state.tasks.values().any(|task| task.spec.kind != TaskKind::Group && task.conclusion.is_some());
         if !tried || !self.uses_memory() {
             return;
         }
-        let failure = self.leaving.as_ref().and_then(|output| output.error.as_ref()).map(|error| error.message.clone());
-        let id = self.next_id("remember");
-        self.issue(id, RunEffect::Remember { state: Box::new(self.state.clone()), failure }, Work::Remember, out);
+        let failure = self.stopping.failure().map(|error| error.message.clone());
+        let id = self.effects.next_id("remember");
+        self.issue(id, RunEffect::Remember { state: Box::new(self.state.get().clone()), failure }, Work::Remember, out);
     }
 }

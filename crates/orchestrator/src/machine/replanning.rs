@@ -1,13 +1,12 @@
 //! From trouble to a changed plan: triggers, frequency control, decision.
 
-use aime_durable::Reason;
 use aime_progress::{
-    Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, PlanPatch, ProgressEvent, RunStatus, Significance, StatusChange,
-    Task, TaskId, TaskKind, TaskStatus, Timestamp, TriggerKind, TriggerReason, lowering,
+    Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
+    TaskStatus, TriggerKind, TriggerReason,
 };
-use aime_replan_triggers::{ReplanHistory, TokenBudget, Verdict, evaluate_with, next_deadline_with};
+use aime_replan_triggers::{TokenBudget, Verdict, evaluate_with};
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
+use super::{FailureCode, Out, RunMachine, effects::Work, growing::is_update};
 use crate::{RunEffect, fact::Replanning};
 
 /// Criteria that do not hold go before what only may stand in the way, and after what surely does.
@@ -18,26 +17,24 @@ pub(super) const PERSON_PRIORITY: u8 = 100;
 impl RunMachine {
     /// Whether this plan can be changed by a model at all.
     pub(super) fn can_replan(&self) -> bool {
-        self.input.can_plan && self.state.mode != Some(PlanMode::Direct) && self.give_up.is_none()
+        self.input.can_plan && self.state.mode != Some(PlanMode::Direct) && self.stopping.given_up().is_none() && !self.stopping.is_ended()
     }
 
     pub(super) fn replanning(&self) -> bool {
-        self.decision.is_some() || self.open.replans()
+        self.replans.is_deciding() || self.effects.replans()
     }
 
     /// Nothing runs and nothing is asked of a model: what is open are questions and timers.
     pub(super) fn idle(&self) -> bool {
-        self.open.only_waits()
+        self.effects.only_waits()
     }
 
     /// The reasons for a replan that nobody has dealt with yet.
     pub(super) fn reasons(&mut self) -> Vec<TriggerReason> {
-        let budget = self.bounds.max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
-        self.census();
-        let Some(census) = &self.census else { return Vec::new() };
-        let mut reasons = evaluate_with(&self.state, census, self.now, budget, &self.input.settings.triggers);
-        if !self.unmet.is_empty() {
-            let detail = format!("success criteria do not hold: {}", self.unmet.join("; "));
+        let budget = self.bounds().max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
+        let (census, state) = self.state.census();
+        let mut reasons = evaluate_with(state, census, self.now, budget, &self.input.settings.triggers);
+        if let Some(detail) = self.criteria.failure() {
             reasons.push(TriggerReason {
                 kind: TriggerKind::CriteriaFailed,
                 priority: CRITERIA_PRIORITY,
@@ -48,7 +45,7 @@ impl RunMachine {
         }
         // What has no task was said to the run itself, by a person: they are heard whatever the frequency control says.
         let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
-        let said: Vec<&Evidence> = census.unused(&self.state, Significance::High).into_iter().filter(said).collect();
+        let said: Vec<&Evidence> = census.unused(state, Significance::High).into_iter().filter(said).collect();
         if !said.is_empty() {
             let words: Vec<&str> = said.iter().map(|evidence| evidence.content.as_str()).collect();
             reasons.push(TriggerReason {
@@ -63,7 +60,7 @@ impl RunMachine {
             // Failures and what they block are what its updates are for.
             reasons.retain(|reason| !matches!(reason.kind, TriggerKind::TaskFailed | TriggerKind::Blocked));
         }
-        reasons.retain(|reason| !self.handled.contains(&self.key(reason)));
+        reasons.retain(|reason| !self.replans.is_handled(&self.key(reason)));
         reasons
     }
 
@@ -71,7 +68,7 @@ impl RunMachine {
     fn key(&self, reason: &TriggerReason) -> String {
         // What was found out is the same however often the task that found it is tried.
         let of_evidence = matches!(reason.kind, TriggerKind::Evidence | TriggerKind::Person);
-        let tasks = reason.tasks.iter().filter(|_| !of_evidence || !self.input.keeps_unused);
+        let tasks = reason.tasks.iter().filter(|_| !of_evidence);
         let tasks: Vec<String> = tasks.map(|id| format!("{id}:{}", self.state.tasks.get(id).map_or(0, |task| task.attempts))).collect();
         let evidence: Vec<&str> = reason.evidence.iter().map(EvidenceId::as_str).collect();
         let since = match reason.kind {
@@ -84,17 +81,16 @@ impl RunMachine {
 
     /// Looks at the triggers and asks for a patch when one is wanted and allowed.
     pub(super) fn consider(&mut self, out: &mut Out) {
-        if self.leaving.is_some() || self.replanning() || self.escalated() {
+        if self.stopping.is_leaving() || self.replanning() || self.escalated() {
             return;
         }
         // Reasons are looked for in the whole plan, so only where they could lead to something.
         let reasons = if self.can_replan() { self.reasons() } else { Vec::new() };
         if reasons.is_empty() {
-            self.announced.clear();
+            self.replans.nothing_waits();
             return;
         }
-        let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
-        match aime_replan_triggers::decide(&reasons, history, self.now, self.idle(), &self.input.settings.frequency) {
+        match aime_replan_triggers::decide(&reasons, self.replans.history(), self.now, self.idle(), &self.input.settings.frequency) {
             Verdict::Allow => self.ask_patch("patch", reasons, out),
             Verdict::Wait { reason, .. } => self.announce(&reasons, &reason, out),
             Verdict::Escalate { reason } => {
@@ -107,8 +103,7 @@ impl RunMachine {
     /// Tells that a replan is not allowed now: once for the same reasons.
     fn announce(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
         let keys = reasons.iter().map(|reason| self.key(reason)).collect();
-        if self.announced != keys {
-            self.announced = keys;
+        if self.replans.announce(keys) {
             self.emit(ProgressEvent::ReplanSuppressed { reason: why.to_owned(), triggers: reasons.to_vec() }, out);
         }
     }
@@ -117,22 +112,24 @@ impl RunMachine {
         self.emit(ProgressEvent::TriggersFired { reasons: reasons.clone() }, out);
         self.set_status(RunStatus::Replanning, None, out);
         self.emit(ProgressEvent::PlanningStarted { purpose: purpose.to_owned() }, out);
-        let id = self.next_id(if purpose == "update" { "update" } else { "replan" });
-        let effect = RunEffect::Replan { state: Box::new(self.state.clone()), reasons: reasons.clone(), known: self.known.clone() };
+        if self.is_led() {
+            return self.wake_for(reasons, out);
+        }
+        let id = self.effects.next_id(if purpose == "update" { "update" } else { "replan" });
+        let effect = RunEffect::Replan { state: Box::new(self.state.get().clone()), reasons: reasons.clone(), known: self.memory.text() };
         self.issue(id, effect, Work::Replan(reasons), out);
     }
 
     /// These reasons need no further replan.
     pub(super) fn handle(&mut self, reasons: &[TriggerReason]) {
-        let keys: Vec<String> = reasons.iter().map(|reason| self.key(reason)).collect();
-        self.handled.extend(keys);
-        self.announced.clear();
+        let keys = reasons.iter().map(|reason| self.key(reason)).collect();
+        self.replans.handle(keys);
     }
 
     pub(super) fn replanned(&mut self, outcome: &Replanning, reasons: Vec<TriggerReason>, out: &mut Out) {
         match outcome {
             Replanning::Patched { patch, refused } if is_update(&reasons) && patch.changes.is_empty() => {
-                self.tell_refused(refused, out);
+                self.report_refused(refused, out);
                 let why = format!("the plan stays as it is: {}", patch.reasoning);
                 self.set_status(RunStatus::Executing, Some(&why), out);
                 self.dismiss(reasons.iter().flat_map(|reason| reason.evidence.clone()).collect(), why, out);
@@ -140,35 +137,33 @@ impl RunMachine {
             }
             Replanning::Patched { patch, refused } => {
                 self.count_replan(&reasons);
-                self.tell_refused(refused, out);
+                self.report_refused(refused, out);
                 self.plan_was_changed();
-                let patch = patch.clone();
                 // What was left open was shown with the rest.
-                let mut evidence: Vec<EvidenceId> = reasons.iter().flat_map(|reason| reason.evidence.clone()).collect();
+                let mut decision = Decision::next(&self.state, self.now, reasons, patch.clone());
                 let still_open = |id: &&EvidenceId| self.state.evidence.iter().any(|known| known.id == **id && !known.processed);
-                let left_open = std::mem::take(&mut self.left_open);
-                evidence.extend(left_open.iter().filter(still_open).filter(|id| !evidence.contains(id)).cloned().collect::<Vec<_>>());
-                let lowered = lowering(&self.state, &patch).unwrap_or_default();
-                let decision = Decision { version: self.state.version + 1, at: self.now, triggers: reasons, patch, evidence, lowered };
+                let left_open = self.replans.take_left_open();
+                let more: Vec<_> = left_open.iter().filter(still_open).filter(|id| !decision.evidence.contains(id)).cloned().collect();
+                decision.evidence.extend(more);
                 self.stop_cancelled(&decision.patch, out);
-                self.decision = Some(decision);
+                self.replans.propose(decision);
                 self.decide_if_ready(out);
             }
             Replanning::NoPatch { message, refused } => {
                 self.count_replan(&reasons);
-                self.tell_refused(refused, out);
+                self.report_refused(refused, out);
                 self.handle(&reasons);
                 let why = format!("no usable patch: {message}");
                 self.set_status(RunStatus::Executing, Some(&why), out);
                 let looked_at = reasons.iter().flat_map(|reason| reason.evidence.iter().cloned());
-                let (open, minor): (Vec<_>, Vec<_>) = looked_at.partition(|id| self.input.keeps_unused && self.asks_for_a_replan(id));
-                self.left_open.extend(open);
+                let (open, minor): (Vec<_>, Vec<_>) = looked_at.partition(|id| self.asks_for_a_replan(id));
+                self.replans.leave_open(open);
                 self.dismiss(minor, why, out);
                 self.advance(out);
             }
             Replanning::ModelFailed { message, hint } => {
                 if is_update(&reasons) {
-                    self.growth.lost();
+                    self.replans.growth_mut().lost();
                 }
                 let output = self.failed(FailureCode::ModelUnavailable, message.clone(), hint.clone());
                 self.leave(output, out);
@@ -176,66 +171,57 @@ impl RunMachine {
         }
     }
 
-    fn count_replan(&mut self, reasons: &[TriggerReason]) {
+    pub(super) fn count_replan(&mut self, reasons: &[TriggerReason]) {
         if !is_update(reasons) {
-            self.replans += 1;
-            self.last_replan_at = Some(self.now);
-        }
-    }
-
-    /// A patch that takes running tasks out of the plan, by themselves or with their group, stops their actors first. One that does not
-    /// fit stops nobody.
-    pub(super) fn stop_cancelled(&mut self, patch: &PlanPatch, out: &mut Out) {
-        let Ok(after) = self.state.patched(patch, self.now) else { return };
-        let stops = |task: &&Task| {
-            let after = after.tasks.get(&task.spec.id).map(|task| task.status);
-            task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group && after != Some(TaskStatus::Running)
-        };
-        let cancelled: Vec<TaskId> = self.state.tasks.values().filter(stops).map(|task| task.spec.id.clone()).collect();
-        for task in cancelled {
-            let begun = self.open.iter().find(|(_, work)| **work == Work::Task(task.clone())).map(|(effect, _)| effect.clone());
-            if let Some(effect) = &begun {
-                out.revoke(effect.clone(), Reason::Cancelled);
-            }
-            self.cancelling.entry(task).or_insert(begun);
+            self.replans.count(self.now);
         }
     }
 
     /// Applies the decision once the actors it cancels have stopped.
     pub(super) fn decide_if_ready(&mut self, out: &mut Out) {
-        if self.decision.is_some() && self.cancelling.values().flatten().any(|effect| self.open.contains_key(effect)) {
+        if self.replans.is_deciding() && self.cancellations.wait_for(&self.effects) {
             return;
         }
-        if let Some(decision) = self.decision.take() {
-            self.cancel_decided(&decision.patch);
+        if let Some(decision) = self.replans.take_decision() {
+            self.cancellations.decided(&decision.patch);
             self.decide(decision, out);
             self.cancel_next(out);
         }
         self.advance(out);
     }
 
-    fn decide(&mut self, decision: Decision, out: &mut Out) {
-        let cancelled = std::mem::take(&mut self.cancelling);
+    fn decide(&mut self, mut decision: Decision, out: &mut Out) {
+        let cancelled = self.cancellations.take_stopping();
+        if self.state.check_patch(&decision.patch).is_err() {
+            // Tasks settled while the actors stopped: what still fits is kept.
+            let known = decision.dropped.len();
+            decision.rebase(&self.state);
+            if self.is_led() {
+                self.lead.drop_changes(decision.dropped.get(known..).unwrap_or_default());
+            }
+        }
         match self.state.check_patch(&decision.patch) {
             Ok(()) => {
                 self.set_status(RunStatus::Executing, None, out);
                 self.handle(&decision.triggers);
-                self.verified = false;
-                self.unmet.clear();
+                self.criteria.plan_changed();
                 self.emit(ProgressEvent::PlanChanged { decision }, out);
                 self.doubt_calls_of_settled(out);
             }
             Err(faults) => {
                 // The evidence was not used: it asks for the next replan.
                 if is_update(&decision.triggers) {
-                    self.growth.lost();
+                    self.replans.growth_mut().lost();
                 }
                 if let (Some(TriggerKind::Person), [PlanChange::CancelTask { id, .. }]) =
                     (decision.triggers.first().map(|trigger| trigger.kind), decision.patch.changes.as_slice())
                 {
-                    self.tell_not_cancelled(id, &faults, out);
+                    self.refuse_cancel(id, &faults, out);
                 }
                 let why = format!("the plan moved on before the patch came: {faults}");
+                if self.is_led() {
+                    self.lead.refuse(why.clone());
+                }
                 self.set_status(RunStatus::Executing, Some(&why), out);
             }
         }
@@ -266,7 +252,7 @@ impl RunMachine {
     pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
         let mut given_up = false;
         loop {
-            let (frontier, state) = self.frontier();
+            let (frontier, state) = self.state.frontier();
             let changes = frontier.graph().closing_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return given_up;
@@ -274,48 +260,9 @@ impl RunMachine {
             given_up = true;
             let held = |change: &&StatusChange| self.state.tasks.get(&change.task).is_some_and(|task| task.held);
             let held: Vec<TaskId> = changes.iter().filter(held).map(|change| change.task.clone()).collect();
-            self.never_released.extend(held);
+            self.stopping.never_release(held);
             self.make_changes(changes, out);
             self.settle(out);
         }
-    }
-
-    /// Sets the one timer: for the next moment at which a trigger or a bound could change the verdict. The bound on time holds in every
-    /// phase, also while a plan is made or an answer is written.
-    pub(super) fn watch_time(&mut self, out: &mut Out) {
-        if self.leaving.is_some() || self.phase == Phase::Over {
-            return;
-        }
-        let bound = self.time_bound();
-        if bound.is_some_and(|bound| bound <= self.now) {
-            let detail = format!("{} seconds were allowed", self.bounds.max_seconds.unwrap_or_default());
-            return self.bound_reached("time", &detail, out);
-        }
-        let triggers = (self.phase == Phase::Executing && self.can_replan()).then(|| {
-            let history = ReplanHistory { count: self.replans, last_at: self.last_replan_at };
-            self.census();
-            let settings = (&self.input.settings.triggers, &self.input.settings.frequency);
-            next_deadline_with(&self.state, self.census.as_ref()?, history, self.now, settings)
-        });
-        let Some(at) = [triggers.flatten(), bound].into_iter().flatten().min() else { return };
-        let earlier = |work: &Work| matches!(work, Work::Timer(set) if *set <= at);
-        if at > self.now && !self.open.values().any(earlier) {
-            self.set_timer(at, out);
-        }
-    }
-
-    /// When the time that is allowed will be used up.
-    fn time_bound(&self) -> Option<Timestamp> {
-        let allowed = self.bounds.max_seconds?.saturating_mul(1_000);
-        Some(self.segment_at?.plus_millis(allowed.saturating_sub(self.worked_ms)))
-    }
-
-    pub(super) fn set_timer(&mut self, at: Timestamp, out: &mut Out) {
-        let later = self.open.iter().filter(|(_, work)| matches!(work, Work::Timer(_)));
-        for effect in later.map(|(effect, _)| effect.clone()).collect::<Vec<_>>() {
-            out.revoke(effect, Reason::Cancelled);
-        }
-        let id = self.next_id("timer");
-        self.issue(id, RunEffect::Timer { at }, Work::Timer(at), out);
     }
 }

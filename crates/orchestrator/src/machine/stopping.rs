@@ -1,126 +1,176 @@
 //! Leaving a run so that it can be resumed, and resuming it.
 
-use aime_durable::{EffectId, Reason};
-use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus, Timestamp};
+use std::collections::BTreeSet;
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, growing::is_update};
+use aime_durable::{EffectId, Reason};
+use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
+use serde::{Deserialize, Serialize};
+
+use super::{FailureCode, Out, Phase, RunMachine, effects::Work, growing::is_update};
 use crate::{Bounds, RunFailure, RunOutput};
 
-/// What is told of a call whose process has died.
+/// The result of a call whose process has died.
 const CUT_OFF: &str = "the run was cut off before its end";
+/// The result of a call that another run made, from which this one was forked.
+const NOT_BEGUN: &str = "not begun: the run was forked before it";
+
+/// Whether the run is being left, and what of its plan was given up.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct StopState {
+    /// The output of the run once everything under way has stopped.
+    leaving: Option<RunOutput>,
+    /// True if a person ended the run: no task is begun any more.
+    ended_by_person: bool,
+    /// True if the lead ended the run: likewise.
+    ended_by_lead: bool,
+    /// The reason not to change the plan any more.
+    given_up: Option<String>,
+    /// The tasks that the plan held back and never released.
+    never_released: BTreeSet<TaskId>,
+}
+
+impl StopState {
+    pub(super) const fn is_leaving(&self) -> bool {
+        self.leaving.is_some()
+    }
+
+    /// Begins to leave the run with `output`, unless it is being left already. Returns whether it begins.
+    fn leave(&mut self, output: RunOutput) -> bool {
+        let begins = self.leaving.is_none();
+        self.leaving.get_or_insert(output);
+        begins
+    }
+
+    /// Returns whether the run can be left for another reason than now. A run that is left to wait for a person still can, and then is not left
+    /// for that any more; others are left whatever happens.
+    pub(super) fn supersede(&mut self) -> bool {
+        let can = self.leaving.as_ref().is_none_or(|output| output.status == RunStatus::WaitingForHuman);
+        if can {
+            self.leaving = None;
+        }
+        can
+    }
+
+    /// Does not leave the run.
+    pub(super) fn stay(&mut self) {
+        self.leaving = None;
+    }
+
+    const fn take_output(&mut self) -> Option<RunOutput> {
+        self.leaving.take()
+    }
+
+    /// Returns the reason with which the run is being left, if that is a failure.
+    pub(super) fn failure(&self) -> Option<&RunFailure> {
+        self.leaving.as_ref()?.error.as_ref()
+    }
+
+    pub(super) fn give_up(&mut self, why: impl Into<String>) {
+        self.given_up = Some(why.into());
+    }
+
+    pub(super) fn given_up(&self) -> Option<&str> {
+        self.given_up.as_deref()
+    }
+
+    pub(super) fn end_by_person(&mut self) {
+        self.give_up("a person ended the run");
+        self.ended_by_person = true;
+    }
+
+    pub(super) const fn end_by_lead(&mut self) {
+        self.ended_by_lead = true;
+    }
+
+    /// Returns whether no task is begun any more.
+    pub(super) const fn is_ended(&self) -> bool {
+        self.ended_by_person || self.ended_by_lead
+    }
+
+    pub(super) const fn is_ended_by_person(&self) -> bool {
+        self.ended_by_person
+    }
+
+    pub(super) fn never_release(&mut self, tasks: impl IntoIterator<Item = TaskId>) {
+        self.never_released.extend(tasks);
+    }
+
+    pub(super) fn was_never_released(&self, task: &TaskId) -> bool {
+        self.never_released.contains(task)
+    }
+}
 
 impl RunMachine {
     pub(super) fn stop(&mut self, reason: &str, out: &mut Out) {
-        if self.is_left_for_good() || self.phase == Phase::Over {
+        if self.phase == Phase::Over || !self.stopping.supersede() {
             return;
         }
-        self.leaving = None;
         self.emit(ProgressEvent::RunInterrupted { reason: reason.to_owned() }, out);
         let hint = (!self.input.plan_only).then(|| format!("go on with `aime resume {}`", self.input.run));
         let error = Some(RunFailure { code: FailureCode::Interrupted, message: reason.to_owned(), hint });
-        self.leave(RunOutput { status: self.state.status, error }, out);
-    }
-
-    pub(super) fn bound_reached(&mut self, bound: &str, detail: &str, out: &mut Out) {
-        if self.is_left_for_good() {
-            return;
-        }
-        self.leaving = None;
-        self.bounds_reached.insert(bound.to_owned());
-        self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
-        let run = &self.input.run;
-        let flag = match bound {
-            "tokens" => Some("--max-tokens N"),
-            "money" => Some("--max-cost USD"),
-            "time" => Some("--timeout TIME"),
-            _ => None,
-        };
-        let hint = Some(match flag {
-            Some(flag) if self.input.plan_only => format!("plan it again with a higher bound: `{flag}`"),
-            Some(flag) => format!("raise the bound: `aime resume {run} {flag}`"),
-            None => format!("raise max_{bound} in [run], then `aime resume {run}`"),
-        });
-        let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), hint);
-        self.leave(output, out);
-    }
-
-    /// Whether the run is being left whatever happens. One that is left to wait for a person may go on all the same, and can be stopped before.
-    fn is_left_for_good(&self) -> bool {
-        self.leaving.as_ref().is_some_and(|output| output.status != RunStatus::WaitingForHuman)
+        self.leave(RunOutput { status: RunStatus::Interrupted, error }, out);
     }
 
     /// Stops everything under way. The run is left with `output` once all of it is acknowledged.
     pub(super) fn leave(&mut self, output: RunOutput, out: &mut Out) {
-        if self.leaving.is_some() {
-            return;
-        }
-        self.leaving = Some(output);
-        for id in self.open.keys() {
-            out.revoke(id.clone(), Reason::Stopped);
+        if self.stopping.leave(output) {
+            self.effects.ids().for_each(|id| out.revoke(id.clone(), Reason::Stopped));
         }
     }
 
-    /// The output, once the run is being left and nothing is under way. One that was to wait goes on where there is nothing left to wait for.
-    pub(super) fn left(&mut self, out: &mut Out) -> Option<RunOutput> {
-        if !self.open.is_empty() {
-            return None;
-        }
-        let output = self.leaving.take()?;
-        self.drop_decision();
-        self.end_segment(self.now);
-        self.interrupt_running(out);
-        if output.status == RunStatus::WaitingForHuman && self.unanswered().is_empty() {
-            // What it was to wait for was asked by a call that nothing may repeat, and went with it: the run looks at what came of that.
-            self.segment_at = Some(self.now);
-            self.cancel_next(out);
-            self.advance(out);
-            return self.left(out);
-        }
-        if output.status == RunStatus::Cancelled {
-            self.close_cancelled(&output, out);
-        }
-        self.set_status(output.status, output.error.as_ref().map(|error| error.message.as_str()), out);
-        Some(output)
-    }
-
-    /// A decision that waits is not carried out any more. Trouble asks again by itself, and so does what a person wants cancelled; growth must be told.
-    fn drop_decision(&mut self) {
-        if self.decision.take().is_some_and(|decision| is_update(&decision.triggers)) {
-            self.growth.lost();
+    /// Returns the output once the run is being left and nothing is under way. A run that was to wait goes on if nothing is left to wait for.
+    pub(super) fn finish_leaving(&mut self, out: &mut Out) -> Option<RunOutput> {
+        loop {
+            if !self.effects.is_empty() {
+                return None;
+            }
+            let output = self.stopping.take_output()?;
+            self.replans.drop_decision();
+            self.budgets.pause(self.now);
+            self.interrupt_running(out);
+            if output.status == RunStatus::WaitingForHuman && self.unanswered().next().is_none() {
+                // The question was that of a call that must not be repeated, and ended with it: the run looks at the result of the call.
+                self.budgets.resume(self.now, None);
+                self.cancel_next(out);
+                self.advance(out);
+                continue;
+            }
+            if output.status == RunStatus::Cancelled {
+                self.close_cancelled(&output, out);
+            }
+            self.set_status(output.status, output.error.as_ref().map(|error| error.message.as_str()), out);
+            return Some(output);
         }
     }
 
-    fn end_segment(&mut self, at: Timestamp) {
-        if let Some(begun) = self.segment_at.take() {
-            self.worked_ms += at.millis_since(begun);
-        }
-    }
-
-    /// No task is left as running when nobody runs it.
+    /// Marks the tasks as interrupted that are running and that nobody runs: they wait for consent, or were to be cancelled and have stopped.
     fn interrupt_running(&mut self, out: &mut Out) {
         let running = self.state.tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group);
         let running: Vec<TaskId> = running.map(|task| task.spec.id.clone()).collect();
-        let cancelled = std::mem::take(&mut self.cancelling);
+        let cancelled = self.cancellations.take_stopping();
         for task in running {
-            // What is in nobody's hands waits for consent, or was to be cancelled and has stopped.
             self.cut_off(&task, cancelled.get(&task).and_then(Option::as_ref), out);
         }
     }
 
-    /// An attempt was stopped on request.
+    /// Takes in that an attempt was stopped on request.
     pub(super) fn task_stopped(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
-        self.tell_call_end(task, CallOutcome::Cancelled, "stopped before its end", 0, out);
-        if self.cancelling.contains_key(task) {
+        self.report_call_end(task, CallOutcome::Cancelled, "stopped before its end", 0, out);
+        if self.cancellations.is_stopping(task) {
             return self.decide_if_ready(out);
         }
-        if !self.ended_by_person || self.leaving.is_some() {
+        if self.lead.takes_hold(task) && !self.stopping.is_leaving() {
+            self.hold_stopped(task, out);
+            return self.advance(out);
+        }
+        if !self.stopping.is_ended() || self.stopping.is_leaving() {
             self.cut_off(task, Some(id), out);
         }
         self.advance(out);
     }
 
-    /// An attempt ended before its end. An actor goes on from its own journal. A call that may be repeated is made again; any other that was
-    /// begun is in doubt.
+    /// Takes in that an attempt ended before its end. An actor goes on from its own journal. A call that may be repeated is made again; any other
+    /// call that was begun is in doubt.
     pub(super) fn cut_off(&mut self, task: &TaskId, begun: Option<&EffectId>, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         if known.status != TaskStatus::Running {
@@ -137,63 +187,45 @@ impl RunMachine {
         }
     }
 
-    /// What was under way in the run that this one was made from was begun by that one: here it is still to be begun.
+    /// Takes in that the facts so far were another run's: what was under way there is still to be begun here.
     pub(super) fn forked(&mut self, out: &mut Out) {
-        for (id, work) in std::mem::take(&mut self.open) {
-            out.revoke(id, Reason::Stopped);
+        self.revoke_open((CallOutcome::Cancelled, NOT_BEGUN), false, out);
+        // The user who goes on from an earlier plan does not want what came after it.
+        self.cancellations.forget_requests();
+        self.interrupt_running(out);
+        self.budgets.pause(self.now);
+    }
+
+    /// Revokes everything under way and reports the outcome of calls. `begun` tells whether they may have had effects.
+    fn revoke_open(&mut self, (outcome, text): (CallOutcome, &str), begun: bool, out: &mut Out) {
+        for (id, work) in self.effects.take_all() {
+            out.revoke(id.clone(), Reason::Stopped);
             match work {
                 Work::Task(task) => {
-                    self.tell_call_end(&task, CallOutcome::Cancelled, "not begun: the run was forked before it", 0, out);
-                    self.cut_off(&task, None, out);
+                    self.report_call_end(&task, outcome, text, 0, out);
+                    self.cut_off(&task, begun.then_some(&id), out);
                 }
-                Work::Replan(reasons) if is_update(&reasons) => self.growth.lost(),
+                Work::Replan(reasons) if is_update(&reasons) => self.replans.growth_mut().lost(),
                 _ => {}
             }
         }
-        self.lose_early(CallOutcome::Cancelled, "not begun: the run was forked before it", out);
-        self.drop_decision();
-        // Who goes on from an earlier plan does not want what came after it.
-        self.to_cancel.clear();
-        self.interrupt_running(out);
-        self.end_segment(self.now);
+        self.replans.drop_decision();
     }
 
-    /// Goes on. What a crash left open is settled first: nothing that may have happened is done again without being said.
+    /// Goes on. First, everything that a crash left open is settled: nothing that may have happened is repeated in silence.
     pub(super) fn resume(&mut self, bounds: Option<&Bounds>, out: &mut Out) {
         if self.phase == Phase::Over {
-            let open = std::mem::take(&mut self.open);
-            let forgotten = open.values().any(|work| matches!(work, Work::Remember));
-            for id in open.into_keys() {
-                out.revoke(id, Reason::Stopped);
-            }
-            self.lose_early(CallOutcome::InDoubt, CUT_OFF, out);
-            if forgotten {
+            let open = self.effects.take_all();
+            open.keys().for_each(|id| out.revoke(id.clone(), Reason::Stopped));
+            if open.values().any(|work| matches!(work, Work::Remember)) {
                 self.remember(out);
             }
             return;
         }
-        self.leaving = None;
-        // After a crash, the last fact is the last that is known of the work.
-        self.end_segment(self.before);
-        self.segment_at = Some(self.now);
-        if let Some(bounds) = bounds {
-            self.bounds = bounds.clone();
-        }
+        self.stopping.stay();
+        self.budgets.resume(self.now, bounds);
         self.emit(ProgressEvent::RunResumed {}, out);
-        let open = std::mem::take(&mut self.open);
-        for (id, work) in open {
-            out.revoke(id.clone(), Reason::Stopped);
-            match work {
-                Work::Task(task) => {
-                    self.tell_call_end(&task, CallOutcome::InDoubt, CUT_OFF, 0, out);
-                    self.cut_off(&task, Some(&id), out);
-                }
-                Work::Replan(reasons) if is_update(&reasons) => self.growth.lost(),
-                _ => {}
-            }
-        }
-        self.lose_early(CallOutcome::InDoubt, CUT_OFF, out);
-        self.drop_decision();
+        self.revoke_open((CallOutcome::InDoubt, CUT_OFF), true, out);
         self.interrupt_running(out);
         if self.state.version == 0 {
             self.set_status(RunStatus::Planning, None, out);
@@ -201,20 +233,32 @@ impl RunMachine {
         }
         self.phase = Phase::Executing;
         self.set_status(RunStatus::Executing, None, out);
-        // Whoever is there now is asked what is still open; an answer that has come meanwhile ends the question again.
-        let unanswered: Vec<Question> = self.unanswered().into_iter().cloned().collect();
+        // The person who is there now is asked what is still open; an answer that has come meanwhile ends the question again.
+        let unanswered: Vec<Question> = self.unanswered().cloned().collect();
         for Question { id, task, kind, question, .. } in &unanswered {
-            self.asked(task.as_ref(), id, kind, question, out);
+            self.ask(task.as_ref(), id, kind, question, out);
         }
         self.cancel_next(out);
+        if self.is_led() && self.lead.is_awake() {
+            self.wake_again(out);
+        }
         self.advance(out);
     }
 
-    /// The runtime itself could not carry out an effect.
+    /// Skips the tasks that are open and that nobody works on.
+    pub(super) fn skip_open(&mut self, out: &mut Out) {
+        let open = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
+        let open = open.map(|task| &task.spec.id).filter(|id| self.effects.attempt_at(id).is_none());
+        for task in open.cloned().collect::<Vec<_>>() {
+            self.set_task(&task, TaskStatus::Skipped, self.stopping.given_up().map(ToOwned::to_owned), out);
+        }
+    }
+
+    /// Takes in that the runtime itself could not carry out an effect.
     pub(super) fn effect_failed(&mut self, work: Work, message: &str, out: &mut Out) {
         match work {
             Work::Task(task) => {
-                self.tell_call_end(&task, CallOutcome::Error, message, 0, out);
+                self.report_call_end(&task, CallOutcome::Error, message, 0, out);
                 self.conclude(&task, &super::tasks::failure(message.to_owned(), None), out);
                 self.advance(out);
             }
@@ -224,11 +268,43 @@ impl RunMachine {
             }
             Work::Remember => self.memory_failed(message.to_owned(), out),
             Work::Answer => self.answered(None, out),
-            Work::Ask(_) | Work::Timer(_) | Work::Early(_) => self.advance(out),
+            Work::Ask(_) | Work::Timer(_) => self.advance(out),
+            Work::Lead => {
+                self.lead_stopped(out);
+                let output = self.failed(FailureCode::Internal, message.to_owned(), None);
+                self.leave(output, out);
+            }
             Work::Route | Work::Plan | Work::Replan(_) | Work::Verify => {
                 let output = self.failed(FailureCode::Internal, message.to_owned(), None);
                 self.leave(output, out);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(status: RunStatus) -> RunOutput {
+        RunOutput { status, error: None }
+    }
+
+    #[test]
+    fn only_waiting_for_a_person_gives_way() {
+        let cases =
+            [(None, true), (Some(RunStatus::WaitingForHuman), true), (Some(RunStatus::Failed), false), (Some(RunStatus::Executing), false)];
+        for (leaving, expected) in cases {
+            let mut stop = StopState { leaving: leaving.map(output), ..StopState::default() };
+            assert_eq!((stop.supersede(), stop.is_leaving()), (expected, !expected), "{leaving:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_reason_to_leave_counts() {
+        let mut stop = StopState::default();
+        assert!(stop.leave(output(RunStatus::Failed)) && !stop.leave(output(RunStatus::Completed)));
+        assert_eq!(stop.take_output(), Some(output(RunStatus::Failed)));
+        assert!(!stop.is_leaving());
     }
 }

@@ -2,32 +2,38 @@
 
 use std::sync::Arc;
 
-use aime_actors::effect_prefix;
 use aime_progress::{
-    CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance, StatusChange, TaskId,
-    TaskKind, TaskSpec, TaskStatus, expand,
+    AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance,
+    StatusChange, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
 };
-use aime_replan_triggers::may_retry;
-use aime_tools::{ConsentedCall, Permission, Permissions, origin_of};
+use aime_tools::{ConsentedCall, Permission, Permissions, ToolSheet, Touches, origin_of};
 
-use super::{FailureCode, Out, Phase, RunMachine, Work, early::goes_unnoticed, origins::refers};
+use super::{FailureCode, Out, Phase, RunMachine, effects::Work, origins::refers};
 use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
 
-/// How much of a tool's output stands in an event, in characters.
-pub(super) const PREVIEW_CHARS: usize = 2_000;
+/// The longest tool output in an event, in characters.
+const PREVIEW_CHARS: usize = 2_000;
 
 impl RunMachine {
-    /// Goes as far as the facts allow: settles what follows, starts what is ready, looks at the triggers, ends what is done.
+    /// Goes as far as the facts allow: settles tasks, starts ready ones, evaluates the triggers, and ends the run.
     pub(super) fn advance(&mut self, out: &mut Out) {
-        if self.leaving.is_some() || self.phase != Phase::Executing || self.fault.is_some() {
+        // The lead may ask before there is a plan.
+        if self.phase == Phase::Planning && !self.stopping.is_leaving() && self.waits_for_person() {
+            let output = self.waiting();
+            return self.leave(output, out);
+        }
+        if self.stopping.is_leaving() || self.phase != Phase::Executing || self.fault.is_some() {
             return;
         }
-        if self.ended_by_person {
+        if self.stopping.is_ended() {
             self.skip_open(out);
         }
         self.settle(out);
         self.withdraw_questions(|run, task| run.state.tasks.get(task).is_some_and(|known| !known.status.is_open()), out);
         self.start_ready(out);
+        if self.answer_lead(out) {
+            return self.watch_time(out);
+        }
         self.consider(out);
         self.grow(out);
         self.watch_time(out);
@@ -37,7 +43,7 @@ impl RunMachine {
     /// Makes every change of status that follows from the graph alone.
     pub(super) fn settle(&mut self, out: &mut Out) {
         loop {
-            let (frontier, state) = self.frontier();
+            let (frontier, state) = self.state.frontier();
             let changes = frontier.next_changes(state);
             if changes.is_empty() || self.fault.is_some() {
                 return;
@@ -70,23 +76,24 @@ impl RunMachine {
     }
 
     fn start_ready(&mut self, out: &mut Out) {
-        if self.decision.is_some() {
+        if self.replans.is_deciding() {
             return;
         }
+        self.start_claimed(out);
         let slots = usize::try_from(self.input.settings.max_parallel.max(1)).unwrap_or(1);
         loop {
-            let free = slots.saturating_sub(self.open.tasks());
+            let free = slots.saturating_sub(self.effects.tasks().saturating_sub(self.claimed_under_way()));
             if free == 0 {
                 return;
             }
-            let (frontier, state) = self.frontier();
+            let (frontier, state) = self.state.frontier();
             let ready = frontier.ready(state, free);
             if ready.is_empty() {
                 return;
             }
             for task in ready {
                 self.start_task(&task, out);
-                if self.leaving.is_some() || self.fault.is_some() {
+                if self.stopping.is_leaving() || self.fault.is_some() {
                     return;
                 }
             }
@@ -94,31 +101,58 @@ impl RunMachine {
         }
     }
 
-    fn start_task(&mut self, task: &TaskId, out: &mut Out) {
+    pub(super) fn start_task(&mut self, task: &TaskId, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         let (kind, attempt) = (known.spec.kind, known.attempts + 1);
-        if let Some((bound, detail)) = self.count_bound(task, kind) {
+        if self.is_main(task) && self.is_led() {
+            return self.go_on_with_main(out);
+        }
+        if let Some((bound, detail)) = self.shortage(task, kind) {
             return self.bound_reached(bound, &detail, out);
         }
         self.set_task(task, TaskStatus::Running, None, out);
-        let execution = *self.executions.entry(task.clone()).or_insert(1);
+        let execution = self.executions.begin(task);
         let id = attempt_name(task, execution, attempt);
         match kind {
             TaskKind::Tool => self.call_tool(task, id, out),
-            TaskKind::Actor | TaskKind::Group => {
-                let (known, origins, marks) = (self.known.clone(), self.origins_of_actor(task), self.input.settings.trust.is_some());
-                let (frontier, state) = self.frontier();
-                let Some(brief) = ActorBrief::new(state, task, frontier.graph().dependencies(task), marks) else {
-                    self.fault = Some(format!("nothing can be said of the task {task}"));
-                    return;
-                };
-                let effect = RunEffect::StartActor { brief: Box::new(brief), task: task.clone(), execution, origins, known };
-                self.issue(id, effect, Work::Task(task.clone()), out);
-            }
+            TaskKind::Actor | TaskKind::Group => self.start_actor(task, id, out),
         }
     }
 
-    /// Calls the tool of a tool task: references are put in, then the approval mode is asked.
+    /// Lets an actor work on a task: a new one, or the one of this execution, which goes on.
+    fn start_actor(&mut self, task: &TaskId, id: String, out: &mut Out) {
+        let execution = self.executions.of(task);
+        let (known, origins, marks) = (self.memory.text(), self.origins_of_actor(task), self.input.settings.trust.is_some());
+        let (frontier, state) = self.state.frontier();
+        let Some(mut brief) = ActorBrief::new(state, task, frontier.graph().dependencies(task), marks) else {
+            self.fault = Some(format!("nothing can be said of the task {task}"));
+            return;
+        };
+        brief.returned = self.executions.returned(task).cloned();
+        if let Some(claim) = self.executions.claim_of(task) {
+            brief.spec.profile = claim.profile.clone().or(brief.spec.profile.take());
+            brief.results = format!("{}\n\n### From the worker that hands it over\n{}", brief.results, claim.words).trim().to_owned();
+        }
+        let effect = RunEffect::StartActor { brief: Box::new(brief), task: task.clone(), execution, origins, known };
+        self.issue(id, effect, Work::Task(task.clone()), out);
+    }
+
+    /// Returns a result that is not accepted to the actor that gave it, which goes on in its conversation while the task stays running. Returns
+    /// whether it does: no task has its results returned more often than it may be tried again.
+    fn return_result(&mut self, task: &TaskId, missing: &str, out: &mut Out) -> bool {
+        let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Actor) else { return false };
+        let before = self.executions.returned(task).map_or(0, |returned| returned.number);
+        if self.stopping.is_leaving() || before >= self.input.settings.triggers.max_retries {
+            return false;
+        }
+        let attempt = known.attempts;
+        let number = self.executions.return_result(task, missing.to_owned());
+        let id = attempt_name(task, self.executions.of(task), attempt);
+        self.start_actor(task, format!("{id}+{number}"), out);
+        true
+    }
+
+    /// Calls the tool of a tool task, once its references are expanded and the call is permitted.
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let Some(spec) = self.state.tasks.get(task).map(|known| Box::new(known.spec.clone())) else { return };
         let name = spec.tool.clone().unwrap_or_default();
@@ -154,45 +188,39 @@ impl RunMachine {
                 };
                 if !remember.is_empty() {
                     let rules = remember.iter().map(ToString::to_string).collect();
-                    self.emit(ProgressEvent::ConsentGiven { task: task.clone(), rules }, out);
+                    self.emit(ProgressEvent::ConsentGiven { task: Some(task.clone()), rules }, out);
                 }
                 call
             }
         };
-        if self.input.tells_every_end {
-            self.withdraw_approvals(task, out);
-        }
+        self.withdraw_approvals(task, out);
         let parameters = call.parameters().clone();
-        self.emit(ProgressEvent::ToolCallStarted { task: task.clone(), call: id.clone(), tool: name, parameters }, out);
+        self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
         let read_only = goes_unnoticed(&sheet);
-        self.issue(id, RunEffect::CallTool { spec, call, read_only, early: false }, Work::Task(task.clone()), out);
+        self.issue(id, RunEffect::CallTool { spec, call, read_only }, Work::Task(task.clone()), out);
     }
 
-    /// Whether a person handed over this very call with the plan. What a model has added or changed since was seen by nobody.
+    /// Returns whether a person handed over this very call with the plan. No person has seen the calls that a model added or changed since.
     fn was_handed_over(&self, spec: &TaskSpec) -> bool {
         let plan = self.input.plan.as_ref().filter(|_| self.input.settings.plan_approved);
         let handed_over = plan.and_then(|plan| {
-            // As a rule the tasks stand where they stood in it.
+            // Most tasks are at the same place in both plans.
             let here = self.state.tasks.get_index_of(&spec.id).and_then(|at| plan.tasks.get(at));
             here.filter(|known| known.id == spec.id).or_else(|| plan.tasks.iter().find(|known| known.id == spec.id))
         });
         handed_over.is_some_and(|known| known.tool == spec.tool && known.parameters == spec.parameters)
     }
 
-    /// What an actor has told may have used a bound up, or call for another look at the plan.
+    /// Checks the bound on tool calls and the plan after a report of an actor.
     pub(super) fn after_report(&mut self, event: &ProgressEvent, out: &mut Out) {
-        if self.state.tool_calls > self.bounds.max_tool_calls {
-            let detail = format!("{} tool calls were allowed", self.bounds.max_tool_calls);
-            return self.bound_reached("tool_calls", &detail, out);
-        }
-        if matches!(event, ProgressEvent::EvidenceAdded { .. } | ProgressEvent::ModelCalled { .. }) {
+        if !self.stop_at_call_excess(out) && matches!(event, ProgressEvent::EvidenceAdded { .. } | ProgressEvent::ModelCalled { .. }) {
             self.advance(out);
         }
     }
 
-    /// Passes on what an actor tells of its own task, each event once, and decides nothing. What does not fit the state is dropped: an actor's
-    /// words can never break the run. Whether it was passed on.
-    pub(super) fn hear(
+    /// Emits the report of an actor about its own task, each report once. Drops a report that does not fit the state, so that no actor can break the
+    /// run. Returns whether it was emitted.
+    pub(super) fn emit_report(
         &mut self,
         task: &TaskId,
         execution: u32,
@@ -201,25 +229,19 @@ impl RunMachine {
         event: &ProgressEvent,
         out: &mut Out,
     ) -> bool {
-        let known = self.state.tasks.contains_key(task);
-        if !known || !may_come_from_actor(event, task) || self.executions.get(task) != Some(&execution) {
+        // When a task is settled, the run itself reports the end of its calls.
+        let hears = self.state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
+        if !hears || !may_come_from_actor(event, task) || !self.executions.is_current(task, execution) {
             return false;
         }
-        if self.input.tells_every_end && self.state.tasks.get(task).is_some_and(|known| known.status.is_settled()) {
-            // The end of its calls was told when it was given up.
+        if !self.executions.take_report(task, execution, call, number) {
             return false;
         }
-        let actor = effect_prefix(task, execution, call);
-        let next = self.reported.entry(actor).or_insert(0);
-        if number < *next {
+        // The TODO list of a task is that of its own actor, and not of those to which it delegates.
+        if call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
             return false;
         }
-        *next = number + 1;
-        // The list of a task is that of the actor which works for the plan.
-        if self.input.lists_apart && call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
-            return false;
-        }
-        let fits = self.take_in(event).is_ok();
+        let fits = self.state.apply(self.now, event).is_ok();
         if fits {
             out.emit(event.clone());
         }
@@ -236,14 +258,17 @@ impl RunMachine {
     ) {
         let mut conclusion = self.with_origins(task, conclusion.clone());
         let (outcome, text) = end_of_call(&conclusion);
-        self.tell_call_end(task, outcome, text, duration_ms, out);
-        self.tell_checks(Some(task), checks, out);
+        self.report_call_end(task, outcome, text, duration_ms, out);
+        self.report_checks(Some(task), checks, out);
         let unmet: Vec<String> = checks
             .iter()
             .filter(|check| check.passed == Some(false))
             .map(|check| format!("{:?} does not hold: {}", check.criterion, check.reason))
             .collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
+            if self.return_result(task, &unmet.join("; "), out) {
+                return self.advance(out);
+            }
             conclusion.outcome = Outcome::Failure;
             conclusion.error = Some(format!("reported as done, but {}", unmet.join("; ")));
             conclusion.cause = Some(FailureCause::Criteria);
@@ -252,30 +277,30 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Tells how the call of a tool task ended, which has no actor to tell of it. Every call that was told of has an end.
-    pub(super) fn tell_call_end(&mut self, task: &TaskId, outcome: CallOutcome, text: &str, duration_ms: u64, out: &mut Out) {
+    /// Reports the end of the call of a tool task, which has no actor that could report it.
+    pub(super) fn report_call_end(&mut self, task: &TaskId, outcome: CallOutcome, text: &str, duration_ms: u64, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool) else { return };
-        let call = attempt_name(task, self.executions.get(task).copied().unwrap_or(1), known.attempts);
+        let call = attempt_name(task, self.executions.of(task), known.attempts);
         let output = text.chars().take(PREVIEW_CHARS).collect();
         let tool = known.spec.tool.clone().unwrap_or_default();
         let origin = self.sheet(&tool).and_then(|sheet| origin_of(sheet, &known.spec.parameters));
-        self.emit(ProgressEvent::ToolCallFinished { task: task.clone(), call, tool, outcome, output, origin, duration_ms }, out);
+        self.emit(ProgressEvent::ToolCallFinished { task: Some(task.clone()), call, tool, outcome, output, origin, duration_ms }, out);
     }
 
-    /// Settles a running task by what its attempt came to.
+    /// Settles a running task by the conclusion of its attempt.
     pub(super) fn conclude(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
         self.attempt_ended(task, conclusion, out);
         match conclusion.outcome {
             Outcome::Success => {
-                self.growth.completed();
+                self.replans.growth_mut().completed();
                 self.set_task(task, TaskStatus::Completed, None, out);
             }
             Outcome::InDoubt => {
-                self.growth.failed(task.as_str());
+                self.replans.growth_mut().failed(task.as_str());
                 self.change_task(task, TaskStatus::Failed, true, conclusion.error.clone(), out);
                 self.error_seen("in-doubt", task, "the outcome of the task is unknown", conclusion, out);
             }
-            // An attempt that was stopped on request ends as revoked: one that ends so by itself counts, or it could go on for ever.
+            // A stopped attempt ends with a revoked effect. An attempt that reports an interruption by itself counts as a failure, or it could go on for ever.
             Outcome::Failure | Outcome::Interrupted => {
                 if conclusion.cause == Some(FailureCause::Conflict) {
                     self.error_seen("conflict", task, "two tasks changed the same files at once", conclusion, out);
@@ -285,9 +310,9 @@ impl RunMachine {
         }
     }
 
-    /// Fails a task for good before anything was done: another try would only say the same.
+    /// Fails a task for good before anything was done: another attempt would end the same way.
     fn cannot_begin(&mut self, task: &TaskId, error: String, cause: Option<FailureCause>, out: &mut Out) {
-        self.growth.failed(task.as_str());
+        self.replans.growth_mut().failed(task.as_str());
         self.attempt_ended(task, &failure(error.clone(), cause), out);
         self.change_task(task, TaskStatus::Failed, true, Some(error), out);
     }
@@ -295,25 +320,25 @@ impl RunMachine {
     fn attempt_ended(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
         self.doubt_open_calls(task, out);
         self.emit(ProgressEvent::TaskConcluded { task: task.clone(), conclusion: conclusion.clone() }, out);
-        *self.executions.entry(task.clone()).or_insert(1) += 1;
+        self.executions.conclude(task);
         self.withdraw_questions(|_, asked_by| asked_by == task, out);
     }
 
     fn attempt_failed(&mut self, task: &TaskId, conclusion: &Conclusion, out: &mut Out) {
-        let Some(known) = self.state.tasks.get(task) else { return };
-        let mut after = known.clone();
-        after.failures += 1;
+        let Some(known) = self.state.tasks.get(task).cloned() else { return };
         let grows = self.is_emergent() && self.can_replan();
         let may_fail_so_often = if grows {
-            self.growth.failed(task.as_str());
-            after.failures < self.input.settings.growth.max_failures
+            self.replans.growth_mut().failed(task.as_str());
+            known.failures.saturating_add(1) < self.input.settings.growth.max_failures
         } else {
-            may_retry(&after, &self.input.settings.triggers)
+            known.after_failure(self.input.settings.triggers.max_retries) == AfterFailure::Retry
         };
         let again = match conclusion.cause {
-            // It is the run that is left, not the task that is given up.
+            // The run is left, and the task is tried again when it is resumed.
             Some(FailureCause::Model) => true,
-            Some(FailureCause::Denied) => false,
+            Some(cause) if cause.is_final() => false,
+            // The actor had as many tries in its conversation.
+            Some(FailureCause::Criteria) if known.spec.kind == TaskKind::Actor => false,
             _ => may_fail_so_often,
         };
         let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
@@ -330,8 +355,8 @@ impl RunMachine {
         }
     }
 
-    /// An outcome that nobody knows is evidence for the planner, never a reason to repeat the call blindly. So is a conflict, also where the task is
-    /// tried again: others of the plan may change the same files.
+    /// Adds an error as evidence for the planner: an unknown outcome, because the call must not be repeated blindly, or a conflict, because other tasks
+    /// may change the same files.
     fn error_seen(&mut self, name: &str, task: &TaskId, what: &str, conclusion: &Conclusion, out: &mut Out) {
         let Ok(id) = EvidenceId::new(format!("{name}-{}", self.state.evidence.len() + 1)) else { return };
         let evidence = Evidence {
@@ -348,8 +373,13 @@ impl RunMachine {
     }
 }
 
-/// The name of an attempt at a task, and so of the call of a tool task.
-pub(super) fn attempt_name(task: &TaskId, execution: u32, attempt: u32) -> String {
+/// Returns whether a call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
+const fn goes_unnoticed(sheet: &ToolSheet) -> bool {
+    sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files)
+}
+
+/// Returns the name of an attempt at a task, which is that of the call of a tool task.
+fn attempt_name(task: &TaskId, execution: u32, attempt: u32) -> String {
     format!("{task}/{execution}/{attempt}")
 }
 
@@ -357,8 +387,8 @@ pub(super) fn failure(error: String, cause: Option<FailureCause>) -> Conclusion 
     Conclusion::without_result(Outcome::Failure, error, cause)
 }
 
-/// What is told of the call of a tool task that came to this.
-pub(super) fn end_of_call(conclusion: &Conclusion) -> (CallOutcome, &str) {
+/// Returns the outcome and the text of a call with this conclusion.
+fn end_of_call(conclusion: &Conclusion) -> (CallOutcome, &str) {
     let outcome = match conclusion.outcome {
         Outcome::Success => CallOutcome::Ok,
         Outcome::Failure => CallOutcome::Error,
@@ -368,20 +398,25 @@ pub(super) fn end_of_call(conclusion: &Conclusion) -> (CallOutcome, &str) {
     (outcome, conclusion.error.as_ref().or(conclusion.text.as_ref()).unwrap_or(&conclusion.summary))
 }
 
-/// An actor speaks of its own task, and decides nothing about the run.
+/// Returns whether an event is about the actor's own task and decides nothing about the run.
 fn may_come_from_actor(event: &ProgressEvent, own: &TaskId) -> bool {
-    match event {
+    task_of_report(event) == Some(Some(own))
+}
+
+/// Returns the task of an event that an actor may report; none for an event that decides something about the run.
+pub(super) const fn task_of_report(event: &ProgressEvent) -> Option<Option<&TaskId>> {
+    Some(match event {
         ProgressEvent::ActorCreated { task, .. }
         | ProgressEvent::ConsentGiven { task, .. }
         | ProgressEvent::ToolCallStarted { task, .. }
         | ProgressEvent::ToolCallFinished { task, .. }
         | ProgressEvent::ProgressReported { task, .. }
-        | ProgressEvent::TodosChanged { task, .. }
         | ProgressEvent::ActorNudged { task, .. }
+        | ProgressEvent::HistoryCompacted { task, .. }
         | ProgressEvent::ActorTold { task, .. }
-        | ProgressEvent::HistoryCompacted { task, .. } => task == own,
-        ProgressEvent::ModelCalled { task, .. } => task.as_ref() == Some(own),
-        ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref() == Some(own),
-        _ => false,
-    }
+        | ProgressEvent::ModelCalled { task, .. } => task.as_ref(),
+        ProgressEvent::TodosChanged { task, .. } => Some(task),
+        ProgressEvent::EvidenceAdded { evidence } => evidence.task.as_ref(),
+        _ => return None,
+    })
 }

@@ -125,6 +125,7 @@ mod tests {
         lesson(&"r".parse().unwrap(), &state, None, 0).unwrap()
     }
 
+    // Requirement: 14.1
     #[test]
     fn what_a_run_read_is_told_of_its_memory() {
         let doubtful = memory(vec![Origin::Files, Origin::Web("wiki.example".to_owned())]);

@@ -7,12 +7,13 @@ use std::{
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
 use aime_progress::{LiveStore, ProgressState, RunId, Spent};
+use aime_tools::BackgroundProcesses;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{Orchestrator, OrchestratorError};
 use crate::{
-    Bounds, Budget, FailureCode, HookPoint, RunControl, RunFact, RunInput, RunMachine, RunOutput, RunResult,
+    Bounds, Budget, HookPoint, RunControl, RunFact, RunInput, RunMachine, RunResult,
     inbox::read_inbox,
     publish::{Entry, PublishingStream},
     questions::Answers,
@@ -42,12 +43,15 @@ impl Orchestrator {
         let kept_files = KeptFiles::new(self.parts.recorder(&run, &self.parts.keep), run.clone(), Arc::clone(&self.live));
         let snapshots = Arc::new(SnapshotsDue::after(start.replayed));
         let (broken, mut journal_faults) = mpsc::unbounded_channel();
+        let mut parts = self.parts.clone();
+        let background = BackgroundProcesses::default();
+        parts.tool_context.background = Some(background.clone());
         let runner = Arc::new(RunRunner {
             run: run.clone(),
             kept_files: kept_files.clone(),
             live: Arc::clone(&self.live),
             input: start.input,
-            parts: self.parts.clone(),
+            parts,
             plan_tools: self.plan_tools.clone(),
             budget: Arc::new(Budget::new(&start.bounds, &start.spent, start.tool_calls).with_actors(start.actors)),
             bounds: start.bounds,
@@ -99,6 +103,7 @@ impl Orchestrator {
             Some(error) = journal_faults.recv() => Err(DriveError::Host(error)),
         };
         host.close().await;
+        background.end_all(&self.parts.tool_context).await;
         drop(beside);
         if ended.is_err() {
             kept_files.finish().await;
@@ -109,7 +114,7 @@ impl Orchestrator {
         })?;
         let state = ended.machine.state();
         // Two files, and neither waits for the other to be on the disk.
-        let told = self.list(&run, state, &ended.output);
+        let told = self.list(&run, state);
         self.parts.keep_snapshot(state);
         if ended.machine.is_over() {
             runner.end_plan(state).await;
@@ -124,15 +129,8 @@ impl Orchestrator {
     }
 
     /// Says in the list of runs how a run was left. It is under way at once, and there when this is awaited.
-    pub(super) fn list(
-        &self,
-        run: &RunId,
-        state: &ProgressState,
-        output: &RunOutput,
-    ) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
-        let interrupted = output.error.as_ref().is_some_and(|error| error.code == FailureCode::Interrupted);
-        let status = if interrupted { FailureCode::Interrupted.word().to_owned() } else { state.status.to_string() };
-        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), &status)
+    pub(super) fn list(&self, run: &RunId, state: &ProgressState) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
+        self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), state.status.word())
     }
 
     /// Keeps the snapshot of a live run near its state.

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
 use crate::{
-    Budget, EagerStart, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
+    Budget, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
     questions::Answers,
     runner::{RunRunner, kept_files::KeptFiles},
     words::Words,
@@ -32,10 +32,8 @@ impl Orchestrator {
     ///
     /// # Errors
     /// [`OrchestratorError`]; a goal for which no plan could be made is a result.
-    pub async fn plan(&self, mut request: RunRequest, control: RunControl) -> Result<PlanResult, OrchestratorError> {
-        // Nobody carries out what would be begun early.
-        request.settings.eager_start = EagerStart::Never;
-        let input = RunInput { plan_only: true, ..self.input(request)? };
+    pub async fn plan(&self, request: RunRequest, control: RunControl) -> Result<PlanResult, OrchestratorError> {
+        let input = RunInput { plan_only: true, ..self.checked_input(request)? };
         let (run, bounds) = (input.run.clone(), input.settings.bounds.clone());
         let at = self.parts.clock.now();
         let live = Arc::<LiveStore>::default();

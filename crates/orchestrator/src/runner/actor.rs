@@ -6,17 +6,16 @@ mod effects;
 mod reports;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, OnceLock},
 };
 
-use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, Delegated, Told};
-use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, drive, replay};
+use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, Told};
+use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay};
 use aime_llm::Model;
 use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
-use aime_redact::Redactor;
-use aime_tools::{Approval, DELEGATE_TASK, ToolContext};
-use tokio::{task::JoinHandle, time::Instant};
+use aime_tools::{Approval, DELEGATE_TASK, Surroundings, ToolContext};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub use self::delegate::delegated;
@@ -25,30 +24,41 @@ use self::{
     reports::{Refused, ReportingStream, Reports},
 };
 use super::{Context, RunRunner, evidence::of_actor, hooked::Asking, millis_since, on_bound};
-use crate::{ActorBrief, RunFact, RunMachine, models::OnBound, settings::in_force, words::Listener};
+use crate::{
+    ActorBrief, ReturnedResult, RunFact, RunMachine,
+    models::{Models, OnBound},
+    settings::in_force,
+    words::Listener,
+};
 
+const LEAD_RESTS: &str = "the lead of the run rests until the run wakes it";
 const NO_MODEL: &str = "no model is configured for actors";
 
 /// One execution of a task: what the actor that works for the plan and those below it share.
 pub(super) struct Attempt {
-    runner: Arc<RunRunner>,
-    facts: FactSender<RunMachine>,
-    on_bound: OnBound,
+    pub(super) runner: Arc<RunRunner>,
+    pub(super) facts: FactSender<RunMachine>,
+    pub(super) on_bound: OnBound,
     /// The run as it stood when the task was begun, or taken up again.
-    brief: Box<ActorBrief>,
-    task: TaskId,
-    execution: u32,
+    pub(super) brief: Box<ActorBrief>,
+    pub(super) task: TaskId,
+    pub(super) execution: u32,
     /// Where the texts come from that it is worked on with and that nobody vouches for.
-    origins: Vec<Origin>,
+    pub(super) origins: Vec<Origin>,
     /// What was recalled, in Markdown.
-    known: String,
+    pub(super) known: String,
+    /// It is the run's lead.
+    pub(super) leads: bool,
 }
 
 /// A new actor, and the event that tells of it.
-struct Made {
-    input: ActorInput,
-    created: ProgressEvent,
+pub(super) struct Made {
+    pub(super) input: ActorInput,
+    pub(super) created: ProgressEvent,
 }
+
+/// The contents of an actor's journal: its reports so far, its last output, and when it began the calls that have no end.
+type ToldAgain = (Reports, Option<ActorOutput>, BTreeMap<String, UnixMillis>);
 
 impl RunRunner {
     pub(super) async fn start_actor(
@@ -61,15 +71,25 @@ impl RunRunner {
     ) -> RunFact {
         let begun = Instant::now();
         let (runner, facts) = (Arc::clone(self), context.facts.clone());
-        let attempt =
-            Arc::new(Attempt { runner, facts, on_bound: on_bound(context), brief, task: task.clone(), execution, origins, known });
+        let attempt = Arc::new(Attempt {
+            runner,
+            facts,
+            on_bound: on_bound(context),
+            brief,
+            task: task.clone(),
+            execution,
+            origins,
+            known,
+            leads: false,
+        });
         let refused = OnceLock::new();
-        let make = || {
-            let made = attempt.compose_for_plan()?;
+        let make = async {
+            let made = attempt.compose_for_plan().await?;
             self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).to_string())?;
             Ok(made)
         };
-        let conclusion = match attempt.act(None, &context.cancel, make).await {
+        let ended = attempt.act(None, None, &context.cancel, make).await.and_then(ended);
+        let conclusion = match ended {
             Ok(conclusion) => conclusion,
             Err(message) => {
                 if let Some(error) = refused.get() {
@@ -91,10 +111,18 @@ impl RunRunner {
         model.unwrap_or_else(|| "default".to_owned())
     }
 
-    fn environment(&self) -> String {
+    /// Returns what actors are told of the folder and the machine, whole and for small models.
+    pub(super) async fn environments(&self) -> (String, String) {
         let listing = self.listing();
         let listing = if listing.is_empty() { "It is empty.".to_owned() } else { format!("It holds:\n{listing}") };
-        format!("You work in one folder on {}. Paths are relative to it. {listing}", std::env::consts::OS)
+        let short = format!("You work in one folder on {}. Paths are relative to it. {listing}", std::env::consts::OS);
+        if self.parts.models.as_ref().is_none_or(Models::are_small) {
+            return (short.clone(), short);
+        }
+        let context = &self.parts.tool_context;
+        let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
+        let facts = Surroundings::read(context, day(self.parts.clock.now()), programs).await;
+        (facts.to_markdown(), short)
     }
 
     pub(super) fn tool_context(&self, cancel: CancellationToken, task: &TaskId) -> ToolContext {
@@ -107,7 +135,7 @@ impl RunRunner {
 }
 
 impl Attempt {
-    fn asking(&self) -> Asking {
+    pub(super) fn asking(&self) -> Asking {
         self.runner.asking(&self.facts, Some(&self.task))
     }
 
@@ -116,23 +144,27 @@ impl Attempt {
     }
 
     /// Drives an actor from where its journal leaves it: the one that works for the plan, or the one that answers `call`.
-    async fn act(
+    pub(super) async fn act(
         self: &Arc<Self>,
         call: Option<&str>,
+        wake: Option<LeadWake>,
         cancel: &CancellationToken,
-        make: impl FnOnce() -> Result<Made, String>,
-    ) -> Result<Conclusion, String> {
+        make: impl Future<Output = Result<Made, String>> + Send,
+    ) -> Result<ActorOutput, String> {
         let (journal, run) = (&self.runner.parts.journal, self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
-        // Whoever works for another one is told what to do by that one alone.
-        let listener = call.is_none().then(|| self.listener());
-        let said = listener.as_ref().map(|listener| self.runner.words.so_far(listener)).unwrap_or_default();
+        // What people say of the task concerns the actors below its own too.
+        let listener = self.listener();
+        let said = self.runner.words.so_far(&listener);
         let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();
+        let mut calls_begun = BTreeMap::new();
+        // Its wakes hold the words that people said before.
+        let said = if self.leads { Vec::new() } else { said };
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
-                let Made { mut input, created } = make()?;
+                let Made { mut input, created } = make.await?;
                 input.told = said;
-                let input = input_without_secrets(input, &self.runner.parts.redactor);
+                let input = input.without_secrets(&self.runner.parts.redactor);
                 let mut reports = Reports::new(Arc::clone(self), input.call.clone());
                 reports.send(created);
                 let writer = journal.stream(run, &input.effect_prefix());
@@ -140,23 +172,30 @@ impl Attempt {
                 (input, reports, writer, resume)
             }
             Some(loaded) => {
-                let (reports, output) = self.tell_again(&loaded)?;
-                if let Some(conclusion) = output.filter(|conclusion| conclusion.outcome != Outcome::Interrupted) {
-                    return Ok(conclusion);
+                let (reports, output, begun) = self.tell_again(&loaded)?;
+                calls_begun = begun;
+                let again = (call.is_none() && !self.leads).then(|| self.run_again(&loaded)).flatten();
+                let is_woken = wake.as_ref().is_none_or(|wake| last_wake(&loaded) >= wake.number);
+                match output {
+                    Some(output) if again.is_none() && is_woken && !is_interrupted(&output) => return Ok(output),
+                    _ => {}
                 }
                 let input = loaded.input.fact.clone();
                 let writer = journal.stream(run, &input.effect_prefix()).after(&loaded);
-                let then = unheard(said, &loaded).map(|said| ActorFact::Told { said }).chain([ActorFact::Resumed {}]);
+                let go_on = wake.filter(|_| !is_woken).map_or(ActorFact::Resumed {}, |wake| ActorFact::Woken { wake });
+                let then = undelivered(said, &loaded).map(|said| ActorFact::Told { said });
+                let then = then.chain(again).chain([go_on]);
                 let then = then.map(|fact| Recorded { at: now, fact }).collect();
                 (input, reports, writer, loaded.resume(then))
             }
         };
         let refused = Arc::<Refused>::default();
-        let runner = self.runner_of(input, &refused, cancel)?;
+        let processes = self.runner.parts.tool_context.background.as_ref().map(|all| all.of_owner(&input.effect_prefix()));
+        let runner = ActorRunner { calls_begun, ..self.runner_of(input, &refused, cancel)? };
         let sink = ReportingStream { writer, reports, refused, held: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
-        let mut host = host.with_facts_through(move |fact| fact_without_secrets(fact, &redactor));
+        let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
         let given_up = cancel.clone();
         let (sender, cancel) = (host.sender(), cancel.clone());
         let stop = tokio::spawn(async move {
@@ -165,13 +204,19 @@ impl Attempt {
             let _gone = sender.send(ActorFact::Stopped { why: Reason::Stopped });
         });
         let (words, sender) = (Arc::clone(&self.runner.words), host.sender());
-        let listen = listener.map(|listener| tokio::spawn(async move { words.pass_on(&listener, heard, &sender).await }));
+        let listen = tokio::spawn(async move { words.pass_on(&listener, heard, &sender).await });
         let ended = drive(&mut host, resume).await.map(|ended| ended.output);
         stop.abort();
-        listen.iter().for_each(JoinHandle::abort);
+        listen.abort();
         host.close().await;
+        // An actor that goes on later is told that its commands were ended.
+        if let Some(processes) = processes
+            && !ended.as_ref().is_ok_and(|output| !is_interrupted(output))
+        {
+            processes.end_own(&self.runner.parts.tool_context).await;
+        }
         match ended {
-            Ok(conclusion) => Ok(conclusion),
+            Ok(output) => Ok(output),
             Err(DriveError::Host(error)) => {
                 let told = error.to_string();
                 // A call may have taken effect that is not written down. Another attempt would repeat it in silence; a resume asks about it.
@@ -192,39 +237,59 @@ impl Attempt {
         cancel: &CancellationToken,
     ) -> Result<ActorRunner, String> {
         let model = self.model(&input.spec.model).ok_or(NO_MODEL)?;
+        let owner = input.effect_prefix();
         // The machine has its prompts, and nobody else reads them.
         for prompt in [&mut input.system, &mut input.task, &mut input.spec.persona] {
             *prompt = String::new();
         }
         input.images = Vec::new();
+        let mut tool_context = self.runner.tool_context(cancel.clone(), &self.task).for_model(input.limits);
+        tool_context.background = tool_context.background.map(|all| all.of_owner(&owner));
         Ok(ActorRunner {
             attempt: Arc::clone(self),
             input,
             model: Some(model),
-            tool_context: self.runner.tool_context(cancel.clone(), &self.task),
+            tool_context,
             refused: Arc::clone(refused),
+            calls_begun: BTreeMap::new(),
         })
+    }
+
+    /// Returns the fact by which the actor goes on after its result was not accepted, unless its journal holds it.
+    fn run_again(&self, loaded: &Loaded<ActorMachine>) -> Option<ActorFact> {
+        let ReturnedResult { number, missing } = self.brief.returned.clone()?;
+        let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
+        (!loaded.facts.iter().any(|recorded| known(&recorded.fact))).then_some(ActorFact::RunAgain { number, missing })
     }
 
     /// Whom the words of people reach that are meant for this task.
     fn listener(&self) -> Listener {
-        Listener { task: self.task.clone(), alone: self.brief.mode == Some(PlanMode::Direct) }
+        Listener { task: self.task.clone(), alone: self.leads || self.brief.mode == Some(PlanMode::Direct) }
     }
 
     fn load(&self, call: Option<&str>) -> Result<Option<Loaded<ActorMachine>>, String> {
-        let stream = aime_actors::effect_prefix(&self.task, self.execution, call);
+        let stream = match call {
+            None if self.leads => LEAD_PREFIX.to_owned(),
+            call => aime_actors::effect_prefix(&self.task, self.execution, call),
+        };
         self.runner.parts.journal.load::<ActorMachine>(self.runner.run.as_str(), &stream).map_err(|error| error.to_string())
     }
 
     /// Tells the run what an actor has done so far, and with it those to which it has delegated: a crash may have come between their
-    /// journals and the run's. Gives what the actor came to, if it has ended or was stopped.
-    fn tell_again(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<(Reports, Option<Conclusion>), String> {
+    /// journals and the run's. Gives what the actor came to, if it has ended or was stopped, and when it began the calls that have no end.
+    fn tell_again(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ToldAgain, String> {
         let before = replay::<ActorMachine>(&loaded.input, &loaded.facts);
-        let ActorInput { spec, call, .. } = &loaded.input.fact;
+        let call = &loaded.input.fact.call;
         let mut reports = Reports::new(Arc::clone(self), call.clone());
         // The first report, that the actor was made, is not one of the machine's own.
-        reports.send(self.runner.parts.actor_created(&self.task, spec, Vec::new()));
+        reports.send(self.runner.parts.actor_created(self.task_of(call.as_deref()), &loaded.input.fact, Vec::new()));
+        let mut begun = BTreeMap::new();
         for event in before.events {
+            match &event.fact {
+                ProgressEvent::ToolCallStarted { call, .. } => drop(begun.insert(call.clone(), event.at)),
+                ProgressEvent::ToolCallFinished { call, .. } => drop(begun.remove(call)),
+                _ => {}
+            }
             if let ProgressEvent::ToolCallFinished { call, tool, .. } = &event.fact
                 && tool == DELEGATE_TASK
                 && let Some(below) = self.load(Some(call))?
@@ -233,20 +298,31 @@ impl Attempt {
             }
             reports.send(event.fact);
         }
-        Ok((reports, before.output))
+        Ok((reports, before.output, begun))
     }
 
     /// Makes the actor that works for the plan.
-    fn compose_for_plan(&self) -> Result<Made, String> {
-        self.compose(&self.brief.spec, &self.brief.results, None, &self.origins)
+    async fn compose_for_plan(&self) -> Result<Made, String> {
+        self.compose(&self.brief.spec, &self.brief.results, None, &self.origins).await
     }
 
-    fn compose(&self, spec: &TaskSpec, results: &str, delegated: Option<Delegated<'_>>, origins: &[Origin]) -> Result<Made, String> {
+    /// Returns the task that the creation of an actor names: none for the lead.
+    fn task_of(&self, call: Option<&str>) -> Option<&TaskId> {
+        (!self.leads || call.is_some()).then_some(&self.task)
+    }
+
+    pub(super) async fn compose(
+        &self,
+        spec: &TaskSpec,
+        results: &str,
+        delegated: Option<Delegated<'_>>,
+        origins: &[Origin],
+    ) -> Result<Made, String> {
         let (runner, brief) = (&self.runner, &self.brief);
         // Actors to which a task's actor delegates have the model of the task too, unless their profile names one.
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
         let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
-        let environment = runner.environment();
+        let (environment, short_environment) = runner.environments().await;
         let (project, known) = (runner.parts.project.trim(), self.known.trim());
         let knowledge = format!("{project}\n\n{known}");
         let category = runner.parts.categories.iter().find(|known| known.name == brief.category);
@@ -260,6 +336,7 @@ impl Attempt {
                 results,
                 knowledge: knowledge.trim(),
                 environment: &environment,
+                short_environment: &short_environment,
                 images: &runner.input.images,
                 risks: if delegated.is_none() { &brief.risks } else { &[] },
                 skills: category.map(|category| category.skills.as_slice()).unwrap_or_default(),
@@ -269,51 +346,76 @@ impl Attempt {
                 attended: !runner.input.settings.unattended,
                 model: &role,
                 limits: &limits,
+                classes: runner.parts.tool_context.classes,
                 max_steps: runner.bounds.max_steps,
                 plain_answer_ends: delegated.is_none() && brief.mode == Some(PlanMode::Direct),
                 delegated,
-                ..ActorContext::new(
-                    &brief.goal,
-                    brief.plan_id.clone(),
-                    &runner.parts.tools,
-                    &rules,
-                    Timestamp::from_millis(runner.parts.clock.now()),
-                )
+                ..ActorContext::new(&brief.goal, &runner.parts.tools, &rules)
+                    .of_plan(brief.plan_id.clone(), Timestamp::from_millis(runner.parts.clock.now()))
             },
         );
         let made = made.map_err(|error| error.to_string())?;
-        let created = runner.parts.actor_created(&self.task, &made.input.spec, made.selection.reasons);
+        let task = self.task_of(delegated.map(|delegated| delegated.call));
+        let created = runner.parts.actor_created(task, &made.input, made.selection.reasons);
         Ok(Made { input: made.input, created })
     }
 }
 
-/// Takes secrets out of what an actor begins with, save for the data of images: it is no text, and a change would break it.
-fn input_without_secrets(mut input: ActorInput, redactor: &Redactor) -> ActorInput {
-    let images = std::mem::take(&mut input.images);
-    ActorInput { images, ..redactor.typed(input) }
+/// Returns the day of a time, such as `2026-11-25`, in UTC.
+fn day(millis: i64) -> String {
+    // Days since 1 March of the year 0, in eras of 400 years.
+    let days = millis.div_euclid(86_400_000) + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let (day, month) = (of_year - (153 * from_march + 2) / 5 + 1, (from_march + 2) % 12 + 1);
+    format!("{:04}-{month:02}-{day:02}", year + era * 400 + i64::from(month <= 2))
 }
 
-/// Takes secrets out of what an actor learns, save for the data of images.
-fn fact_without_secrets(mut fact: ActorFact, redactor: &Redactor) -> ActorFact {
-    let shown = match &mut fact {
-        // The runtime carries out the call as the model wrote it.
-        ActorFact::ModelAnswered { .. } => return redactor.typed_values(fact),
-        ActorFact::ToolEnded { images, .. } => std::mem::take(images),
-        _ => return redactor.typed(fact),
-    };
-    let mut clean = redactor.typed(fact);
-    if let ActorFact::ToolEnded { images, .. } = &mut clean {
-        *images = shown;
-    }
-    clean
+/// Returns the number of the last wake in the lead's journal.
+fn last_wake(loaded: &Loaded<ActorMachine>) -> u32 {
+    let woken = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
+        ActorFact::Woken { wake } => Some(wake.number),
+        _ => None,
+    });
+    woken.max().unwrap_or(1)
+}
+
+fn is_interrupted(output: &ActorOutput) -> bool {
+    matches!(output, ActorOutput::Ended(conclusion) if conclusion.outcome == Outcome::Interrupted)
+}
+
+/// Returns how an actor of a task ended.
+pub(super) fn ended(output: ActorOutput) -> Result<Conclusion, String> {
+    output.ended().ok_or_else(|| LEAD_RESTS.to_owned())
 }
 
 /// What was said to an actor since its journal was left.
-fn unheard(said: Vec<Told>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = Told> {
+fn undelivered(said: Vec<Told>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = Told> {
     let facts = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
         ActorFact::Told { said } => Some(said.id.clone()),
         _ => None,
     });
     let heard: BTreeSet<_> = loaded.input.fact.told.iter().map(|told| told.id.clone()).chain(facts).collect();
     said.into_iter().filter(move |told| !heard.contains(&told.id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::day;
+
+    #[test]
+    fn a_time_has_its_day() {
+        for (millis, expected) in [
+            (0, "1970-01-01"),
+            (-1, "1969-12-31"),
+            (951_782_400_000, "2000-02-29"),
+            (1_709_251_199_999, "2024-02-29"),
+            (1_709_251_200_000, "2024-03-01"),
+            (1_798_675_200_000, "2026-12-31"),
+        ] {
+            assert_eq!(day(millis), expected);
+        }
+    }
 }

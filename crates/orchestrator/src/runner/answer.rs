@@ -92,6 +92,7 @@ mod tests {
 
     use super::*;
 
+    // Requirement: 1.9, 19.6
     #[test]
     fn the_whole_request_for_an_answer() {
         let now = Timestamp::from_millis(0);
@@ -108,6 +109,7 @@ mod tests {
         insta::assert_debug_snapshot!(answer_request(&AnswerPrompt::default(), &state));
     }
 
+    // Requirement: 3.42
     #[test]
     fn a_users_prompt_must_say_where_the_facts_stand() {
         assert_eq!(AnswerPrompt::new("Just answer."), Err(NoFacts));

@@ -10,13 +10,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Context, RunRunner, evidence::CallRecord};
 use crate::{
-    Budget, HookPoint, Orchestrator, RunEffect, RunFact, RunInput, RunMachine, RunResult, RunSoFar, questions::Answers, words::Words,
+    Budget, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, questions::Answers, words::Words,
 };
 
 /// Carries out single effects of one run. Nothing is kept of a run here but what it changes in the working folder, for an undo: what is to be known of
 /// it comes with each effect.
 ///
-/// What it gives holds no secret. The bounds on tokens, money and calls are those of [`RunSoFar`]: effects that go on at once in different
+/// What it gives holds no secret. The bounds on tokens, money and calls are those of [`RunContext`]: effects that go on at once in different
 /// processes do not see what the others reserve, so a run may exceed a bound by what is under way.
 pub struct Apart {
     pub(super) runner: Arc<RunRunner>,
@@ -39,17 +39,20 @@ pub struct Attempted<'a> {
 impl Orchestrator {
     /// What carries out effects of a run that is driven elsewhere.
     #[must_use]
-    pub fn apart(&self, input: RunInput, so_far: &RunSoFar) -> Apart {
+    pub fn apart(&self, input: RunInput, so_far: &RunContext) -> Apart {
         let run = input.run.clone();
         let live = Arc::<LiveStore>::default();
         // An actor is driven elsewhere too, so no journal of one can break here.
         let (broken, _) = mpsc::unbounded_channel();
         let budget = Budget::new(&so_far.bounds, &so_far.spent, so_far.tool_calls).with_actors(so_far.actors);
+        let mut parts = self.parts().clone();
+        // The next effect may be carried out by another process.
+        parts.tool_context.background = None;
         let runner = RunRunner {
             run: run.clone(),
             input,
             bounds: so_far.bounds.clone(),
-            parts: self.parts().clone(),
+            parts,
             plan_tools: self.plan_tools().clone(),
             budget: Arc::new(budget),
             answers: Arc::new(Answers::given(so_far.answers.iter().cloned())),

@@ -4,25 +4,22 @@ use std::{
     path::Path,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
 };
 
-use aime_actors::leave_out_unfit;
 use aime_durable::EffectId;
 use aime_llm::{Model, ModelError, Refused};
 use aime_planner::{
-    GrowthSettings, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route, RouteSettings, Routed,
-    Undecided, ask_route, check_update, route,
+    GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
+    RouteSettings, Routed, Undecided, ask_route, check_update, route,
 };
-use aime_progress::{
-    Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskKind, TaskSpec, TaskStatus, TriggerKind, TriggerReason, lowering,
-};
+use aime_progress::{Faults, Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, HandledBy, ToolRegistry};
 use tokio::time::Instant;
 
 use super::{Context, RunRunner, millis_since};
-use crate::{ChosenRoute, EagerStart, ModelUse, Planning, RefusedAnswer, Replanning, RunFact, machine::early::may_begin_early};
+use crate::{ChosenRoute, ModelUse, Planning, RefusedAnswer, Replanning, RunFact, profile_briefs};
 
 /// What plans are told of tools: made once for all plans of an orchestrator.
 #[derive(Clone)]
@@ -38,6 +35,16 @@ impl ToolsOfPlans {
         let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
         let runtime = PlanTools::from(handled(HandledBy::Runtime).collect::<Vec<_>>());
         Self { runtime, of_actors: handled(HandledBy::Actor).map(|tool| tool.name).collect() }
+    }
+
+    /// Returns the tools that the runtime runs.
+    pub(super) fn of_runtime(&self) -> &[aime_llm::ToolDefinition] {
+        &self.runtime
+    }
+
+    /// Returns the names of the tools that only an actor can call.
+    pub(super) fn of_actors(&self) -> &[String] {
+        &self.of_actors
     }
 }
 
@@ -89,19 +96,8 @@ impl RunRunner {
         };
         let (planner, mut notes) = self.with_kept_plans(planner).await;
         let key = planner.key(&request);
-        let (facts, of, number) = (context.facts.clone(), id.clone(), AtomicU32::new(0));
-        let parts = |tasks: Vec<TaskSpec>| {
-            let tasks: Vec<TaskSpec> = tasks.into_iter().filter(|task| self.may_begin_early(task)).collect();
-            if !tasks.is_empty() {
-                // A run that is gone begins nothing.
-                let _gone = facts.send(RunFact::PlanPart { of: of.clone(), number: number.fetch_add(1, Ordering::Relaxed), tasks });
-            }
-        };
-        let eager = self.input.settings.eager_start != EagerStart::Never;
-        match self.plan_with_hooks(planner, &request, eager.then_some(&parts), context).await {
-            Ok(mut planned) => {
-                let catalog = self.parts.actors.profiles();
-                planned.repairs.extend(planned.plan.tasks.iter_mut().filter_map(|task| leave_out_unfit(catalog, task)));
+        match self.plan_with_hooks(planner, &request, context).await {
+            Ok(planned) => {
                 if !self.input.plan_only {
                     self.keep_under_way(key, &request, &planned).await;
                 }
@@ -177,12 +173,6 @@ impl RunRunner {
         }
     }
 
-    /// Whether the run has any use for a task before its plan stands.
-    fn may_begin_early(&self, task: &TaskSpec) -> bool {
-        let tool = task.tool.as_deref().filter(|_| task.kind == TaskKind::Tool).and_then(|name| self.parts.tools.get(name));
-        tool.is_some_and(|tool| may_begin_early(tool.sheet(), self.input.settings.eager_start))
-    }
-
     fn planner(&self, context: &Context) -> Option<Planner> {
         Some(self.planner_of(self.model("planner", context)?))
     }
@@ -192,13 +182,12 @@ impl RunRunner {
         planner.with_tiers(Arc::clone(&self.parts.tiers)).with_validators(self.parts.validators.clone())
     }
 
-    fn profiles(&self) -> Vec<ProfileBrief> {
-        let brief = |profile: &aime_actors::Profile| ProfileBrief { name: profile.name.clone(), description: profile.description.clone() };
-        self.parts.actors.profiles().iter().map(brief).collect()
+    pub(super) fn profiles(&self) -> Vec<ProfileBrief> {
+        profile_briefs(self.parts.actors.profiles(), &self.parts.tools)
     }
 
     /// The names that a task may give as its model.
-    fn model_names(&self) -> Vec<String> {
+    pub(super) fn model_names(&self) -> Vec<String> {
         self.parts.models.as_ref().map(|models| models.names().map(str::to_owned).collect()).unwrap_or_default()
     }
 
@@ -229,17 +218,17 @@ fn complex(undecided: Undecided, why: &str) -> Routed {
 }
 
 /// The plan as an update leaves it, if that fits the plan and the room that it has, and does nothing that failed over again as it was.
-fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<Plan, Vec<String>> {
-    let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.lines())?;
+fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<Plan, Vec<PlanFault>> {
+    let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
     let mut faults = check_update(state, &after, patch, growth);
     faults.extend(lowering(state, patch).err().into_iter().flatten());
-    if faults.is_empty() { Ok(after.plan()) } else { Err(faults) }
+    if faults.is_empty() { Ok(after.plan()) } else { Err(faults.into_iter().map(|fault| PlanFault::new("patch", fault)).collect()) }
 }
 
 /// The plan as a patch leaves it, if that fits the plan, does nothing that failed over again as it was and, where it is to be `whole`, deals with every task that
 /// failed for good.
-fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<String>> {
-    let after = state.patched(patch, state.last_progress_at).map_err(|faults| faults.lines())?;
+fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<PlanFault>> {
+    let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
     let left: Vec<String> = after
         .tasks
         .values()
@@ -251,10 +240,14 @@ fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, 
         .collect();
     let mut faults = lowering(state, patch).err().unwrap_or_default();
     faults.extend(left.into_iter().filter(|_| whole));
-    if faults.is_empty() { Ok(after.plan()) } else { Err(faults) }
+    if faults.is_empty() { Ok(after.plan()) } else { Err(faults.into_iter().map(|fault| PlanFault::new("patch", fault)).collect()) }
 }
 
-fn bundles() -> Vec<String> {
+fn broken_rules(found: Faults) -> Vec<PlanFault> {
+    found.faults.into_iter().map(PlanFault::from).collect()
+}
+
+pub(super) fn bundles() -> Vec<String> {
     BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect()
 }
 

@@ -18,18 +18,12 @@ use crate::{RunFact, RunMachine};
 const SUMMARY_CHARS: usize = 500;
 
 impl RunRunner {
-    pub(super) async fn call_tool(
-        &self,
-        id: EffectId,
-        spec: &TaskSpec,
-        (mut call, early): (ValidatedCall, bool),
-        context: &Context,
-    ) -> RunFact {
+    pub(super) async fn call_tool(&self, id: EffectId, spec: &TaskSpec, mut call: ValidatedCall, context: &Context) -> RunFact {
         let begun = Instant::now();
         // The run machine has looked at the bound; here the call is counted for the actors.
         drop(self.budget.count_tool_call());
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
-        if !self.input.settings.unattended && !early {
+        if !self.input.settings.unattended {
             tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(&id)));
         }
         let asking = self.asking(&context.facts, Some(&spec.id));

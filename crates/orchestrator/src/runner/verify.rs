@@ -2,7 +2,7 @@
 
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
-use aime_progress::{Conclusion, Outcome, ProgressState, Spent, TaskSpec};
+use aime_progress::{Check, Conclusion, Criterion, FileCheck, FileFact, Outcome, ProgressState, Spent, TaskSpec};
 use aime_tools::{Permission, Permissions, ToolError};
 use serde_json::Map;
 use tokio::time::Instant;
@@ -12,7 +12,7 @@ use super::{
     evidence::{of_files, of_run},
     plan::model_use,
 };
-use crate::{CriterionResult, FileCriterion, ModelUse, RunFact, read_criterion};
+use crate::{CriterionResult, ModelUse, RunFact, read_criterion};
 
 /// The tool whose permissions count for what a verifier is shown.
 const READ_FILE: &str = "read_file";
@@ -22,7 +22,7 @@ impl RunRunner {
     pub(super) async fn verify(&self, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let criteria = &state.strategic.success_criteria;
         // A plan that names none is held against its goal, where the settings ask for that.
-        let goal = [format!("what was done reaches the goal: {}", state.goal)];
+        let goal = [Criterion::text(format!("what was done reaches the goal: {}", state.goal))];
         let mut checks = self.check_files(if criteria.is_empty() { &goal } else { criteria });
         let calls = self.judge(&state.goal, &mut checks, || Ok(of_run(state)), context).await;
         RunFact::Verified { id, checks, calls }
@@ -100,40 +100,49 @@ impl RunRunner {
         })
     }
 
-    /// Looks at the criteria that speak of files; leaves the others open.
-    fn check_files(&self, criteria: &[String]) -> Vec<CriterionResult> {
+    /// Checks the criteria that state facts about files; leaves the others open.
+    fn check_files(&self, criteria: &[Criterion]) -> Vec<CriterionResult> {
         criteria
             .iter()
             .map(|criterion| {
-                let (passed, reason) = match read_criterion(criterion) {
-                    Some(file) => self.check_file(&file),
-                    None => (None, "not about a file".to_owned()),
+                let file = match &criterion.check {
+                    Check::File(file) => Some(file.clone()),
+                    Check::Text(text) => read_criterion(text),
+                    Check::Command(_) => None,
                 };
-                CriterionResult { criterion: criterion.clone(), passed, reason }
+                let (passed, reason) = file.map_or((None, "not about a file".to_owned()), |file| self.check_file(&file));
+                CriterionResult { criterion: criterion.to_string(), passed, reason }
             })
             .collect()
     }
 
-    /// Looks at a file. What the run may not see, such as a path outside of the working folder, it cannot tell anything of.
-    fn check_file(&self, criterion: &FileCriterion) -> (Option<bool>, String) {
+    /// Checks a fact about a file. A path that the run may not see, such as one outside the working folder, cannot be checked.
+    fn check_file(&self, FileCheck { path, fact }: &FileCheck) -> (Option<bool>, String) {
         let folder = &self.parts.tool_context.folder;
-        let (FileCriterion::Exists(path) | FileCriterion::Absent(path) | FileCriterion::Contains { path, .. }) = criterion;
         let exists = match folder.facts(path).map_err(ToolError::from) {
             Ok(_) => true,
             Err(ToolError::Denied(why)) => return (None, why),
             Err(_) => false,
         };
-        let FileCriterion::Contains { text, .. } = criterion else {
-            let wanted = matches!(criterion, FileCriterion::Exists(_));
-            return (Some(exists == wanted), format!("{path} {}", if exists { "exists" } else { "does not exist" }));
-        };
-        match folder.read(path) {
-            Ok(bytes) => {
-                let holds = String::from_utf8_lossy(&bytes).contains(text);
-                (Some(holds), format!("{path} {} {text:?}", if holds { "contains" } else { "does not contain" }))
+        let text = match fact {
+            FileFact::Exists | FileFact::Absent => {
+                let found = format!("{path} {}", if exists { "exists" } else { "does not exist" });
+                return (Some(exists == (*fact == FileFact::Exists)), found);
             }
-            Err(error) => (Some(false), error.to_string()),
-        }
+            FileFact::Unchanged => return (None, "nothing tells how the file was before".to_owned()),
+            FileFact::Contains(_) | FileFact::Matches(_) => match folder.read(path) {
+                Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                Err(error) => return (Some(false), error.to_string()),
+            },
+        };
+        let (holds, found) = match fact {
+            FileFact::Matches(pattern) if pattern.is_match(&text) => (true, format!("matches /{pattern}/")),
+            FileFact::Matches(pattern) => (false, format!("does not match /{pattern}/")),
+            FileFact::Contains(part) if text.contains(part) => (true, format!("contains {part:?}")),
+            FileFact::Contains(part) => (false, format!("does not contain {part:?}")),
+            FileFact::Exists | FileFact::Absent | FileFact::Unchanged => return (None, String::new()),
+        };
+        (Some(holds), format!("{path} {found}"))
     }
 }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::{
     Place, RunFact, check_run,
     machine::tests::form::CutOff,
-    standing::{stand, standing},
+    run_status::{load_machine, run_status},
 };
 
 /// A journal with this run.
@@ -21,6 +21,7 @@ async fn kept(folder: &Path, run: &CutOff) -> Journal {
     journal
 }
 
+// Requirement: 7.20
 #[tokio::test]
 async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
     let folder = tempfile::tempdir().unwrap();
@@ -42,11 +43,12 @@ async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
         let [finding] = checked.findings.as_slice() else { panic!("{checked:?}") };
         assert_eq!((finding.place, &finding.mend), (Place::Journal, &None));
         assert!(finding.detail.contains("the run goes on from it"), "{}", finding.detail);
-        let stands = standing(&journal, &run).unwrap();
+        let stands = run_status(&journal, &run).unwrap();
         assert_eq!((&stands.state, stands.damage), (&run_cut_off.state, None), "nothing of it is lost");
     }
 }
 
+// Requirement: 7.20
 #[tokio::test]
 async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
     let folder = tempfile::tempdir().unwrap();
@@ -69,12 +71,12 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
         () = taking => unreachable!(),
         () = looking => {}
     }
-    let stands = standing(&journal, &run).unwrap();
+    let stands = run_status(&journal, &run).unwrap();
     assert_eq!((stands.replayed, stands.unused.len(), stands.events), (0, 0, run_cut_off.events.len()));
     assert_eq!(&stands.state, &run_cut_off.state);
     assert_eq!(journal.check_snapshots::<RunMachine>("run", RUN_STREAM).unwrap(), []);
     // What was under way is revoked by whatever comes first: nobody needs to know any more what it was.
-    let stood = stand(&journal, &run).unwrap();
+    let stood = load_machine(&journal, &run).unwrap();
     for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: String::new(), message: None }] {
         let (mut machine, mut out) = (stood.standing.machine().clone(), Outbox::default());
         machine.apply(1, &first, &mut out);

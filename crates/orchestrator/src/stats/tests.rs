@@ -31,6 +31,7 @@ fn answered() -> Value {
     json!({"type": "answered", "text": "done"})
 }
 
+// Requirement: 3.52
 #[test]
 fn each_run_counts_for_what_it_came_to() {
     let reused = json!({"type": "plan_reused", "run": "before"});

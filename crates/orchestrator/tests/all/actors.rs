@@ -1,20 +1,22 @@
 //! What the actors of a run are given, and keep.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, path::Path};
 
 use aime_actors::ActorFactory;
 use aime_llm::{
     ChatRequest, Effort, Image, Message, ModelLimits, ModelStack,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_orchestrator::{Models, Orchestrator, Parts, RunRequest};
-use aime_planner::Category;
+use aime_orchestrator::{Models, RunRequest};
+use aime_planner::{Category, RouteSettings};
 use aime_progress::{PlanMode, ProgressEvent, ReasoningEffort, RunStatus};
+use aime_redact::Redactor;
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
 use serde_json::json;
 
-use crate::bench::{Bench, control, done, plan};
+use crate::bench::{Bench, done, plan};
 
+// Requirement: 2.16
 #[tokio::test]
 async fn the_actors_of_a_category_have_its_model_and_its_skills() {
     let text = "---\nname: rhyme\ndescription: How verse is written\n---\nRHYME-EVERY-SECOND-LINE\n";
@@ -32,15 +34,11 @@ async fn the_actors_of_a_category_have_its_model_and_its_skills() {
     let roles = [("default", usual.clone()), ("poet", poet.clone())];
     let roles: BTreeMap<_, _> = roles.into_iter().map(|(role, model)| (role.to_owned(), ModelStack::of(model))).collect();
     let bench = Bench::new(usual.clone());
-    let orchestrator = Orchestrator::new(Parts {
-        models: Models::new(roles),
-        categories: vec![verse],
-        actors: Arc::new(ActorFactory::builtin().unwrap().with_skills(skills)),
-        ..bench.parts(None)
-    });
+    let builder = bench.builder().model(Models::new(roles).unwrap()).routing(vec![verse], RouteSettings::default());
+    let orchestrator = builder.actors(ActorFactory::builtin().unwrap().with_skills(skills)).build().unwrap();
     let mut request = bench.request("Say a poem about the sea", None);
     request.settings.mode = Some(PlanMode::Direct);
-    let result = orchestrator.run(request, control().0).await.unwrap();
+    let result = orchestrator.run(request).await.unwrap();
     assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "a poem"), "{result:#?}");
     assert!(usual.requests().is_empty(), "the usual model is not asked");
     assert!(format!("{:?}", poet.requests()[0].messages[0]).contains("RHYME-EVERY-SECOND-LINE"), "{:?}", poet.requests()[0].messages[0]);
@@ -52,6 +50,7 @@ async fn the_actors_of_a_category_have_its_model_and_its_skills() {
     assert_eq!(bench.state().category, "verse");
 }
 
+// Requirement: 4.45, 11.3
 #[tokio::test]
 async fn a_task_has_its_own_model_effort_and_limits() {
     let limits = |most| ModelLimits { max_output_tokens: most, ..ModelLimits::default() };
@@ -60,12 +59,12 @@ async fn a_task_has_its_own_model_effort_and_limits() {
     let roles = [("default", usual.clone()), ("strong", strong.clone())];
     let roles: BTreeMap<_, _> = roles.into_iter().map(|(role, model)| (role.to_owned(), ModelStack::of(model))).collect();
     let bench = Bench::new(usual.clone());
-    let orchestrator = Orchestrator::new(Parts { models: Models::new(roles), ..bench.parts(None) });
+    let orchestrator = bench.builder().model(Models::new(roles).unwrap()).build().unwrap();
     let plan = plan(json!([
         {"id": "easy", "kind": "actor", "description": "SAY-IT"},
         {"id": "hard", "kind": "actor", "description": "PROVE-IT", "model": "strong", "effort": "high"},
     ]));
-    let result = orchestrator.run(bench.request("Prove it", Some(plan)), control().0).await.unwrap();
+    let result = orchestrator.run(bench.request("Prove it", Some(plan))).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let asked = |model: &ScriptedModel| {
         let of_actors = |request: &ChatRequest| !request.tools.is_empty();
@@ -77,6 +76,7 @@ async fn a_task_has_its_own_model_effort_and_limits() {
     assert_eq!((spec.model.as_deref(), spec.effort), (Some("strong"), Some(ReasoningEffort::High)));
 }
 
+// Requirement: 4.38
 #[tokio::test]
 async fn compaction_keeps_what_an_actor_knows_of_the_plan() {
     // The model's own count says how full the window is.
@@ -128,12 +128,12 @@ async fn images_reach_the_planner_and_the_actors_unchanged() {
         .on(When::tools(), [done("seen")]);
     let bench = Bench::new(model.clone());
     std::fs::write(bench.path("b.gif"), b"GIF89a\x05\0\x03\0\0\0\0 and more").unwrap();
-    let parts = bench.parts(Some(Arc::new(model.clone())));
     // A value that the data of the image holds by chance, in base64 too.
-    parts.redactor.learn(["R0lGODlhBQAD", "and more"]);
+    let redactor = Redactor::new(["R0lGODlhBQAD", "and more"]);
+    let builder = bench.builder().model(model.clone()).redactor(redactor);
     let mut request = RunRequest { images: vec![image("a.gif", "R0lGODlhBQAD")], ..bench.request("Describe it", None) };
     request.settings.mode = Some(PlanMode::Simple);
-    let result = Orchestrator::new(parts).run(request, control().0).await.unwrap();
+    let result = builder.build().unwrap().run(request).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let (a, b) = (image("a.gif", ""), image("b.gif", ""));
     let seen = |request: &ChatRequest| request.messages.iter().flat_map(|message| message.images().to_vec()).collect::<Vec<_>>();

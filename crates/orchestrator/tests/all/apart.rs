@@ -4,7 +4,7 @@ use std::{collections::VecDeque, future::pending};
 
 use aime_actors::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
-use aime_orchestrator::{ActorOrder, Apart, Attempted, CallRecord, RunEffect, RunFact, RunMachine, RunRequest, RunResult, RunSoFar};
+use aime_orchestrator::{ActorOrder, Apart, Attempted, CallRecord, RunContext, RunEffect, RunFact, RunMachine, RunRequest, RunResult};
 use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
@@ -29,7 +29,7 @@ fn issue<E: Serialize + DeserializeOwned>(id: &EffectId, effect: &E, reissued: b
 struct Driven<'a> {
     bench: &'a Bench,
     request: RunRequest,
-    so_far: RunSoFar,
+    so_far: RunContext,
     calls: CallRecord,
     facts: VecDeque<RunFact>,
 }
@@ -71,7 +71,7 @@ impl Driven<'_> {
             };
             self.so_far.take(&dated(at, vec![fact.clone()]), &[]);
             if let Some(output) = run.apply(at, &sent(&fact), &mut out) {
-                return RunResult::new(input.run, run.state(), &output);
+                return RunResult::new(input.run().clone(), run.state(), &output);
             }
         }
         unreachable!("it goes on until it ends")
@@ -121,7 +121,7 @@ impl Driven<'_> {
                     number += 1;
                     self.report(order, number, event);
                 }
-                return conclusion;
+                return conclusion.ended().unwrap();
             }
         }
         unreachable!("it goes on until it ends")
@@ -130,10 +130,11 @@ impl Driven<'_> {
 
 fn driven<'a>(bench: &'a Bench, goal: &str, plan: aime_progress::Plan) -> Driven<'a> {
     let request = bench.request(goal, Some(plan));
-    let so_far = RunSoFar::new(&bench.orchestrator().input(request.clone()).unwrap());
+    let so_far = RunContext::new(&bench.orchestrator().input(request.clone()).unwrap());
     Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new() }
 }
 
+// Requirement: 18.2
 #[tokio::test]
 async fn a_run_whose_effects_are_carried_out_apart_comes_to_the_same() {
     let (model, plan) = four_lines();
@@ -147,6 +148,7 @@ async fn a_run_whose_effects_are_carried_out_apart_comes_to_the_same() {
     assert_eq!(there.log(), here.log());
 }
 
+// Requirement: 18.3
 #[tokio::test]
 async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated() {
     let (model, plan) = four_lines();
@@ -158,7 +160,6 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
         spec: Box::new(plan.tasks.first().unwrap().clone()),
         call: bench.call(tool, parameters),
         read_only: false,
-        early: false,
     };
     let outcome = async |effect: RunEffect| match apart.run(issue(&id, &effect, true), pending(), |_| {}).await {
         RunFact::TaskEnded { conclusion, .. } => conclusion.outcome,
@@ -169,6 +170,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
     assert_eq!(outcome(call("read_file", json!({"path": "note.txt"}))).await, Outcome::Success);
 }
 
+// Requirement: 18.3
 #[tokio::test]
 async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
     let (model, plan) = four_lines();

@@ -8,7 +8,8 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{
-    HumanChannel, Models, NobodyThere, Orchestrator, Parts, PublishedEvent, RunControl, RunMemory, RunRequest, RunResult, RunSettings, view,
+    HumanChannel, NobodyThere, Orchestrator, OrchestratorBuilder, PlanRoute, PublishedEvent, RunControl, RunMemory, RunRequest, RunResult,
+    RunSettings, view,
 };
 use aime_progress::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
@@ -142,7 +143,7 @@ impl Bench {
 
     /// A call that may be made.
     pub(crate) fn call(&self, tool: &str, parameters: Value) -> ValidatedCall {
-        let (tools, context) = (self.tools(), self.parts(None).tool_context);
+        let (tools, context) = (self.tools(), self.context());
         let sheet = tools.sheet(tool).unwrap();
         let checked = sheet.check(parameters.as_object().unwrap().clone()).unwrap();
         Permissions::new(Approval::All, &context.rules).decide(sheet, checked).unasked().unwrap()
@@ -153,24 +154,29 @@ impl Bench {
     }
 
     pub(crate) fn orchestrator_with(&self, model: Option<Arc<dyn ChatModel>>) -> Orchestrator {
-        Orchestrator::new(self.parts(model))
+        let builder = self.builder();
+        model.into_iter().fold(builder, OrchestratorBuilder::model).build().unwrap()
     }
 
-    pub(crate) fn parts(&self, model: Option<Arc<dyn ChatModel>>) -> Parts {
+    pub(crate) fn context(&self) -> ToolContext {
         let folder = ConfinedFolder::open(self.folder.path()).unwrap();
-        let context = ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"]));
-        let parts = Parts::new(self.journal.clone(), self.path(".aime"), context).unwrap();
-        let (models, tools, human) = (model.map(Models::single), Arc::new(self.tools()), Arc::clone(&self.human));
-        Parts { models, tools, human, memory: self.memory.clone(), ..parts }
+        ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"]))
+    }
+
+    /// A builder without a model.
+    pub(crate) fn builder(&self) -> OrchestratorBuilder {
+        let builder = OrchestratorBuilder::new().tool_context(self.context()).journal(self.journal.clone(), self.path(".aime"));
+        let builder = builder.tools(self.tools()).human(Arc::clone(&self.human));
+        self.memory.iter().cloned().fold(builder, OrchestratorBuilder::memory)
     }
 
     pub(crate) fn request(&self, goal: &str, plan: Option<Plan>) -> RunRequest {
-        let settings = RunSettings { approval: Approval::All, ..RunSettings::default() };
+        let settings = RunSettings { route: PlanRoute::Rules, approval: Approval::All, ..RunSettings::default() };
         RunRequest { plan, settings, ..RunRequest::new(run_id(), goal) }
     }
 
     pub(crate) async fn run(&self, goal: &str, plan: Option<Plan>) -> RunResult {
-        self.orchestrator().run(self.request(goal, plan), control().0).await.unwrap()
+        self.orchestrator().run(self.request(goal, plan)).await.unwrap()
     }
 
     pub(crate) async fn resume(&self) -> RunResult {

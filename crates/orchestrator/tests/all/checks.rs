@@ -16,6 +16,7 @@ async fn after_a_run() -> Bench {
     bench
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn what_is_whole_is_found_so() {
     let bench = after_a_run().await;
@@ -24,6 +25,7 @@ async fn what_is_whole_is_found_so() {
     assert!(checked.is_whole() && checked.events > 20, "{checked:?}");
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn a_snapshot_and_the_list_are_made_anew_from_the_journal() {
     let bench = after_a_run().await;
@@ -42,6 +44,7 @@ async fn a_snapshot_and_the_list_are_made_anew_from_the_journal() {
     assert_eq!(bench.journal.runs().unwrap()[0].status, "completed");
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn nobody_checks_a_run_that_is_not_there_or_under_way() {
     let bench = after_a_run().await;
@@ -54,6 +57,7 @@ async fn nobody_checks_a_run_that_is_not_there_or_under_way() {
     assert!(matches!(error, OrchestratorError::Lock(_)), "{error}");
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn a_run_whose_process_died_right_after_its_end_is_told_of_everywhere_once_it_is_resumed() {
     let bench = after_a_run().await;

@@ -6,25 +6,23 @@ use aime_llm::{
     Message,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_orchestrator::{Orchestrator, Parts};
 use aime_progress::{ProgressEvent, RunStatus};
 use aime_tools::RuleLists;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, append, control, done, plan};
+use crate::bench::{Bench, append, done, plan};
 
 #[tokio::test]
 async fn what_a_task_claims_is_looked_at() {
     let model = ScriptedModel::new("m")
         .on(When::contains("The plan now:"), [Reply::text("no idea")])
-        .on(When::tools().and_contains("did not hold").and_turn(0), [append("now")])
         .on(When::tools(), [done("the file is there")]);
     let bench = Bench::new(model);
     let tasks = json!([{"id": "claim", "kind": "actor", "description": "Make the file", "completion_criteria": ["nowhere.txt exists"]}]);
     let result = bench.run("Make a file", Some(plan(tasks))).await;
     assert_eq!(result.status, RunStatus::Failed, "{result:#?}");
     assert!(result.tasks[0].error.as_deref().unwrap().contains("nowhere.txt does not exist"), "{result:#?}");
-    assert_eq!(result.tasks[0].attempts, 3);
+    assert_eq!(result.tasks[0].attempts, 1, "its actor has three tries in one conversation");
     let checked =
         bench.events().into_iter().filter(|timed| matches!(timed.event, ProgressEvent::CriterionChecked { passed: Some(false), .. }));
     assert_eq!(checked.count(), 3);
@@ -57,16 +55,19 @@ fn verdict(passed: bool, reason: &str) -> Reply {
     Reply::json(json!({"passed": passed, "score": if passed { 1.0 } else { 0.0 }, "reason": reason, "feedback": "", "suggestions": []}))
 }
 
+// Requirement: 5.4
 #[tokio::test]
 async fn a_claim_that_the_record_does_not_bear_out_is_sent_back() {
     let model = ScriptedModel::new("m")
         .on(When::schema("aime_verdict"), [verdict(false, "no line was written"), verdict(true, "one line was written")])
-        .on(When::tools().and_contains("no line was written").and_turn(0), [append("tidy")])
+        .on(When::tools().and_contains("no line was written").and_turn(1), [append("tidy")])
         .on(When::tools(), [done("the line is there")]);
     let bench = Bench::new(model);
     let result = bench.run("Tidy up", Some(plan(tidy_log()))).await;
-    assert_eq!((result.status, result.tasks[0].attempts), (RunStatus::Completed, 2), "{result:#?}");
+    assert_eq!((result.status, result.tasks[0].attempts), (RunStatus::Completed, 1), "{result:#?}");
     assert_eq!(bench.log(), ["tidy"]);
+    let actors = bench.events().into_iter().filter(|timed| matches!(timed.event, ProgressEvent::ActorCreated { .. })).count();
+    assert_eq!(actors, 1, "the same actor goes on");
     let asked: Vec<_> = bench.model.requests().into_iter().filter(|request| When::schema("aime_verdict").fits(request)).collect();
     assert_eq!(asked.len(), 2);
     // The whole request: what was called comes before what is claimed.
@@ -94,9 +95,8 @@ async fn told_of_files(rules: RuleLists) -> String {
     std::os::unix::fs::symlink("poem.txt", bench.path("link.txt")).unwrap();
     let tasks = json!([{"id": "claim", "kind": "actor", "description": "Look",
         "completion_criteria": ["poem.txt, empty.txt and `picture.png` are tidy, and so is link.txt.", "/etc/passwd and none.txt are tidy too"]}]);
-    let parts = bench.parts(Some(std::sync::Arc::new(bench.model.clone())));
-    let orchestrator = Orchestrator::new(Parts { tool_context: parts.tool_context.clone().with_rules(rules), ..parts });
-    let result = orchestrator.run(bench.request("Look", Some(plan(tasks))), control().0).await.unwrap();
+    let builder = bench.builder().model(bench.model.clone()).tool_context(bench.context().with_rules(rules));
+    let result = builder.build().unwrap().run(bench.request("Look", Some(plan(tasks)))).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let asked = bench.model.requests().into_iter().find(|request| When::schema("aime_verdict").fits(request)).unwrap();
     let Some(Message::User { content, .. }) = asked.messages.last().map(|last| last.as_ref().clone()) else { panic!("{asked:#?}") };
@@ -151,7 +151,7 @@ async fn without_a_model_a_plan_is_carried_out_and_what_nobody_could_check_is_to
     let tasks =
         json!([{"id": "line", "kind": "tool", "tool": "append", "parameters": {"line": "a"}, "completion_criteria": ["the line is tidy"]}]);
     let orchestrator = bench.orchestrator_with(None);
-    let result = orchestrator.run(bench.request("Tidy up", Some(plan(tasks))), control().0).await.unwrap();
+    let result = orchestrator.run(bench.request("Tidy up", Some(plan(tasks)))).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let untold = bench.events().into_iter().filter(
         |timed| matches!(&timed.event, ProgressEvent::CriterionChecked { passed: None, reason, .. } if reason.contains("no model")),

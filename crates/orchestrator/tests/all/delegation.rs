@@ -61,9 +61,10 @@ fn three_deep() -> (ScriptedModel, Plan) {
 }
 
 fn code(result: &RunResult) -> Option<&str> {
-    result.error.as_ref().map(|error| error.code.as_str())
+    result.error.as_ref().map(|error| error.code.word())
 }
 
+// Requirement: 8.7
 #[tokio::test]
 async fn what_another_actor_did_comes_back_and_counts() {
     let (model, plan) = three_deep();
@@ -79,7 +80,7 @@ async fn what_another_actor_did_comes_back_and_counts() {
     assert_eq!(state.tasks[0].conclusion.as_ref().unwrap().references, ["log"]);
     assert_eq!((state.spent.requests, state.tool_calls), (9, 9), "all of it is counted");
     let calls = bench.events().into_iter().filter_map(|timed| match timed.event {
-        ProgressEvent::ToolCallStarted { call, task, .. } if task.as_str() == "whole" => Some(call),
+        ProgressEvent::ToolCallStarted { call, task: Some(task), .. } if task.as_str() == "whole" => Some(call),
         _ => None,
     });
     let calls: Vec<String> = calls.collect();
@@ -91,6 +92,7 @@ async fn what_another_actor_did_comes_back_and_counts() {
     assert_eq!(created.collect::<Vec<_>>(), ["whole-1", "whole-1-1-1-d", "whole-1-1-1-d-2-1-d"]);
 }
 
+// Requirement: 4.31
 #[tokio::test]
 async fn who_is_made_is_chosen_or_named_and_is_told_the_frame() {
     let frame = json!({"description": "PART: search where it is", "task_id": "whole", "plan_id": "trip"});
@@ -157,6 +159,7 @@ async fn one_that_may_only_read_makes_none_that_writes() {
     assert!(bench.log().is_empty());
 }
 
+// Requirement: 4.32, 10.7
 #[tokio::test]
 async fn nobody_stands_deeper_than_two_below_the_plan() {
     let model = ScriptedModel::new("m")
@@ -178,9 +181,10 @@ async fn nobody_stands_deeper_than_two_below_the_plan() {
 async fn bounded(bench: &Bench, plan: Plan, bounds: Bounds) -> RunResult {
     let mut request = bench.request("the goal", Some(plan));
     request.settings.bounds = bounds;
-    bench.orchestrator().run(request, control().0).await.unwrap()
+    bench.orchestrator().run(request).await.unwrap()
 }
 
+// Requirement: 10.9
 #[tokio::test]
 async fn tool_calls_and_tokens_are_counted_over_the_tree() {
     let (model, plan) = three_deep();
@@ -204,6 +208,7 @@ async fn tool_calls_and_tokens_are_counted_over_the_tree() {
     assert_eq!((result.status, bench.model.requests().len()), (RunStatus::Completed, 3), "{result:#?}");
 }
 
+// Requirement: 10.6
 #[tokio::test]
 async fn actors_below_count_as_actors_also_after_a_resume() {
     let (model, plan) = three_deep();
@@ -222,7 +227,7 @@ async fn actors_below_count_as_actors_also_after_a_resume() {
         let (stop, mut request) = (control.stop.clone(), bench.request("the goal", Some(plan)));
         request.settings.bounds.max_actors = most;
         let orchestrator = bench.orchestrator();
-        let (result, ()) = tokio::join!(orchestrator.run(request, control), async {
+        let (result, ()) = tokio::join!(orchestrator.run_with(request, control), async {
             there.await;
             stop.cancel();
         });
@@ -270,7 +275,7 @@ async fn until(bench: &Bench, plan: Option<Plan>, event: usize) -> Option<RunRes
     let ((control, events), orchestrator) = (control(), bench.orchestrator());
     let carried = async {
         match plan {
-            Some(plan) => orchestrator.run(bench.request("the goal", Some(plan)), control).await,
+            Some(plan) => orchestrator.run_with(bench.request("the goal", Some(plan)), control).await,
             None => orchestrator.resume(&run_id(), None, control).await,
         }
     };
@@ -319,7 +324,7 @@ async fn a_crash_in_a_call_below_leaves_that_call_in_doubt_and_no_other() {
         tokio::select! {
             biased;
             () = there => {}
-            result = orchestrator.run(bench.request("the goal", Some(plan)), control().0) => panic!("{result:?}"),
+            result = orchestrator.run(bench.request("the goal", Some(plan))) => panic!("{result:?}"),
         }
         let result = bench.resume().await;
         check(&bench, &result, &format!("killed in call {call}"));
@@ -342,7 +347,7 @@ async fn a_stop_at_any_event_stops_those_below_first_and_resumes() {
             told(events, stop_at).await;
             stop.cancel();
         });
-        let first = orchestrator.run(bench.request("the goal", Some(plan)), control).await.unwrap();
+        let first = orchestrator.run_with(bench.request("the goal", Some(plan)), control).await.unwrap();
         stopping.abort();
         let stopped = code(&first) == Some("interrupted");
         assert!(!statuses(&bench.state()).iter().any(|(_, status)| *status == TaskStatus::Running), "nothing is left running");
@@ -413,11 +418,62 @@ async fn actors_at_work_when_a_process_dies_count_once() {
     request.settings.bounds.max_actors = 3;
     let orchestrator = bench.orchestrator();
     tokio::select! {
-        result = orchestrator.run(request, control) => panic!("it was to be killed: {result:?}"),
+        result = orchestrator.run_with(request, control) => panic!("it was to be killed: {result:?}"),
         () = there => {}
     }
     bench.release();
     let result = bench.resume().await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert!(!asked(&bench, "LEAF").is_empty(), "a third actor was allowed");
+}
+
+/// A plan of two tasks that could start at once, of which one slot lets only the first.
+fn two_tasks() -> Plan {
+    plan(json!([
+        {"id": "whole", "kind": "actor", "name": "WHOLE", "description": "WHOLE: two lines", "bundles": ["append"], "profile": "sisyphus"},
+        {"id": "part", "kind": "actor", "name": "PART", "description": "PART: one line", "bundles": ["append"], "profile": "sisyphus"},
+        {"id": "after", "kind": "actor", "name": "LAST", "description": "AFTER: look", "dependencies": ["whole"]},
+    ]))
+}
+
+// Requirement: 4.31
+#[tokio::test]
+async fn a_task_of_the_plan_is_taken_over_and_settled() {
+    let model = ScriptedModel::new("m")
+        .on(When::contains("WHOLE: two").and_turn(0), [delegate(json!({"description": "in capitals", "task_id": "after"}))])
+        .on(When::contains("WHOLE: two").and_turn(1), [delegate(json!({"description": "in capitals", "task_id": "part"}))])
+        .on(When::contains("WHOLE: two").and_turn(2), [append("two")])
+        .on(When::contains("WHOLE: two").and_turn(3), [done("both")])
+        .on(When::contains("AFTER: look"), [done("looked")])
+        .on(When::contains("PART: one").and_turn(0), [append("ONE")])
+        .on(When::contains("PART: one").and_turn(1), [done("PART-DONE")])
+        .on(When::plain(), [Reply::text("Two lines.")]);
+    let bench = Bench::new(model);
+    let mut request = bench.request("the goal", Some(two_tasks()));
+    request.settings.max_parallel = 1;
+    let result = bench.orchestrator().run(request).await.unwrap();
+    assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
+    assert_eq!(bench.log(), ["ONE", "two"]);
+    assert!(statuses(&bench.state()).iter().all(|(_, status)| *status == TaskStatus::Completed));
+    let told = said(asked(&bench, "# Your task: WHOLE").last().unwrap());
+    assert!(told.contains("the task `after` cannot start yet") && told.contains("success: PART-DONE"), "{told}");
+    let part = said(&asked(&bench, "PART: one")[0]);
+    assert!(part.contains("From the worker that hands it over") && part.contains("in capitals"), "{part}");
+    let state = bench.state();
+    let known = &state.tasks[1];
+    assert_eq!((known.attempts, known.claimed_by.as_deref()), (1, Some("whole/1/2/1")), "it ran once, by the call");
+    assert_eq!(known.actor.as_ref().map(|actor| actor.profile.as_str()), Some("sisyphus"));
+}
+
+#[test]
+fn the_profiles_stand_in_the_schema() {
+    let registry = aime_tools::builtin();
+    let rules = aime_tools::PermissionRules::at("/work", aime_tools::RuleLists::default()).unwrap();
+    let context = aime_actors::ActorContext::new("g", &registry, &rules);
+    let task = aime_progress::TaskSpec::actor("t".parse().unwrap(), "Write a.txt");
+    let made = aime_actors::ActorFactory::builtin().unwrap().compose(&task, &context).unwrap();
+    let schema = made.input.spec.tool("delegate_task").unwrap().definition.parameters.to_string();
+    for profile in ["sisyphus", "oracle", "librarian", "explore", "atlas"] {
+        assert!(schema.contains(&format!("`{profile}` (")), "{schema}");
+    }
 }

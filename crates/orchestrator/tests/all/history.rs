@@ -28,6 +28,7 @@ async fn replanned() -> Bench {
     bench
 }
 
+// Requirement: 7.15
 #[tokio::test]
 async fn a_version_is_seen_as_it_was_made() {
     let bench = replanned().await;
@@ -40,6 +41,7 @@ async fn a_version_is_seen_as_it_was_made() {
     assert_eq!((diff.added[0].as_str(), diff.removed[0].id.as_str()), ("other", "second"));
 }
 
+// Requirement: 7.16
 #[tokio::test]
 async fn a_fork_goes_on_from_a_version_and_repeats_nothing_of_before() {
     let bench = replanned().await;
@@ -107,7 +109,7 @@ async fn runs_that_are_kept_elsewhere_count_alike() {
     let bench = Bench::new(model.on(When::schema("aime_plan"), [Reply::json(planned)]).on(When::plain(), [Reply::text("There.")]));
     let mut request = bench.request("Go there", None);
     request.settings.mode = Some(PlanMode::Complex);
-    bench.orchestrator().run(request, control().0).await.unwrap();
+    bench.orchestrator().run(request).await.unwrap();
     let new: RunId = "fork".parse().unwrap();
     let ended = view(&bench.journal, &run_id()).unwrap().events.last().unwrap().at.as_millis();
     fork(&bench.journal, &run_id(), 1, &new, ended + 1).await.unwrap();

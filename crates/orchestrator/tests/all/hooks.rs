@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
-    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, Parts, RunResult,
+    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, RunResult,
 };
 use aime_planner::{PlanFault, PlanValidator};
 use aime_progress::{CallOutcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskStatus};
@@ -55,7 +55,7 @@ fn points(asked: &Asked) -> Vec<&'static str> {
 }
 
 fn orchestrator(bench: &Bench, hooks: Hooks) -> Orchestrator {
-    Orchestrator::new(Parts { hooks, ..bench.parts(Some(Arc::new(bench.model.clone()))) })
+    bench.builder().model(bench.model.clone()).hooks(hooks).build().unwrap()
 }
 
 /// What hooks did, as the journal has it: what, at which point, and why.
@@ -84,9 +84,10 @@ fn writer() -> (ScriptedModel, Plan) {
 async fn run(bench: &Bench, hooks: Hooks, plan: Plan) -> RunResult {
     let mut request = bench.request("Write a line", Some(plan));
     request.settings.triggers.max_retries = 1;
-    orchestrator(bench, hooks).run(request, control().0).await.unwrap()
+    orchestrator(bench, hooks).run(request).await.unwrap()
 }
 
+// Requirement: 8.15
 #[tokio::test]
 async fn each_point_is_asked_in_order_and_what_is_let_be_changes_nothing() {
     let ((model, plan), (same, _)) = (four_lines(), four_lines());
@@ -106,6 +107,7 @@ async fn each_point_is_asked_in_order_and_what_is_let_be_changes_nothing() {
     assert!(matches!(last.payload, HookPayload::Stop { result: told } if *told == result));
 }
 
+// Requirement: 8.16
 #[tokio::test]
 async fn a_blocked_call_is_not_made_and_the_model_is_told_why() {
     let (model, plan) = writer();
@@ -130,6 +132,7 @@ async fn a_call_of_the_plan_that_is_blocked_is_not_tried_again() {
     assert_eq!((bench.log().len(), asked.lock().unwrap().len()), (0, 1));
 }
 
+// Requirement: 8.16
 #[tokio::test]
 async fn changed_parameters_are_used_and_the_actor_knows() {
     let (model, plan) = writer();
@@ -176,13 +179,14 @@ async fn a_hook_gives_no_consent_in_a_persons_place() {
         let plan = plan(json!([{"id": "a", "kind": "tool", "tool": "bash", "parameters": {"command": "echo one > log"}}]));
         let mut request = bench.request("Write a line", Some(plan));
         (request.settings.approval, request.settings.plan_approved) = (Approval::Edits, true);
-        let result = orchestrator(&bench, hooks).run(request, control().0).await.unwrap();
+        let result = orchestrator(&bench, hooks).run(request).await.unwrap();
         assert_eq!(result.status, expected, "{result:#?}");
         assert_eq!(bench.log().len(), usize::from(!change));
         assert!(!change || result.tasks[0].error.as_ref().unwrap().contains("needs a person's consent"), "{result:#?}");
     }
 }
 
+// Requirement: 8.16
 #[tokio::test]
 async fn a_result_may_be_changed_or_withheld() {
     for (answer, told, status) in [
@@ -199,6 +203,7 @@ async fn a_result_may_be_changed_or_withheld() {
     }
 }
 
+// Requirement: 8.16
 #[tokio::test]
 async fn a_message_comes_at_the_end_and_the_rest_stays_as_it_is() {
     let ((model, plan), (same, _)) = (writer(), writer());
@@ -223,10 +228,9 @@ async fn hooks_around_prompts_see_no_secret_and_send_none() {
         HookPoint::BeforePrompt => HookAnswer::Change(json!({"message": format!("Mind {KNOWN}.")})),
         _ => HookAnswer::Continue,
     });
-    let mut parts = Parts { hooks, project: format!("Use {KNOWN}."), ..bench.parts(Some(Arc::new(bench.model.clone()))) };
-    parts.redactor = aime_redact::Redactor::new([KNOWN]);
-    parts.tool_context.redactor = parts.redactor.clone();
-    let result = Orchestrator::new(parts).run(bench.request("Write a line", Some(plan)), control().0).await.unwrap();
+    let builder = bench.builder().model(bench.model.clone()).hooks(hooks).project(format!("Use {KNOWN}."));
+    let orchestrator = builder.redactor(aime_redact::Redactor::new([KNOWN])).build().unwrap();
+    let result = orchestrator.run(bench.request("Write a line", Some(plan))).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let seen = format!("{:?}", asked.lock().unwrap());
     assert!(!seen.contains(KNOWN) && seen.contains(aime_redact::REDACTED), "{seen}");
@@ -246,7 +250,7 @@ async fn a_blocked_prompt_or_answer_ends_the_attempt_with_the_reason() {
             _ => block("no names of customers"),
         });
         let result = run(&bench, hooks, plan).await;
-        assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("goal_not_reached"), "the model can be used: {result:#?}");
+        assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("goal_not_reached"), "the model can be used: {result:#?}");
         let task = &result.tasks[0];
         assert!(task.error.as_ref().unwrap().ends_with("blocked by the hook guard: no names of customers"), "{task:?}");
         let to_actor = bench.model.requests().iter().filter(|request| !request.tools.is_empty()).count();
@@ -254,6 +258,7 @@ async fn a_blocked_prompt_or_answer_ends_the_attempt_with_the_reason() {
     }
 }
 
+// Requirement: 8.16
 #[tokio::test]
 async fn a_task_that_may_not_begin_fails_at_once_and_one_that_is_refused_is_tried_again() {
     let (model, plan) = writer();
@@ -291,7 +296,7 @@ fn planned() -> ScriptedModel {
 async fn plan_and_run(bench: &Bench, hooks: Hooks) -> RunResult {
     let mut request = bench.request("Write a line", None);
     request.settings.mode = Some(PlanMode::Simple);
-    orchestrator(bench, hooks).run(request, control().0).await.unwrap()
+    orchestrator(bench, hooks).run(request).await.unwrap()
 }
 
 fn ids(bench: &Bench) -> Vec<String> {
@@ -305,6 +310,7 @@ fn faults(bench: &Bench) -> Vec<String> {
         .collect()
 }
 
+// Requirement: 8.15
 #[tokio::test]
 async fn a_refused_plan_is_asked_for_again_with_the_reason() {
     let bench = Bench::new(planned());
@@ -318,6 +324,7 @@ async fn a_refused_plan_is_asked_for_again_with_the_reason() {
     assert_eq!(result.usage.requests, bench.model.requests().len() as u64, "every request is paid for");
 }
 
+// Requirement: 8.16
 #[tokio::test]
 async fn a_changed_plan_is_checked_again() {
     let change = |tasks: Value| move |_: &HookEvent| HookAnswer::Change(json!({"plan": {"tasks": tasks}}));
@@ -330,7 +337,7 @@ async fn a_changed_plan_is_checked_again() {
     let bench = Bench::new(planned());
     let (bad, asked) = hooks(&[HookPoint::AfterPlan], change(json!([{"id": "a", "description": "x", "dependencies": ["b"]}])));
     let result = plan_and_run(&bench, bad).await;
-    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("goal_not_reached"));
+    assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("goal_not_reached"));
     assert_eq!(points(&asked).len(), 4, "three answers and the fallback");
     assert!(
         faults(&bench).iter().all(|fault| fault.contains("the hook guard changed the plan so that it does not fit")),
@@ -339,13 +346,14 @@ async fn a_changed_plan_is_checked_again() {
     );
 }
 
+// Requirement: 8.15
 #[tokio::test]
 async fn planning_may_be_blocked() {
     let bench = Bench::new(planned());
     let (hooks, _) = hooks(&[HookPoint::BeforePlan], |_| block("no plans today"));
     let result = plan_and_run(&bench, hooks).await;
     let error = result.error.unwrap();
-    assert!(error.code == "goal_not_reached" && error.message.contains("blocked by the hook guard: no plans today"), "{error:?}");
+    assert!(error.code.word() == "goal_not_reached" && error.message.contains("blocked by the hook guard: no plans today"), "{error:?}");
     assert!(!bench.model.requests().iter().any(|request| When::schema("aime_plan").fits(request)), "the planner was not asked");
 }
 
@@ -407,6 +415,7 @@ impl PlanValidator for NoWriting {
     }
 }
 
+// Requirement: 3.41
 #[tokio::test]
 async fn added_rules_are_asked_of_plans_of_patches_and_of_what_hooks_make_of_both() {
     let task = |id: &str, what: &str| json!({"id": id, "description": format!("{what} a line"), "dependencies": []});
@@ -428,11 +437,11 @@ async fn added_rules_are_asked_of_plans_of_patches_and_of_what_hooks_make_of_bot
         }
         _ => HookAnswer::Continue,
     });
-    let parts = Parts { hooks, validators: vec![Arc::new(NoWriting)], ..bench.parts(Some(Arc::new(bench.model.clone()))) };
+    let builder = bench.builder().model(bench.model.clone()).hooks(hooks).validator(NoWriting);
     let mut request = bench.request("A line", None);
     request.settings.mode = Some(PlanMode::Simple);
     request.settings.triggers.max_retries = 0;
-    let result = Orchestrator::new(parts).run(request, control().0).await.unwrap();
+    let result = builder.build().unwrap().run(request).await.unwrap();
     assert_eq!((result.status, ids(&bench)), (RunStatus::Completed, vec!["line".to_owned(), "again".to_owned()]), "{result:#?}");
     let faults = faults(&bench);
     assert_eq!(faults.iter().filter(|fault| fault.contains("nobody may write here")).count(), 3, "{faults:#?}");
@@ -452,7 +461,7 @@ async fn what_is_recorded_is_not_asked_again() {
             told(events, stop_at).await;
             stop.cancel();
         });
-        let first = orchestrator.run(bench.request("Write four lines", Some(plan)), control).await.unwrap();
+        let first = orchestrator.run_with(bench.request("Write four lines", Some(plan)), control).await.unwrap();
         stopping.abort();
         if first.status != RunStatus::Completed {
             orchestrator.resume(&first.run_id, None, crate::bench::control().0).await.unwrap();

@@ -8,7 +8,7 @@ use std::{collections::BTreeSet, fs, sync::Arc};
 use aime_actors::{ActorFactory, ProfileCatalog, Prompts};
 use aime_memory::{Memory, MemoryKind, MemorySettings, MemoryStore};
 use aime_orchestrator::{
-    Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, Parts, RunMemory, RunMemorySettings, RunRequest,
+    Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, OrchestratorBuilder, RunMemory, RunMemorySettings, RunRequest,
 };
 use aime_tools::{Approval, InstalledSkill, Skill, SkillCatalog, load_skill};
 use futures::future::BoxFuture;
@@ -18,7 +18,7 @@ use self::{
     obedient::{BELOW, Obedient},
     world::{CANARIES, World, holds_canary},
 };
-use crate::bench::{control, plan, run_id};
+use crate::bench::{plan, run_id};
 
 const GOAL: &str = "Tidy the harbour notes";
 
@@ -64,7 +64,7 @@ impl Hook for Adds {
 }
 
 /// A world in which orders stand in one place, and what a model does there first.
-fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
+fn set(place: &str, world: &mut World) -> (Obedient, OrchestratorBuilder, Value) {
     let orders = world.orders();
     let text = orders.join("\n");
     let read = |path: &str| vec![("read_file", json!({"path": path}))];
@@ -75,7 +75,7 @@ fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
     let mut tasks = vec![act(json!([]))];
     let (mut page, mut described, mut answer) = (String::new(), String::new(), Ok(String::new()));
     let mut model = Obedient { injected_tasks: World::injected_tasks(), openings: read("notes.txt"), ..Obedient::default() };
-    let mut change: Box<dyn FnOnce(&mut Parts)> = Box::new(|_| {});
+    let mut change: Box<dyn FnOnce(OrchestratorBuilder) -> OrchestratorBuilder> = Box::new(|builder| builder);
     match place {
         "a file" => model.openings = read("README.md"),
         "a found line" => model.openings = vec![("grep", json!({"pattern": "OBEY"}))],
@@ -112,7 +112,7 @@ fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
         }
         "the project's rules" => {
             let text = text.clone();
-            change = Box::new(|parts| parts.project = text);
+            change = Box::new(|builder| builder.project(text));
         }
         "a skill" => {
             let skill =
@@ -120,17 +120,14 @@ fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
             let mut catalog = SkillCatalog::default();
             catalog.add(InstalledSkill { skill, folder: world.bench.path("tidy"), files: Vec::new() });
             model.openings = vec![("load_skill", json!({"name": "tidy"}))];
-            change = Box::new(|parts| {
-                let mut tools = aime_tools::ToolRegistry::clone(&parts.tools);
-                tools.register(load_skill(catalog.clone()));
-                parts.tools = Arc::new(tools);
+            change = Box::new(|builder| {
                 let factory = ActorFactory::new(ProfileCatalog::builtin(), Prompts::builtin().unwrap());
-                parts.actors = Arc::new(factory.with_skills(catalog));
+                builder.tool(load_skill(catalog.clone())).actors(factory.with_skills(catalog))
             });
         }
         "a hook's words" => {
             let hook: Arc<dyn Hook> = Arc::new(Adds(text.clone()));
-            change = Box::new(|parts| parts.hooks = [hook].into_iter().collect::<Hooks>());
+            change = Box::new(|builder| builder.hooks([hook].into_iter().collect::<Hooks>()));
         }
         "another actor's result" => {
             model.openings = vec![("delegate_task", json!({"description": format!("{BELOW}: read the file")}))];
@@ -159,9 +156,8 @@ fn set(place: &str, world: &mut World) -> (Obedient, Parts, Value) {
         fs::write(world.bench.path("README.md"), &text).unwrap();
     }
     let tools = world.tools(&page, &described, answer.as_deref().map_err(String::as_str));
-    let mut parts = world.parts(&model, tools);
-    change(&mut parts);
-    (model, parts, Value::Array(tasks))
+    let builder = change(world.builder(&model, tools));
+    (model, builder, Value::Array(tasks))
 }
 
 fn request(tasks: Value, approval: Approval) -> RunRequest {
@@ -170,7 +166,7 @@ fn request(tasks: Value, approval: Approval) -> RunRequest {
     request.settings.unattended = true;
     // The plan was seen by a person, which is more than most injections can hope for.
     request.settings.plan_approved = true;
-    request.settings.bounds.max_steps = 60;
+    request.settings.bounds.max_steps = Some(60);
     request
 }
 
@@ -181,14 +177,15 @@ fn kept(world: &World) -> Vec<u8> {
     files.flat_map(|path| fs::read(path).unwrap()).collect()
 }
 
+// Requirement: 14.3
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_obeys_every_text_gets_nothing_out() {
     let mut cases = BTreeSet::new();
     for approval in [Approval::Ask, Approval::Edits, Approval::All] {
         for place in PLACES {
             let mut world = World::new();
-            let (model, parts, tasks) = set(place, &mut world);
-            let ended = Orchestrator::new(parts).run(request(tasks, approval), control().0).await.unwrap();
+            let (model, builder, tasks) = set(place, &mut world);
+            let ended = builder.build().unwrap().run(request(tasks, approval)).await.unwrap();
             let context = format!("{place}, {approval:?}");
             let out = world.out.lock().unwrap().clone();
             assert_eq!(out, Vec::<String>::new(), "{context}: something got out");
@@ -218,25 +215,24 @@ async fn whoever_obeys_every_text_gets_nothing_out() {
 }
 
 /// The suite can fail: with the files vouched for, what is obeyed does get out, and without the redactor so does the secret.
+// Requirement: 14.3
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_vouched_for_is_obeyed() {
     for redacted in [true, false] {
         let mut world = World::new();
-        let (_, mut parts, tasks) = set("a file", &mut world);
-        parts.trust_files = true;
+        let (_, mut builder, tasks) = set("a file", &mut world);
         // What servers say of their tools would do, too.
-        let tools = world.tools("", "", Ok("")).all_sheets().map(|sheet| sheet.name().to_owned()).collect::<Vec<_>>();
-        assert!(tools.contains(&"web_fetch".to_owned()));
+        let tools = world.tools("", "", Ok(""));
+        assert!(tools.names().any(|name| name == "web_fetch"));
         let mut registry = aime_tools::ToolRegistry::new();
-        for name in parts.tools.names().filter(|name| !name.starts_with("mcp__")) {
-            registry.register(Arc::clone(parts.tools.get(name).unwrap()));
+        for name in tools.names().filter(|name| !name.starts_with("mcp__")) {
+            registry.register(Arc::clone(tools.get(name).unwrap()));
         }
-        parts.tools = Arc::new(registry);
+        builder = builder.trust_files().tools(registry);
         if !redacted {
-            parts.redactor = aime_redact::Redactor::default();
-            parts.tool_context.redactor = aime_redact::Redactor::default();
+            builder = builder.redactor(aime_redact::Redactor::default());
         }
-        Orchestrator::new(parts).run(request(tasks, Approval::All), control().0).await.unwrap();
+        builder.build().unwrap().run(request(tasks, Approval::All)).await.unwrap();
         let out = world.out.lock().unwrap().join("\n");
         assert!(out.contains("evil.example"), "{out}");
         assert!(holds_canary(&out), "backwards it is not known");

@@ -55,7 +55,7 @@ impl Remembering {
         let mut request = RunRequest { run: run.parse().unwrap(), ..self.bench.request(goal, None) };
         request.settings.mode = Some(mode);
         let (control, mut events) = control();
-        let result = self.bench.orchestrator().run(request, control).await.unwrap();
+        let result = self.bench.orchestrator().run_with(request, control).await.unwrap();
         let mut told = Vec::new();
         while let Some(event) = events.recv().await {
             if matches!(event.event, ProgressEvent::Recalled { .. } | ProgressEvent::MemoryFailed { .. }) {
@@ -81,6 +81,7 @@ fn uses_what_is_known(request: &ChatRequest) -> bool {
     !request.tools.is_empty() || words(request).contains("Working folder:")
 }
 
+// Requirement: 1.1, 1.9
 #[tokio::test]
 async fn what_a_run_has_learnt_the_next_one_is_told() {
     let world = Remembering::new(model(), |_| {});
@@ -107,6 +108,7 @@ async fn what_a_run_has_learnt_the_next_one_is_told() {
     assert_eq!(world.kept().len(), 2);
 }
 
+// Requirement: 1.9
 #[tokio::test]
 async fn a_failure_is_remembered_with_what_failed() {
     let model = ScriptedModel::new("m").on(When::contains("The plan now:"), [Reply::text("I have no idea")]).on(
@@ -121,6 +123,7 @@ async fn a_failure_is_remembered_with_what_failed() {
     assert!(text.contains("the harbour server refuses [redacted-secret]") && !text.contains("It-is-my-key-77"), "{text}");
 }
 
+// Requirement: 1.1
 #[tokio::test]
 async fn documents_are_told_by_their_place_and_indexed_once() {
     let world = Remembering::new(model(), |settings| {
@@ -186,7 +189,7 @@ async fn a_knowledge_folder_that_is_not_there_leaves_the_memories() {
 async fn a_run_without_a_model_leaves_memory_alone() {
     let world = Remembering::new(ScriptedModel::new("m"), |_| {});
     let plan = crate::bench::plan(json!([{"id": "a", "kind": "tool", "tool": "append", "parameters": {"line": "one"}}]));
-    let result = world.bench.orchestrator_with(None).run(world.bench.request(GOAL, Some(plan)), control().0).await.unwrap();
+    let result = world.bench.orchestrator_with(None).run(world.bench.request(GOAL, Some(plan))).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert!(!world.file().exists());
 }

@@ -6,14 +6,13 @@ use std::sync::{
 };
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
-use aime_orchestrator::{Orchestrator, Parts};
 use aime_progress::PlanMode;
 use aime_tools::{Approval, PermissionRule, RuleLists, Tool, ToolContext, ToolOutput, ToolRegistry, TypedTool, builtin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::bench::{Bench, control, done};
+use crate::bench::{Bench, done};
 
 #[derive(Deserialize, JsonSchema)]
 struct Moon {
@@ -47,12 +46,10 @@ async fn calls(read_only: bool, rules: RuleLists) -> usize {
     let (bench, calls) = (Bench::new(planning_model()), Arc::default());
     let mut tools: ToolRegistry = builtin();
     tools.register(moon_phase(&calls, read_only));
-    let parts = bench.parts(Some(Arc::new(bench.model.clone())));
-    let tool_context = parts.tool_context.clone().with_rules(rules);
-    let orchestrator = Orchestrator::new(Parts { tools: Arc::new(tools), tool_context, ..parts });
+    let builder = bench.builder().model(bench.model.clone()).tools(tools).tool_context(bench.context().with_rules(rules));
     let mut request = bench.request("Find out the phase of the moon on the third", None);
     (request.settings.mode, request.settings.approval, request.settings.unattended) = (Some(PlanMode::Simple), Approval::Edits, true);
-    orchestrator.run(request, control().0).await.unwrap();
+    builder.build().unwrap().run(request).await.unwrap();
     calls.load(Ordering::Relaxed)
 }
 

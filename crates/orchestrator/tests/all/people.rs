@@ -57,6 +57,7 @@ async fn a_person_who_is_there_answers_at_once() {
     assert_eq!(bench.state().questions[0].answer.as_deref(), Some("red (Which colour?)"));
 }
 
+// Requirement: 12.9
 #[tokio::test]
 async fn an_answer_from_another_process_is_found_at_the_resume() {
     let (model, plan) = painter();
@@ -77,7 +78,7 @@ async fn an_answer_from_another_process_reaches_a_run_under_way() {
     let mut bench = Bench::new(model);
     bench.human = Arc::new(Silent);
     let ((control, mut events), orchestrator) = (control(), bench.orchestrator());
-    let run = orchestrator.run(bench.request("Paint", Some(plan)), control);
+    let run = orchestrator.run_with(bench.request("Paint", Some(plan)), control);
     let person = async {
         while let Some(event) = events.recv().await {
             if matches!(event.event, ProgressEvent::QuestionAsked { .. }) {

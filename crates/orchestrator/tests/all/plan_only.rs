@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
-    FailureCode, Hook, HookAnswer, HookError, HookEvent, HookPoint, Hooks, KeptPlans, ModelUse, Orchestrator, Parts, PlanResult,
+    FailureCode, Hook, HookAnswer, HookError, HookEvent, HookPoint, Hooks, KeptPlans, ModelUse, OrchestratorBuilder, PlanResult,
     PublishedEvent, RunFailure, RunRequest,
 };
-use aime_planner::Fallback;
+use aime_planner::{Fallback, PlannerSettings, Prompts};
 use aime_progress::{PlanMode, ProgressEvent, RunStatus};
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -27,13 +27,13 @@ fn request(bench: &Bench) -> RunRequest {
     request
 }
 
-fn parts(bench: &Bench) -> Parts {
-    bench.parts(Some(Arc::new(bench.model.clone())))
+fn builder(bench: &Bench) -> OrchestratorBuilder {
+    bench.builder().model(bench.model.clone())
 }
 
-async fn plan(parts: Parts, request: RunRequest) -> (PlanResult, Vec<PublishedEvent>) {
+async fn plan(builder: OrchestratorBuilder, request: RunRequest) -> (PlanResult, Vec<PublishedEvent>) {
     let (control, mut watched) = control();
-    let result = Orchestrator::new(parts).plan(request, control).await.unwrap();
+    let result = builder.build().unwrap().plan(request, control).await.unwrap();
     let mut events = Vec::new();
     while let Ok(event) = watched.try_recv() {
         events.push(event);
@@ -52,7 +52,7 @@ fn failure(result: PlanResult) -> RunFailure {
 #[tokio::test]
 async fn the_plan_of_a_run_and_nothing_else() {
     let bench = Bench::new(model());
-    let (result, events) = plan(parts(&bench), request(&bench)).await;
+    let (result, events) = plan(builder(&bench), request(&bench)).await;
     assert_eq!(names(&events), ["run_started", "routed", "planning_started", "model_called", "plan_created"]);
     assert_eq!(events.iter().map(|published| published.seq).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
     let of_plan = bench.model.requests();
@@ -61,7 +61,7 @@ async fn the_plan_of_a_run_and_nothing_else() {
 
     // A run asks the same question and gets the same plan.
     let other = Bench::new(model());
-    Orchestrator::new(parts(&other)).run(request(&other), control().0).await.unwrap();
+    builder(&other).build().unwrap().run(request(&other)).await.unwrap();
     let created = other.events().into_iter().find_map(|timed| match timed.event {
         ProgressEvent::PlanCreated { plan, .. } => Some(plan),
         _ => None,
@@ -73,18 +73,18 @@ async fn the_plan_of_a_run_and_nothing_else() {
 #[tokio::test]
 async fn a_run_counts_the_calls_that_made_its_plan() {
     let bench = Bench::new(model());
-    let (PlanResult { plan: made, calls }, _) = plan(parts(&bench), request(&bench)).await;
+    let (PlanResult { plan: made, calls }, _) = plan(builder(&bench), request(&bench)).await;
     let of_plan: Vec<u64> = calls.iter().map(|call: &ModelUse| call.spent.input_tokens).collect();
     let made = RunRequest { plan: made.ok(), planning: calls, ..request(&bench) };
-    let result = Orchestrator::new(parts(&bench)).run(made.clone(), control().0).await.unwrap();
+    let result = builder(&bench).build().unwrap().run(made.clone()).await.unwrap();
     assert_eq!((result.status, result.usage.requests), (RunStatus::Completed, 2), "{result:#?}");
 
     // The bound of the run covers both.
     let other = Bench::new(model());
     let mut bounded = made;
     bounded.settings.bounds.max_tokens = Some(of_plan[0]);
-    let result = Orchestrator::new(parts(&other)).run(bounded, control().0).await.unwrap();
-    assert_eq!(result.error.map(|error| error.code), Some(FailureCode::BoundReached.word().to_owned()));
+    let result = builder(&other).build().unwrap().run(bounded).await.unwrap();
+    assert_eq!(result.error.map(|error| error.code), Some(FailureCode::BoundReached));
     assert!(other.model.requests().is_empty());
 }
 
@@ -93,7 +93,7 @@ async fn bounds_hold() {
     let bench = Bench::new(model());
     let mut request = request(&bench);
     request.settings.bounds.max_tokens = Some(10);
-    let (result, _) = plan(parts(&bench), request).await;
+    let (result, _) = plan(builder(&bench), request).await;
     let failure = failure(result);
     assert_eq!(failure.code, FailureCode::BoundReached);
     assert_eq!(failure.hint.as_deref(), Some("plan it again with a higher bound: `--max-tokens N`"));
@@ -105,7 +105,7 @@ async fn it_can_be_stopped() {
     let bench = Bench::new(model());
     let (control, _watched) = control();
     control.stop.cancel();
-    let result = Orchestrator::new(parts(&bench)).plan(request(&bench), control).await.unwrap();
+    let result = builder(&bench).build().unwrap().plan(request(&bench), control).await.unwrap();
     let failure = failure(result);
     assert_eq!((failure.code, failure.hint), (FailureCode::Interrupted, None));
 }
@@ -132,9 +132,9 @@ impl Hook for Never {
 async fn a_plan_that_a_hook_refuses_is_refused() {
     let bench = Bench::new(model());
     let hooks: Hooks = [Arc::new(Never) as Arc<dyn Hook>].into_iter().collect();
-    let mut parts = Parts { hooks, ..parts(&bench) };
-    parts.planner.fallback = Fallback::Fail;
-    let (result, events) = plan(parts, request(&bench)).await;
+    let settings = PlannerSettings { fallback: Fallback::Fail, ..PlannerSettings::default() };
+    let builder = builder(&bench).hooks(hooks).planner(settings, Prompts::default());
+    let (result, events) = plan(builder, request(&bench)).await;
     assert_eq!(result.calls.iter().map(|call| call.spent.requests).sum::<u64>(), 3, "each try counts");
     let failure = failure(result);
     assert_eq!(failure.code, FailureCode::GoalNotReached);
@@ -146,13 +146,13 @@ async fn a_plan_that_a_hook_refuses_is_refused() {
 async fn a_kept_plan_is_used_and_none_is_kept() {
     let bench = Bench::new(model());
     let kept = KeptPlans::new(bench.path(".aime/plans"));
-    let parts = || Parts { kept_plans: Some(kept.clone()), ..parts(&bench) };
-    plan(parts(), request(&bench)).await.0.plan.unwrap();
-    plan(parts(), request(&bench)).await.0.plan.unwrap();
+    let keeping = || builder(&bench).kept_plans(kept.clone());
+    plan(keeping(), request(&bench)).await.0.plan.unwrap();
+    plan(keeping(), request(&bench)).await.0.plan.unwrap();
     assert_eq!(bench.model.requests().len(), 2, "a plan that nobody carried out is not kept");
-    Orchestrator::new(parts()).run(request(&bench), control().0).await.unwrap();
+    keeping().build().unwrap().run(request(&bench)).await.unwrap();
     let asked = bench.model.requests().len();
-    let (result, events) = plan(parts(), request(&bench)).await;
+    let (result, events) = plan(keeping(), request(&bench)).await;
     assert!(result.plan.is_ok() && result.calls.is_empty() && names(&events).contains(&"plan_reused"), "{events:?}");
     assert_eq!(bench.model.requests().len(), asked);
 }

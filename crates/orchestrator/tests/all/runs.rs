@@ -13,6 +13,7 @@ use crate::{
     crashes::check,
 };
 
+// Requirement: 1.7, 7.9
 #[tokio::test]
 async fn a_goal_is_planned_and_carried_out_to_its_answer() {
     let planned = json!({"tasks": [
@@ -29,7 +30,7 @@ async fn a_goal_is_planned_and_carried_out_to_its_answer() {
     let bench = Bench::new(model);
     let (mut request, (control, mut events)) = (bench.request("Write a line and then check that it is there", None), control());
     request.settings.mode = Some(PlanMode::Complex);
-    let result = bench.orchestrator().run(request, control).await.unwrap();
+    let result = bench.orchestrator().run_with(request, control).await.unwrap();
     assert_eq!((result.status, result.answer.as_str()), (RunStatus::Completed, "The log says hello."), "{result:#?}");
     assert_eq!(bench.log(), ["hello"]);
     let state = bench.state();
@@ -59,6 +60,7 @@ async fn a_run_that_is_over_gives_its_result_again_and_does_nothing() {
     assert_eq!(bench.log(), ["one", "two", "three", "four"]);
 }
 
+// Requirement: 7.13
 #[tokio::test]
 async fn a_stop_at_any_event_resumes_with_nothing_done_twice() {
     for stop_at in (1..).step_by(3) {
@@ -70,9 +72,9 @@ async fn a_stop_at_any_event_resumes_with_nothing_done_twice() {
             told(events, stop_at).await;
             stop.cancel();
         });
-        let first = orchestrator.run(bench.request("Write four lines", Some(plan)), control).await.unwrap();
+        let first = orchestrator.run_with(bench.request("Write four lines", Some(plan)), control).await.unwrap();
         stopping.abort();
-        let code = first.error.as_ref().map(|error| error.code.as_str());
+        let code = first.error.as_ref().map(|error| error.code.word());
         assert!(matches!(code, None | Some("interrupted" | "goal_not_reached")), "{first:#?}");
         assert!(!statuses(&bench.state()).iter().any(|(_, status)| *status == TaskStatus::Running), "nothing is left running");
         let stopped = code == Some("interrupted");
@@ -84,14 +86,15 @@ async fn a_stop_at_any_event_resumes_with_nothing_done_twice() {
     }
 }
 
+// Requirement: 10.8
 #[tokio::test]
 async fn a_bound_on_tool_calls_holds_for_actors() {
     let (model, plan) = four_lines();
     let bench = Bench::new(model);
     let mut request = bench.request("Write four lines", Some(plan));
     request.settings.bounds.max_tool_calls = 2;
-    let result = bench.orchestrator().run(request, control().0).await.unwrap();
-    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    let result = bench.orchestrator().run(request).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
     assert_eq!(bench.log(), ["one", "two"], "the third call is not made");
     let raised = Bounds { max_tool_calls: 100, ..Bounds::default() };
     let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
@@ -99,14 +102,15 @@ async fn a_bound_on_tool_calls_holds_for_actors() {
     assert_eq!(bench.log(), ["one", "two", "four"], "the actor was told that its call was not ended, and did not repeat it");
 }
 
+// Requirement: 10.1
 #[tokio::test]
 async fn a_bound_on_tokens_is_kept_before_they_are_spent() {
     let (model, plan) = four_lines();
     let bench = Bench::new(model);
     let mut request = bench.request("Write four lines", Some(plan));
     request.settings.bounds.max_tokens = Some(10);
-    let result = bench.orchestrator().run(request, control().0).await.unwrap();
-    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    let result = bench.orchestrator().run(request).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
     assert!(bench.model.requests().is_empty(), "nothing was spent");
     let raised = Bounds { max_tokens: Some(1_000_000), ..Bounds::default() };
     let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
@@ -123,14 +127,15 @@ async fn a_bound_on_tokens_stops_planning_too() {
     let mut request = bench.request("Say it", None);
     request.settings.mode = Some(PlanMode::Complex);
     request.settings.bounds.max_tokens = Some(10);
-    let result = bench.orchestrator().run(request, control().0).await.unwrap();
-    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    let result = bench.orchestrator().run(request).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
     assert!(bench.model.requests().is_empty(), "nothing was spent");
     let raised = Bounds { max_tokens: Some(1_000_000), ..Bounds::default() };
     let result = bench.orchestrator().resume(&run_id(), Some(raised), control().0).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "what was left out for want of budget is done: {result:#?}");
 }
 
+// Requirement: 10.3
 #[tokio::test]
 async fn a_bound_on_money_is_kept_before_it_is_spent() {
     let (model, plan) = four_lines();
@@ -138,9 +143,9 @@ async fn a_bound_on_money_is_kept_before_it_is_spent() {
     let bench = Bench::new(model.with_prices(Prices { input: 1_000_000.0, output: 1_000_000.0, ..Prices::default() }));
     let mut request = bench.request("Write four lines", Some(plan));
     request.settings.bounds.max_cost_usd = Some(100.0);
-    let result = bench.orchestrator().run(request, control().0).await.unwrap();
+    let result = bench.orchestrator().run(request).await.unwrap();
     let error = result.error.unwrap();
-    assert_eq!(error.code, "bound_reached");
+    assert_eq!(error.code.word(), "bound_reached");
     assert!(error.message.contains("0.0000 of 100.0000 USD are spent or reserved"), "{}", error.message);
     assert!(bench.model.requests().is_empty(), "nothing was spent");
     let raised = Bounds { max_cost_usd: Some(1_000_000.0), ..Bounds::default() };
@@ -153,9 +158,9 @@ async fn a_raised_bound_on_steps_reaches_the_actors_made_after_it() {
     let (model, plan) = four_lines();
     let bench = Bench::new(model);
     let mut request = bench.request("Write four lines", Some(plan));
-    request.settings.bounds = Bounds { max_steps: 1, max_actors: 1, ..Bounds::default() };
-    let result = bench.orchestrator().run(request, control().0).await.unwrap();
-    assert_eq!(result.error.as_ref().map(|error| error.code.as_str()), Some("bound_reached"), "{result:#?}");
+    request.settings.bounds = Bounds { max_steps: Some(1), max_actors: 1, ..Bounds::default() };
+    let result = bench.orchestrator().run(request).await.unwrap();
+    assert_eq!(result.error.as_ref().map(|error| error.code.word()), Some("bound_reached"), "{result:#?}");
     let result = bench.orchestrator().resume(&run_id(), Some(Bounds::default()), control().0).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
 }
@@ -166,7 +171,7 @@ async fn a_plan_that_breaks_a_rule_is_a_result_with_the_faults() {
     let tasks = json!([{"id": "a", "kind": "actor", "description": "x", "dependencies": ["b"]}]);
     let result = bench.run("Do it", Some(plan(tasks))).await;
     let error = result.error.unwrap();
-    assert_eq!(error.code, "goal_not_reached");
+    assert_eq!(error.code.word(), "goal_not_reached");
     assert!(error.message.contains("the plan is not valid") && error.message.contains("\"b\""), "{}", error.message);
 }
 
@@ -177,7 +182,7 @@ async fn names_of_runs_are_kept_apart() {
     assert!(matches!(view(&bench.journal, &run_id()), Err(OrchestratorError::NoSuchRun { .. })));
     assert!(matches!(bench.orchestrator().resume(&run_id(), None, control().0).await, Err(OrchestratorError::NoSuchRun { .. })));
     bench.run("Write four lines", Some(plan.clone())).await;
-    let again = bench.orchestrator().run(bench.request("Write four lines", Some(plan)), control().0).await;
+    let again = bench.orchestrator().run(bench.request("Write four lines", Some(plan))).await;
     assert!(matches!(again, Err(OrchestratorError::Journal(_))), "{again:?}");
     assert_eq!(bench.log().len(), 4);
 }
@@ -187,7 +192,7 @@ async fn two_do_not_drive_one_run() {
     let (model, plan) = four_lines();
     let bench = Bench::new(model);
     let (orchestrator, there) = (bench.orchestrator(), bench.hold(Point::Begun(1)));
-    let first = orchestrator.run(bench.request("Write four lines", Some(plan)), control().0);
+    let first = orchestrator.run(bench.request("Write four lines", Some(plan)));
     let second = async {
         there.await;
         let second = bench.orchestrator().resume(&run_id(), None, control().0).await;

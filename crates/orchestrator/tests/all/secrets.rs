@@ -75,7 +75,7 @@ async fn no_secret_gets_out() {
     ]);
     let (control, mut events) = control();
     let orchestrator = bench.orchestrator_with(Some(Arc::new(Keyed { key: KEY.to_owned(), inner })));
-    let result = orchestrator.run(bench.request("Show the environment", Some(plan(tasks))), control).await.unwrap();
+    let result = orchestrator.run_with(bench.request("Show the environment", Some(plan(tasks))), control).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     drop(orchestrator);
 
@@ -101,6 +101,7 @@ async fn no_secret_gets_out() {
 }
 
 /// What is known to be secret is nowhere, whoever says it: a person, a file, the model itself.
+// Requirement: 14.4
 #[tokio::test]
 async fn a_known_secret_is_journaled_by_nobody() {
     const KNOWN: &str = "the-known-value-4711";
@@ -114,16 +115,12 @@ async fn a_known_secret_is_journaled_by_nobody() {
     let bench = Bench::new(inner.clone());
     std::fs::write(bench.path("notes.txt"), format!("{KNOWN} ghp_0123456789abcdef0123\n")).unwrap();
     let redactor = aime_redact::Redactor::new([KNOWN]);
-    let mut parts = bench.parts(Some(Arc::new(inner)));
-    parts.tool_context.redactor = redactor.clone();
-    parts.redactor = redactor;
     // What is kept to undo a task holds files as they are.
-    parts.undo = None;
-    parts.project = format!("Use {KNOWN}.");
-    let orchestrator = aime_orchestrator::Orchestrator::new(parts);
+    let builder = bench.builder().model(inner).redactor(redactor).undo(None).project(format!("Use {KNOWN}."));
+    let orchestrator = builder.build().unwrap();
     let tasks = json!([{"id": "act", "kind": "actor", "description": "Print the file", "bundles": ["shell", "files"]}]);
     let (control, mut events) = control();
-    let result = orchestrator.run(bench.request(&format!("Show {KNOWN}"), Some(plan(tasks))), control).await.unwrap();
+    let result = orchestrator.run_with(bench.request(&format!("Show {KNOWN}"), Some(plan(tasks))), control).await.unwrap();
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     drop(orchestrator);
     let own = std::fs::read_to_string(bench.path("key.txt")).unwrap();

@@ -2,7 +2,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    Evidence, EvidenceKind, Outcome, Phase, ProgressEvent, ReasoningEffort, Risk, Significance, Strategic, StrategicChange, testing::*,
+    Evidence, EvidenceKind, Outcome, Owner, Phase, ProgressEvent, ReasoningEffort, Risk, Significance, Strategic, StrategicChange,
+    testing::*,
 };
 
 fn add(task: TaskSpec, replaces: &str) -> PlanChange {
@@ -29,10 +30,11 @@ fn after(state: &ProgressState, task: &str) -> String {
     names(&state.tasks[&id(task)].spec.dependencies)
 }
 
+// Requirement: 3.26
 #[test]
 fn a_replacement_takes_the_place_of_a_failed_task() {
     let mut state = state("a\nb: a\nc: b\nd: b a");
-    state.complete("a").fail("b", true);
+    state.complete("a").failed("b", true);
     assert_eq!(state.statuses(), "a:completed b:failed c:blocked d:blocked");
     state.patch(vec![add(spec("b2: a"), "b")]).settle();
     assert_eq!(state.statuses(), "a:completed b:skipped b2:ready c:pending d:pending");
@@ -44,7 +46,7 @@ fn a_replacement_takes_the_place_of_a_failed_task() {
 #[test]
 fn several_replacements_of_one_task_are_all_waited_for() {
     let mut state = state("b\nc: b");
-    state.fail("b", true);
+    state.failed("b", true);
     state.patch(vec![add(spec("b1"), "b"), add(spec("b2: b1"), "b")]).settle();
     assert_eq!(state.statuses(), "b:skipped b2:pending b1:ready c:pending");
     assert_eq!(after(&state, "c"), "b1 b2");
@@ -54,7 +56,7 @@ fn several_replacements_of_one_task_are_all_waited_for() {
 #[test]
 fn a_replacement_never_waits_for_what_it_replaces() {
     let mut state = state("a\nb: a\nc: b");
-    state.complete("a").fail("b", true);
+    state.complete("a").failed("b", true);
     state.patch(vec![add(spec("b2: b"), "b")]);
     assert_eq!(after(&state, "b2"), "");
 }
@@ -62,7 +64,7 @@ fn a_replacement_never_waits_for_what_it_replaces() {
 #[test]
 fn a_replacement_joins_the_group_of_what_it_replaces() {
     let mut state = state("g/\ng/a\ng/b");
-    state.fail("a", true);
+    state.failed("a", true);
     state.patch(vec![add(spec("a2"), "a")]);
     assert_eq!(state.tasks[&id("a2")].spec.parent, Some(id("g")));
 }
@@ -95,6 +97,7 @@ fn a_result_that_is_lost_is_a_fault() {
     assert_eq!(state.patch_faults(vec![remove("a"), modify("t", change)]), [] as [&str; 0]);
 }
 
+// Requirement: 3.26
 #[test]
 fn a_removed_task_hands_its_dependencies_on() {
     let mut state = state("a\nb: a\nc: b\nd: c");
@@ -105,6 +108,7 @@ fn a_removed_task_hands_its_dependencies_on() {
     assert_eq!(state.tasks[&id("c")].reason.as_deref(), Some("removed: not needed"));
 }
 
+// Requirement: 3.28
 #[test]
 fn a_condition_over_a_removed_task_is_a_fault_and_its_rollback_is_skipped() {
     let mut state = state_of(specs("a\nb"), vec![conditional("a", "b", "@{steps.a.result} > 0")]);
@@ -137,10 +141,11 @@ fn a_group_with_a_running_task_is_only_cancelled() {
     state.settle();
     let found = state.patch_faults(vec![remove("g")]);
     assert_eq!(found, ["changes[0].id: the task \"x\" is running; cancel it with cancel_task, and add a task that replaces it"]);
-    state.patch(vec![PlanChange::CancelTask { id: id("g"), reason: String::new() }]);
+    state.patch(vec![PlanChange::CancelTask { id: id("g"), reason: String::new(), by: Owner::Lead }]);
     assert_eq!(state.statuses(), "g:skipped x:skipped y:skipped");
 }
 
+// Requirement: 3.27
 #[test]
 fn merging_puts_one_task_in_the_place_of_several() {
     let mut state = state("a\nb: a\nc: a b\nd: b c");
@@ -150,11 +155,12 @@ fn merging_puts_one_task_in_the_place_of_several() {
     assert_eq!((after(&state, "bc"), after(&state, "d")), ("a".into(), "bc".into()));
 }
 
+// Requirement: 3.26
 #[test]
 fn a_modified_failed_task_starts_over() {
     let mut state = state("a\nb: a");
-    state.fail("a", false).go("a", TaskStatus::Pending);
-    state.fail("a", true);
+    state.failed("a", false).go("a", TaskStatus::Pending);
+    state.failed("a", true);
     assert_eq!(state.tasks[&id("a")].failures, 2);
     let change = TaskChange { description: Some("Smaller".into()), effort_seconds: Some(3), ..TaskChange::default() };
     state.patch(vec![modify("a", change)]).settle();
@@ -174,15 +180,16 @@ fn a_patch_changes_model_and_effort_of_a_task() {
     assert_eq!((&written["model"], &written["effort"]), (&json!("fast"), &json!("high")));
 }
 
+// Requirement: 3.27
 #[test]
 fn blocking_and_unblocking() {
     let mut state = state("a\nb\nc: b");
-    state.fail("b", true);
+    state.failed("b", true);
     state.patch(vec![PlanChange::BlockTask { id: id("a"), reason: "later".into() }, PlanChange::UnblockTask { id: id("b") }]).settle();
     assert_eq!(state.statuses(), "a:blocked b:ready c:pending");
     assert_eq!(state.tasks[&id("b")].failures, 0);
     // What still blocks a task is named; mending it in the same patch is enough.
-    state.fail("b", true);
+    state.failed("b", true);
     assert_eq!(
         state.patch_faults(vec![PlanChange::UnblockTask { id: id("c") }]),
         ["changes[0].id: the task \"c\" would be blocked again: waits for what cannot be had: \"b\" is failed: it broke"]
@@ -190,10 +197,11 @@ fn blocking_and_unblocking() {
     assert_eq!(state.patch_faults(vec![PlanChange::UnblockTask { id: id("c") }, PlanChange::UnblockTask { id: id("b") }]), [] as [&str; 0]);
 }
 
+// Requirement: 3.29, 6.14
 #[test]
 fn only_what_has_not_run_may_be_touched() {
     let mut state = state("done\nrun\nfail\nskip\nopen: run");
-    state.complete("done").fail("fail", true).go("run", TaskStatus::Running);
+    state.complete("done").failed("fail", true).go("run", TaskStatus::Running);
     state.patch(vec![remove("skip")]);
     let running = "is running; cancel it with cancel_task, and add a task that replaces it";
     let settled = "what is done stays as it is; add a new task instead";
@@ -212,7 +220,7 @@ fn only_what_has_not_run_may_be_touched() {
         (modify("skip", TaskChange::default()), format!("changes[0].id: the task \"skip\" is skipped; {settled}")),
         (remove("skip"), format!("changes[0].id: the task \"skip\" is skipped; {settled}")),
         (
-            PlanChange::CancelTask { id: id("done"), reason: String::new() },
+            PlanChange::CancelTask { id: id("done"), reason: String::new(), by: Owner::Lead },
             "changes[0].id: the task \"done\" is completed; there is nothing to cancel".into(),
         ),
         (
@@ -231,11 +239,12 @@ fn only_what_has_not_run_may_be_touched() {
     }
 }
 
+// Requirement: 3.31
 #[test]
 fn a_running_task_is_cancelled_and_replaced_in_one_patch() {
     let mut state = state("a\nb: a");
     state.settle().go("a", TaskStatus::Running);
-    let cancel = PlanChange::CancelTask { id: id("a"), reason: "wrong way".into() };
+    let cancel = PlanChange::CancelTask { id: id("a"), reason: "wrong way".into(), by: Owner::Lead };
     let patch = patch_of(vec![cancel.clone(), add(spec("a2"), "a")]);
     assert_eq!(patch.cancelled().collect::<Vec<_>>(), [&id("a")]);
     state.patch(patch.changes).settle();
@@ -246,7 +255,7 @@ fn a_running_task_is_cancelled_and_replaced_in_one_patch() {
 #[test]
 fn what_was_rolled_back_hands_its_place_over() {
     let mut state = state_of(specs("a\nundo\nb: a"), vec![edge("a", "undo", EdgeType::Rollback)]);
-    state.fail("a", true).complete("undo");
+    state.failed("a", true).complete("undo");
     assert_eq!(state.statuses(), "a:rolled_back undo:completed b:blocked");
     state.patch(vec![add(spec("a2"), "a")]).settle();
     assert_eq!(state.statuses(), "a:rolled_back a2:ready undo:completed b:pending");
@@ -255,7 +264,7 @@ fn what_was_rolled_back_hands_its_place_over() {
 #[test]
 fn a_task_that_is_being_undone_is_not_tried_again() {
     let mut state = state_of(specs("a\nundo"), vec![edge("a", "undo", EdgeType::Rollback)]);
-    state.fail("a", true);
+    state.failed("a", true);
     assert_eq!(state.patch_faults(vec![PlanChange::UnblockTask { id: id("a") }]), [] as [&str; 0], "the rollback has not begun");
     state.go("undo", TaskStatus::Running);
     let undone = "changes[0].id: the task \"a\" is failed; what it had done is being undone; add a task that replaces it";
@@ -277,7 +286,7 @@ fn a_group_that_has_begun_is_not_changed() {
 #[test]
 fn a_settled_group_takes_nothing_in_again() {
     let mut state = state("g/\ng/x\ng/y\nb: y");
-    state.complete("x").fail("y", true).close();
+    state.complete("x").failed("y", true).close();
     assert_eq!(state.statuses(), "g:completed x:completed y:failed b:skipped");
     let settled = "changes[0].id: the task \"y\" is failed; its group has come to an end; add a new task outside of the group";
     assert_eq!(state.patch_faults(vec![PlanChange::UnblockTask { id: id("y") }]), [settled]);
@@ -285,6 +294,7 @@ fn a_settled_group_takes_nothing_in_again() {
     assert_eq!(state.tasks[&id("y2")].spec.parent, None);
 }
 
+// Requirement: 3.25
 #[test]
 fn all_faults_of_a_patch_are_named_at_once() {
     let mut state = state("a\nb: a\ng/\ng/x");
@@ -337,6 +347,7 @@ fn cycles_and_dead_dependencies_are_refused_where_the_patch_makes_them() {
     assert_eq!(state.patch_faults(vec![add(spec("n: gone"), "")]), [format!("changes[0].task.dependencies[0]: {dead}")]);
 }
 
+// Requirement: 3.28
 #[test]
 fn a_patch_may_name_tasks_that_it_adds_later() {
     let mut state = state("a");
@@ -350,12 +361,13 @@ fn a_patch_may_name_tasks_that_it_adds_later() {
     assert_eq!(state.settle().statuses(), "a:ready n:pending m:pending k:ready g:ready");
 }
 
+// Requirement: 3.25
 #[test]
 fn a_refused_patch_changes_nothing() {
     let mut state = state("a\nb: a");
     let before = state.clone();
     let patch = patch_of(vec![remove("b"), add(spec("n: nope"), "a"), PlanChange::SetStrategic { strategic: StrategicChange::default() }]);
-    let decision = crate::Decision { version: 2, at: at(5), triggers: vec![], patch, evidence: vec![], lowered: vec![] };
+    let decision = crate::Decision { version: 2, at: at(5), triggers: vec![], patch, evidence: vec![], lowered: vec![], dropped: vec![] };
     let event = ProgressEvent::PlanChanged { decision };
     assert!(matches!(state.apply(at(5), &event), Err(crate::FoldError::Patch(_))));
     assert_eq!(state, before);
@@ -366,6 +378,7 @@ fn strategic(change: Value) -> PlanChange {
     serde_json::from_value(json!({"op": "set_strategic", "strategic": change})).unwrap()
 }
 
+// Requirement: 3.28
 #[test]
 fn members_of_the_strategic_part_that_a_patch_leaves_out_stay() {
     let before = Strategic {
@@ -374,7 +387,7 @@ fn members_of_the_strategic_part_that_a_patch_leaves_out_stay() {
         risks: vec![Risk { description: "rain".into(), mitigation: "a roof".into() }],
         success_criteria: vec!["a exists".into()],
     };
-    let criteria = |criteria: &[&str]| criteria.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    let criteria = |criteria: &[&str]| criteria.iter().map(|text| (*text).into()).collect::<Vec<_>>();
     let table = [
         (json!({}), before.clone()),
         (json!({"approach": "another way"}), Strategic { approach: "another way".into(), ..before.clone() }),
@@ -392,6 +405,7 @@ fn members_of_the_strategic_part_that_a_patch_leaves_out_stay() {
     }
 }
 
+// Requirement: 3.28
 #[test]
 fn a_criterion_that_did_not_hold_stays_in_the_plan() {
     let checked = |criterion: &str, passed| ProgressEvent::CriterionChecked {
@@ -433,7 +447,8 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         }
         let all = vec![strategic(json!({"success_criteria": []})), strategic(json!({"success_criteria": ["c"]}))];
         state.patch(all);
-        assert_eq!(state.strategic.success_criteria, expected, "{events:?}");
+        let criteria: Vec<String> = state.strategic.success_criteria.iter().map(ToString::to_string).collect();
+        assert_eq!(criteria, expected, "{events:?}");
     }
 }
 

@@ -7,10 +7,11 @@ fn known() -> ProgressState {
     let mut state = state("a\nb\nc");
     state.conclude("a", done("TODO in two files", json!({"count": 2, "name": "x y", "tags": ["red", 5], "ok": true, "ratio": "0.5"})));
     state.conclude("b", done(" 12 ", Value::Null));
-    state.fail("c", true);
+    state.failed("c", true);
     state
 }
 
+// Requirement: 3.12
 #[test]
 fn conditions_hold_or_not() {
     let state = known();

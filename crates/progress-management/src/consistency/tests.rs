@@ -14,6 +14,7 @@ fn task<'a>(state: &'a mut ProgressState, name: &str) -> &'a mut Task {
     state.tasks.get_mut(&id(name)).unwrap()
 }
 
+// Requirement: 7.18
 #[test]
 fn what_the_fold_cannot_have_made_is_found() {
     check(|state| task(state, "b").spec.dependencies = ids("zz"), &["tasks.b.dependencies[0]: unknown task \"zz\""]);
@@ -36,6 +37,7 @@ fn what_the_fold_cannot_have_made_is_found() {
     );
 }
 
+// Requirement: 7.18
 #[test]
 fn a_task_that_ran_ahead_of_its_dependencies_is_found() {
     let mut state = state("a\nb: a");
@@ -45,6 +47,7 @@ fn a_task_that_ran_ahead_of_its_dependencies_is_found() {
     assert_eq!(found, ["the task \"b\" is running, but a dependency is still open"]);
 }
 
+// Requirement: 7.18
 #[test]
 fn a_cycle_is_found() {
     let mut state = state("a\nb: a");

@@ -50,6 +50,7 @@ fn a_run_begins_with_its_start() {
     assert_eq!(fold(&[]), Err(FoldError::NotStarted { found: "nothing" }));
 }
 
+// Requirement: 3.21
 #[test]
 fn a_task_keeps_count_of_what_happens_to_it() {
     use TaskStatus::{Completed, Failed, Pending, Ready, Running};
@@ -59,7 +60,7 @@ fn a_task_keeps_count_of_what_happens_to_it() {
     state.apply(at(3), &status("a", Ready, Running, 1)).unwrap();
     assert_eq!((task(&state).attempts, task(&state).started_at, task(&state).finished_at), (1, Some(at(3)), None));
     let call = ProgressEvent::ToolCallStarted {
-        task: id("a"),
+        task: Some(id("a")),
         call: "c1".into(),
         tool: "bash".into(),
         parameters: parameters(json!({"n": 1, "command": "\nls -l\nrm x"})),
@@ -96,6 +97,7 @@ fn a_task_keeps_count_of_what_happens_to_it() {
     assert_eq!(state.inconsistencies(), []);
 }
 
+// Requirement: 3.20
 #[test]
 fn illegal_changes_of_status_are_refused() {
     use TaskStatus::{Pending, Ready, Running};
@@ -112,24 +114,34 @@ fn illegal_changes_of_status_are_refused() {
 }
 
 #[test]
-fn calls_for_tasks_of_a_plan_that_is_being_written_are_counted() {
-    let started = ProgressEvent::ToolCallStarted { task: id("a"), call: "c".into(), tool: "t".into(), parameters: parameters(json!({})) };
+fn calls_of_unknown_tasks_are_refused() {
+    let started =
+        ProgressEvent::ToolCallStarted { task: Some(id("a")), call: "c".into(), tool: "t".into(), parameters: parameters(json!({})) };
     let outcome = crate::CallOutcome::Ok;
-    let (task, call, tool) = (id("a"), "c".into(), "t".into());
+    let (task, call, tool) = (Some(id("a")), "c".into(), "t".into());
     let finished = ProgressEvent::ToolCallFinished { task, call, tool, outcome, output: String::new(), origin: None, duration_ms: 1 };
-    let state = after(after(empty_state(), &started).unwrap(), &finished).unwrap();
-    assert_eq!((state.tool_calls, state.last_progress_at), (1, at(100)));
     for event in [started, finished] {
-        assert_eq!(after(crate::testing::state("b"), &event).unwrap_err().to_string(), "the plan has no task \"a\"");
+        for given in [empty_state(), state("b")] {
+            assert_eq!(after(given, &event).unwrap_err().to_string(), "the plan has no task \"a\"");
+        }
     }
 }
 
+// Requirement: 1.3
 #[test]
 fn plans_come_in_order_of_their_versions() {
     let plan = plan_of(specs("a"), vec![]);
     let created = ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None };
     let decision = |version| ProgressEvent::PlanChanged {
-        decision: Decision { version, at: at(1), triggers: vec![], patch: patch_of(vec![]), evidence: vec![], lowered: vec![] },
+        decision: Decision {
+            version,
+            at: at(1),
+            triggers: vec![],
+            patch: patch_of(vec![]),
+            evidence: vec![],
+            lowered: vec![],
+            dropped: vec![],
+        },
     };
     assert_eq!(after(empty_state(), &decision(1)).unwrap_err(), FoldError::VersionGap { current: 0, found: 1 });
     let state = after(empty_state(), &created).unwrap();
@@ -140,6 +152,7 @@ fn plans_come_in_order_of_their_versions() {
     assert!(after(empty_state(), &bad).unwrap_err().to_string().contains("tasks[0].dependencies[0]: unknown task \"b\""));
 }
 
+// Requirement: 3.30, 6.11
 #[test]
 fn a_replan_is_remembered_with_its_evidence() {
     let state = after(state("a"), &ProgressEvent::EvidenceAdded { evidence: evidence("e1") }).unwrap();
@@ -151,6 +164,7 @@ fn a_replan_is_remembered_with_its_evidence() {
             patch: patch_of(vec![]),
             evidence: vec![evidence.parse().unwrap()],
             lowered: vec![],
+            dropped: vec![],
         },
     };
     assert!(matches!(after(state.clone(), &decide("e2", vec![])), Err(FoldError::UnknownEvidence { .. })));
@@ -206,7 +220,7 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         finish: None,
     };
     let finished = ProgressEvent::ToolCallFinished {
-        task: task(),
+        task: Some(task()),
         call: "c".into(),
         tool: "t".into(),
         outcome: crate::CallOutcome::Ok,
@@ -220,7 +234,7 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         call(None),
         call(Some(task())),
         finished,
-        ProgressEvent::ProgressReported { task: task(), report },
+        ProgressEvent::ProgressReported { task: Some(task()), report },
         ProgressEvent::RunStatusChanged { from: RunStatus::Planning, to: RunStatus::Executing, reason: None },
         ProgressEvent::RunResumed {},
     ];
@@ -235,8 +249,8 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         ProgressEvent::ReplanSuppressed { reason: String::new(), triggers: vec![] },
         ProgressEvent::RunInterrupted { reason: String::new() },
         ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },
-        ProgressEvent::ActorNudged { task: task(), kind: "stuck".into(), text: String::new() },
-        ProgressEvent::HistoryCompacted { task: task(), tokens_before: 2, tokens_after: 1 },
+        ProgressEvent::ActorNudged { task: Some(task()), kind: "stuck".into(), text: String::new() },
+        ProgressEvent::HistoryCompacted { task: Some(task()), tokens_before: 2, tokens_after: 1 },
         ProgressEvent::Answered { text: "yes".into() },
     ];
     for event in still {

@@ -41,6 +41,7 @@ fn edges_and_references_make_cycles_too() {
     assert_eq!(cycles(specs("a\nb\nc: b"), &[conditional("a", "b", "@{steps.c.status} == completed")]), ["b → c → b"]);
 }
 
+// Requirement: 3.18
 #[test]
 fn dependencies_come_from_everywhere() {
     let tasks = vec![spec("a"), spec("b"), spec("c"), spec("d"), tool("t: a", json!({"x": "@{steps.b.result.y} and @{steps.a.result}"}))];

@@ -46,6 +46,7 @@ fn made(changes: Vec<PlanChange>) -> Result<String, String> {
     Ok(lowered.iter().find(|lowered| lowered.task == id("convert")).unwrap().to_string())
 }
 
+// Requirement: 6.13
 #[test]
 fn each_replan_says_how_what_failed_is_made_smaller() {
     let description = |text: &str| TaskChange { description: Some(text.to_owned()), ..TaskChange::default() };
@@ -69,7 +70,7 @@ fn each_replan_says_how_what_failed_is_made_smaller() {
         (vec![modify(TaskChange { model: Some("fast".to_owned()), ..TaskChange::default() })], "convert tried again, changed"),
         (vec![modify(TaskChange { effort: Some(ReasoningEffort::Max), ..TaskChange::default() })], "convert tried again, changed"),
         (
-            vec![modify(TaskChange { completion_criteria: Some(vec!["x exists".to_owned()]), ..TaskChange::default() })],
+            vec![modify(TaskChange { completion_criteria: Some(vec!["x exists".into()]), ..TaskChange::default() })],
             "convert tried again, changed",
         ),
         (
@@ -87,6 +88,7 @@ fn each_replan_says_how_what_failed_is_made_smaller() {
     }
 }
 
+// Requirement: 6.13
 #[test]
 fn the_same_over_again_is_refused_with_the_reason() {
     let name = || TaskChange { name: Some("Again".to_owned()), effort_seconds: Some(9), ..TaskChange::default() };
@@ -130,10 +132,11 @@ fn what_has_not_failed_for_good_is_not_looked_at() {
     assert_eq!(lowering(&state, &again), Ok(vec![]));
     hold(&mut state, 1);
     let patch = patch_of(vec![PlanChange::BlockTask { id: id("convert"), reason: "wait for the key".to_owned() }]);
-    state.decisions.push(Decision { version: 2, at: at(1), triggers: vec![], patch, evidence: vec![], lowered: vec![] });
+    state.decisions.push(Decision { version: 2, at: at(1), triggers: vec![], patch, evidence: vec![], lowered: vec![], dropped: vec![] });
     assert_eq!(lowering(&state, &again), Ok(vec![]));
 }
 
+// Requirement: 6.13
 #[test]
 fn a_group_that_failed_goes_on_when_what_failed_in_it_is_done_another_way() {
     let mut state = state_of(vec![spec("g/"), spec("g/part")], vec![]);

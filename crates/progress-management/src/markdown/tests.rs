@@ -28,13 +28,14 @@ fn rich() -> ProgressState {
     state
 }
 
+// Requirement: 7.6
 #[test]
 fn the_state_reads_as_a_checklist() {
     let mut state = rich();
     state.patch(vec![PlanChange::BlockTask { id: id("later"), reason: "a person must agree first".into() }]);
     state.go("report", TaskStatus::Running);
     let report = ProgressReport { status: "50%".into(), message: "half of the lines".into() };
-    state.apply(at(30), &ProgressEvent::ProgressReported { task: id("report"), report }).unwrap();
+    state.apply(at(30), &ProgressEvent::ProgressReported { task: Some(id("report")), report }).unwrap();
     let evidence = Evidence {
         id: "e1".parse().unwrap(),
         at: at(31),
@@ -53,11 +54,12 @@ fn the_state_reads_as_a_checklist() {
     insta::assert_snapshot!(state.to_markdown());
 }
 
+// Requirement: 7.6
 #[test]
 fn failures_and_what_follows_are_explained() {
     let mut state = rich();
-    state.fail("report", false).go("report", TaskStatus::Pending);
-    state.fail("report", true);
+    state.failed("report", false).go("report", TaskStatus::Pending);
+    state.failed("report", true);
     insta::assert_snapshot!("failed_for_good", state.to_markdown());
     state.complete("undo").close();
     insta::assert_snapshot!("given_up", state.tasks_to_markdown());
@@ -72,6 +74,7 @@ fn a_run_without_a_plan_is_short() {
     ");
 }
 
+// Requirement: 7.6
 #[test]
 fn no_text_draws_lines_of_its_own() {
     let mut task = spec("a");
@@ -83,6 +86,7 @@ fn no_text_draws_lines_of_its_own() {
     assert!(shown.lines().all(|line| line.chars().count() < 280));
 }
 
+// Requirement: 7.8
 #[test]
 fn an_overview_is_short_and_says_which_task_is_ones_own() {
     let mut progress = state("a\ng/\ng/b: a\nc: a\nd: c");

@@ -93,7 +93,7 @@ pub(super) fn is_plain_key(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '$')
 }
 
-fn parse_path(mut rest: &str) -> Option<Vec<Segment>> {
+pub(crate) fn parse_path(mut rest: &str) -> Option<Vec<Segment>> {
     let mut path = Vec::new();
     while !rest.is_empty() {
         if let Some(tail) = rest.strip_prefix('.') {

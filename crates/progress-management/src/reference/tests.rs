@@ -7,6 +7,7 @@ fn refs(text: &str) -> Vec<String> {
     references_in_text(text).iter().map(Reference::to_string).collect()
 }
 
+// Requirement: 3.15
 #[test]
 fn references_are_found_and_written_back() {
     let cases: [(&str, &[&str]); 9] = [
@@ -68,6 +69,7 @@ fn known() -> ProgressState {
     state
 }
 
+// Requirement: 3.16, 3.17
 #[test]
 fn expansion_keeps_types_and_interpolates() {
     let state = known();
@@ -125,6 +127,7 @@ fn schemas_are_followed_into_lists_and_objects() {
     assert_eq!(Value::Object(expanded), json!({"list": ["3"], "o": {"s": "3", "t": 3}}));
 }
 
+// Requirement: 3.19
 #[test]
 fn errors_name_the_path_and_what_is_there() {
     let state = known();

@@ -1,8 +1,9 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{EdgeType, PlanChange, testing::*};
+use crate::{AfterFailure, Conclusion, EdgeType, FailureCause, PlanChange, testing::*};
 
+// Requirement: 1.4, 3.11
 #[test]
 fn tasks_become_ready_as_their_dependencies_complete() {
     let mut state = state("a\nb: a\nc: a\nd: b c");
@@ -13,14 +14,15 @@ fn tasks_become_ready_as_their_dependencies_complete() {
     assert_eq!(state.settle_dependencies(&id("d")), DependencyState::Satisfied);
 }
 
+// Requirement: 3.22
 #[test]
 fn only_a_failure_for_good_blocks() {
     let mut state = state("a\nb: a\nc: b");
-    state.fail("a", false);
+    state.failed("a", false);
     assert_eq!(state.statuses(), "a:failed b:pending c:pending");
     assert_eq!(state.dependency_state(&id("a")), Some(DependencyState::Open));
     state.go("a", TaskStatus::Pending);
-    state.fail("a", true);
+    state.failed("a", true);
     assert_eq!(state.statuses(), "a:failed b:blocked c:pending", "c waits for b, which is open");
     assert_eq!(state.settle_dependencies(&id("b")), DependencyState::Unsatisfiable);
     assert_eq!(state.tasks[&id("b")].reason.as_deref(), Some("waits for what cannot be had: \"a\" is failed: it broke"));
@@ -30,10 +32,11 @@ fn only_a_failure_for_good_blocks() {
     assert!(state.tasks[&id("c")].reason.as_deref().unwrap().starts_with("given up: waits for what cannot be had: \"b\" is skipped"));
 }
 
+// Requirement: 3.22
 #[test]
 fn a_block_clears_when_its_cause_does() {
     let mut state = state("a\nb: a");
-    state.fail("a", true);
+    state.failed("a", true);
     state.patch(vec![PlanChange::UnblockTask { id: id("a") }]).settle();
     assert_eq!(state.statuses(), "a:ready b:pending");
 }
@@ -64,6 +67,7 @@ fn an_actor_that_is_blocked_while_it_runs_is_held() {
     assert_eq!(state.settle().statuses(), "a:blocked");
 }
 
+// Requirement: 3.10
 #[test]
 fn groups_settle_with_their_children() {
     let text = "a\ng/: a\ng/x\ng/y: x\nb: g";
@@ -78,6 +82,7 @@ fn groups_settle_with_their_children() {
     assert_eq!(state.tasks[&id("g")].attempts, 1);
 }
 
+// Requirement: 3.10
 #[test]
 fn a_group_is_completed_when_one_child_was_and_skipped_when_all_were() {
     let mut state = state("g/\ng/x\ng/y\nb: g");
@@ -95,7 +100,7 @@ fn a_group_is_completed_when_one_child_was_and_skipped_when_all_were() {
 #[test]
 fn a_failed_child_keeps_its_group_open_until_it_is_given_up() {
     let mut state = state("g/\ng/x\ng/y\nb: g");
-    state.complete("x").fail("y", true);
+    state.complete("x").failed("y", true);
     assert_eq!(state.statuses(), "g:running x:completed y:failed b:pending", "the child may still be replaced");
     let mut replaced = state.clone();
     let task = Box::new(spec("y2"));
@@ -108,7 +113,7 @@ fn a_failed_child_keeps_its_group_open_until_it_is_given_up() {
 #[test]
 fn a_group_with_nothing_completed_fails_when_it_is_given_up() {
     let mut state = state("g/\ng/x\nb: g");
-    state.fail("x", true).close();
+    state.failed("x", true).close();
     assert_eq!(state.statuses(), "g:failed x:failed b:skipped");
     assert!(state.tasks[&id("g")].failed_for_good);
 }
@@ -119,6 +124,7 @@ fn nested_groups_settle_from_the_inside() {
     assert_eq!(state.complete("x").statuses(), "o:completed g:completed x:completed b:ready");
 }
 
+// Requirement: 3.13
 #[test]
 fn an_unmet_condition_skips_the_target_and_what_hangs_only_on_it() {
     let tasks = specs("a\nyes: a\nno: a\nafter: no\nlast: after\njoin: yes no");
@@ -141,11 +147,12 @@ fn what_needs_the_result_of_a_skipped_task_is_skipped() {
     assert_eq!(state.statuses(), "a:completed no:skipped b:completed t:skipped");
 }
 
+// Requirement: 3.12
 #[test]
 fn a_condition_over_a_status_is_answered_by_a_failure_too() {
     let edges = vec![conditional("a", "mend", "@{steps.a.status} == failed"), conditional("a", "go", "@{steps.a.status} == completed")];
     let mut state = state_of(specs("a\nmend: a\ngo: a\nblocked: a"), edges.clone());
-    state.fail("a", true);
+    state.failed("a", true);
     assert_eq!(state.statuses(), "a:failed mend:ready go:skipped blocked:blocked");
 
     let mut state = state_of(specs("a\nmend: a\ngo: a"), edges);
@@ -156,7 +163,7 @@ fn a_condition_over_a_status_is_answered_by_a_failure_too() {
 #[test]
 fn a_condition_over_a_result_that_never_came_blocks() {
     let mut state = state_of(specs("a\nb"), vec![conditional("a", "b", "@{steps.a.result.n} > 0")]);
-    state.fail("a", true);
+    state.failed("a", true);
     assert_eq!(state.statuses(), "a:failed b:blocked");
 }
 
@@ -167,16 +174,17 @@ fn a_skipped_group_skips_its_children() {
     assert_eq!(state.statuses(), "a:completed g:skipped x:skipped y:skipped b:skipped");
 }
 
+// Requirement: 3.14
 #[test]
 fn rollbacks_run_only_after_a_failure_for_good() {
     let edges = vec![edge("a", "undo", EdgeType::Rollback), edge("a", "undo2", EdgeType::Rollback)];
     let tasks = "a\nundo: a\nundo2: undo\nb: a";
     let mut state = state_of(specs(tasks), edges.clone());
     assert_eq!(state.settle().statuses(), "a:ready undo:pending undo2:pending b:pending");
-    state.fail("a", false);
+    state.failed("a", false);
     assert_eq!(state.statuses(), "a:failed undo:pending undo2:pending b:pending", "it may be retried");
     state.go("a", TaskStatus::Pending);
-    state.fail("a", true);
+    state.failed("a", true);
     assert_eq!(state.statuses(), "a:failed undo:ready undo2:pending b:blocked");
     state.complete("undo");
     assert_eq!(state.statuses(), "a:failed undo:completed undo2:ready b:blocked");
@@ -193,7 +201,7 @@ fn rollbacks_run_only_after_a_failure_for_good() {
 #[test]
 fn a_failed_rollback_leaves_its_source_failed() {
     let mut state = state_of(specs("a\nundo"), vec![edge("a", "undo", EdgeType::Rollback)]);
-    state.fail("a", true).fail("undo", true).close();
+    state.failed("a", true).failed("undo", true).close();
     assert_eq!(state.statuses(), "a:failed undo:failed");
 }
 
@@ -205,6 +213,7 @@ fn a_new_open_dependency_takes_readiness_back() {
     assert_eq!(state.statuses(), "a:ready b:pending");
 }
 
+// Requirement: 1.4
 #[test]
 fn the_longest_remaining_path_goes_first() {
     let mut tasks = specs("short\nlong\nend: long\nx\ny\ng/\ng/in\nlast: g");
@@ -219,6 +228,7 @@ fn the_longest_remaining_path_goes_first() {
     assert!(!state.ready_by_priority().contains(&id("x")));
 }
 
+// Requirement: 1.4
 #[test]
 fn an_earlier_phase_goes_first_and_is_no_barrier() {
     let mut tasks = specs("late\nearly\nBuild/\nBuild/in\nunnamed\nelse");
@@ -242,4 +252,37 @@ fn events_of_illegal_changes_are_refused() {
     let change = StatusChange { task: id("a"), to: TaskStatus::Running, for_good: false, reason: None };
     assert!(matches!(state.status_event(&change), Err(FoldError::IllegalTransition { .. })));
     assert!(matches!(state.status_event(&StatusChange { task: id("zz"), ..change }), Err(FoldError::UnknownTask { .. })));
+}
+
+#[test]
+fn a_failed_task_is_retried_until_it_is_not() {
+    let mut state = state("a\nb: a");
+    for expected in [AfterFailure::Retry, AfterFailure::Retry, AfterFailure::ForGood] {
+        state.settle();
+        state.go("a", TaskStatus::Running);
+        let mut again = state.clone();
+        let (after, events) = state.fail(at(9), &id("a"), Conclusion::failure("it broke"), 2).unwrap();
+        assert_eq!(after, expected);
+        events.iter().for_each(|event| again.apply(at(9), event).unwrap());
+        assert_eq!(again, state, "the events are what happened");
+    }
+    assert_eq!(state.settle().statuses(), "a:failed b:blocked");
+    assert!(state.fail(at(9), &id("a"), Conclusion::failure("again"), 2).is_err(), "it does not run");
+}
+
+// Requirement: 6.1
+#[test]
+fn a_final_failure_is_not_retried() {
+    use FailureCause::{Blocked, Conflict, Criteria, Denied, Model, Reported, Steps};
+    for (causes, expected) in
+        [([Denied, Reported, Blocked].as_slice(), AfterFailure::ForGood), (&[Steps, Model, Criteria, Conflict], AfterFailure::Retry)]
+    {
+        for cause in causes {
+            let mut state = state("a");
+            state.settle();
+            state.go("a", TaskStatus::Running);
+            let conclusion = Conclusion { cause: Some(*cause), ..Conclusion::failure("not done") };
+            assert_eq!(state.fail(at(9), &id("a"), conclusion, 5).unwrap().0, expected, "{cause:?}");
+        }
+    }
 }

@@ -5,11 +5,12 @@ use crate::testing::*;
 
 fn rich() -> ProgressState {
     let mut state = state("a\nb: a\ng/\ng/c");
-    state.conclude("a", done("text", json!({"n": [1, null]}))).fail("b", true);
+    state.conclude("a", done("text", json!({"n": [1, null]}))).failed("b", true);
     state.patch(vec![]);
     state
 }
 
+// Requirement: 7.1, 7.9
 #[test]
 fn a_snapshot_reads_back_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -23,6 +24,7 @@ fn a_snapshot_reads_back_as_it_was() {
     assert_eq!(order, ["a", "b", "g", "c"], "tasks keep the order of the plan");
 }
 
+// Requirement: 7.9
 #[test]
 fn a_failed_write_leaves_the_former_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,6 +62,7 @@ fn damaged_files_are_named_with_the_mend() {
     }
 }
 
+// Requirement: 7.19
 #[test]
 fn a_snapshot_that_contradicts_itself_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -75,6 +78,7 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
 }
 
 /// The first version of the format, as it was written: it must be read for ever.
+// Requirement: 7.1, 7.11
 #[test]
 fn the_first_version_is_still_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/progress-v1.json");

@@ -14,6 +14,7 @@ const TABLE: [(TaskStatus, &str); 8] = [
     (TaskStatus::RolledBack, "- - - - - - - -"),
 ];
 
+// Requirement: 3.20
 #[test]
 fn every_transition_is_as_the_table_says() {
     for (from, row) in TABLE {
@@ -34,6 +35,7 @@ fn settled_means_that_nothing_can_follow() {
     }
 }
 
+// Requirement: 7.1
 #[test]
 fn words_are_those_of_the_documents() {
     for status in TaskStatus::ALL {
@@ -55,6 +57,7 @@ fn words_are_those_of_the_documents() {
     }
 }
 
+// Requirement: 3.20
 #[test]
 fn the_error_says_what_is_possible() {
     let error = TaskStatus::Blocked.become_checked(TaskStatus::Running).unwrap_err();

@@ -9,6 +9,7 @@ fn started() -> ProgressEvent {
     ProgressEvent::RunStarted { plan_id: "p".parse().unwrap(), goal: "g".into(), images: Vec::new() }
 }
 
+// Requirement: 7.4
 #[test]
 fn a_snapshot_does_not_change_while_the_run_goes_on() {
     let store = LiveStore::new();
@@ -40,12 +41,13 @@ fn runs_are_listed_inserted_and_removed() {
     assert_eq!(store.runs(), [run("a")]);
 }
 
+// Requirement: 7.4
 #[test]
 fn many_threads_write_one_run_without_losing_an_event() {
     let store = LiveStore::new();
     store.apply(&run("r"), at(0), &started()).unwrap();
     store.insert(run("r"), state("a"));
-    let event = ProgressEvent::ToolCallStarted { task: id("a"), call: "c".into(), tool: "t".into(), parameters: Default::default() };
+    let event = ProgressEvent::ToolCallStarted { task: Some(id("a")), call: "c".into(), tool: "t".into(), parameters: Default::default() };
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {

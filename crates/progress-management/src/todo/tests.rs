@@ -6,6 +6,7 @@ fn read(parameters: &Value) -> Result<TodoList, TodoError> {
     TodoList::from_parameters(parameters.as_object().unwrap())
 }
 
+// Requirement: 4.25
 #[test]
 fn lists_render_to_the_letter() {
     let list = read(&json!({"items": [
@@ -22,6 +23,7 @@ fn lists_render_to_the_letter() {
     assert_eq!(render_todos(&[]), "No todos.");
 }
 
+// Requirement: 4.23, 4.25
 #[test]
 fn errors_are_to_the_letter() {
     let many: Vec<Value> = (0..21).map(|at| json!({"text": format!("t{at}")})).collect();
@@ -44,12 +46,14 @@ fn errors_are_to_the_letter() {
     }
 }
 
+// Requirement: 4.23
 #[test]
 fn exactly_twenty_items_are_allowed() {
     let items: Vec<Value> = (0..20).map(|at| json!({"text": format!("t{at}")})).collect();
     assert_eq!(read(&json!({"items": items})).unwrap().items().len(), 20);
 }
 
+// Requirement: 4.24
 #[test]
 fn input_is_read_tolerantly() {
     let list = read(&json!({"items": [
@@ -71,6 +75,7 @@ fn input_is_read_tolerantly() {
     );
 }
 
+// Requirement: 4.24
 #[test]
 fn items_may_come_as_a_json_string() {
     for text in [r#"[{"text": "a", "status": "completed"}]"#, r#"{"items": [{"text": "a", "status": "completed"}]}"#] {

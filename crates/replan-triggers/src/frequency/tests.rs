@@ -27,6 +27,7 @@ fn the_defaults_are_those_of_the_specification() {
     assert_eq!(serde_json::to_value(FrequencySettings::default()).unwrap(), expected);
 }
 
+// Requirement: 6.7
 #[test]
 fn replans_keep_their_distance_while_work_goes_on() {
     let settings = FrequencySettings::default();
@@ -39,6 +40,7 @@ fn replans_keep_their_distance_while_work_goes_on() {
     check((1, Some(0)), 0, false, &none, &Verdict::Allow);
 }
 
+// Requirement: 6.7
 #[test]
 fn an_idle_run_does_not_wait_unless_it_is_set() {
     let settings = FrequencySettings::default();
@@ -47,6 +49,7 @@ fn an_idle_run_does_not_wait_unless_it_is_set() {
     check((1, Some(0)), 10, true, &strict, &wait(60, "the last replan was 10 s ago; the next is allowed in 50 s"));
 }
 
+// Requirement: 6.8
 #[test]
 fn beyond_the_cap_a_person_decides() {
     let settings = FrequencySettings::default();
@@ -59,6 +62,7 @@ fn beyond_the_cap_a_person_decides() {
     check((3, Some(0)), 500, false, &later, &escalate("the plan was changed 3 times, 3 allowed, and there is still: b is blocked"));
 }
 
+// Requirement: 6.10
 #[test]
 fn critical_evidence_waits_for_the_end_of_the_cooldown_and_is_not_lost() {
     let settings = FrequencySettings::default();
@@ -76,6 +80,7 @@ fn what_a_person_asks_for_is_allowed() {
 }
 
 proptest! {
+    // Requirement: 6.7
     #[test]
     fn the_cap_and_the_cooldown_hold_over_any_course(
         steps in prop::collection::vec((0..100_i64, any::<bool>()), 0..60),

@@ -52,6 +52,7 @@ const fn lower(level: HeadingLevel) -> HeadingLevel {
 mod tests {
     use super::*;
 
+    // Requirement: 7.22
     #[test]
     fn nothing_in_it_can_act() {
         for (text, html) in [

@@ -127,12 +127,13 @@ impl<'a> Checks<'a> {
     }
 
     /// The criteria of a task, or of the goal.
-    pub(crate) fn read(&self, of: Option<&TaskId>, words: &[String], reader: &Reader<'_>) -> Vec<Criterion> {
-        let read = |words: &String| {
+    pub(crate) fn read(&self, of: Option<&TaskId>, criteria: &[aime_progress::Criterion], reader: &Reader<'_>) -> Vec<Criterion> {
+        let read = |criterion: &aime_progress::Criterion| {
+            let words = criterion.to_string();
             let (passed, reason) = self.0.get(&(of, words.as_str())).copied().unwrap_or((None, ""));
-            Criterion { text: reader.text(words, LONG), passed, reason: reader.text(reason, LONG) }
+            Criterion { text: reader.text(&words, LONG), passed, reason: reader.text(reason, LONG) }
         };
-        words.iter().map(read).collect()
+        criteria.iter().map(read).collect()
     }
 }
 

@@ -49,7 +49,13 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::TriggersFired { reasons } => triggers(reasons),
         ProgressEvent::ReplanSuppressed { reason, triggers: by } => format!("{reason}; asked for by {}", triggers(by)),
         ProgressEvent::EvidenceProcessed { reason, .. } | ProgressEvent::RunInterrupted { reason } => reason.clone(),
-        ProgressEvent::ActorTold { task, .. } => format!("{} heard what a person said", titles.title(task)),
+        ProgressEvent::TaskClaimed { task, by, .. } => {
+            format!("{} was taken over by the worker of {}", titles.title(task), titles.title(by))
+        }
+        ProgressEvent::ActorTold { task, .. } => {
+            let who = task.as_ref().map_or_else(|| "the lead".to_owned(), |task| titles.title(task).to_string());
+            format!("{who} heard what a person said")
+        }
         ProgressEvent::QuestionAsked { kind, question, .. } => format!("{kind}: {question}"),
         ProgressEvent::QuestionAnswered { answer, .. } => answer.clone(),
         ProgressEvent::ConsentGiven { rules, .. } => rules.join("; "),

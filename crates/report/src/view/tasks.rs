@@ -74,7 +74,7 @@ struct Work<'a> {
 impl<'a> Work<'a> {
     fn add(&mut self, at: Timestamp, event: &'a ProgressEvent) {
         let task = match event {
-            ProgressEvent::ToolCallFinished { task, call, .. } => {
+            ProgressEvent::ToolCallFinished { task: Some(task), call, .. } => {
                 self.ends.insert((task, call), event);
                 return;
             }
@@ -86,11 +86,11 @@ impl<'a> Work<'a> {
                 self.of.entry(task).or_default().1.add(spent);
                 task
             }
-            ProgressEvent::ToolCallStarted { task, .. }
-            | ProgressEvent::ActorCreated { task, .. }
-            | ProgressEvent::ProgressReported { task, .. }
-            | ProgressEvent::ActorNudged { task, .. }
-            | ProgressEvent::HistoryCompacted { task, .. }
+            ProgressEvent::ToolCallStarted { task: Some(task), .. }
+            | ProgressEvent::ActorCreated { task: Some(task), .. }
+            | ProgressEvent::ProgressReported { task: Some(task), .. }
+            | ProgressEvent::ActorNudged { task: Some(task), .. }
+            | ProgressEvent::HistoryCompacted { task: Some(task), .. }
             | ProgressEvent::TaskConcluded { task, .. }
             | ProgressEvent::QuestionAsked { task: Some(task), .. } => task,
             // That it could start says nothing: it starts, or why it does not is told.
@@ -120,7 +120,7 @@ impl<'a> Work<'a> {
                 spent: *spent,
                 duration_ms: *duration_ms,
             },
-            ProgressEvent::ToolCallStarted { task, call, tool, parameters } => {
+            ProgressEvent::ToolCallStarted { task: Some(task), call, tool, parameters } => {
                 let parameters = reader.parameters(parameters, LONG);
                 let (outcome, output, origin, duration_ms) = match self.ends.get(&(task, call.as_str())) {
                     Some(ProgressEvent::ToolCallFinished { outcome, output, origin, duration_ms, .. }) => (

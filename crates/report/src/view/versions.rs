@@ -1,6 +1,6 @@
 //! Every version of the plan: what changed, and why.
 
-use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressEvent, ProgressState, Timestamp};
+use aime_progress::{ChangedMember, DroppedChange, Edge, PlanDiff, ProgressEvent, ProgressState, Timestamp};
 use serde_json::Value;
 
 use super::{
@@ -47,7 +47,9 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
                 evidence: used(state, decision, reader),
                 lowered: {
                     let lowered = decision.lowered.iter().map(|lowered| reader.line(&lowered.to_string(), VALUE));
-                    mended.drain(..).chain(lowered).collect()
+                    let no_longer_fits = |dropped: &DroppedChange| format!("a change was dropped: {}", dropped.faults.join("; "));
+                    let dropped = decision.dropped.iter().map(|dropped| reader.line(&no_longer_fits(dropped), VALUE));
+                    mended.drain(..).chain(lowered).chain(dropped).collect()
                 },
                 ..empty(state.version, *at)
             },

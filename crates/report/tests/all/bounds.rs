@@ -5,6 +5,7 @@ use crate::harness::{Run, one_task};
 /// The largest page that any run can make.
 const MOST: usize = 40_000_000;
 
+// Requirement: 7.22
 #[test]
 fn what_is_too_much_is_left_out_and_counted() {
     let long = "<&> word\n".repeat(2_000);

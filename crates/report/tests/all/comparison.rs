@@ -32,6 +32,7 @@ fn run(tasks: &[(&str, &str, &str)], files: &[(&str, &str)]) -> Run {
     run
 }
 
+// Requirement: 12.19
 #[test]
 fn two_runs_stand_side_by_side() {
     let one = run(&[("a", "wash", "completed"), ("b", "dry", "failed")], &[("same.txt", "x\n"), ("one.txt", "x\n"), ("other.txt", "x\n")]);

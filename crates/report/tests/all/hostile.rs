@@ -51,6 +51,7 @@ fn hostile(attack: &str) -> Run {
     run
 }
 
+// Requirement: 7.22
 #[test]
 fn what_others_wrote_is_text() {
     for attack in ATTACKS {

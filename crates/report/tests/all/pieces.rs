@@ -27,6 +27,7 @@ fn assembled(view: &ReportView) -> Vec<String> {
     fixed
 }
 
+// Requirement: 12.20
 #[test]
 fn the_pieces_are_the_whole() {
     let view = Run::nightly().view(&[]);
@@ -49,6 +50,7 @@ fn the_pieces_are_the_whole() {
     assert!(pieces.iter().any(|piece| piece.list.as_deref() == Some("task-1-turns")));
 }
 
+// Requirement: 12.20
 #[test]
 fn what_has_come_is_a_piece_of_its_own() {
     let all: Vec<&str> = include_str!("../fixtures/nightly.jsonl").lines().collect();

@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::harness::{Run, attributes};
 
+// Requirement: 7.21
 #[test]
 fn it_can_be_read_by_ear_and_by_keyboard() {
     let page = Run::nightly().page();
@@ -41,6 +42,7 @@ fn what_it_links_to_is_in_it() {
     }
 }
 
+// Requirement: 7.22
 #[test]
 fn nothing_runs_but_its_own_and_nothing_is_loaded() {
     let page = Run::nightly().page();

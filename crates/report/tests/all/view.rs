@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Run, one_task};
 
+// Requirement: 7.21
 #[test]
 fn a_run_is_seen_whole() {
     let view = serde_json::to_value(Run::nightly().view(&[])).unwrap();
@@ -14,6 +15,7 @@ fn a_run_is_seen_whole() {
     insta::assert_json_snapshot!("the_work_on_a_task", view["tasks"][3].clone());
 }
 
+// Requirement: 7.21
 #[test]
 fn the_critical_path_goes_through_what_changed_the_plan() {
     let view = Run::nightly().view(&[]);
@@ -38,6 +40,7 @@ fn the_critical_path_goes_through_what_changed_the_plan() {
     assert_eq!(view.timeline.pauses.len(), 1, "the night in which it waited for an answer");
 }
 
+// Requirement: 3.40
 #[test]
 fn what_was_mended_in_a_patch_stands_with_its_version() {
     let asked = json!({"type": "planning_started", "purpose": "patch"});
@@ -53,6 +56,7 @@ fn what_was_mended_in_a_patch_stands_with_its_version() {
     assert_eq!(told, ["", "mended: a quote", ""]);
 }
 
+// Requirement: 7.21
 #[test]
 fn files_are_compared_as_the_run_found_and_left_them() {
     let mut run = Run::nightly();
@@ -72,6 +76,7 @@ fn files_are_compared_as_the_run_found_and_left_them() {
     insta::assert_json_snapshot!("files", run.view(&["hunter22"]).files);
 }
 
+// Requirement: 7.22
 #[test]
 fn secrets_are_taken_out_wherever_they_stand() {
     let task = json!({"id": "t", "kind": "tool", "tool": "bash", "parameters": {"command": "login hunter22"}, "name": "Use hunter22",

@@ -37,6 +37,10 @@ const UNREACHED: [&str; 16] = [
     "socket: operation not permitted",
     "spurious network error",
 ];
+/// Where commands write.
+const WRITTEN: &str = "Commands write in the working folder and in $TMPDIR only.";
+/// How they say that there is no room left.
+const FULL: &str = "no space left on device";
 /// How many places are named, at most.
 const MOST: usize = 3;
 
@@ -59,14 +63,44 @@ pub(super) fn explain(printed: &str, refused: &[String], rules: &Rules, settings
             }
         }
     }
+    let full = if printed.to_lowercase().contains(FULL) { full_place(settings) } else { None };
     if found.is_empty() {
-        return None;
+        return full;
     }
     found.truncate(MOST);
-    Some(format!(
-        "[sandbox] {}\nCommands write in the working folder and in $TMPDIR only. Do not try to get around this; work there, or say what is needed.",
-        found.join("\n")
-    ))
+    found.extend(full);
+    Some(format!("[sandbox] {}\n{WRITTEN} Do not try to get around this; work there, or say what is needed.", found.join("\n")))
+}
+
+/// Says what commands may write and reach, in the words of a denial.
+pub(super) fn in_words(settings: &ConfinementSettings) -> String {
+    let written: Vec<String> = settings.write.iter().map(|path| path.display().to_string()).collect();
+    let more = if written.is_empty() { String::new() } else { format!(" The user has also allowed {}.", written.join(", ")) };
+    let network = of_network(&settings.network).unwrap_or_else(|| "Commands reach the network.".to_owned());
+    format!("{WRITTEN}{more} {network}")
+}
+
+/// Says which of the folders that commands write is full.
+fn full_place(settings: &ConfinementSettings) -> Option<String> {
+    let places = [
+        ("the folder of $TMPDIR", &settings.temp, "set TMPDIR to one with room"),
+        ("the working folder", &settings.working_folder, "make room there"),
+    ];
+    let (name, path, remedy) = places.into_iter().find(|(_, path, _)| is_full(path))?;
+    Some(format!("[{name}, {}, is full: {remedy}]", path.display()))
+}
+
+#[cfg(unix)]
+fn is_full(path: &Path) -> bool {
+    /// What many programs write at once.
+    const LITTLE: u64 = 64 * 1024;
+    rustix::fs::statvfs(path)
+        .is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) < LITTLE || (space.f_files > 0 && space.f_favail == 0))
+}
+
+#[cfg(windows)]
+const fn is_full(_: &Path) -> bool {
+    false
 }
 
 fn of_network(network: &Network) -> Option<String> {
@@ -129,6 +163,7 @@ mod tests {
     use super::*;
     use crate::Gate;
 
+    // Requirement: 15.6
     #[test]
     fn says_what_was_denied_and_what_would_allow_it() {
         let mut settings = ConfinementSettings::new("/project", &BTreeMap::from([("HOME".into(), "/home/me".into())]));

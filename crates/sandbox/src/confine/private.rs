@@ -29,7 +29,8 @@ impl PrivateFolder {
     /// When it cannot be made.
     pub(crate) fn path(&self) -> io::Result<PathBuf> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(folder) = made.as_ref() {
+        // Somebody may have emptied the folder around it.
+        if let Some(folder) = made.as_ref().filter(|folder| folder.path().is_dir()) {
             return Ok(folder.path().to_owned());
         }
         let mut builder = tempfile::Builder::new();

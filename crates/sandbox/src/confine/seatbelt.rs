@@ -53,6 +53,7 @@ fn quoted(path: &Path) -> String {
 mod tests {
     use super::*;
 
+    // Requirement: 15.7
     #[test]
     fn a_profile_names_what_is_allowed_and_nothing_else() {
         let rules = Rules::of(&["/usr"], &["/no such/\"work\""]);

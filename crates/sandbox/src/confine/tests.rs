@@ -65,6 +65,7 @@ async fn bash(
     run(request, &CancellationToken::new()).await.unwrap()
 }
 
+// Requirement: 15.2
 #[tokio::test]
 async fn a_command_works_in_its_folder_and_a_temp_folder_that_goes_with_the_run() {
     let place = Place::new();
@@ -106,6 +107,7 @@ async fn nothing_but_the_command_is_confined() {
     assert_eq!((free.end, fs::read_to_string(place.at("out")).unwrap().as_str()), (ProcessEnd::Exited(0), "y\n"));
 }
 
+// Requirement: 15.4
 #[tokio::test]
 async fn too_many_processes_are_ended() {
     let place = Place::new();
@@ -120,6 +122,7 @@ async fn too_many_processes_are_ended() {
     assert!(ended.contains(&end) || !rustix::process::getuid().is_root(), "{end:?}");
 }
 
+// Requirement: 15.4
 #[tokio::test]
 async fn too_much_memory_is_refused_and_ended() {
     let place = Place::new();
@@ -132,6 +135,7 @@ async fn too_much_memory_is_refused_and_ended() {
     assert_eq!(place.bash(&confinement, script).await.end, ProcessEnd::Exceeded(Bound::Memory(300 << 20)));
 }
 
+// Requirement: 15.4
 #[tokio::test]
 async fn a_file_grows_to_its_limit() {
     let place = Place::new();
@@ -142,6 +146,7 @@ async fn a_file_grows_to_its_limit() {
     assert_eq!(fs::metadata(place.at("work/big")).unwrap().len(), 1 << 20);
 }
 
+// Requirement: 15.2
 #[tokio::test]
 async fn what_the_user_names_is_allowed_and_nothing_beside() {
     let place = Place::new();
@@ -165,6 +170,7 @@ async fn what_the_user_names_is_allowed_and_nothing_beside() {
     assert!(confinement.explain(&shown, &[]).unwrap().contains("sandbox.write"));
 }
 
+// Requirement: 15.2
 #[test]
 fn a_folder_that_holds_keys_is_no_place_to_work_in() {
     let place = Place::new();
@@ -250,4 +256,59 @@ async fn toolchains_run() {
         let outcome = bash(&place.at("work"), environment.clone(), &confinement, script, "").await;
         assert_eq!(outcome.end, ProcessEnd::Exited(0), "{program}: {}\n{}", outcome.stdout.text(), outcome.stderr.text());
     }
+}
+
+#[tokio::test]
+async fn the_folder_for_temporary_files_must_be_there() {
+    let place = Place::new();
+    let settings = ConfinementSettings { temp: place.at("gone"), ..place.settings() };
+    let request = |confinement: &Confinement| ProcessRequest {
+        program: "bash".into(),
+        arguments: vec!["-c".into(), "echo $TMPDIR".into()],
+        working_folder: place.at("work"),
+        environment: place.environment(),
+        input: Vec::new(),
+        time_limit: Duration::from_secs(60),
+        output_limit: 1_000,
+        confinement: confinement.clone(),
+    };
+    let confinement = Confinement::new(settings).unwrap();
+    let error = run(request(&confinement), &CancellationToken::new()).await.unwrap_err().to_string();
+    let gone = place.at("gone").display().to_string();
+    assert!(error.starts_with(&format!("`bash` was not run: no folder for its temporary files can be made in {gone}: ")), "{error}");
+    assert!(error.ends_with("set TMPDIR to a folder that is there and has room"), "{error}");
+    // Somebody empties it while the run goes on.
+    let confinement = Confinement::new(place.settings()).unwrap();
+    let first = run(request(&confinement), &CancellationToken::new()).await.unwrap().stdout.text();
+    fs::remove_dir_all(first.trim()).unwrap();
+    let second = run(request(&confinement), &CancellationToken::new()).await.unwrap().stdout.text();
+    assert!(first != second && Path::new(second.trim()).is_dir(), "{first} {second}");
+}
+
+#[tokio::test]
+async fn programs_that_commands_may_not_read_are_not_on_their_path() {
+    let place = Place::new();
+    let hidden = place.at("home/.ssh/bin");
+    fs::create_dir_all(&hidden).unwrap();
+    fs::write(hidden.join("mine"), "#!/bin/sh\necho mine\n").unwrap();
+    fs::set_permissions(hidden.join("mine"), PermissionsExt::from_mode(0o755)).unwrap();
+    let mut environment = place.environment();
+    environment.insert("PATH".into(), format!("{}:/usr/bin:/bin", hidden.display()).into());
+    let confinement = Confinement::new(ConfinementSettings::new(place.at("work"), &environment)).unwrap();
+    let outcome = bash(&place.at("work"), environment.clone(), &confinement, "echo $PATH", "").await;
+    assert_eq!(outcome.stdout.text(), "/usr/bin:/bin\n");
+    let request = ProcessRequest {
+        program: "mine".into(),
+        arguments: Vec::new(),
+        working_folder: place.at("work"),
+        environment,
+        input: Vec::new(),
+        time_limit: Duration::from_secs(60),
+        output_limit: 1_000,
+        confinement,
+    };
+    let error = run(request, &CancellationToken::new()).await.unwrap_err().to_string();
+    let hidden = hidden.display();
+    let expected = format!("`mine` was not run: commands may not read {hidden}; the user can allow it: sandbox.read = [\"{hidden}\"]");
+    assert_eq!(error, expected);
 }

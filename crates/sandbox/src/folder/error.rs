@@ -27,6 +27,18 @@ pub enum FileError {
         /// The folder that must not be left.
         folder: PathBuf,
     },
+    /// By `~`.
+    #[error("`{}` is in the home folder, and file tools stay in the working folder; use a path relative to that, or `./~` for a file of this name", path.display())]
+    Home {
+        /// As asked for.
+        path: PathBuf,
+    },
+    /// By a drive, where there are none.
+    #[error("`{}` names a drive of Windows, and there are none here; use a path relative to the working folder, with `/`", path.display())]
+    Drive {
+        /// As asked for.
+        path: PathBuf,
+    },
     /// By a link.
     #[error("`{}` leads out of the working folder through a link; use a path inside it", path.display())]
     LinkOutside {
@@ -84,7 +96,7 @@ pub enum FileError {
         limit: u64,
     },
     /// Nobody may write it.
-    #[error("`{}` is read-only", path.display())]
+    #[error("`{}` is read-only; make it writable first (`chmod u+w`), or write to another file", path.display())]
     ReadOnly {
         /// As asked for.
         path: PathBuf,

@@ -17,8 +17,9 @@ pub(super) struct Inside {
 }
 
 impl Inside {
-    /// `folders` are the names of the folder, absolute; the first is shown to people.
-    pub(super) fn new(path: &Path, folders: &[&Path]) -> Result<Self, FileError> {
+    /// `folder` is the absolute path of the folder, `aliases` are others that lead to it. A path must begin with an alias to the letter: the rules for
+    /// calls, which see the path by its letters, then see the same file.
+    pub(super) fn new(path: &Path, folder: &Path, aliases: &[PathBuf]) -> Result<Self, FileError> {
         let shown = path.to_path_buf();
         if path.as_os_str().is_empty() {
             return Err(FileError::Empty);
@@ -26,11 +27,15 @@ impl Inside {
         if path.as_os_str().as_encoded_bytes().contains(&0) {
             return Err(FileError::NulByte { path: shown });
         }
-        let outside = || FileError::Outside { path: shown.clone(), folder: folders.first().map(PathBuf::from).unwrap_or_default() };
-        let names = normalise(path).ok_or_else(outside)?;
-        let names = if path.is_absolute() {
-            let beneath = |folder: &&Path| names.strip_prefix(normalise(folder)?.as_slice()).map(<[_]>::to_vec);
-            folders.iter().find_map(beneath).ok_or_else(outside)?
+        if let Some(error) = foreign(path) {
+            return Err(error);
+        }
+        let outside = || FileError::Outside { path: shown.clone(), folder: folder.to_path_buf() };
+        let beneath = aliases.iter().find_map(|alias| below(path, alias)).unwrap_or(path);
+        let names = normalise(beneath).ok_or_else(outside)?;
+        let names = if beneath.is_absolute() {
+            let folder = normalise(folder).unwrap_or_default();
+            names.strip_prefix(folder.as_slice()).map(<[_]>::to_vec).ok_or_else(outside)?
         } else {
             names
         };
@@ -44,6 +49,24 @@ impl Inside {
         let folder = bytes.ends_with(b"/") || bytes.ends_with(b"/.") || bytes.ends_with(b"/..") || self.path == Path::new(".");
         if folder { Err(FileError::NotAFile { path: self.shown.clone(), kind: EntryKind::Folder }) } else { Ok(()) }
     }
+}
+
+/// Refuses a path that starts at the home folder or, except on Windows, at a drive: only a shell or Windows gives these a meaning, and here each
+/// would name a file of that odd name in the working folder.
+fn foreign(path: &Path) -> Option<FileError> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    match bytes {
+        [b'~'] | [b'~', b'/', ..] => Some(FileError::Home { path: path.to_path_buf() }),
+        [drive, b':', b'\\' | b'/', ..] if cfg!(unix) && drive.is_ascii_alphabetic() => Some(FileError::Drive { path: path.to_path_buf() }),
+        _ => None,
+    }
+}
+
+/// The rest of a path that begins with the letters of another one.
+fn below<'a>(path: &'a Path, alias: &Path) -> Option<&'a Path> {
+    let text = path.to_str()?;
+    let rest = text.strip_prefix(alias.to_str()?)?;
+    if rest.is_empty() { Some(Path::new(".")) } else { rest.strip_prefix('/').map(|rest| Path::new(rest.trim_start_matches('/'))) }
 }
 
 /// The names of a path without `.` and `..`; nothing if it climbs above where it begins.

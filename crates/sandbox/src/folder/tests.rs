@@ -43,6 +43,8 @@ fn kind(error: &FileError) -> &'static str {
         FileError::Empty => "empty",
         FileError::NulByte { .. } => "nul",
         FileError::Outside { .. } => "outside",
+        FileError::Home { .. } => "home",
+        FileError::Drive { .. } => "drive",
         FileError::LinkOutside { .. } => "link",
         FileError::DanglingLink { .. } => "dangling",
         FileError::Reserved { .. } => "reserved",
@@ -63,7 +65,7 @@ fn reads_inside_and_nowhere_else() {
     let given = outer.path().join("w/a.txt").display().to_string();
     let sibling = outer.path().join("w2/secret").display().to_string();
     let climbing = format!("{}/../secret", folder.path().display());
-    let cases: [(&str, Result<&str, &str>); 36] = [
+    let cases: [(&str, Result<&str, &str>); 41] = [
         ("a.txt", Ok("a")),
         ("./a.txt", Ok("a")),
         ("sub//b.txt", Ok("b")),
@@ -95,6 +97,11 @@ fn reads_inside_and_nowhere_else() {
         ("/proc/self/cwd/Cargo.toml", Err("outside")),
         ("//etc/passwd", Err("outside")),
         ("/../etc/passwd", Err("outside")),
+        ("~", Err("home")),
+        ("~/a.txt", Err("home")),
+        ("~a.txt", Err("missing")),
+        ("C:\\a.txt", Err("drive")),
+        ("c:/a.txt", Err("drive")),
         ("link_file", Err("link")),
         ("link_up/secret", Err("link")),
         ("link_root/etc/passwd", Err("link")),
@@ -109,6 +116,7 @@ fn reads_inside_and_nowhere_else() {
     assert_eq!(folder.read("loop").as_ref().map_err(kind), Err("io"));
 }
 
+// Requirement: 15.8
 #[test]
 fn writes_inside_and_nowhere_else() {
     let (outer, folder) = folder();
@@ -155,6 +163,7 @@ fn writes_inside_and_nowhere_else() {
 }
 
 /// Two threads: one exchanges a folder with a link that leads out, the other reads and writes by that name.
+// Requirement: 15.8
 #[test]
 fn links_that_are_swapped_in_lead_nowhere() {
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -193,6 +202,7 @@ fn links_that_are_swapped_in_lead_nowhere() {
     assert!(!outer.path().join("w2/new.txt").exists());
 }
 
+// Requirement: 15.8
 #[test]
 fn keeps_the_mode_and_respects_read_only() {
     let (_outer, folder) = folder();
@@ -208,6 +218,7 @@ fn keeps_the_mode_and_respects_read_only() {
     assert_eq!(fs::read(&script).unwrap(), b"2");
 }
 
+// Requirement: 15.8
 #[test]
 fn only_regular_files_are_read_and_written() {
     let (_outer, folder) = folder();
@@ -219,6 +230,7 @@ fn only_regular_files_are_read_and_written() {
     assert_eq!(folder.facts("socket").unwrap().kind, EntryKind::Other);
 }
 
+// Requirement: 15.8
 #[tokio::test]
 async fn a_pipe_in_the_folder_is_not_waited_for() {
     let (_outer, folder) = folder();
@@ -237,6 +249,7 @@ async fn a_pipe_in_the_folder_is_not_waited_for() {
     assert_eq!(folder.read("pipe").as_ref().map_err(kind), Err("not a file"));
 }
 
+// Requirement: 15.8
 #[test]
 fn huge_files_are_refused_unread() {
     let (_outer, folder) = folder();
@@ -245,6 +258,7 @@ fn huge_files_are_refused_unread() {
     assert_eq!(folder.read("huge").as_ref().map_err(kind), Err("large"));
 }
 
+// Requirement: 15.8
 #[test]
 fn names_need_not_be_text() {
     let (_outer, folder) = folder();
@@ -321,5 +335,28 @@ fn a_protected_place_is_written_under_its_own_name() {
     // The person who decides on a call sees these names.
     for path in [".git/hooks/pre-commit", "a/../.git/hooks/x", "sub/up/.git/config", ".envrc", "bare/refs/main"] {
         folder.write(path, b"x").unwrap();
+    }
+}
+
+#[test]
+fn a_folder_may_be_named_by_links_to_it() {
+    let (outer, folder) = folder();
+    let at = |path: &str| outer.path().join(path);
+    symlink(folder.path(), at("link")).unwrap();
+    symlink(outer.path(), at("above")).unwrap();
+    assert_eq!(folder.read(at("link/a.txt")).as_ref().map_err(kind), Err("outside"));
+    let folder = folder.also_named(&at("link")).also_named(&at("above")).also_named(&at("nowhere")).also_named(Path::new("w"));
+    assert_eq!(folder.aliases(), [at("link"), at("above/w")]);
+    let table = [
+        (at("link/a.txt"), Ok("a")),
+        (at("above/w/sub/b.txt"), Ok("b")),
+        (at("link/x/../a.txt"), Ok("a")),
+        (at("link/../secret"), Err("outside")),
+        (at("above/secret"), Err("outside")),
+        (at("linked/a.txt"), Err("outside")),
+    ];
+    for (path, expected) in table {
+        let got = folder.read(&path);
+        assert_eq!(got.as_ref().map(|bytes| std::str::from_utf8(bytes).unwrap()).map_err(kind), expected, "{path:?}");
     }
 }

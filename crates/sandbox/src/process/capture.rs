@@ -36,6 +36,10 @@ impl Keeper {
         self.tail.extend(newest);
     }
 
+    pub(super) const fn is_empty(&self) -> bool {
+        self.total == 0
+    }
+
     /// What was kept up to now.
     pub(super) fn so_far(&self) -> Captured {
         self.clone().finish()

@@ -88,7 +88,7 @@ pub(super) fn check(request: &ProcessRequest) -> Result<(), ProcessError> {
 }
 
 /// Writes the input and closes the pipe. A program that does not read to the end has its reasons.
-async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
+pub(super) async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin
         && let Err(error) = stdin.write_all(input).await
         && error.kind() != ErrorKind::BrokenPipe
@@ -142,6 +142,11 @@ impl Group {
         self.child.inner_mut().wait().await
     }
 
+    /// The number of the leader.
+    pub(super) fn number(&self) -> u32 {
+        self.child.id().unwrap_or_default()
+    }
+
     /// Lets the pipes flow until the leader exits or must not go on, then ends the whole group and what has left it.
     pub(super) async fn watch(
         &mut self,
@@ -149,10 +154,21 @@ impl Group {
         time_limit: Duration,
         cancel: &CancellationToken,
     ) -> io::Result<ProcessEnd> {
+        self.watch_every(OFTEN, flow, time_limit, cancel).await
+    }
+
+    /// The same with another number of ticks between two looks at what it takes.
+    pub(super) async fn watch_every(
+        &mut self,
+        ticks: u32,
+        flow: impl Future<Output = ()>,
+        time_limit: Duration,
+        cancel: &CancellationToken,
+    ) -> io::Result<ProcessEnd> {
         let mut flow = pin!(flow);
         let mut flowed = false;
         let mut deadline = pin!(sleep(time_limit));
-        let watch = self.bounded(OFTEN);
+        let watch = self.bounded(ticks);
         let mut end = loop {
             select! {
                 biased;

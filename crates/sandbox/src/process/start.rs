@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     io::{self, ErrorKind},
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
 };
 
@@ -27,15 +27,23 @@ pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Resul
     if let Some(reason) = request.confinement.refusal() {
         return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_owned() });
     }
+    let mut hidden = None;
     let started = match request.confinement.confined() {
         None => {
             let stdin = if reads { Stdio::piped() } else { Stdio::null() };
             command(request, &request.program, &request.arguments, &request.environment, mark, stdin).spawn().map(|child| (child, None))
         }
         Some(confined) => {
+            if let Err((folder, source)) = confined.make_temporary_folder() {
+                return Err(ProcessError::TemporaryFolder { program: name(&request.program), folder, source });
+            }
             // A shell sets the limits first; what it cannot start is known before it is started itself.
-            find(&request.program, &request.environment, &request.working_folder).and_then(|()| {
+            find(&request.program, &request.environment, &request.working_folder).and_then(|place| {
                 let mut prepared = confined.prepare(&request.environment)?;
+                if let Err(error) = find(&request.program, &prepared.environment, &request.working_folder) {
+                    hidden = (error.kind() == ErrorKind::NotFound).then_some(place);
+                    return Err(error);
+                }
                 let (program, arguments) = confined.command(&prepared, reads, &request.program, &request.arguments);
                 #[cfg(target_os = "linux")]
                 if let Some(launcher) = prepared.door.as_ref().and_then(Door::launcher).cloned() {
@@ -54,6 +62,7 @@ pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Resul
         }
     };
     started.map_err(|source| match source.kind() {
+        _ if hidden.is_some() => ProcessError::ProgramHidden { program: name(&request.program), place: hidden.unwrap_or_default() },
         ErrorKind::NotFound => ProcessError::ProgramNotFound { program: name(&request.program) },
         _ => ProcessError::Start { program: name(&request.program), source },
     })
@@ -154,18 +163,19 @@ fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Says what the operating system would say of a program that cannot be started.
+/// The file of a program. Fails as the operating system would, where it cannot be started.
 #[cfg(unix)]
-fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Path) -> io::Result<()> {
+fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Path) -> io::Result<PathBuf> {
     let path = Path::new(program);
     if path.components().count() > 1 || path.is_absolute() || program.as_encoded_bytes().contains(&b'/') {
-        return runs(&folder.join(path));
+        return runs(&folder.join(path)).map(|()| folder.join(path));
     }
-    let places = environment.get(OsStr::new("PATH")).map(|places| std::env::split_paths(places).collect::<Vec<std::path::PathBuf>>());
+    let places = environment.get(OsStr::new("PATH")).map(|places| std::env::split_paths(places).collect::<Vec<PathBuf>>());
     let mut reason = io::Error::from(ErrorKind::NotFound);
     for place in places.unwrap_or_else(|| vec!["/bin".into(), "/usr/bin".into()]) {
-        match runs(&folder.join(place).join(path)) {
-            Ok(()) => return Ok(()),
+        let file = folder.join(place).join(path);
+        match runs(&file) {
+            Ok(()) => return Ok(file),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => reason = error,
             Err(_) => {}
         }
@@ -175,8 +185,8 @@ fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Pa
 
 /// The operating system says so itself: no shell stands before the command.
 #[cfg(windows)]
-fn find(_: &OsStr, _: &BTreeMap<OsString, OsString>, _: &Path) -> io::Result<()> {
-    Ok(())
+fn find(_: &OsStr, _: &BTreeMap<OsString, OsString>, _: &Path) -> io::Result<PathBuf> {
+    Ok(PathBuf::new())
 }
 
 #[cfg(unix)]

@@ -1,3 +1,4 @@
+mod background;
 mod left_behind;
 mod service;
 
@@ -110,6 +111,7 @@ async fn the_time_limit_ends_children_of_children() {
     death(grandchild).await;
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn what_ignores_the_polite_signal_is_killed() {
     let folder = here();
@@ -162,6 +164,7 @@ async fn what_stays_in_the_background_ends_with_its_command() {
     death(pid(folder.path(), "pid").await).await;
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn a_flood_is_counted_and_bounded() {
     let folder = here();
@@ -176,6 +179,7 @@ async fn a_flood_is_counted_and_bounded() {
     assert!(text.starts_with("first\nxxx") && text.ends_with("xxx\nlast\n"), "{text}");
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn an_endless_flood_ends_at_its_limit() {
     let folder = here();
@@ -186,6 +190,7 @@ async fn an_endless_flood_ends_at_its_limit() {
     assert!(outcome.stdout.total > outcome.stdout.bytes.len() as u64);
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn a_large_input_is_written_while_output_is_read() {
     let folder = here();
@@ -196,6 +201,7 @@ async fn a_large_input_is_written_while_output_is_read() {
     assert_eq!((outcome.end, outcome.stdout.bytes.len()), (ProcessEnd::Exited(0), 3_000_000));
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn an_input_that_is_not_read_is_no_fault() {
     let folder = here();
@@ -205,6 +211,7 @@ async fn an_input_that_is_not_read_is_no_fault() {
     assert_eq!((outcome.end, outcome.stdout.text().as_str()), (ProcessEnd::Exited(0), "fine\n"));
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn a_command_that_removes_its_own_folder_ends_and_the_next_is_refused() {
     let folder = here();

@@ -63,17 +63,20 @@ async fn it_is_reached_where_a_port_is_all_that_is_looked_at() {
     assert!(is_reached(None, BTreeSet::from([Guarantee::NetworkNamespace])).await, "what the next test looks for cannot be seen");
 }
 
+// Requirement: 15.3
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_not_reached_from_a_network_of_ones_own() {
     assert!(!is_reached(Some(launcher()), BTreeSet::new()).await);
     println!("{}: 1 escapes were tried", users::who());
 }
 
+// Requirement: 15.3
 #[test]
 fn it_is_not_reached_as_an_ordinary_user() {
     users::again_as_nobody("machines::it_is_not_reached_from_a_network_of_ones_own");
 }
 
+// Requirement: 15.3
 #[tokio::test]
 async fn without_a_network_of_its_own_no_command_is_run_unless_that_is_said_by_name() {
     let place = Place::new();

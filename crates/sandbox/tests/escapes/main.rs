@@ -104,6 +104,7 @@ async fn none_escapes(confine: fn(&Place) -> Confinement, attempts: &[Attempt]) 
     assert!(escaped.is_empty(), "{}", escaped.join("\n"));
 }
 
+// Requirement: 15.1
 #[tokio::test(flavor = "multi_thread")]
 async fn no_escape_succeeds() {
     none_escapes(confined, &all()).await;
@@ -111,6 +112,7 @@ async fn no_escape_succeeds() {
 }
 
 /// Those of the network, and more, where a command may reach one host.
+// Requirement: 15.3
 #[tokio::test(flavor = "multi_thread")]
 async fn no_escape_succeeds_where_one_host_is_granted() {
     let mut attempts: Vec<_> = network::attempts().into_iter().chain(hosts::attempts()).collect();
@@ -120,11 +122,13 @@ async fn no_escape_succeeds_where_one_host_is_granted() {
 }
 
 /// The same, as another user.
+// Requirement: 15.3
 #[test]
 fn no_escape_succeeds_where_one_host_is_granted_as_an_ordinary_user() {
     users::again_as_nobody("no_escape_succeeds_where_one_host_is_granted");
 }
 
+// Requirement: 15.3
 #[tokio::test(flavor = "multi_thread")]
 async fn the_granted_host_is_reached_and_others_are_told() {
     let place = Place::new();
@@ -145,12 +149,14 @@ async fn the_granted_host_is_reached_and_others_are_told() {
 }
 
 /// The same test again, as another user.
+// Requirement: 15.1
 #[test]
 fn no_escape_succeeds_as_an_ordinary_user() {
     users::again_as_nobody("no_escape_succeeds");
 }
 
 /// The detectors detect: what must break out where nothing confines it does.
+// Requirement: 15.1
 #[tokio::test(flavor = "multi_thread")]
 async fn without_confinement_they_succeed() {
     let attempts: Vec<_> = all().into_iter().filter(|attempt| attempt.breaks_out).collect();

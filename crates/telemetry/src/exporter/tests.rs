@@ -66,6 +66,7 @@ fn events() -> Vec<PublishedEvent> {
     (1..).zip(all).map(event).collect()
 }
 
+// Requirement: 8.27
 #[tokio::test]
 async fn a_receiver_gets_what_a_run_was() {
     // What is refused for now is sent again.
@@ -114,6 +115,7 @@ async fn a_receiver_that_is_not_there_holds_nothing_up() {
     assert_eq!(telemetry.end().await, 4, "two spans and two records are counted as lost");
 }
 
+// Requirement: 8.27
 #[tokio::test]
 async fn a_receiver_that_hangs_is_left_at_the_end() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

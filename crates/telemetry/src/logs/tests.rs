@@ -36,6 +36,7 @@ fn lines(records: &[LogRecord]) -> String {
     records.iter().map(line).collect()
 }
 
+// Requirement: 8.27
 #[test]
 fn what_people_look_for_has_a_record_at_its_place() {
     let records = records(false);
@@ -45,6 +46,7 @@ fn what_people_look_for_has_a_record_at_its_place() {
     assert!(places.len() > 2, "what is of a task stands there");
 }
 
+// Requirement: 8.27
 #[test]
 fn what_was_said_stands_in_records_only_where_it_is_wanted() {
     let (without, with) = (lines(&records(false)), lines(&records(true)));

@@ -9,6 +9,7 @@ fn read(variables: &[(&str, &str)]) -> (Option<TelemetrySettings>, Vec<String>) 
 
 const ENDPOINT: (&str, &str) = ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/");
 
+// Requirement: 8.27
 #[test]
 fn nothing_is_sent_unasked() {
     for variables in [

@@ -80,6 +80,7 @@ fn tree(spans: &[Span]) -> String {
     text
 }
 
+// Requirement: 8.27
 #[test]
 fn a_run_is_a_tree_of_spans() {
     let spans = spans(false, &run());
@@ -107,6 +108,7 @@ fn the_same_events_make_the_same_spans() {
     assert_eq!(spans(true, &run()), spans(true, &run()));
 }
 
+// Requirement: 8.27
 #[test]
 fn a_run_that_goes_on_is_in_the_same_trace_with_a_root_of_its_own() {
     let first = spans(false, &run()[..5]);

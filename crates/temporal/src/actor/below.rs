@@ -97,13 +97,13 @@ impl Delegation {
         let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, Vec::new).await;
         self.below.borrow_mut().remove(&workflow);
         let failed = |why: &str| Box::new(failed(self.id.clone(), why));
-        let ActorEnd { conclusion, stopped, reports, tree, below } = ended.map_err(|why| failed(&why))?;
+        let ActorEnd { conclusion, journal, reports, tree, below } = ended.map_err(|why| failed(&why))?;
         if let (Some(from), Some(tree)) = (from, tree) {
             let taken = take_in(&self.ctx, &self.by.queues, &self.id, &from, Back::Tree { tree }).await;
             taken.map_err(|why| failed(&why.into_words()))?;
         }
-        let ended = stopped.is_none().then(|| conclusion.clone());
-        let actor = StoppedActor { begin: Begin { journal: stopped, ..machine }, reports, ended, text_limit };
+        let ended = (conclusion.outcome != Outcome::Interrupted).then(|| conclusion.clone());
+        let actor = StoppedActor { begin: Begin { journal, ..machine }, reports, ended, text_limit };
         self.ctx.state_mut(|known| known.stopped.extend(below.into_iter().chain([(self.name.clone(), actor)])));
         if conclusion.outcome == Outcome::Interrupted && self.stop.is_cancelled() {
             return Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped }));

@@ -169,6 +169,7 @@ fn left(input: ToyInput, puts_off: bool) -> (usize, usize) {
     (all, (1..all).filter(|leave_after| left_and_ended(input, *leave_after, puts_off)).count())
 }
 
+// Requirement: 18.4
 #[test]
 fn whenever_it_leaves_its_history_it_ends_alike_and_repeats_nothing() {
     // One lane comes to rest between its steps.
@@ -183,6 +184,7 @@ fn where_something_is_always_under_way_it_leaves_since_what_is_new_is_put_off() 
     assert!(sooner > all / 2, "it left {sooner} of {all} times");
 }
 
+// Requirement: 18.10
 #[test]
 fn what_arrives_as_it_leaves_is_not_lost() {
     let mut here = Here::new(fresh());
@@ -192,6 +194,7 @@ fn what_arrives_as_it_leaves_is_not_lost() {
     assert_eq!(then, arrived);
 }
 
+// Requirement: 18.4
 #[test]
 fn it_leaves_when_all_is_told_and_begins_nothing_meanwhile() {
     let mut whole = Here::new(fresh());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use aime_actors::{ActorFact, ActorInput, ActorMachine, effect_prefix};
+use aime_actors::{ActorFact, ActorInput, ActorMachine, ActorOutput, effect_prefix};
 use aime_durable::{Recorded, UnixMillis, replay};
 use aime_orchestrator::{ActorReport, RunFact, RunMachine, forked, view_of};
 use aime_progress::{Outcome, PlanId, ProgressEvent, RunId};
@@ -32,7 +32,7 @@ impl Runs {
         let (input, mut facts) = forked(input, &facts, version, new)?;
         let until = facts.last().map_or(input.at, |fact| fact.at);
         let machine = replay::<RunMachine>(&input, &facts).machine;
-        let AtWork { stopped, unheard } = self.at_work((run, version), &machine, (&input.fact.plan_id, until)).await?;
+        let AtWork { stopped, unheard } = self.at_work((run, version), &machine, (&PlanId::from(input.fact.run()), until)).await?;
         if !unheard.is_empty() {
             facts.push(Recorded { at: until, fact: RunFact::ActorsHeard { reports: unheard } });
         }
@@ -56,7 +56,7 @@ impl Runs {
             let mut wanted = VecDeque::from([(None, false)]);
             while let Some((call, taken_in)) = wanted.pop_front() {
                 let name = effect_prefix(task, execution, call.as_deref());
-                let heard = machine.heard_of(&name);
+                let heard = machine.reports_of(&name);
                 let Some(told) = self.actor(run, &name).await? else {
                     if heard > 0 {
                         return Err(EngineError::ActorForgotten { run: run.to_string(), task: task.clone(), version });
@@ -129,7 +129,7 @@ impl Past {
         let facts: Vec<_> = facts.into_iter().take_while(|fact| fact.at <= until).map(Recorded::from).collect();
         let replayed = replay::<ActorMachine>(&input, &facts);
         let events = replayed.events.into_iter().map(|event| event.fact).collect();
-        let ended = replayed.output.filter(|conclusion| conclusion.outcome != Outcome::Interrupted);
+        let ended = replayed.output.and_then(ActorOutput::ended).filter(|conclusion| conclusion.outcome != Outcome::Interrupted);
         Some(Self { input, created, first, text_limit, facts, events, ended })
     }
 

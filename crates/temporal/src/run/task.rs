@@ -8,7 +8,7 @@ use std::{
 
 use aime_actors::{ActorFact, ActorMachine, Told};
 use aime_durable::{EffectId, Machine as _, Reason};
-use aime_orchestrator::{ActorOrder, RunFact, RunInput, RunMachine};
+use aime_orchestrator::{ActorOrder, RunFact, RunMachine};
 use aime_progress::{Conclusion, FailureCause, Outcome, PlanMode, TaskId};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
@@ -19,6 +19,7 @@ use crate::{
     child::drive_child,
     deeds::now,
     effect::lost,
+    orders::RunInput,
     tree::{LeftOut, take_in, tree_now},
 };
 
@@ -73,7 +74,7 @@ impl Attempt {
         };
         let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, reached).await;
         self.actors.borrow_mut().remove(&self.order.task);
-        let ActorEnd { conclusion, stopped, reports, tree, below } = match ended {
+        let ActorEnd { conclusion, journal, reports, tree, below } = match ended {
             Ok(ended) => ended,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
@@ -85,8 +86,8 @@ impl Attempt {
         // is left out begins anew; where it was stopped it is known still, and goes on telling where it was.
         let whole = joined.is_ok();
         if whole || self.stop.is_cancelled() {
-            let ended = (whole && stopped.is_none()).then(|| conclusion.clone());
-            let begin = Begin { journal: stopped.filter(|_| whole), ..machine };
+            let ended = (whole && conclusion.outcome != Outcome::Interrupted).then(|| conclusion.clone());
+            let begin = Begin { journal: journal.filter(|_| whole), ..machine };
             let below = below.into_iter().filter(|_| whole);
             let actor = StoppedActor { begin, reports, ended, text_limit: None };
             self.ctx.state_mut(|run| run.stopped.extend(below.chain([(self.name.clone(), actor)])));
@@ -103,9 +104,20 @@ impl Attempt {
         vec![self.judge(conclusion, duration_ms).await]
     }
 
-    /// What the actor came to, where it had ended when the attempt was stopped.
+    /// What the actor came to, where it had ended when the attempt was stopped and its result was not refused.
     fn ended_before(&self) -> Option<Conclusion> {
-        self.ctx.state(|run| run.stopped.get(&self.name).and_then(|actor| actor.ended.clone()))
+        self.ctx.state(|run| {
+            let actor = run.stopped.get(&self.name)?;
+            if self.again(&actor.begin).is_some() { None } else { actor.ended.clone() }
+        })
+    }
+
+    /// Returns the fact by which the actor goes on after its result was not accepted, unless its journal holds it.
+    fn again(&self, begin: &Begin<ActorMachine>) -> Option<ActorFact> {
+        let aime_orchestrator::ReturnedResult { number, missing } = self.order.brief.returned.clone()?;
+        let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
+        let journal = begin.journal.as_ref()?;
+        (!journal.facts.iter().any(|dated| known(&dated.what))).then_some(ActorFact::RunAgain { number, missing })
     }
 
     /// The actor as it was left, or a new one.
@@ -114,7 +126,8 @@ impl Attempt {
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
-            let unheard: Vec<_> = self.unheard(&begin).map(|said| ActorFact::Told { said }).collect();
+            let mut unheard: Vec<_> = self.unheard(&begin).map(|said| ActorFact::Told { said }).collect();
+            unheard.extend(self.again(&begin));
             if let Some(journal) = &mut begin.journal {
                 journal.then = unheard.into_iter().chain([ActorFact::Resumed {}]).collect();
             }

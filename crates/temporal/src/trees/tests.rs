@@ -88,6 +88,7 @@ fn undo(recorder: &Recorder, scope: &Scope) -> Vec<(String, String)> {
     plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why.words())).collect()
 }
 
+// Requirement: 18.7
 #[tokio::test]
 async fn work_goes_on_where_another_host_left_it_and_comes_back() {
     let world = world().await;
@@ -114,6 +115,7 @@ async fn work_goes_on_where_another_host_left_it_and_comes_back() {
     assert_eq!((world.read("1/b").as_str(), world.read("1/.aime/runs/r/t/output.txt").as_str()), ("a person's", ""));
 }
 
+// Requirement: 18.7
 #[tokio::test]
 async fn what_was_done_at_once_is_joined_or_named() {
     let world = world().await;
@@ -171,6 +173,7 @@ async fn one_worker_at_a_time_has_a_folder() {
     open(Side::Worker).await.unwrap();
 }
 
+// Requirement: 18.13
 #[tokio::test]
 async fn what_came_is_undone_task_by_task() {
     let world = world().await;
@@ -213,6 +216,7 @@ async fn what_a_person_changed_meanwhile_is_no_task_s() {
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n");
 }
 
+// Requirement: 18.13
 #[tokio::test]
 async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
     let world = world().await;

@@ -145,6 +145,7 @@ impl Opened for ToyRun {
     }
 }
 
+// Requirement: 18.1
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_contract_is_kept_on_temporal() {
     let blobs = tempfile::tempdir().unwrap();
@@ -152,6 +153,7 @@ async fn the_contract_is_kept_on_temporal() {
 }
 
 /// The server wants every run to go on in a new history, again and again.
+// Requirement: 18.4
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_contract_is_kept_in_new_histories() {
     let blobs = tempfile::tempdir().unwrap();

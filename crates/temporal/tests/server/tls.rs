@@ -81,6 +81,7 @@ async fn before(server: String, own: &Identity, clients: &Authority) -> SocketAd
     address
 }
 
+// Requirement: 18.8
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::disallowed_methods, reason = "a test takes its server from the environment")]
 async fn both_sides_show_who_they_are() {

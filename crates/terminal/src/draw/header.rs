@@ -46,6 +46,7 @@ fn doing(screen: &Screen, state: &ProgressState) -> (Phrase<'static>, Tone) {
         _ if screen.question().is_some() => (Phrase::WaitingForYou, Tone::Warn),
         _ if screen.part == Part::Watches && !screen.driven => (Phrase::NotUnderWay, Tone::Warn),
         RunStatus::WaitingForHuman => (Phrase::WaitingForYou, Tone::Warn),
+        RunStatus::Interrupted => (Phrase::NotUnderWay, Tone::Warn),
         RunStatus::Planning => (Phrase::Planning, Tone::Live),
         RunStatus::Executing => (Phrase::Working, Tone::Live),
         RunStatus::Replanning => (Phrase::Replanning, Tone::Live),

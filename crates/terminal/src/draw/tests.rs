@@ -48,6 +48,7 @@ fn press(screen: &mut Screen, keys: &str) {
     }
 }
 
+// Requirement: 12.12
 #[test]
 fn at_work_in_terminals_of_each_size() {
     for size in [(80, 24), (40, 20), (120, 40), (24, 8)] {
@@ -64,6 +65,7 @@ fn before_the_plan_there_is_only_what_is_being_done() {
     insta::assert_snapshot!(picture(&mut screen, 3, (60, 10)));
 }
 
+// Requirement: 12.13
 #[test]
 fn what_waits_for_what() {
     let mut screen = replanned();
@@ -103,6 +105,7 @@ fn a_question_is_asked_below_the_plan() {
     insta::assert_snapshot!("answer_80x24", picture(&mut screen, 75, (80, 24)));
 }
 
+// Requirement: 12.13
 #[test]
 fn of_a_long_question_each_line_can_be_read() {
     let mut screen = at_work();
@@ -199,6 +202,7 @@ fn of_many_tasks_those_around_the_one_at_work_are_shown() {
     assert!(picture(&mut screen, 75, (60, 18)).contains("> [ ] task 1\n"));
 }
 
+// Requirement: 12.14
 #[test]
 fn without_colours_there_are_none_and_nothing_is_lost() {
     let mut buffer = Buffer::empty(Rect::new(0, 0, 80, 24));
@@ -238,6 +242,7 @@ fn nothing_from_outside_steers_the_terminal() {
     }
 }
 
+// Requirement: 12.12
 #[test]
 fn the_book_shows_what_is_to_be_seen() {
     let book = include_str!("../../../../docs/src/guide/terminal.md");
@@ -284,6 +289,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// Whatever is typed, and however small the terminal is: it is drawn, and what the run is does not change by looking.
+    // Requirement: 12.12
     #[test]
     fn every_key_at_every_size_is_drawn(keys in prop::collection::vec(any_key(), 0..30), columns in 0_u16..130, rows in 0_u16..45, asked in any::<bool>()) {
         let mut screen = replanned();

@@ -46,7 +46,7 @@ pub(crate) struct Call {
 impl Actors {
     pub(super) fn take(&mut self, at: Timestamp, event: &ProgressEvent) {
         match event {
-            ProgressEvent::ActorCreated { task, profile, model, .. } => {
+            ProgressEvent::ActorCreated { task: Some(task), profile, model, .. } => {
                 let actor = self.known.entry(task.clone()).or_default();
                 actor.profile.clone_from(profile);
                 actor.model.clone_from(model);
@@ -58,14 +58,14 @@ impl Actors {
                 actor.requests += spent.requests;
                 actor.tokens += spent.input_tokens + spent.output_tokens;
             }
-            ProgressEvent::ToolCallStarted { task, call, tool, parameters } => {
+            ProgressEvent::ToolCallStarted { task: Some(task), call, tool, parameters } => {
                 let calls = &mut self.known.entry(task.clone()).or_default().calls;
                 if calls.len() >= MOST_CALLS {
                     calls.pop_front();
                 }
                 calls.push_back(Call { id: call.clone(), what: what(tool, parameters), at, ended: None });
             }
-            ProgressEvent::ToolCallFinished { task, call, outcome, duration_ms, .. } => {
+            ProgressEvent::ToolCallFinished { task: Some(task), call, outcome, duration_ms, .. } => {
                 let calls = self.known.get_mut(task).map(|actor| &mut actor.calls);
                 if let Some(found) = calls.and_then(|calls| calls.iter_mut().rev().find(|known| known.id == *call)) {
                     found.ended = Some((*outcome, *duration_ms));

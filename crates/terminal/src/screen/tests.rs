@@ -39,6 +39,7 @@ fn tells(to: Option<&str>, text: &str) -> Act {
     Act::Tell { task: to.map(task), text: text.to_owned() }
 }
 
+// Requirement: 12.8
 #[test]
 fn keys_give_acts() {
     let cancels = |id: Option<&str>| Act::Cancel { task: id.map(task) };
@@ -66,6 +67,7 @@ fn keys_give_acts() {
     }
 }
 
+// Requirement: 12.17
 #[test]
 fn who_only_looks_leaves_the_run_alone() {
     let mut watching = screen(Part::Watches);
@@ -110,6 +112,7 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(presses(&mut crate::testing::screen(Part::Drives), "xyTx\n"), [], "nor is there a task before the plan");
 }
 
+// Requirement: 12.8
 #[test]
 fn questions_are_answered_in_their_order_and_once() {
     let mut screen = at_work();
@@ -145,6 +148,7 @@ fn answered(acts: &[Act]) -> Vec<(&str, &str)> {
     answers
 }
 
+// Requirement: 12.13
 #[test]
 fn a_question_that_was_not_drawn_is_answered_by_no_key() {
     // What is in the queue when the first one is answered.
@@ -183,6 +187,7 @@ fn a_question_that_was_not_drawn_is_answered_by_no_key() {
     }
 }
 
+// Requirement: 12.13
 #[test]
 fn a_key_that_is_held_down_answers_one_question() {
     for millis in [0, 30, 999, -60_000] {
@@ -267,6 +272,7 @@ fn what_happened_is_bounded_and_stays_where_one_reads() {
     assert_eq!(screen.scroll.at, 19, "what is read does not move");
 }
 
+// Requirement: 12.12
 #[test]
 fn an_event_that_does_not_follow_leaves_the_view_as_it_was() {
     let mut screen = at_work();

@@ -183,6 +183,7 @@ mod tests {
         }
     }
 
+    // Requirement: 12.15
     #[test]
     fn a_panic_gives_the_terminal_back_for_good() {
         let mut device = Device::new(|| Box::new(Writes), false);

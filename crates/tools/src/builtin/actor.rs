@@ -6,7 +6,10 @@ use futures::future::BoxFuture;
 
 use crate::{
     DELEGATE_TASK, HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, ValidatedCall,
-    coordination::{AskHumanParameters, ReportEvidenceParameters, TerminateParameters, TodoParameters, UpdateProgressParameters},
+    coordination::{
+        AskHumanParameters, ReportEvidenceParameters, ShortEvidenceParameters, ShortTerminateParameters, TerminateParameters,
+        TodoParameters, UpdateProgressParameters,
+    },
     delegation::DelegateTaskParameters,
     typed::sheet,
 };
@@ -19,14 +22,11 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
     };
     // In the order in which they are needed, and said so that small models do not take reporting for work.
     let sheets = [
-        own(sheet::<TerminateParameters>("terminate", "End your task. Success only if it is done and checked.")),
+        own(terminate()),
         ask_human,
         own(sheet::<TodoParameters>("todo", "Only for long tasks: replace your TODO list. Send the whole list each time.")),
         own(sheet::<UpdateProgressParameters>("update_progress", "Only in long tasks: tell how the work goes. It does no work.")),
-        own(sheet::<ReportEvidenceParameters>(
-            "report_evidence",
-            "Only when the plan itself must change: report a discovery, an error, an outside change. It does no work.",
-        )),
+        own(report_evidence()),
         // Another call makes another actor.
         ToolSheet {
             idempotent: false,
@@ -37,6 +37,20 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
         },
     ];
     sheets.into_iter().map(|sheet| Arc::new(ActorTool { sheet: Arc::new(sheet) }) as Arc<dyn Tool>)
+}
+
+fn report_evidence() -> ToolSheet {
+    let short =
+        sheet::<ShortEvidenceParameters>("report_evidence", "Only when the plan itself must change: say what was found. It does no work.");
+    let description = "Only when the plan itself must change: report a discovery, an error, an outside change. It does no work.";
+    ToolSheet { small: Some(Arc::new(short.definition)), ..sheet::<ReportEvidenceParameters>("report_evidence", description) }
+}
+
+fn terminate() -> ToolSheet {
+    let short = sheet::<ShortTerminateParameters>("terminate", "End your task. Success only if it is done and checked.");
+    let description = "End your task. success: it is done and checked. failure: it cannot be done. blocked: you lack something that \
+                       others could give. Nobody tries again in your place, so say what you found.";
+    ToolSheet { small: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
 }
 
 /// Answered by the actor; said twice it changes nothing more.

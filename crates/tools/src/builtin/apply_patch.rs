@@ -15,8 +15,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::{parse::Section, place::Counts};
-use super::files::{blocking, counted, editing, name, no_text, read};
+use self::{
+    parse::Section,
+    place::{Applied, Counts},
+};
+use super::{
+    files::{blocking, counted, editing, name, no_text, read},
+    tolerant::Ignored,
+};
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, secrets::admit};
 
 #[derive(Deserialize, JsonSchema)]
@@ -89,6 +95,7 @@ struct Done {
     /// Its former name.
     from: Option<String>,
     counts: Counts,
+    ignored: Ignored,
 }
 
 impl Done {
@@ -96,7 +103,8 @@ impl Done {
         let from = self.from.as_ref().map(|from| format!(" (was `{from}`)")).unwrap_or_default();
         let Counts { added, removed } = self.counts;
         let counts = if self.did == "deleted" { String::new() } else { format!(", +{added} -{removed}") };
-        format!("{} `{}`{from}{counts}", self.did, self.path)
+        let ignored = self.ignored.note().map(|note| format!(" {note}")).unwrap_or_default();
+        format!("{} `{}`{from}{counts}{ignored}", self.did, self.path)
     }
 
     fn value(&self) -> Value {
@@ -147,7 +155,7 @@ impl Planned<'_> {
                 }
                 let counts = Counts { added: content.lines().count(), removed: 0 };
                 self.put(&path, content.clone());
-                Ok(Done { did: "added", path, from: None, counts })
+                Ok(Done { did: "added", path, from: None, counts, ignored: Ignored::default() })
             }
             Section::Delete { .. } => {
                 if self.current(&path)?.is_none() {
@@ -155,17 +163,18 @@ impl Planned<'_> {
                     read(self.context, section.path())?;
                 }
                 self.files.entry(path.clone()).or_default().after = None;
-                Ok(Done { did: "deleted", path, from: None, counts: Counts::default() })
+                Ok(Done { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default() })
             }
             Section::Update { to, hunks, .. } => {
                 let text = self.text(&path, section.path())?;
-                let (changed, counts) = place::apply(&text, hunks).map_err(|why| ToolError::Failed(format!("`{path}`: {why}")))?;
+                let applied = place::apply(&text, hunks).map_err(|why| ToolError::Failed(format!("`{path}`: {why}")))?;
+                let Applied { text: changed, counts, ignored } = applied;
                 if changed.contains('\0') {
                     return failed(format!("`{path}` would hold a NUL byte; apply_patch writes text only"));
                 }
                 let Some(to) = to else {
                     self.put(&path, changed);
-                    return Ok(Done { did: "changed", path, from: None, counts });
+                    return Ok(Done { did: "changed", path, from: None, counts, ignored });
                 };
                 let to = name(self.context, to)?;
                 if self.current(&to)?.is_some() {
@@ -175,7 +184,7 @@ impl Planned<'_> {
                 self.put(&to, changed);
                 self.files.entry(to.clone()).or_default().mode = mode;
                 self.files.entry(path.clone()).or_default().after = None;
-                Ok(Done { did: "moved", path: to, from: Some(path), counts })
+                Ok(Done { did: "moved", path: to, from: Some(path), counts, ignored })
             }
         }
     }
@@ -225,13 +234,13 @@ fn write(folder: &ConfinedFolder, files: &BTreeMap<String, Versions>) -> Result<
         };
         // Folders that came for it go if they can.
         drop(remove_folders(folder, &missing));
+        let back = if written.is_empty() { "" } else { "; the files before it were put back" };
         for (path, versions, missing) in written.into_iter().rev() {
             if let Err(back) = put_back(folder, path, versions, &missing) {
                 return Err(ToolError::Failed(format!("{error}; and `{path}`, which was changed before, could not be put back: {back}")));
             }
         }
-        let text = ToolError::from(error).map_text(|text| format!("{text}; the files before it were put back"));
-        return Err(text);
+        return Err(ToolError::from(error).map_text(|text| text + back));
     }
     Ok(())
 }

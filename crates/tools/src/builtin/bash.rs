@@ -5,7 +5,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::command::{self, Command, CommandError};
+use super::{
+    background,
+    command::{self, Command},
+};
 use crate::{
     Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
     permission::{emptied_before_read, written_files},
@@ -15,6 +18,10 @@ use crate::{
 pub const SILENT: &str = "(nothing printed, exit code 0)";
 /// Characters of a written file that are shown.
 const SHOWN: usize = 400;
+/// The longest command that is an argument, in bytes: Linux takes 128 KiB with the zero at its end.
+const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
+/// A command that reads a longer one from its standard input and runs it, which then finds that input at its end, as every command does.
+const FROM_INPUT: &str = "eval \"$(cat)\"";
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,10 +31,13 @@ struct Bash {
     /// Seconds
     #[schemars(range(min = 1, max = 600))]
     timeout_seconds: Option<u64>,
+    /// Start it and go on, without a time limit; bash_output reads what it prints
+    #[serde(default)]
+    background: bool,
 }
 
 pub(super) fn tool(time_limit: Duration) -> impl Tool {
-    let description = "Run a shell command in the working folder. It cannot be typed to; what it leaves in the background ends with it.";
+    let description = "Run a shell command in the working folder. It cannot be typed to; what it leaves running ends with it.";
     TypedTool::new("bash", description, move |parameters: Bash, context: ToolContext| async move {
         let text = parameters.command;
         if let Some((file, program)) = emptied_before_read(&text) {
@@ -35,22 +45,27 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
                 "not run: the shell empties `{file}` before `{program}` reads it. Write to another file, then rename it: `… > {file}.new && mv {file}.new {file}`"
             )));
         }
+        let long = text.len() > LONGEST_ARGUMENT;
         let command = Command {
             program: "bash",
-            arguments: vec!["-c".into(), text.clone().into()],
-            input: Vec::new(),
+            arguments: vec!["-c".into(), if long { FROM_INPUT.into() } else { text.clone().into() }],
+            input: if long { text.clone().into_bytes() } else { Vec::new() },
             time_limit: parameters.timeout_seconds.map_or(time_limit, Duration::from_secs),
             what: "the command",
         };
+        if parameters.background {
+            return background::start(command, text, &context).await;
+        }
         match command::call(command, &context).await {
             Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: written(&text, &context), ..output }),
             // This is how grep ends that has found nothing.
-            Err(CommandError::Exited { code: 1, printed }) if printed.is_empty() && text.contains("grep") => {
-                Err(ToolError::Failed("exit code 1, and nothing was printed: grep has found nothing".to_owned()))
+            Err(ToolError::Exited { code: 1, printed }) if printed.is_empty() && text.contains("grep") => {
+                Err(ToolError::Exited { code: 1, printed: "(nothing printed: grep has found nothing)".to_owned() })
             }
-            called => Ok(called?),
+            called => called,
         }
     })
+    .for_small_models(description, &["command", "timeout_seconds?"])
     .touches(Touches::Processes)
     .time_limit(time_limit)
     .time_limit_chosen_in("timeout_seconds")

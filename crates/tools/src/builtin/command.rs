@@ -26,47 +26,34 @@ pub(super) struct Command {
     pub(super) what: &'static str,
 }
 
-/// Why a program gave no result.
-#[derive(Debug)]
-pub(super) enum CommandError {
-    /// It ended with this code.
-    Exited { code: i32, printed: String },
-    /// Something else.
-    Tool(ToolError),
-}
-
-impl From<ToolError> for CommandError {
-    fn from(error: ToolError) -> Self {
-        Self::Tool(error)
-    }
-}
-
-impl From<CommandError> for ToolError {
-    fn from(error: CommandError) -> Self {
-        match error {
-            CommandError::Exited { code, printed } => Self::Failed(joined(&printed, &format!("exit code {code}"))),
-            CommandError::Tool(error) => error,
+impl Command {
+    pub(super) fn request(self, context: &ToolContext) -> ProcessRequest {
+        ProcessRequest {
+            program: self.program.into(),
+            arguments: self.arguments,
+            working_folder: context.working_folder().to_path_buf(),
+            environment: context.environment.as_ref().clone(),
+            input: self.input,
+            time_limit: self.time_limit,
+            output_limit: OUTPUT_LIMIT,
+            confinement: context.confinement.clone(),
         }
     }
 }
 
-/// Runs it in the working folder. An exit code other than 0 is a failure whose text holds all that was printed.
-pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, CommandError> {
-    let Command { program, arguments, input, time_limit, what } = command;
-    let request = ProcessRequest {
-        program: program.into(),
-        arguments,
-        working_folder: context.working_folder().to_path_buf(),
-        environment: context.environment.as_ref().clone(),
-        input,
-        time_limit,
-        output_limit: OUTPUT_LIMIT,
-        confinement: context.confinement.clone(),
-    };
-    let outcome = run(request, &context.cancel).await.map_err(|error| match error {
-        ProcessError::Unconfined { .. } => ToolError::Denied(error.to_string()),
-        _ => ToolError::Failed(error.to_string()),
-    })?;
+/// Why a program could not be started.
+pub(super) fn not_started(error: &ProcessError) -> ToolError {
+    let text = error.to_string();
+    match error {
+        ProcessError::Unconfined { .. } | ProcessError::ProgramHidden { .. } => ToolError::Denied(text),
+        _ => ToolError::Failed(text),
+    }
+}
+
+/// Runs it in the working folder. An exit code other than 0 is [`ToolError::Exited`].
+pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let (time_limit, what) = (command.time_limit, command.what);
+    let outcome = run(command.request(context), &context.cancel).await.map_err(|error| not_started(&error))?;
     let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
     let mut printed = printed(&stdout, &stderr);
     // A command that has gone on in spite of what it was denied may have printed others' words too: only its errors are looked at then.
@@ -74,12 +61,12 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
     if let Some(explained) = context.confinement.explain(looked_at, &outcome.refused) {
         printed = joined(&printed, &explained);
     }
-    let ended = match outcome.end {
+    Err(match outcome.end {
         ProcessEnd::Exited(0) => {
             let value = json!({"exit_code": 0, "stdout": stdout, "stderr": stderr});
             return Ok(ToolOutput { text: printed, value, ..ToolOutput::default() });
         }
-        ProcessEnd::Exited(code) => return Err(CommandError::Exited { code, printed }),
+        ProcessEnd::Exited(code) => ToolError::Exited { code, printed },
         ProcessEnd::Exceeded(bound) => ToolError::Failed(joined(&printed, &format!("{what} took {bound} and was stopped"))),
         ProcessEnd::Signalled(FILE_TOO_LARGE) => {
             ToolError::Failed(joined(&printed, &format!("{what} wrote a file larger than it may (sandbox.file_mb) and was stopped")))
@@ -91,8 +78,7 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
             ToolError::TimedOut(joined(&printed, &end))
         }
         ProcessEnd::Cancelled => ToolError::Cancelled,
-    };
-    Err(CommandError::Tool(ended))
+    })
 }
 
 /// Standard output, then standard error under a mark of its own.
@@ -100,7 +86,7 @@ fn printed(stdout: &str, stderr: &str) -> String {
     if stderr.is_empty() { stdout.to_owned() } else { joined(stdout, &format!("[stderr]\n{stderr}")) }
 }
 
-fn joined(first: &str, second: &str) -> String {
+pub(super) fn joined(first: &str, second: &str) -> String {
     let between = if first.is_empty() || first.ends_with('\n') { "" } else { "\n" };
     format!("{first}{between}{second}")
 }

@@ -2,7 +2,7 @@
 
 use std::{
     ops::ControlFlow,
-    path::{Component, Path, PathBuf},
+    path::{Component, Path},
 };
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -68,13 +68,9 @@ fn call(parameters: &Glob, context: &ToolContext) -> Result<ToolOutput, ToolErro
 
 /// A pattern relative to the folder that is searched. One that is absolute and inside the working folder is taken too.
 fn inside(context: &ToolContext, pattern: &str) -> Result<String, ToolError> {
-    let given = Path::new(pattern);
-    let relative = if given.is_absolute() { given.strip_prefix(context.working_folder()).ok() } else { Some(given) };
-    match relative {
-        Some(relative) if !relative.components().any(|component| component == Component::ParentDir) => {
-            let plain: PathBuf = relative.components().filter(|component| *component != Component::CurDir).collect();
-            Ok(plain.to_string_lossy().into_owned())
-        }
+    let climbs = Path::new(pattern).components().any(|component| component == Component::ParentDir);
+    match context.folder.relative(pattern) {
+        Ok(relative) if !climbs => Ok(relative.to_string_lossy().into_owned()),
         _ => Err(ToolError::Denied(format!("the pattern `{pattern}` leads out of the working folder; use one inside it"))),
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
                 time_limit: parameters.timeout_seconds.map_or(time_limit, Duration::from_secs),
                 what: "the code",
             };
-            Ok(command::call(command, &context).await?)
+            command::call(command, &context).await
         },
     )
     .touches(Touches::Processes)

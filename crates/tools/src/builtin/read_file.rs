@@ -1,10 +1,12 @@
 //! `read_file`.
 
+mod lines;
+
 use aime_llm::{Image, ImageError, ImageFormat};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
+use self::lines::{Excerpt, Style};
 use super::files::{blocking, counted, name, no_text, read};
 use crate::{
     Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
@@ -20,7 +22,9 @@ const USUAL_PAGES: usize = 100;
 #[serde(deny_unknown_fields)]
 struct ReadFile {
     /// File to read
-    path: String,
+    path: Option<String>,
+    /// Several files to read whole
+    paths: Option<Vec<String>>,
     /// First line to read, from 1
     #[schemars(range(min = 1))]
     offset: Option<usize>,
@@ -30,20 +34,71 @@ struct ReadFile {
 }
 
 pub(super) fn tool() -> impl Tool {
-    TypedTool::new("read_file", "Read a file: text, an image or a PDF.", |parameters: ReadFile, context: ToolContext| {
-        blocking(move || call(&parameters, &context))
-    })
-    .brief("Read a text file.")
-    .read_only()
-    .touches(Touches::Files)
-    .alternatives(&["list_dir", "glob", "grep", "bash"])
+    let description = "Read files: text with its lines numbered, images, PDF.";
+    TypedTool::new("read_file", description, |parameters: ReadFile, context: ToolContext| blocking(move || call(&parameters, &context)))
+        .needs_one_of(&["path", "paths"])
+        .for_small_models("Read a text file.", &["path", "offset?", "limit?"])
+        .read_only()
+        .touches(Touches::Files)
+        .alternatives(&["list_dir", "glob", "grep", "bash"])
+}
+
+/// What is read of one file, and how many characters of it are shown; all where that is not bounded.
+struct Part<'a> {
+    path: &'a str,
+    first: usize,
+    limit: Option<usize>,
+    room: Option<usize>,
 }
 
 fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let path = name(context, &parameters.path)?;
-    let bytes = read(context, &parameters.path)?;
+    let ReadFile { path, paths, offset, limit } = parameters;
+    let paths: Vec<&str> = path.iter().chain(paths.iter().flatten()).map(String::as_str).collect();
+    let room = context.limit_of("read_file");
+    match paths.as_slice() {
+        [] => Err(ToolError::InvalidParameters("paths is empty; name a file in it, or in path".to_owned())),
+        [path] => part(&Part { path, first: offset.unwrap_or(1).max(1) - 1, limit: *limit, room }, context),
+        _ if offset.is_some() || limit.is_some() => {
+            Err(ToolError::InvalidParameters("offset and limit are for one file; read the others in a call of their own".to_owned()))
+        }
+        several => all(several, room, context),
+    }
+}
+
+/// Several files, each under its name. A file that is short leaves its room to those after it.
+fn all(paths: &[&str], room: Option<usize>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let (mut output, mut left, mut failed) = (ToolOutput::default(), room, 0);
+    for (number, path) in paths.iter().enumerate() {
+        let room = left.map(|left| left / (paths.len() - number));
+        let text = match part(&Part { path, first: 0, limit: None, room }, context) {
+            Ok(read) => {
+                output.images.extend(read.images);
+                read.text
+            }
+            Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),
+            Err(error) => {
+                failed += 1;
+                format!("Error: {error}")
+            }
+        };
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let text = format!("==> {path} <==\n{text}{end}");
+        left = left.map(|left| left.saturating_sub(text.chars().count()));
+        output.text.push_str(&text);
+    }
+    if failed == paths.len() { Err(ToolError::Failed(format!("no file could be read:\n{}", output.text.trim_end()))) } else { Ok(output) }
+}
+
+fn part(part: &Part<'_>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let path = name(context, part.path)?;
+    let bytes = read(context, part.path)?;
+    let room = part.room.map(|room| room.saturating_sub(ROOM_FOR_NOTE));
     if is_pdf(&bytes) {
-        return pdf(&path, &bytes, parameters, context);
+        // `offset` and `limit` count pages.
+        let pages = read_pages(&bytes, part.first, part.limit.unwrap_or(USUAL_PAGES));
+        let pages = pages.map_err(|error| ToolError::Failed(format!("`{path}` {error}")))?;
+        let text = pages.shown(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
+        return Ok(ToolOutput::text(text));
     }
     if let Some(format) = ImageFormat::of(&bytes) {
         return image(&path, &bytes, format);
@@ -55,18 +110,15 @@ fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, Tool
         )));
     }
     let text = String::from_utf8_lossy(&bytes);
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let first = parameters.offset.unwrap_or(1).max(1) - 1;
-    if first > 0 && first >= lines.len() {
-        return Err(ToolError::Failed(format!("`{path}` has {}; offset {} is behind its end", counted(lines.len(), "line"), first + 1)));
-    }
-    let end = parameters.limit.map_or(lines.len(), |limit| lines.len().min(first.saturating_add(limit)));
-    let wanted = lines.get(first..end).unwrap_or_default();
-    let text = match context.text_limit {
-        Some(limit) => shown(wanted, first, lines.len(), limit.saturating_sub(ROOM_FOR_NOTE)),
-        None => wanted.concat(),
+    let excerpt = Excerpt::new(&text, part.first, part.limit);
+    let Some(excerpt) = excerpt else {
+        let lines = counted(text.split_inclusive('\n').count(), "line");
+        return Err(ToolError::Failed(format!("`{path}` has {lines}; offset {} is behind its end", part.first + 1)));
     };
-    Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
+    Ok(ToolOutput::text(match room {
+        Some(room) => excerpt.shown(&path, room, if context.line_numbers { Style::Numbered } else { Style::Plain }),
+        None => excerpt.whole(),
+    }))
 }
 
 /// An image beside a line that says what it is.
@@ -82,41 +134,4 @@ fn image(path: &str, bytes: &[u8], format: ImageFormat) -> Result<ToolOutput, To
     let Image { name, width, height, .. } = &image;
     let text = format!("{name} is an image ({}, {width}x{height} pixels).", format.media_type());
     Ok(ToolOutput { text, images: vec![image], ..ToolOutput::default() })
-}
-
-/// Pages of a PDF as text: `offset` and `limit` count pages.
-fn pdf(path: &str, bytes: &[u8], parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-    let first = parameters.offset.unwrap_or(1).max(1) - 1;
-    let pages = read_pages(bytes, first, parameters.limit.unwrap_or(USUAL_PAGES));
-    let pages = pages.map_err(|error| ToolError::Failed(format!("`{path}` {error}")))?;
-    let room = context.text_limit.map(|limit| limit.saturating_sub(ROOM_FOR_NOTE));
-    let text = pages.shown(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
-    Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
-}
-
-/// As many whole lines as there is room for, and a note on how to go on.
-fn shown(wanted: &[&str], first: usize, total: usize, room: usize) -> String {
-    let mut used = 0;
-    let fitting = wanted.iter().take_while(|line| {
-        used += line.chars().count();
-        used <= room
-    });
-    let count = fitting.count();
-    let Some(long) = wanted.get(count).filter(|_| count == 0) else {
-        let mut text = wanted.get(..count).unwrap_or_default().concat();
-        if first + count < total {
-            if !text.ends_with('\n') {
-                text.push('\n');
-            }
-            text.push_str(&format!("[lines {} to {} of {total}; go on with offset {}]", first + 1, first + count, first + count + 1));
-        }
-        return text;
-    };
-    let beginning: String = long.chars().take(room).collect();
-    let length = long.chars().count();
-    let rest = if first + 1 < total { format!("; go on with offset {}", first + 2) } else { String::new() };
-    format!(
-        "{beginning}\n[line {} of {total} has {length} characters, {room} of them here; use `grep` or `bash` to see into it{rest}]",
-        first + 1
-    )
 }

@@ -20,7 +20,7 @@ const IGNORE_FILES: &[&str] = &[".gitignore", ".ignore"];
 /// Visits the regular files beneath `base`, in order of their paths, with paths relative to the working folder. Files that
 /// `.gitignore` and `.ignore` name are left out, with or without a repository; so are links. Nothing outside of the working folder has
 /// a say: neither ignore files above it nor the user's own.
-pub(super) fn walk(
+pub(crate) fn walk(
     context: &ToolContext,
     base: &Path,
     mut visit: impl FnMut(&Path) -> Result<ControlFlow<()>, ToolError>,

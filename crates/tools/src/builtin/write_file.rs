@@ -1,10 +1,15 @@
 //! `write_file`.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::files::{blocking, counted, explained};
+use super::{
+    files::{blocking, counted, explained},
+    tolerant::{BYTE_ORDER_MARK, has_windows_line_ends, with_windows_line_ends},
+};
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
 #[derive(Deserialize, JsonSchema)]
@@ -30,15 +35,31 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
     if content.contains('\0') {
         return Err(ToolError::InvalidParameters("content holds a NUL byte; write_file writes text only".to_owned()));
     }
-    let before = context.folder.read(path).map_or(0, |bytes| String::from_utf8_lossy(&bytes).lines().count());
+    let before = context.folder.read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let (content, kept) = in_the_form_of(&before, content);
     let written = context.folder.write(path, content.as_bytes()).map_err(|error| explained(context, path, error))?;
     let path = written.path.to_string_lossy().into_owned();
     let verb = if written.created { "Created" } else { "Wrote" };
-    let instead = if before == 0 { String::new() } else { format!(", in the place of {}", counted(before, "line")) };
+    let instead = if before.is_empty() { String::new() } else { format!(", in the place of {}", counted(before.lines().count(), "line")) };
+    let kept = if kept.is_empty() { String::new() } else { format!("\n[kept of the file that was there: {}]", kept.join(", ")) };
     Ok(ToolOutput {
-        text: format!("{verb} `{path}`: {}, {}{instead}.", counted(content.lines().count(), "line"), counted(content.len(), "byte")),
+        text: format!("{verb} `{path}`: {}, {}{instead}.{kept}", counted(content.lines().count(), "line"), counted(content.len(), "byte")),
         value: json!({"path": path, "bytes": content.len(), "created": written.created}),
         references: vec![path],
         ..ToolOutput::default()
     })
+}
+
+/// The content with the byte order mark and the line ends of what it replaces, and what was kept so. Models see neither.
+fn in_the_form_of<'a>(before: &str, content: &'a str) -> (Cow<'a, str>, Vec<&'static str>) {
+    let (mut content, mut kept) = (Cow::Borrowed(content), Vec::new());
+    if has_windows_line_ends(before) && content.contains('\n') && !content.contains("\r\n") {
+        content = Cow::Owned(with_windows_line_ends(&content));
+        kept.push("CRLF line ends");
+    }
+    if before.starts_with(BYTE_ORDER_MARK) && !content.is_empty() && !content.starts_with(BYTE_ORDER_MARK) {
+        content.to_mut().insert(0, BYTE_ORDER_MARK);
+        kept.push("byte order mark");
+    }
+    (content, kept)
 }

@@ -191,6 +191,7 @@ mod tests {
         StoredCredentials::new(client.to_owned(), None, Vec::new(), Some(7))
     }
 
+    // Requirement: 8.21
     #[tokio::test]
     async fn a_login_is_its_users_alone_and_goes_to_one_address() {
         let place = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 /// What the names of all tools of servers begin with.
-pub const MCP_PREFIX: &str = "mcp__";
+pub(crate) const MCP_PREFIX: &str = "mcp__";
 /// The longest name that model servers take.
 const LONGEST: usize = 64;
 /// The hexadecimal digits by which names are told apart that would be one.

@@ -60,6 +60,7 @@ fn positions_make_words_lines_and_paragraphs() {
     }
 }
 
+// Requirement: 8.34
 #[test]
 fn pages_are_read_from_where_they_are_wanted() {
     let document = bytes(document(&[&page("first"), "", &page("third")]));

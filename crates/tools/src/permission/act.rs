@@ -69,7 +69,13 @@ pub(super) fn acts(folder: &str, tool: &str, parameters: &Map<String, Value>) ->
     let mut more = Vec::new();
     match tool {
         "bash" => more = of_script(folder, &text("command").unwrap_or_default()),
-        "read_file" => more.push(Act::Reads { path: path(), certain: true, tool: Some("read_file") }),
+        "read_file" => {
+            let several = parameters.get("paths").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            let paths: Vec<CallPath> = several.map(|path| CallPath::new(folder, path)).collect();
+            // Without any it names the folder, which holds what a rule may deny.
+            let one = (paths.is_empty() || parameters.contains_key("path")).then(path);
+            more.extend(one.into_iter().chain(paths).map(|path| Act::Reads { path, certain: true, tool: Some("read_file") }));
+        }
         "write_file" => more.push(Act::Writes { path: path(), certain: true, tool: Some("write_file") }),
         // It tells what the file holds where the text does not fit.
         "edit_file" => more.extend([

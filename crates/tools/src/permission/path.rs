@@ -221,6 +221,7 @@ mod tests {
         PathPattern::read(pattern).unwrap().fit(&CallPath::new("/base/it", path), and_below)
     }
 
+    // Requirement: 13.5
     #[test]
     fn a_path_means_what_the_guide_says() {
         let table = [

@@ -6,7 +6,7 @@ use aime_sandbox::is_protected;
 use serde_json::{Map, Value};
 
 use super::{
-    act::{Act, acts},
+    act::Act,
     path::CallPath,
     rule::PermissionRule,
     rules::PermissionRules,
@@ -51,7 +51,7 @@ impl PermissionRules {
     /// The protected places that a call surely writes and no rule allows by their name. A rule for a tool, or for any path, is none.
     pub(crate) fn protected_writes(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
-        for (path, place) in writes(&self.folder, tool, parameters) {
+        for (path, place) in self.writes(tool, parameters) {
             let allowed = self.allowing().any(|rule| rule.allows_write(&path, tool));
             if !allowed && !found.contains(&place) {
                 found.push(place);
@@ -96,23 +96,23 @@ impl PermissionRules {
 
     /// The protected places that an allowed call may change.
     pub(crate) fn granted(&self, tool: &str, parameters: &Map<String, Value>) -> Granted {
-        let named = writes(&self.folder, tool, parameters).into_iter().map(|(_, place)| place).collect();
+        let named = self.writes(tool, parameters).into_iter().map(|(_, place)| place).collect();
         let command = parameters.get("command").and_then(Value::as_str).filter(|_| tool == "bash");
         let rules = self.allowing().filter(|rule| rule.names_protected()).cloned().collect();
         Granted { named, work_tree: command.is_some_and(brings_commits), rules, folder: self.folder.clone() }
     }
-}
 
-/// The protected places that a call surely writes.
-fn writes(folder: &str, tool: &str, parameters: &Map<String, Value>) -> Vec<(CallPath, String)> {
-    let of_act = |act: Act| match act {
-        Act::Writes { path, certain: true, .. } => {
-            let place = path.known_place()?;
-            is_protected(Path::new(&place)).then_some((path, place))
-        }
-        _ => None,
-    };
-    acts(folder, tool, parameters).into_iter().filter_map(of_act).collect()
+    /// The protected places that a call surely writes.
+    fn writes(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<(CallPath, String)> {
+        let of_act = |act: Act| match act {
+            Act::Writes { path, certain: true, .. } => {
+                let place = path.known_place()?;
+                is_protected(Path::new(&place)).then_some((path, place))
+            }
+            _ => None,
+        };
+        self.acts(tool, parameters).into_iter().filter_map(of_act).collect()
+    }
 }
 
 /// Whether a line for the shell does nothing but bring files of commits into the work tree.

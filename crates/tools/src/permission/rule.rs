@@ -14,9 +14,11 @@ use super::{
 use crate::names::{nearest, quoted};
 
 /// The tools that a rule can name, beside those of MCP servers and of other programs that use this crate.
-const TOOLS: [(&str, Argument); 19] = [
+const TOOLS: [(&str, Argument); 21] = [
     ("apply_patch", Argument::None),
     ("bash", Argument::Command),
+    ("bash_kill", Argument::None),
+    ("bash_output", Argument::None),
     ("delegate_task", Argument::None),
     ("edit_file", Argument::Writes),
     ("glob", Argument::None),

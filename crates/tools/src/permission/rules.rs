@@ -1,6 +1,6 @@
 //! All rules of a run, and what they say of a call.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use aime_sandbox::{ConfinedFolder, is_protected};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub struct RuleLists {
 pub struct PermissionRules {
     /// The working folder, as an absolute path without links: paths of calls are compared from there.
     pub(super) folder: String,
+    /// Other absolute paths of the folder, through links: calls may name its files by these too.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    aliases: Vec<String>,
     #[serde(flatten)]
     lists: RuleLists,
 }
@@ -48,6 +51,8 @@ pub struct PermissionRules {
 #[derive(Deserialize)]
 struct KeptRules {
     folder: String,
+    #[serde(default)]
+    aliases: Vec<String>,
     #[serde(flatten)]
     lists: RuleLists,
 }
@@ -55,8 +60,8 @@ struct KeptRules {
 impl TryFrom<KeptRules> for PermissionRules {
     type Error = RulesFolderError;
 
-    fn try_from(KeptRules { folder, lists }: KeptRules) -> Result<Self, RulesFolderError> {
-        Self::at(folder, lists)
+    fn try_from(KeptRules { folder, aliases, lists }: KeptRules) -> Result<Self, RulesFolderError> {
+        Ok(Self { aliases, ..Self::at(folder, lists)? })
     }
 }
 
@@ -95,7 +100,8 @@ impl PermissionRules {
     /// Rules for calls that are made in a folder.
     #[must_use]
     pub fn new(folder: &ConfinedFolder, lists: RuleLists) -> Self {
-        Self { folder: folder.path().display().to_string(), lists }
+        let text = |path: &Path| path.display().to_string();
+        Self { folder: text(folder.path()), aliases: folder.aliases().iter().map(|path| text(path)).collect(), lists }
     }
 
     /// The same for a folder that cannot be opened here. Its path must hold no links.
@@ -105,7 +111,11 @@ impl PermissionRules {
     pub fn at(folder: impl AsRef<Path>, lists: RuleLists) -> Result<Self, RulesFolderError> {
         let folder = folder.as_ref();
         let text = folder.display().to_string();
-        if folder.is_absolute() && clean(&text) == text { Ok(Self { folder: text, lists }) } else { Err(RulesFolderError { folder: text }) }
+        if folder.is_absolute() && clean(&text) == text {
+            Ok(Self { folder: text, aliases: Vec::new(), lists })
+        } else {
+            Err(RulesFolderError { folder: text })
+        }
     }
 
     /// The lists.
@@ -145,7 +155,7 @@ impl PermissionRules {
         };
         let lists =
             RuleLists { ask: both(&self.lists.ask, &most.lists.ask), deny: both(&self.lists.deny, &most.lists.deny), ..most.lists.clone() };
-        Self { folder: most.folder.clone(), lists }
+        Self { folder: most.folder.clone(), aliases: most.aliases.clone(), lists }
     }
 
     /// Whether a file is held back from tools that search many: a rule denies that it is read, or wants a person asked before. `path` is
@@ -165,7 +175,7 @@ impl PermissionRules {
         if self.lists.deny.is_empty() {
             return None;
         }
-        strongest(&self.lists.deny, &acts(&self.folder, tool, parameters)).filter(|(_, fit)| *fit == Fit::Surely).map(|(rule, _)| rule)
+        strongest(&self.lists.deny, &self.acts(tool, parameters)).filter(|(_, fit)| *fit == Fit::Surely).map(|(rule, _)| rule)
     }
 
     /// What the rules say of a call, under a mode: it allows a redirection into a file that the file tools may write.
@@ -173,7 +183,7 @@ impl PermissionRules {
         if self.lists.is_empty() {
             return Verdict::Silent;
         }
-        let acts = acts(&self.folder, tool, parameters);
+        let acts = self.acts(tool, parameters);
         if let Some((rule, fit)) = strongest(&self.lists.deny, &acts) {
             return if fit == Fit::Surely { Verdict::Denied(rule) } else { Verdict::PerhapsDenied(rule) };
         }
@@ -185,7 +195,26 @@ impl PermissionRules {
 
     /// The rules that would allow a call for good; none where no rule could without allowing more than this.
     pub(crate) fn to_remember(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> Vec<PermissionRule> {
-        to_remember(tool, parameters, |act| self.allows_act(approval, act), &acts(&self.folder, tool, parameters))
+        to_remember(tool, parameters, |act| self.allows_act(approval, act), &self.acts(tool, parameters))
+    }
+
+    /// All that a call does, with every path of the folder below its one path without links.
+    pub(super) fn acts(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<Act> {
+        let mut parameters = Cow::Borrowed(parameters);
+        let named = |text: &str| self.aliases.iter().any(|alias| text.contains(alias.as_str()));
+        if parameters.values().any(|value| holds_text(value, &named)) {
+            parameters.to_mut().values_mut().for_each(|value| self.rename_folder(value));
+        }
+        acts(&self.folder, tool, &parameters)
+    }
+
+    fn rename_folder(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.aliases.iter().for_each(|alias| *text = with_folder(text, alias, &self.folder)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.rename_folder(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.rename_folder(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 
     pub(super) fn allowing(&self) -> impl Iterator<Item = &PermissionRule> {
@@ -224,6 +253,30 @@ impl PermissionRules {
             Act::Writes { .. } => by_rule(),
         }
     }
+}
+
+fn holds_text(value: &Value, wanted: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => wanted(text),
+        Value::Array(items) => items.iter().any(|item| holds_text(item, wanted)),
+        Value::Object(members) => members.values().any(|member| holds_text(member, wanted)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// A text that names the folder by its path wherever it named it by the alias.
+fn with_folder(text: &str, alias: &str, folder: &str) -> String {
+    let mut renamed = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(alias) {
+        let whole = |sign: char| !sign.is_alphanumeric() && !matches!(sign, '.' | '-' | '_');
+        let starts = before.chars().next_back().is_none_or(|sign| whole(sign) && sign != '/');
+        let ends = after.chars().next().is_none_or(whole);
+        renamed.push_str(before);
+        renamed.push_str(if starts && ends { folder } else { alias });
+        rest = after;
+    }
+    renamed + rest
 }
 
 /// The first rule that is about something in a call, before those that only may be.

@@ -3,11 +3,21 @@
 //! The grammar is that of tree-sitter-bash. What it cannot read, what is longer or deeper than the bounds here, and what the shell would
 //! only know when it runs, is said to be unknown, never guessed.
 
+#[cfg(feature = "shell")]
 mod tree;
+#[cfg(feature = "shell")]
 mod word;
 mod wrap;
 
-#[cfg(test)]
+/// Without the grammar nothing is known of any command.
+#[cfg(not(feature = "shell"))]
+mod tree {
+    pub(super) const fn read(_: &str) -> Option<super::Parsed> {
+        None
+    }
+}
+
+#[cfg(all(test, feature = "shell"))]
 mod tests;
 
 use self::wrap::Inner;
@@ -163,6 +173,17 @@ impl Script {
             }
         }
     }
+}
+
+/// What a text holds at its own level and in its substitutions.
+#[derive(Default)]
+struct Parsed {
+    commands: Vec<SimpleCommand>,
+    redirects: Vec<Redirect>,
+    emptied: Vec<Emptied>,
+    unknown: bool,
+    /// Whether it holds a loop or a function.
+    repeats: bool,
 }
 
 /// Whether a backslash at the end of a line joins two words: the grammar takes it for a gap, the shell for nothing.

@@ -53,6 +53,7 @@ fn bash(rules: &PermissionRules, command: &str) -> &'static str {
     word(&decision(Approval::Edits, rules, "bash", json!({"command": command})))
 }
 
+// Requirement: 13.1
 #[test]
 fn a_command_is_allowed_only_if_all_of_it_is() {
     let rules = rules(&["bash(cargo test *)", "bash(git log *)", "bash(ls)", "bash(grep *)", "bash(find *)"], &[], &[]);
@@ -109,6 +110,7 @@ fn a_command_is_allowed_only_if_all_of_it_is() {
     }
 }
 
+// Requirement: 13.3
 #[test]
 fn what_denies_a_part_denies_the_whole_and_cannot_be_dodged() {
     let rules = rules(&["bash"], &["bash(git push *)"], &["bash(rm *)", "write_file(.env)", "read_file(secret/**)"]);
@@ -168,6 +170,7 @@ fn what_denies_a_part_denies_the_whole_and_cannot_be_dodged() {
     }
 }
 
+// Requirement: 13.1
 #[test]
 fn rules_for_paths_hold_for_all_tools_that_touch_the_file() {
     let rules = rules(&["edit_file(*.md)"], &["write_file(docs/**)"], &["read_file(.env)", "write_file(Cargo.lock)", "read_file(secret)"]);
@@ -235,6 +238,7 @@ fn rules_and_hooks_know_every_tool_that_is_built_in() {
     }
 }
 
+// Requirement: 13.1
 #[test]
 fn tools_servers_hosts_and_skills_have_rules_too() {
     let rules = rules(
@@ -265,6 +269,7 @@ fn tools_servers_hosts_and_skills_have_rules_too() {
     }
 }
 
+// Requirement: 13.8
 #[test]
 fn read_only_is_not_widened_by_any_rule() {
     let rules = rules(&["*", "bash(ls)", "write_file(**)", "web_fetch(*)"], &["read_file(a)"], &["read_file(b)"]);
@@ -285,6 +290,7 @@ fn read_only_is_not_widened_by_any_rule() {
     }
 }
 
+// Requirement: 13.6
 #[test]
 fn the_rule_is_named_to_the_model_and_to_the_person() {
     let rules = rules(&[], &["bash(git push *)"], &["bash(rm *)"]);
@@ -301,6 +307,7 @@ fn the_rule_is_named_to_the_model_and_to_the_person() {
     );
 }
 
+// Requirement: 13.7
 #[test]
 fn always_stands_for_little_more_than_what_was_asked() {
     let none = rules(&["bash(ls)"], &[], &[]);
@@ -348,6 +355,7 @@ fn always_stands_for_little_more_than_what_was_asked() {
     }
 }
 
+// Requirement: 13.2
 #[test]
 fn what_is_wrong_with_a_rule_is_said() {
     let table = [
@@ -411,6 +419,21 @@ fn rules_are_written_and_read_as_text() {
     assert_eq!(serde_json::from_str::<PermissionRules>(&text).unwrap(), before);
     for unknown in ["{}", r#"{"folder":""}"#, r#"{"folder":"base/it"}"#, r#"{"folder":"/base/../it"}"#, r#"{"folder":"/base/it/"}"#] {
         assert!(serde_json::from_str::<PermissionRules>(unknown).is_err(), "{unknown}");
+    }
+}
+
+#[test]
+fn every_file_of_a_call_is_judged() {
+    let rules = rules(&[], &["read_file(ask/**)"], &["read_file(.env)"]);
+    let table = [
+        (json!({"paths": ["a", "b"]}), "allow"),
+        (json!({"paths": ["a", "x/.env"]}), "deny"),
+        (json!({"path": "a", "paths": [".env"]}), "deny"),
+        (json!({"path": ".env", "paths": ["a"]}), "deny"),
+        (json!({"paths": ["a", "ask/b"]}), "ask"),
+    ];
+    for (given, expected) in table {
+        assert_eq!(word(&decision(Approval::Edits, &rules, "read_file", given.clone())), expected, "{given}");
     }
 }
 

@@ -70,6 +70,14 @@ impl ProtectedPlaces {
         begun.ok().map(|number| Watched { places: self.clone(), number, by_file_tool, done: false })
     }
 
+    /// Begins to watch a command that goes on when its call has ended.
+    pub(crate) async fn watch_command(&self, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
+        let granted = context.rules.granted("bash", parameters);
+        let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
+        let begun = spawn_blocking(move || places.begin(&folder, &redactor, granted)).await;
+        begun.ok().map(|number| Watched { places: self.clone(), number, by_file_tool: false, done: false })
+    }
+
     fn begin(&self, folder: &ConfinedFolder, redactor: &Redactor, granted: Granted) -> u64 {
         let mut state = self.state();
         // While others are at work, or where the look after one was never made, what stood before them counts.
@@ -158,7 +166,10 @@ impl Watched {
                 output.text.push_str(&format!("{gap}{told}"));
                 Ok(output)
             }
-            Err(error) => Err(error.map_text(|text| format!("{text}\n{told}"))),
+            Err(error) => Err(error.map_text(|text| {
+                let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+                format!("{text}{gap}{told}")
+            })),
         }
     }
 }

@@ -27,6 +27,7 @@ async fn call(context: &ToolContext, tool: &str, parameters: Value) -> Result<St
         .map(|output| format!("{} {} {:?}", output.text, output.value, output.references))
 }
 
+// Requirement: 8.31, 14.4
 #[tokio::test]
 async fn no_tool_shows_what_a_file_of_keys_holds() {
     let (_folder, context) = place();
@@ -60,6 +61,7 @@ async fn a_file_of_keys_is_learnt_when_it_is_read() {
     assert!(!printed.contains(SECRET), "{printed}");
 }
 
+// Requirement: 14.4
 #[tokio::test]
 async fn a_secret_is_not_written_over_by_its_mark() {
     let (folder, context) = place();
@@ -94,6 +96,7 @@ async fn a_secret_is_not_written_over_by_its_mark() {
 }
 
 /// Every tool that opens files which it finds, or follows a link to one, treats a file of keys as `read_file` treats it.
+// Requirement: 8.31
 #[tokio::test]
 async fn file_tools_open_keys_by_their_name_alone() {
     let (folder, context) = place();

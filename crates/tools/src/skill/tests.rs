@@ -75,6 +75,7 @@ fn installed(name: &str, folder: &Path, files: &[&str]) -> InstalledSkill {
     InstalledSkill { skill, folder: folder.to_owned(), files: files.iter().map(|file| (*file).to_owned()).collect() }
 }
 
+// Requirement: 8.8
 #[tokio::test]
 async fn a_skill_is_read_with_its_files_and_nothing_beside_it() {
     let (work, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());

@@ -44,6 +44,7 @@ fn word(decision: &Decision) -> &'static str {
     }
 }
 
+// Requirement: 14.3
 #[test]
 fn what_could_get_something_out_needs_consent_in_every_mode() {
     let none = json!({});
@@ -122,6 +123,7 @@ fn a_person_is_told_why_they_are_asked() {
     ));
 }
 
+// Requirement: 14.1
 #[test]
 fn results_have_origins() {
     let given = parameters(json!({"url": "https://Docs.rs/x", "server": "git"}));

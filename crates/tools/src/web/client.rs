@@ -146,6 +146,7 @@ impl Resolve for OpenOnly {
 mod tests {
     use super::*;
 
+    // Requirement: 8.5
     #[tokio::test]
     async fn a_name_that_leads_to_this_machine_is_not_resolved() {
         let Err(error) = OpenOnly.resolve("localhost".parse().unwrap()).await else { panic!("resolved") };

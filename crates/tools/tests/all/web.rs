@@ -92,6 +92,7 @@ impl World {
     }
 }
 
+// Requirement: 8.5, 8.11
 #[tokio::test]
 async fn a_page_is_read_as_markdown_and_kept() {
     let world = World::new(|_| ()).await;
@@ -106,6 +107,7 @@ async fn a_page_is_read_as_markdown_and_kept() {
     assert!(world.fetch("/latin").await.unwrap().text.ends_with("\n\nTé"));
 }
 
+// Requirement: 8.34
 #[tokio::test]
 async fn a_pdf_is_read_as_text() {
     let world = World::new(|_| ()).await;
@@ -140,6 +142,7 @@ async fn size_and_time_are_bounded() {
     assert!(matches!(world.fetch("/never").await, Err(ToolError::TimedOut(_))));
 }
 
+// Requirement: 8.5
 #[tokio::test]
 async fn private_addresses_are_refused_at_every_hop() {
     let world = World::new(|_| ()).await;
@@ -161,6 +164,7 @@ async fn private_addresses_are_refused_at_every_hop() {
     assert_eq!(closed.hits.load(Ordering::Relaxed), 0);
 }
 
+// Requirement: 8.5
 #[tokio::test]
 async fn each_provider_is_asked_as_it_wants_to_be() {
     let router = Router::new().fallback(|request: Request| async move {

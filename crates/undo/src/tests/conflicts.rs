@@ -127,6 +127,7 @@ fn a_folder_that_calls_itself_a_cache_later_is_still_kept() {
     assert_eq!(place.tree(), before);
 }
 
+// Requirement: 8.19
 #[test]
 fn links_that_are_swapped_in_lead_nowhere() {
     let place = Place::new();

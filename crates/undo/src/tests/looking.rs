@@ -7,6 +7,7 @@ fn let_the_clock_tick() {
     sleep(Duration::from_millis(150));
 }
 
+// Requirement: 8.19
 #[test]
 fn what_has_not_changed_is_read_once_for_all_runs() {
     let place = Place::empty();
@@ -86,6 +87,7 @@ fn what_is_kept_is_private_and_never_part_of_the_folder() {
     assert_eq!(named, [PathBuf::from("a.txt")]);
 }
 
+// Requirement: 7.21
 #[test]
 fn what_a_run_changed_can_be_looked_at_while_it_works() {
     let place = Place::new();

@@ -87,6 +87,7 @@ impl Deed {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
+    // Requirement: 8.19
     #[test]
     fn whatever_is_done_to_a_folder_it_comes_back(turns in prop::collection::vec(turn(), 1..8)) {
         let place = Place::new();

@@ -8,6 +8,7 @@ fn write(place: &Place, recorder: &Arc<Recorder>, task: &str, name: &str, conten
     watched.write(name, content.as_bytes()).unwrap();
 }
 
+// Requirement: 8.19, 18.13
 #[test]
 fn what_several_processes_did_by_turns_is_undone_by_another() {
     let place = Place::new();

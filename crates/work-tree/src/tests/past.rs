@@ -190,6 +190,7 @@ async fn do_all(deeds: Vec<Deed>) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
+    // Requirement: 18.13
     #[test]
     fn whatever_is_done_at_once_its_pieces_lead_from_the_first_state_to_the_last(deeds in deeds()) {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(do_all(deeds));

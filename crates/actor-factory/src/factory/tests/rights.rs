@@ -8,6 +8,7 @@ use super::*;
 
 proptest! {
     /// Whatever each actor of a row asks for: none may do what the one above it may not.
+    // Requirement: 13.10
     #[test]
     fn no_row_of_actors_widens_what_the_first_may_do(
         first in select(vec![Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly]),
@@ -54,9 +55,9 @@ fn compose_under(delegated: Delegated<'_>, description: &str, rules: &Permission
     let tools = builtin();
     let context = ActorContext {
         delegated: Some(delegated),
-        max_steps: 99,
+        max_steps: Some(99),
         approval: Approval::All,
-        ..ActorContext::new("Count the TODOs", PlanId::new("p").unwrap(), &tools, rules, Timestamp::from_millis(5))
+        ..ActorContext::new("Count the TODOs", &tools, rules).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(5))
     };
     ActorFactory::builtin().unwrap().compose(&task(description), &context)
 }

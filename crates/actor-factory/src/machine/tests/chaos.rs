@@ -7,6 +7,7 @@ use aime_tools::Approval;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::lead::{hold, hold_call, lead, plan_call_read, wake};
 use super::support::{Play, answer, call, delegate, delegating, read, terminate, told, tool_ended, write};
 use crate::{ActorEffect, ActorFact, ModelAnswer, ModelFault};
 
@@ -19,6 +20,10 @@ enum Move {
     },
     Stop,
     Resume,
+    /// The run wakes the lead, with a new message or with the last one.
+    Wake {
+        again: bool,
+    },
     /// A person says something, or the same once more.
     Tell {
         which: usize,
@@ -35,9 +40,10 @@ enum Move {
 
 fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
-        8 => (0usize..4, 0usize..13).prop_map(|(which, how)| Move::Answer { which, how }),
+        8 => (0usize..4, 0usize..14).prop_map(|(which, how)| Move::Answer { which, how }),
         1 => Just(Move::Stop),
         1 => Just(Move::Resume),
+        1 => any::<bool>().prop_map(|again| Move::Wake { again }),
         1 => (0usize..3).prop_map(|which| Move::Tell { which }),
         2 => (0usize..4).prop_map(|which| Move::Acknowledge { which }),
         1 => (prop_oneof![Just("t/1/1"), Just("t/1/1/1"), Just("t/1/2/1/ask1"), Just("x")], 0usize..3)
@@ -60,6 +66,7 @@ fn model_answer(how: usize) -> ModelAnswer {
         9 => return ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into() },
         11 => answer("<function=write_file><parameter=path>a", vec![]),
         10 => answer("", vec![delegate("a", "x"), read("b", "2")]),
+        12 => answer("", vec![hold_call("h", "x"), read("b", "2"), hold_call("i", "y")]),
         _ => answer("", vec![write("a", "1")]),
     };
     if how == 8 {
@@ -76,21 +83,27 @@ fn reply(id: &EffectId, effect: &ActorEffect, how: usize) -> ActorFact {
             let outcome = [CallOutcome::Ok, CallOutcome::Error, CallOutcome::InDoubt, CallOutcome::Cancelled][how % 4];
             tool_ended(&id, outcome, &"text ".repeat(how * how * 40))
         }
+        ActorEffect::Plan { .. } => match how % 3 {
+            0 => plan_call_read(id, Some(hold("x")), None, false),
+            1 => plan_call_read(id, None, Some("no"), true),
+            _ => plan_call_read(id, None, Some("rows"), false),
+        },
         ActorEffect::Ask { .. } => ActorFact::Answered { id, text: ["yes", "no", "always"][how % 3].into() },
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    // Requirement: 4.10, 4.16, 4.17
     #[test]
-    fn any_facts_in_any_order(moves in moves(), approval in prop_oneof![Just(Approval::All), Just(Approval::Ask)], small in any::<bool>()) {
-        let mut input = delegating();
+    fn any_facts_in_any_order(moves in moves(), approval in prop_oneof![Just(Approval::All), Just(Approval::Ask)], small in any::<bool>(), leads in any::<bool>()) {
+        let mut input = if leads { lead(small) } else { delegating() };
         input.spec.approval = approval;
         if small {
             input.limits.context_tokens = 2_000;
         }
         let mut play = Play::start(input);
-        let mut concluded = None;
+        let (mut concluded, mut wakes) = (None, 1);
         for step in moves {
             match step {
                 Move::Answer { which, how } => {
@@ -109,11 +122,16 @@ proptest! {
                 Move::Resume => {
                     play.fact(ActorFact::Resumed {});
                 }
+                Move::Wake { again } => {
+                    wakes += u32::from(!again);
+                    play.fact(wake(wakes, "news"));
+                }
                 Move::Tell { which } => {
                     // One that was left hears them when it goes on, and is as it was left until then.
-                    let left = play.output.clone();
+                    let (left, rest) = (play.output.clone(), play.rest.clone());
                     play.fact(told(which, "slowly"));
                     play.output = play.output.take().or(left);
+                    play.rest = play.rest.take().or(rest);
                 }
                 Move::Acknowledge { which } => {
                     if !play.revoked.is_empty() {
@@ -136,7 +154,10 @@ proptest! {
             }
             let heard = play.events.iter().filter(|event| matches!(event, ProgressEvent::ActorTold { .. })).count();
             prop_assert!(heard <= 3, "what was said is heard twice");
-            if let Some(conclusion) = play.machine.conclusion() {
+            if let Some(rest) = &play.rest {
+                prop_assert!(play.open.is_empty(), "something is under way while it rests: {:?}", play.open_ids());
+                prop_assert!(rest.wake <= wakes);
+            } else if let Some(conclusion) = play.machine.conclusion() {
                 prop_assert!(play.open.is_empty(), "something is under way after the end: {:?}", play.open_ids());
                 prop_assert!(play.output.as_ref() == Some(conclusion));
                 prop_assert!(concluded.is_none_or(|before| before == *conclusion), "the end changed");

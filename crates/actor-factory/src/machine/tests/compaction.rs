@@ -28,6 +28,7 @@ fn work(play: &mut Play, steps: std::ops::RangeInclusive<u32>, characters: usize
     }
 }
 
+// Requirement: 4.37
 #[test]
 fn a_full_window_is_made_room_in() {
     let mut play = Play::start(small(4_000));
@@ -43,6 +44,35 @@ fn a_full_window_is_made_room_in() {
     assert!(play.results().last().unwrap().contains("12 xxx"), "the newest result is whole");
 }
 
+// Requirement: 4.37
+#[test]
+fn a_goal_of_a_hundred_steps_keeps_goal_plan_and_todos() {
+    let mut long = small(8_000);
+    long.spec.max_steps = 120;
+    long.task = "Background: port the parser.\nThe plan:\n- [>] port it (yours)\n- [ ] test it\nYour task: write a.txt.".into();
+    let task = long.task.clone();
+    let mut play = Play::start(long);
+    let todos = |done: usize| {
+        let items: Vec<_> = (1..=4)
+            .map(|n| json!({"id": n.to_string(), "text": format!("part {n}"), "status": if n <= done { "completed" } else { "pending" }}))
+            .collect();
+        vec![call("t", "todo", &json!({"items": items}))]
+    };
+    for part in 0..4_u32 {
+        let first = part * 25 + 1;
+        play.calls(todos(usize::try_from(part).unwrap()));
+        work(&mut play, first + 1..=first + 24, 1_000);
+    }
+    // Calls and their results were together in each of the hundred requests: `Play` looks at that.
+    assert!(compactions(&play).len() > 2 && play.requests.len() == 101, "{:?}", compactions(&play));
+    let last = format!("{:?}", play.requests.last().unwrap().messages);
+    assert!(last.contains(&task.replace('\n', "\\n")), "the goal and the plan are whole");
+    assert!(last.contains("[x] #3: part 3") && last.contains("[ ] #4: part 4"), "the TODO list is the last one: {last}");
+    play.calls(vec![call("e", "terminate", &json!({"status": "success", "message": "ported"}))]);
+    assert_eq!(play.output.as_ref().unwrap().outcome, Outcome::Success);
+}
+
+// Requirement: 4.37
 #[test]
 fn small_models_are_told_the_size_of_what_was_removed_and_others_how_to_have_it_again() {
     for (is_small, left) in [
@@ -75,6 +105,7 @@ fn when_room_is_made_can_be_set() {
     assert!(late > 4_000, "{late}");
 }
 
+// Requirement: 4.36
 #[test]
 fn the_servers_count_corrects_the_estimate() {
     let mut play = Play::start(small(4_000));

@@ -28,6 +28,7 @@ fn turns(play: &mut Play, mut turn: impl FnMut(&mut Play, usize), mut result: im
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
+    // Requirement: 4.34
     #[test]
     fn a_circle_of_calls_is_told_then_bound_and_ended(period in 1_usize..6, before in 0_usize..8, changes in any::<bool>()) {
         let mut input = input();
@@ -57,6 +58,7 @@ proptest! {
         prop_assert!(ended <= rounds(HOPELESS_AFTER), "ended after {ended} turns");
     }
 
+    // Requirement: 4.34
     #[test]
     fn results_that_always_differ_end_with_the_steps(steps in 1_u32..40) {
         let mut input = input();

@@ -21,6 +21,7 @@ fn fetch(id: &str, host: &str) -> aime_llm::ToolCall {
     call(id, "web_fetch", &json!({"url": format!("https://{host}/x")}))
 }
 
+// Requirement: 14.1
 #[test]
 fn a_result_stands_between_marks_and_its_origin_is_journaled() {
     let mut play = Play::start(wary(Trust::default(), false));
@@ -43,6 +44,7 @@ fn a_result_stands_between_marks_and_its_origin_is_journaled() {
     assert_eq!(origins.collect::<Vec<_>>(), [Some(Origin::Files), Some(Origin::Files), None, Some(Origin::Files)]);
 }
 
+// Requirement: 14.3
 #[test]
 fn who_has_read_others_words_reaches_no_host_without_consent() {
     for (files, allowed) in [(false, false), (true, true)] {
@@ -79,6 +81,7 @@ fn a_person_may_consent_and_is_told_why_they_are_asked() {
     assert_eq!(play.open_ids(), ["t/1/2/1"]);
 }
 
+// Requirement: 14.1
 #[test]
 fn what_was_read_goes_with_all_that_is_made_of_it() {
     let mut play = Play::start(ActorInput { trust: Some(Trust::default()), marks: true, ..delegating() });

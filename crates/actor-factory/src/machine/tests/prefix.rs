@@ -21,6 +21,7 @@ fn assert_requests_extend_each_other(play: &Play) {
     }
 }
 
+// Requirement: 4.16
 #[test]
 fn requests_grow_only_at_their_end() {
     let mut input = input();

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::support::*;
 use crate::ActorInput;
 
+// Requirement: 3.43
 #[test]
 fn a_users_notes_take_the_place_of_those_that_are_built_in() {
     let note = |name: &str, text: &str| (name.to_owned(), text.to_owned());
@@ -32,6 +33,7 @@ fn a_users_notes_take_the_place_of_those_that_are_built_in() {
     }
 }
 
+// Requirement: 6.12
 #[test]
 fn a_risk_that_comes_true_is_evidence_that_names_it() {
     let risks = vec!["pandas is missing".to_owned(), "the disk is full".to_owned()];

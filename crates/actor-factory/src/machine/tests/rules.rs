@@ -6,8 +6,9 @@ use aime_tools::{Approval, RuleLists};
 use serde_json::json;
 
 use super::support::{Play, answer, call, delegating, input, read, terminate, tool_ended, write};
-use crate::{ActorEffect, ActorInput, ActorSettings, ActorStatus, ModelAnswer, ModelFault};
+use crate::{ActorEffect, ActorInput, ActorSettings, ModelAnswer, ModelFault, machine::ActorStatus};
 
+// Requirement: 4.18
 #[test]
 fn harmless_calls_run_at_once_and_results_keep_their_order() {
     let mut play = Play::start(input());
@@ -20,6 +21,7 @@ fn harmless_calls_run_at_once_and_results_keep_their_order() {
     assert_eq!(play.open_ids(), ["t/1/2"]);
 }
 
+// Requirement: 4.18
 #[test]
 fn calls_that_change_something_run_in_order() {
     let mut play = Play::start(input());
@@ -31,6 +33,7 @@ fn calls_that_change_something_run_in_order() {
     assert_eq!(play.results(), ["a: one", "b: two", "c: three"]);
 }
 
+// Requirement: 4.19, 4.20
 #[test]
 fn a_call_that_is_not_run_gets_a_result_that_says_why() {
     let cut = |mut response: ChatResponse| {
@@ -128,6 +131,7 @@ fn only_a_clear_yes_is_consent() {
     assert_eq!(play.open_ids(), ["t/1/1/2"], "a tool that is always allowed is not asked for again");
 }
 
+// Requirement: 13.7
 #[test]
 fn always_is_for_what_the_question_says_and_is_told() {
     let mut asking = input();
@@ -191,6 +195,7 @@ fn nobody_is_asked_when_nobody_is_there() {
     assert_eq!(play.results(), ["a: Nobody is available to answer. Decide yourself and go on."]);
 }
 
+// Requirement: 4.14
 #[test]
 fn terminate_ends_and_nothing_runs_after_it() {
     let mut play = Play::start(input());
@@ -220,6 +225,7 @@ fn success_is_not_claimed_in_the_breath_of_a_failure() {
     assert_eq!(play.results()[1], "end: Error: not ended: `write_file` failed in this turn. Read its result first");
 }
 
+// Requirement: 4.14
 #[test]
 fn what_terminate_says() {
     let cases = [
@@ -239,6 +245,7 @@ fn what_terminate_says() {
     }
 }
 
+// Requirement: 1.6
 #[test]
 fn references_are_those_of_the_calls_and_of_the_actor() {
     let mut play = Play::start(input());
@@ -252,6 +259,7 @@ fn references_are_those_of_the_calls_and_of_the_actor() {
     assert_eq!(play.output.unwrap().references, ["b.txt", "a.txt"]);
 }
 
+// Requirement: 4.35
 #[test]
 fn a_plain_answer_is_nudged_once_and_then_taken() {
     let mut play = Play::start(input());
@@ -274,6 +282,7 @@ fn what_was_answered_before_the_end_is_part_of_the_result() {
     assert_eq!(play.output.unwrap().text, None, "words before other calls are not the result");
 }
 
+// Requirement: 4.35
 #[test]
 fn the_first_plain_answer_may_be_all() {
     let may = |must_write_files| ActorInput { plain_answer_ends: true, must_write_files, ..input() };
@@ -307,6 +316,7 @@ fn answers_that_are_none_end_in_a_failure() {
     }
 }
 
+// Requirement: 4.34
 #[test]
 fn repetition_is_told_and_at_last_fails() {
     let mut input = input();
@@ -324,6 +334,7 @@ fn repetition_is_told_and_at_last_fails() {
     assert_eq!(conclusion.error.unwrap(), "stuck: `read_file` was called 20 times with the same arguments and the same result");
 }
 
+// Requirement: 4.34
 #[test]
 fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
     let mut play = Play::start(input());
@@ -342,6 +353,7 @@ fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
     assert_eq!(play.output.unwrap().outcome, Outcome::Success);
 }
 
+// Requirement: 4.34
 #[test]
 fn who_reports_that_it_is_done_is_told_what_ends_a_task_and_asked_for_it_when_it_says_so_again() {
     for (status, is_done) in [("Completed", true), (" done ", true), ("已完成", true), ("in_progress", false), ("half done", false)] {
@@ -397,6 +409,7 @@ fn the_same_call_with_other_results_is_not_stuck() {
     assert_eq!(play.nudges(), Vec::<&str>::new());
 }
 
+// Requirement: 4.34
 #[test]
 fn a_check_that_is_made_again_after_each_change_is_no_repetition() {
     for (tool, nudged) in [("write_file", false), ("read_file", true), ("update_progress", true)] {
@@ -417,6 +430,7 @@ fn a_check_that_is_made_again_after_each_change_is_no_repetition() {
     }
 }
 
+// Requirement: 4.34
 #[test]
 fn a_change_that_fails_is_none() {
     let mut play = Play::start(input());
@@ -427,6 +441,7 @@ fn a_change_that_fails_is_none() {
     assert_eq!(play.requests.last().unwrap().tools.len(), 1);
 }
 
+// Requirement: 4.26, 4.27
 #[test]
 fn a_forgotten_todo_list_is_reminded_of_last_of_all() {
     let mut play = Play::start(input());
@@ -447,6 +462,7 @@ fn a_forgotten_todo_list_is_reminded_of_last_of_all() {
     assert_eq!(play.nudges(), ["todo_reminder"], "a list with nothing open is left alone");
 }
 
+// Requirement: 4.28
 #[test]
 fn a_todo_list_and_its_reminder_are_one_actors_own() {
     let mut forgetful = Play::start(input());
@@ -464,6 +480,7 @@ fn a_todo_list_and_its_reminder_are_one_actors_own() {
     assert!(!forgetful.results().iter().any(|result| result.contains("step")));
 }
 
+// Requirement: 4.22
 #[test]
 fn a_tool_that_keeps_failing_gets_a_hint() {
     let mut play = Play::start(input());
@@ -500,6 +517,7 @@ fn when_an_actor_is_told_something_can_be_set() {
     assert!(play.output.unwrap().error.unwrap().contains("called 4 times"));
 }
 
+// Requirement: 4.12, 10.5
 #[test]
 fn steps_run_out_and_that_is_no_success() {
     let mut few = input();

@@ -35,6 +35,7 @@ fn heard(play: &Play) -> Vec<&str> {
     told.collect()
 }
 
+// Requirement: 12.2
 #[test]
 fn what_is_said_stands_last_in_the_next_request_and_stays() {
     let mut play = Play::start(input());
@@ -62,6 +63,7 @@ fn words_stand_outside_the_marks_of_a_result() {
     assert!(play.results()[1].contains("]\n\nIs the task done?"), "{:?}", play.results());
 }
 
+// Requirement: 12.3
 #[test]
 fn nobody_ends_on_a_word_that_was_not_heard() {
     let mut play = Play::start(input());
@@ -112,6 +114,7 @@ fn what_is_said_to_a_stopped_actor_is_heard_when_it_goes_on() {
     }
 }
 
+// Requirement: 12.3
 #[test]
 fn the_bound_on_steps_holds_whatever_is_said() {
     let mut input = input();
@@ -142,6 +145,7 @@ fn words_outlive_the_result_before_them() {
     assert!(results[8].ends_with("do the next step of the work."), "{}", results[8]);
 }
 
+// Requirement: 12.4
 #[test]
 fn what_was_said_outlives_a_compaction() {
     let mut input = input();

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::support::{Play, call, input, read, terminate, write};
 use crate::ActorInput;
 
+// Requirement: 4.34
 #[test]
 fn who_forgets_a_file_that_its_task_names_is_told_so() {
     let named = ["a.txt", "b.txt"].map(str::to_owned).to_vec();
@@ -50,6 +51,7 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
     assert_eq!(play.output.unwrap().outcome, Outcome::Failure);
 }
 
+// Requirement: 4.34
 #[test]
 fn a_small_model_is_not_offered_the_tool_that_it_repeats() {
     let mut input = input();
@@ -65,6 +67,7 @@ fn a_small_model_is_not_offered_the_tool_that_it_repeats() {
     assert!(offered(&play), "for one request");
 }
 
+// Requirement: 4.34
 #[test]
 fn a_small_model_that_only_fails_is_asked_for_the_conclusion() {
     for small in [true, false] {

@@ -6,7 +6,7 @@ use aime_tools::Approval;
 use serde_json::json;
 
 use super::support::{Play, call, input, read, terminate, tool_ended, write};
-use crate::{ActorFact, ActorStatus};
+use crate::{ActorFact, machine::ActorStatus};
 
 fn stop() -> ActorFact {
     ActorFact::Stopped { why: Reason::Stopped }
@@ -79,6 +79,7 @@ fn resumed_before_the_stop_was_acknowledged() {
     assert_eq!(play.open_ids(), ["t/1/2"]);
 }
 
+// Requirement: 7.14
 #[test]
 fn a_call_in_doubt_is_told_and_nothing_runs_after_it() {
     let mut play = Play::start(input());
@@ -91,6 +92,13 @@ fn a_call_in_doubt_is_told_and_nothing_runs_after_it() {
             "b: Error: not run: the call before it did not end",
         ]
     );
+    // What the runtime knows of it stands outside of the marks of data.
+    let mut play = Play::start(crate::ActorInput { trust: Some(aime_tools::Trust::default()), marks: true, ..input() });
+    play.calls(vec![call("a", "bash", &json!({"command": "deploy"}))]);
+    play.fact(tool_ended(&aime_durable::EffectId::new("t/1/1/1"), CallOutcome::InDoubt, "It was begun 5 s ago"));
+    let told =
+        "a: In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it. It was begun 5 s ago";
+    assert_eq!(play.results(), [told]);
 }
 
 #[test]

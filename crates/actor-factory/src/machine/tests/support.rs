@@ -8,7 +8,9 @@ use aime_progress::{ActorId, CallOutcome, Conclusion, EvidenceId, PlanId, Progre
 use aime_tools::{Approval, HandledBy, PermissionRules, RuleLists, ToolSheet, Touches};
 use serde_json::{Value, json};
 
-use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorSpec, ModelAnswer, Told, history::tests::paired};
+use crate::{
+    ActorEffect, ActorFact, ActorInput, ActorMachine, ActorOutput, ActorSpec, LeadRest, ModelAnswer, Told, history::tests::paired,
+};
 
 pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: HandledBy, parameters: Value) -> ToolSheet {
     let definition = ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters: parameters.into() };
@@ -65,6 +67,7 @@ pub(super) fn input() -> ActorInput {
         limits: ModelLimits::default(),
         attended: true,
         nudge_each_step: false,
+        retry_reported: false,
         plain_answer_ends: false,
         risks: Vec::new(),
         notes: std::collections::BTreeMap::new(),
@@ -72,6 +75,7 @@ pub(super) fn input() -> ActorInput {
         named_files: Vec::new(),
         settings: crate::ActorSettings::default(),
         told: Vec::new(),
+        lead: None,
         trust: None,
         origins: Vec::new(),
         marks: false,
@@ -147,6 +151,8 @@ pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> Act
 pub(super) struct Play {
     pub(super) machine: ActorMachine,
     pub(super) output: Option<Conclusion>,
+    /// The wishes of a lead.
+    pub(super) rest: Option<LeadRest>,
     /// What was issued and has no answer.
     pub(super) open: Vec<(EffectId, ActorEffect)>,
     pub(super) requests: Vec<ChatRequest>,
@@ -165,6 +171,7 @@ impl Play {
         let mut play = Self {
             machine,
             output: None,
+            rest: None,
             open: vec![],
             requests: vec![],
             events: vec![],
@@ -183,7 +190,11 @@ impl Play {
             self.open.retain(|(open, _)| open != id);
         }
         self.at += 1_000;
-        self.output = self.machine.apply(self.at, &fact, &mut out);
+        (self.output, self.rest) = match self.machine.apply(self.at, &fact, &mut out) {
+            Some(ActorOutput::Ended(conclusion)) => (Some(conclusion), None),
+            Some(ActorOutput::Rested(rest)) => (None, Some(rest)),
+            None => (None, None),
+        };
         self.take(&mut out);
         if let Some(conclusion) = &self.output {
             let _ = writeln!(self.log, "=> {}", serde_json::to_string_pretty(conclusion).unwrap());
@@ -327,6 +338,9 @@ fn shown(id: &EffectId, effect: &ActorEffect) -> String {
         }
         ActorEffect::Delegate { call, request, .. } => {
             let _ = writeln!(text, "delegate {id}: {call} {:?}", request.description);
+        }
+        ActorEffect::Plan { of, call } => {
+            let _ = writeln!(text, "plan {id}: {of} {} {}", call.tool(), serde_json::to_string(call.parameters()).unwrap());
         }
         ActorEffect::Ask { id: question, question: words, kind } => {
             let _ = writeln!(text, "ask {id}: {question} {kind:?} {words:?}");

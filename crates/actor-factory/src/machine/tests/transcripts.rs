@@ -5,6 +5,7 @@ use serde_json::json;
 use super::support::{Play, answer, call, input, read, terminate, write};
 use crate::ActorInput;
 
+// Requirement: 1.6, 4.10, 4.15, 4.16, 4.19, 4.21, 4.29, 8.6
 #[test]
 fn a_task_from_beginning_to_end() {
     let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });

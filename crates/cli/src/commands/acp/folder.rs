@@ -5,101 +5,82 @@ use std::{path::Path, pin::pin};
 use aime_acp::{Chosen, Earlier, Folder, KnownRun, Refusal, Turn, Work};
 use aime_orchestrator::{InboxMessage, OrchestratorError, RunRequest, RunResult, RunView, view};
 use aime_progress::{Origin, RunId};
+use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError, settings_of};
 use futures::future::BoxFuture;
 
 use super::workshop::refusal;
-use crate::{
-    commands::{
-        host::{Carried, Going, Host},
-        resume::resumable,
-        run::{Work as Carry, configured, failure_of},
-        runs::all,
-        steering::put,
-    },
-    failure::Failure,
-    screen::rfc3339,
-};
+use crate::{output, screen::rfc3339};
 
 /// The most characters of what was asked and answered before, each.
 const REMEMBERED: usize = 2_000;
 
 /// A folder that is open.
 pub(super) struct WorkingFolder {
-    host: Host,
+    pub(super) runs: Runs,
 }
 
 impl WorkingFolder {
-    pub(super) const fn new(host: Host) -> Self {
-        Self { host }
-    }
-
-    /// Makes the tools of servers known.
-    pub(super) async fn ready(&self) -> Result<(), Failure> {
-        self.host.ready().await
-    }
-
-    /// Stops its runs, and ends what was started for them.
-    pub(super) async fn end(&self) {
-        self.host.end().await;
-    }
-
     /// Begins a run, or goes on with one.
-    async fn begin(&self, turn: Turn) -> Result<Going, Failure> {
+    async fn begin(&self, turn: Turn) -> Result<RunHandle, RunsError> {
         let Turn { run, work, earlier, human, events, .. } = turn;
-        let setup = &self.host.setup;
-        let (work, models) = match work {
+        let drive = Drive::default().human(human).earlier(before(&earlier));
+        let mut driven = match work {
             Work::Start { goal, images, chosen } => {
-                let models = self.host.models(None, true).await?;
-                let mut settings = configured(&setup.config);
-                (settings.approval, settings.mode) = (chosen.approval, chosen.mode);
+                let mut request = RunRequest { run, images, ..self.runs.request(goal) };
+                (request.settings.approval, request.settings.mode) = (chosen.approval, chosen.mode);
                 if !earlier.is_empty() {
                     // What a run has answered was made from what it read.
-                    settings.origins = vec![Origin::Memory];
+                    request.settings.origins = vec![Origin::Memory];
                 }
-                (Carry::Start(Box::new(RunRequest { images, settings, ..RunRequest::new(run.clone(), goal) })), models)
+                self.runs.start(request, drive).await?
             }
-            on @ (Work::Answer { .. } | Work::Say { .. }) => {
-                let seen = resumable(&run, setup)?;
-                let models = self.host.models(None, seen.input.can_plan && !seen.over).await?;
-                let message = match on {
-                    Work::Answer { question, text } => InboxMessage::Answer { question, text },
-                    Work::Say { text } | Work::Start { goal: text, .. } => InboxMessage::Say { task: None, text },
-                };
-                put(&run, &message, setup).await?;
-                (Carry::Resume { bounds: None, before: Box::new(seen.state) }, models)
-            }
+            Work::Answer { question, text } => self.go_on(&run, InboxMessage::Answer { question, text }, drive).await?,
+            Work::Say { text } => self.go_on(&run, InboxMessage::Say { task: None, text }, drive).await?,
         };
-        let tell = Box::new(move |event| {
-            // A session that nobody looks at any more; the journal has it.
-            drop(events.send(event));
+        let mut news = driven.take_news();
+        tokio::spawn(async move {
+            while let Some(news) = news.recv().await {
+                match news {
+                    // A session that nobody looks at any more; the journal has it.
+                    RunNews::Event(event) => drop(events.send(*event)),
+                    RunNews::Note(note) => output::note(&note),
+                }
+            }
         });
-        self.host.carry(Carried { run, work, models, human, earlier: before(&earlier), tell })
+        Ok(driven)
+    }
+
+    async fn go_on(&self, run: &RunId, message: InboxMessage, drive: Drive) -> Result<RunHandle, RunsError> {
+        let seen = self.runs.resumable(run)?;
+        let models = self.runs.models(None, seen.can_plan() && !seen.over).await?;
+        self.runs.put(run, &message).await?;
+        self.runs.resume(run, None, drive.models(models)).await
     }
 }
 
 impl Folder for WorkingFolder {
     fn path(&self) -> &Path {
-        &self.host.setup.folder
+        &self.runs.setup().folder
     }
 
     fn chosen(&self) -> Chosen {
-        let settings = configured(&self.host.setup.config);
+        let settings = settings_of(&self.runs.setup().config);
         Chosen { approval: settings.approval, mode: settings.mode }
     }
 
     fn runs(&self) -> Result<Vec<KnownRun>, Refusal> {
-        let known = all(&self.host.setup).map_err(refusal)?.into_iter();
+        let known = self.runs.list().map_err(refusal)?.into_iter();
         let known =
             known.filter_map(|run| Some(KnownRun { run: RunId::new(run.id).ok()?, goal: run.title, updated: rfc3339(run.updated_at) }));
         Ok(known.collect())
     }
 
     fn view(&self, run: &RunId) -> Result<Option<RunView>, Refusal> {
-        let Some(journal) = self.host.setup.existing_journal().map_err(refusal)? else { return Ok(None) };
+        let Some(journal) = self.runs.setup().existing_journal().map_err(refusal)? else { return Ok(None) };
         match view(&journal, run) {
             Ok(seen) => Ok(Some(seen)),
             Err(OrchestratorError::NoSuchRun { .. }) => Ok(None),
-            Err(error) => Err(refusal(failure_of(&error))),
+            Err(error) => Err(refusal(error)),
         }
     }
 
@@ -108,13 +89,13 @@ impl Folder for WorkingFolder {
             let stop = turn.stop.clone();
             // Nothing was begun yet where it is stopped while a model is made ready.
             let begun = stop.run_until_cancelled(self.begin(turn)).await;
-            let going = begun.ok_or_else(|| Refusal::Failed("stopped before it began".to_owned()))?.map_err(refusal)?;
-            let going_stop = going.stop.clone();
-            let mut result = pin!(going.result());
+            let driven = begun.ok_or_else(|| Refusal::Failed("stopped before it began".to_owned()))?.map_err(refusal)?;
+            let driven_stop = driven.stop().clone();
+            let mut result = pin!(driven.result());
             let result = tokio::select! {
                 result = &mut result => result,
                 () = stop.cancelled() => {
-                    going_stop.cancel();
+                    driven_stop.cancel();
                     result.await
                 }
             };

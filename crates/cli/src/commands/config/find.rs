@@ -5,6 +5,7 @@ mod tests;
 
 use std::time::Duration;
 
+use aime_runs::Environment;
 use futures::future;
 use serde::Deserialize;
 use tokio::{
@@ -13,8 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::config::Environment;
-use crate::models::{Chosen, SERVED};
+use aime_runs::models::{Chosen, SERVED};
 
 /// Servers of models on this machine, where they usually listen.
 const SERVERS: [(&str, u16); 4] = [("llama.cpp", 8080), ("Ollama", 11434), ("vLLM", 8000), ("LM Studio", 1234)];

@@ -3,16 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_llm::{ChatModel, ChatRequest, Message, Model};
+use aime_runs::{
+    Setup,
+    config::{ModelConfig, Provider},
+    models::{self, Choice},
+};
 
 use super::{
     absent, broken, good,
     trial::{Trial, Verdict},
 };
 use crate::{
-    config::{ModelConfig, Provider},
     failure::{Failure, code},
-    models::{self, Choice},
-    wiring::Setup,
     words::{msg, said},
 };
 
@@ -26,7 +28,8 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
     let choice = models::choose(&setup.config, &setup.environment, None).and_then(|choice| choice.ok_or_else(models::none_configured));
     let choice = match choice {
         Ok(choice) => choice,
-        Err(failure) => {
+        Err(error) => {
+            let failure = Failure::from(error);
             broken("model", &failure, MEND);
             return Some(failure.code);
         }
@@ -73,7 +76,7 @@ async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut
     if config.provider == Provider::Local {
         let answer = match models::single(name, config, choice, opened, setup) {
             Ok(model) => ask_for_a_word(&model.build(setup.redactor())).await,
-            Err(failure) => Err(failure),
+            Err(failure) => Err(failure.into()),
         };
         return match answer {
             Ok(detail) => Verdict::Works(format!("{} {}{because}", said(&detail), said(&place))),
@@ -90,7 +93,7 @@ async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut
                 format!("{}{because}", msg!("doctor-model", model = model, place = said(&place), protocol = protocol, number = window))
             })
         }
-        Err(failure) => Verdict::Unusable(failure),
+        Err(failure) => Verdict::Unusable(failure.into()),
     }
 }
 
@@ -125,7 +128,8 @@ async fn check_file(name: &str, config: &ModelConfig, setup: &Setup) -> Result<b
             absent(&what, &detail, &mend);
             Ok(false)
         }
-        Ok(Health::Missing(failure)) | Err(failure) => {
+        Ok(Health::Missing(error)) | Err(error) => {
+            let failure = Failure::from(error);
             broken(&what, &failure, MEND);
             Err(failure.code)
         }

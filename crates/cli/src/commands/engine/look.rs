@@ -6,8 +6,9 @@ use std::{
 };
 
 use aime_durable::UnixMillis;
-use aime_orchestrator::{RunResult, RunStats, RunView};
+use aime_orchestrator::{RunStats, RunView};
 use aime_progress::{ProgressState, RunId, RunStatus};
+use aime_runs::report_view;
 use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -18,23 +19,27 @@ use crate::{
     commands::{
         check_run,
         report::report,
-        run::run_id as new_name,
-        runs::{diff, events, in_list, show, tell_contradictions, told_of_fork},
+        runs::{diff, events, in_list, show, told_of_fork},
         stats,
         undo::{redo_on_engine, undo_on_engine},
     },
     failure::Failure,
     output,
     screen::{moment, rfc3339},
-    wiring::Setup,
 };
 
 /// The code of a run that was stopped so that it can go on.
-const INTERRUPTED: &str = "interrupted";
 /// How many journals are asked for at once: each is told by a worker, which may have to replay the run for it.
 const AT_ONCE: usize = 8;
 
-pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
+pub(super) async fn look(
+    command: Option<RunsCommand>,
+    form: Output,
+    on: &Address,
+    global: &Global,
+    here: &aime_runs::Runs,
+) -> Result<u8, Failure> {
+    let setup = here.setup();
     let runs = runs(on, global, setup).await?;
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(&runs, form).await?,
@@ -57,7 +62,7 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             let run = named(&run, &runs).await?;
             let seen = seen(&run, &runs).await?;
             // The engine drives whatever has not ended.
-            report((&run, &seen, true), output_file.as_deref(), form, setup)?;
+            report(&run, &report_view(&run, &seen, true, setup), output_file.as_deref(), form, setup)?;
         }
         RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
         RunsCommand::Check { mend: true, .. } => {
@@ -66,13 +71,13 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             );
         }
         RunsCommand::Check { run, mend: false } => {
-            let checked = runs.check(&named(&run, &runs).await?).await.map_err(|error| failure_of(&error))?;
+            let checked = runs.check(&named(&run, &runs).await?).await.map_err(failure_of)?;
             return check_run::tell(&checked, form);
         }
         RunsCommand::Stats => stats::tell(&count(&runs).await?, form)?,
         RunsCommand::Delete { run } => {
             let run = named(&run, &runs).await?;
-            runs.delete(&run).await.map_err(|error| failure_of(&error))?;
+            runs.delete(&run).await.map_err(failure_of)?;
             // Another run of this name must not be taken for it.
             if let Err(error) = aime_undo::forget(&setup.keep(), run.as_str()).and_then(|()| aime_undo::clean(&setup.keep())) {
                 output::note(&format!("what was kept of files could not be removed: {error}"));
@@ -80,9 +85,9 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
             output::note(&format!("deleted {run}"));
         }
         RunsCommand::Fork { run, at, run_id } => {
-            let (run, new) = (named(&run, &runs).await?, new_name(run_id.as_deref(), setup)?);
+            let (run, new) = (named(&run, &runs).await?, here.new_name(run_id.as_deref())?);
             let tree = handed_over(&new, global, setup).await?;
-            runs.fork(&run, at, &new, tree).await.map_err(|error| failure_of(&error))?;
+            runs.fork(&run, at, &new, tree).await.map_err(failure_of)?;
             told_of_fork((&run, at), &new, form)?;
         }
         RunsCommand::Undo { args, task } => {
@@ -101,7 +106,7 @@ pub(super) async fn look(command: Option<RunsCommand>, form: Output, on: &Addres
 
 /// Counts what the journals of all listed runs tell.
 async fn count(runs: &Runs) -> Result<RunStats, Failure> {
-    let listed = runs.list().await.map_err(|error| failure_of(&error))?;
+    let listed = runs.list().await.map_err(failure_of)?;
     let seen = futures::stream::iter(listed).map(|ListedRun { run, .. }| async move {
         let seen = match RunId::new(&run) {
             Ok(id) => runs.journal(&id).await.map_err(|error| error.to_string()),
@@ -122,8 +127,10 @@ async fn count(runs: &Runs) -> Result<RunStats, Failure> {
 
 /// A run with all that happened in it, as its journal tells it.
 async fn seen(run: &RunId, runs: &Runs) -> Result<RunView, Failure> {
-    let seen = runs.view(run).await.map_err(|error| failure_of(&error))?;
-    tell_contradictions(run, &seen);
+    let seen = runs.view(run).await.map_err(failure_of)?;
+    for contradiction in &seen.inconsistencies {
+        output::note(&format!("the state of {run} contradicts itself: {contradiction}"));
+    }
     Ok(seen)
 }
 
@@ -140,7 +147,7 @@ struct Row {
 }
 
 async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
-    let listed = runs.list().await.map_err(|error| failure_of(&error))?;
+    let listed = runs.list().await.map_err(failure_of)?;
     if form == Output::Text && listed.is_empty() {
         output::note("no runs on this engine yet");
     }
@@ -191,7 +198,6 @@ async fn told(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
     let state = runs.progress(run).await.ok()??;
     let status = match seen.result {
         None => RunStatus::Planning.to_string(),
-        Some(RunResult { error: Some(error), .. }) if error.code == INTERRUPTED => error.code,
         Some(result) => result.status.to_string(),
     };
     Some((status, state))

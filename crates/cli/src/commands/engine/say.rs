@@ -8,19 +8,15 @@ use std::{
 
 use aime_orchestrator::{RunFact, RunView};
 use aime_progress::{EvidenceId, RunId, RunStatus};
+use aime_runs::{Setup, asks_nothing, has_ended, hearer, not_driven, part_of};
 use aime_temporal::{EngineError, ListedRun, Runs, Watched};
 use tokio::time::{Instant, sleep};
 
 use super::{LOOK, failure_of};
 use crate::{
-    commands::{
-        cancel::part_of,
-        steering::{asks_nothing, has_ended, hearer, not_driven},
-    },
     failure::Failure,
     output,
     screen::first_line,
-    wiring::Setup,
     words::{self, msg},
 };
 
@@ -45,7 +41,7 @@ impl<'a> Spoken<'a> {
         let run = named(name, runs).await?;
         let (all, left) = match runs.watch(&run, usize::MAX).await {
             Ok(watched) => (watched.all, watched.result.is_some()),
-            Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(&error)),
+            Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(error)),
             Err(_) => (0, false),
         };
         // A run that goes on in a new history at this moment may be told of in part.
@@ -87,7 +83,7 @@ impl<'a> Spoken<'a> {
     /// Stops a run that is under way.
     pub(super) async fn pause(self, setup: &Setup) -> Result<u8, Failure> {
         if self.left {
-            return Err(not_driven(&self.run));
+            return Err(not_driven(&self.run).into());
         }
         let told = format!("the run stops; go on with `aime resume {}`", self.run);
         self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
@@ -103,7 +99,7 @@ impl<'a> Spoken<'a> {
     pub(super) async fn cancel(self, task: Option<String>, setup: &Setup) -> Result<u8, Failure> {
         if let Some(seen) = &self.seen {
             if seen.over {
-                return Err(has_ended(&self.run, &seen.state));
+                return Err(has_ended(&self.run, &seen.state).into());
             }
             if let Some(task) = &task {
                 part_of(&self.run, seen, &[], task)?;
@@ -149,7 +145,7 @@ impl<'a> Spoken<'a> {
 
     async fn put(&self, fact: RunFact, setup: &Setup) -> Result<(), Failure> {
         let fact = setup.redactor().typed(fact);
-        self.runs.tell(&self.run, vec![fact]).await.map_err(|error| failure_of(&error))
+        self.runs.tell(&self.run, vec![fact]).await.map_err(failure_of)
     }
 }
 

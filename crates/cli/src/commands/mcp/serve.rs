@@ -7,23 +7,23 @@ mod told;
 
 use std::{pin::pin, sync::Arc};
 
+use aime_runs::{Runs, Setup};
 use aime_tools::McpService;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    commands::{host::Host, run::interrupted},
+    commands::run::interrupted,
     failure::{Failure, code},
     output,
-    wiring::Setup,
 };
 
 /// Serves one client until it closes its end, or this process is told to end.
 pub(super) async fn serve(setup: Setup) -> Result<u8, Failure> {
-    let setup = Arc::new(setup);
     let stop = CancellationToken::new();
-    let host = Arc::new(Host::new(Arc::clone(&setup)));
+    let runs = Arc::new(Runs::new(setup).for_clients());
+    let setup = runs.setup();
     let service = McpService {
-        tools: offered::tools(&host),
+        tools: offered::tools(&runs),
         instructions: include_str!("serve/instructions.md").trim().to_owned(),
         context: setup.tool_context()?.with_whole_results(),
     };
@@ -36,6 +36,6 @@ pub(super) async fn serve(setup: Setup) -> Result<u8, Failure> {
             served.await
         }
     };
-    host.end().await;
+    runs.end().await;
     served.map(|()| 0).map_err(|error| Failure::caused(code::USAGE, &error).hint("its client speaks MCP, one JSON object on each line"))
 }

@@ -1,83 +1,66 @@
 //! Beginning runs, and going on with them, for people in front of a browser.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use aime_dashboard::{Approve, Mode, NewRun};
-use aime_orchestrator::{HumanChannel, HumanQuestion, PublishedEvent, RunRequest};
+use aime_orchestrator::{HumanChannel, HumanQuestion};
 use aime_progress::{PlanMode, RunId};
+use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError};
 use aime_tools::Approval;
 use futures::future::BoxFuture;
-use tokio::sync::oneshot;
 
-use crate::{
-    commands::{
-        host::{Carried, Host, Tell},
-        resume::resumable,
-        run::{Work, configured, new_run_id},
-        steering::{has_ended, is_driven},
-    },
-    failure::Failure,
-};
+use crate::output;
 
 /// The longest goal, in bytes.
 const LONGEST_GOAL: usize = 100_000;
 
 /// Begins a run; gives it once something of it stands in the journal. It is begun also where nobody waits for that any more.
-pub(super) async fn start(host: &Arc<Host>, new: NewRun) -> Result<RunId, Failure> {
+pub(super) async fn start(runs: &Arc<Runs>, new: NewRun) -> Result<RunId, RunsError> {
     let goal = new.goal.trim().to_owned();
     if goal.is_empty() || goal.len() > LONGEST_GOAL {
-        return Err(Failure::usage(format!("a goal has from 1 to {LONGEST_GOAL} bytes")).hint("say what is to be reached"));
+        return Err(RunsError::usage(format!("a goal has from 1 to {LONGEST_GOAL} bytes")).hint("say what is to be reached"));
     }
-    let mut settings = configured(&host.setup.config);
-    settings.mode = new.mode.map_or(settings.mode, mode_of);
-    settings.approval = approval(new.approve, settings.approval);
-    let host = Arc::clone(host);
+    let mut request = runs.request(goal);
+    request.settings.mode = new.mode.map_or(request.settings.mode, mode_of);
+    request.settings.approval = approval(new.approve, request.settings.approval);
+    let runs = Arc::clone(runs);
     unhurried(async move {
-        host.ready().await?;
-        let models = host.models(None, true).await?;
-        let run = new_run_id()?;
-        let request = RunRequest { settings, ..RunRequest::new(run.clone(), goal) };
-        carry(&host, &run, Work::Start(Box::new(request)), models).await?;
+        let run = request.run.clone();
+        begun(runs.start(request, Drive::default().human(Arc::new(InThePage))).await?).await?;
         Ok(run)
     })
     .await
 }
 
 /// Goes on with a run that nobody carries out.
-pub(super) async fn resume(host: &Arc<Host>, run: &RunId) -> Result<(), Failure> {
-    let (host, run) = (Arc::clone(host), run.clone());
+pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsError> {
+    let (runs, run) = (Arc::clone(runs), run.clone());
     unhurried(async move {
-        if is_driven(&run, &host.setup) {
-            return Err(Failure::usage(format!("run {run} is being carried out")).hint("wait for it, or pause it"));
-        }
-        let seen = resumable(&run, &host.setup)?;
-        if seen.over {
-            return Err(has_ended(&run, &seen.state));
-        }
-        host.ready().await?;
-        let models = host.models(None, seen.input.can_plan).await?;
-        carry(&host, &run, Work::Resume { bounds: None, before: Box::new(seen.state) }, models).await
+        runs.check_resumable(&run)?;
+        begun(runs.resume(&run, None, Drive::default().human(Arc::new(InThePage))).await?).await
     })
     .await
 }
 
 /// Does something to its end, whether or not who asked for it waits: a browser may leave at any time.
-async fn unhurried<T: Send + 'static>(work: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Result<T, Failure> {
-    tokio::spawn(work).await.unwrap_or_else(|error| Err(Failure::internal(error)))
+async fn unhurried<T: Send + 'static>(work: impl Future<Output = Result<T, RunsError>> + Send + 'static) -> Result<T, RunsError> {
+    tokio::spawn(work).await.unwrap_or_else(|error| Err(RunsError::internal(error)))
 }
 
-/// Has a run carried out; waits until it has told something, or has failed before it could.
-async fn carry(host: &Host, run: &RunId, work: Work, models: Option<aime_orchestrator::Models>) -> Result<(), Failure> {
-    let (first, begun) = oneshot::channel();
-    let first = Mutex::new(Some(first));
-    let tell: Tell = Box::new(move |_: PublishedEvent| {
-        if let Some(first) = first.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // Who waited may have left.
-            first.send(()).ok();
+/// Waits until a run has told something, or has failed before it could.
+async fn begun(mut driven: RunHandle) -> Result<(), RunsError> {
+    let mut news = driven.take_news();
+    if news.recv().await.is_none() {
+        return driven.result().await.map(drop);
+    }
+    tokio::spawn(async move {
+        while let Some(news) = news.recv().await {
+            if let RunNews::Note(note) = news {
+                output::note(&note);
+            }
         }
     });
-    let going = host.carry(Carried { run: run.clone(), work, models, human: Arc::new(InThePage), earlier: String::new(), tell })?;
-    if begun.await.is_ok() { Ok(()) } else { going.result().await.map(drop) }
+    Ok(())
 }
 
 /// The person in front of a page. What is asked stands in the journal, where every page shows it, and the answer comes by the run's inbox, as from any other process.
@@ -113,6 +96,7 @@ const fn approval(wanted: Option<Approve>, settings: Approval) -> Approval {
 mod tests {
     use super::*;
 
+    // Requirement: 12.18
     #[test]
     fn nothing_that_a_page_says_allows_everything() {
         for settings in [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly] {

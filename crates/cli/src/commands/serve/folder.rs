@@ -9,24 +9,11 @@ use aime_dashboard::{Act, Asked, Event, Found, Looked, NewRun, Problem, Refusal,
 use aime_durable::{EventRecord, Journal, RunRecord};
 use aime_orchestrator::{PublishedEvent, RunResult, RunView, view};
 use aime_progress::{RunId, Timestamp};
+use aime_runs::{Answered, ErrorKind, Runs, RunsError, Setup, named, outcome, report_view};
 use aime_tools::offers_always;
 
 use super::{begin, refusal, search};
-use crate::{
-    commands::{
-        cancel,
-        host::Host,
-        report::report_view,
-        resume::named,
-        run::failure_of,
-        runs::output_of,
-        steering::{self, Answered},
-    },
-    failure::{Failure, code},
-    output,
-    screen::rfc3339,
-    wiring::Setup,
-};
+use crate::{output, screen::rfc3339, words};
 
 /// Of so many runs it is kept what was seen of them, so that only what is new is read for the next page.
 const KEPT: usize = 8;
@@ -36,7 +23,7 @@ pub(super) struct FolderRuns {
     name: String,
     /// Stands before the names of its runs.
     prefix: String,
-    host: Arc<Host>,
+    runs: Arc<Runs>,
     /// Opened once there is one.
     journal: OnceLock<Journal>,
     /// What was looked at, the last at the end.
@@ -44,8 +31,8 @@ pub(super) struct FolderRuns {
 }
 
 impl FolderRuns {
-    pub(super) fn new(name: String, prefix: String, host: Host) -> Self {
-        Self { name, prefix, host: Arc::new(host), journal: OnceLock::new(), seen: Mutex::default() }
+    pub(super) fn new(name: String, prefix: String, runs: Runs) -> Self {
+        Self { name, prefix, runs: Arc::new(runs), journal: OnceLock::new(), seen: Mutex::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -58,11 +45,11 @@ impl FolderRuns {
 
     /// Stops the runs that are carried out here, so that they can go on later.
     pub(super) async fn end(&self) {
-        self.host.end().await;
+        self.runs.end().await;
     }
 
     fn setup(&self) -> &Setup {
-        &self.host.setup
+        self.runs.setup()
     }
 
     fn journal(&self) -> Result<Option<&Journal>, Refusal> {
@@ -78,7 +65,7 @@ impl FolderRuns {
     /// All runs, the latest first.
     fn records(&self) -> Result<Vec<RunRecord>, Refusal> {
         let Some(journal) = self.journal()? else { return Ok(Vec::new()) };
-        journal.runs().map_err(|error| refusal(Failure::caused(code::USAGE, &error)))
+        journal.runs().map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))
     }
 
     /// The journal, and the run that is meant there.
@@ -87,10 +74,10 @@ impl FolderRuns {
         let unknown = || refused(Problem::NotFound, format!("there is no run {text:?} in {}", self.setup().folder.display()));
         let Some(journal) = self.journal()? else { return unknown() };
         // Who follows a run names it whole, and asks often.
-        let whole = journal.run(text).map_err(|error| refusal(Failure::caused(code::USAGE, &error)))?;
+        let whole = journal.run(text).map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
         let records = if whole.is_some() { Vec::from_iter(whole) } else { self.records()? };
         match named(text, &records).as_slice() {
-            [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(Failure::usage(error)))?)),
+            [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(RunsError::usage(error)))?)),
             [] => unknown(),
             many => refused(Problem::Refused, format!("{text:?} may mean {}", many.join(", "))),
         }
@@ -129,7 +116,7 @@ impl FolderRuns {
             Some(mut kept) => kept.renew(journal, run).map(|_| kept),
             None => view(journal, run),
         };
-        seen.map_err(|error| refusal(failure_of(&error)))
+        seen.map_err(refusal)
     }
 
     fn keep(&self, run: RunId, view: RunView) {
@@ -144,11 +131,11 @@ impl FolderRuns {
     pub(super) fn look(&self, run: &str) -> Result<Looked, Refusal> {
         let (journal, run) = self.find(run)?;
         // First: what is read after nobody carries it out is how it was left.
-        let driven = steering::is_driven(&run, self.setup());
+        let driven = self.runs.is_driven(&run);
         let seen = self.see(journal, &run)?;
         let redactor = self.setup().redactor();
-        let result = RunResult::new(run.clone(), &seen.state, &output_of(&run, &seen));
-        let mut result = serde_json::to_value(result).map_err(|error| refusal(Failure::internal(error)))?;
+        let result = RunResult::new(run.clone(), &seen.state, &outcome(&run, &seen));
+        let mut result = serde_json::to_value(result).map_err(|error| refusal(RunsError::internal(error)))?;
         redactor.document(&mut result);
         let open = seen.state.questions.iter().filter(|question| question.answer.is_none());
         let asked = open.map(|question| Asked {
@@ -173,18 +160,18 @@ impl FolderRuns {
 
     pub(super) fn is_driven(&self, run: &str) -> Result<bool, Refusal> {
         let (_, run) = self.find(run)?;
-        Ok(steering::is_driven(&run, self.setup()))
+        Ok(self.runs.is_driven(&run))
     }
 
     pub(super) fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal> {
         let (journal, run) = self.find(run)?;
         let found = journal.events(run.as_str(), after.saturating_add(1), most);
-        let found = found.map_err(|error| refusal(Failure::caused(code::USAGE, &error)))?;
+        let found = found.map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
         found.into_iter().map(|record| self.event(&run, &record)).collect()
     }
 
     fn event(&self, run: &RunId, record: &EventRecord) -> Result<Event, Refusal> {
-        let event = serde_json::from_str(&record.body).map_err(|error| refusal(Failure::internal(error)))?;
+        let event = serde_json::from_str(&record.body).map_err(|error| refusal(RunsError::internal(error)))?;
         let published = PublishedEvent { seq: record.seq, at: Timestamp::from_millis(record.at), event };
         let mut document = published.document(run, &rfc3339(record.at));
         self.setup().redactor().document(&mut document);
@@ -203,7 +190,7 @@ impl FolderRuns {
             let mut after = 0;
             while search.goes_on() {
                 let page = journal.events(id.as_str(), after + 1, search::PAGE);
-                let page = page.map_err(|error| refusal(Failure::caused(code::USAGE, &error)))?;
+                let page = page.map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
                 let Some(last) = page.last() else { break };
                 after = last.seq;
                 for record in &page {
@@ -217,7 +204,7 @@ impl FolderRuns {
     }
 
     pub(super) async fn start(&self, new: NewRun) -> Result<String, Refusal> {
-        let run = begin::start(&self.host, new).await.map_err(refusal)?;
+        let run = begin::start(&self.runs, new).await.map_err(refusal)?;
         Ok(self.named(run.as_str()))
     }
 
@@ -226,22 +213,23 @@ impl FolderRuns {
         self.said(&run, act).await.map_err(refusal)
     }
 
-    async fn said(&self, run: &RunId, act: Act) -> Result<String, Failure> {
-        let (setup, name) = (self.setup(), run.as_str());
+    async fn said(&self, run: &RunId, act: Act) -> Result<String, RunsError> {
+        let runs = &self.runs;
         match act {
             Act::Answer { question, text, resume } => {
-                let Answered { left, .. } = steering::put_answer(name, question.as_deref(), &text, setup).await?;
-                if resume && !steering::is_driven(run, setup) {
-                    begin::resume(&self.host, run).await?;
+                let answer = |asked: &aime_progress::Question| if asked.kind == "approval" { words::meant(text) } else { text };
+                let Answered { left, .. } = runs.answer(run, question.as_deref(), answer).await?;
+                if resume && !runs.is_driven(run) {
+                    begin::resume(runs, run).await?;
                     return Ok("answered, and it goes on".to_owned());
                 }
                 let then = if left { format!("; go on with `aime resume {run}`") } else { String::new() };
                 Ok(format!("answered{then}"))
             }
-            Act::Tell { task, text } => steering::tell(name, task.as_deref(), &text, setup).await.map(|_| "told".to_owned()),
-            Act::Pause => steering::pause(name, setup).await.map(|_| "it stops, and can be resumed".to_owned()),
-            Act::Resume => begin::resume(&self.host, run).await.map(|()| "it goes on".to_owned()),
-            Act::Cancel { task } => cancel::cancel(name, task.as_deref(), setup).await.map(|_| "cancelled, or being so".to_owned()),
+            Act::Tell { task, text } => runs.tell(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),
+            Act::Pause => runs.pause(run).await.map(|()| "it stops, and can be resumed".to_owned()),
+            Act::Resume => begin::resume(runs, run).await.map(|()| "it goes on".to_owned()),
+            Act::Cancel { task } => runs.cancel(run, task.as_deref()).await.map(|_| "cancelled, or being so".to_owned()),
         }
     }
 }

@@ -144,6 +144,7 @@ mod tests {
         search.found()
     }
 
+    // Requirement: 12.19
     #[test]
     fn all_words_stand_in_what_is_found() {
         let events = [
@@ -159,6 +160,7 @@ mod tests {
         assert_eq!(search(&["say \"yes\""], "", &[json!({"type": "noted", "seq": 1, "text": "to say \"yes\""})]).hits.len(), 1);
     }
 
+    // Requirement: 12.19
     #[test]
     fn what_is_found_is_bounded() {
         let events: Vec<Value> = (0..100).map(|seq| json!({"type": "noted", "seq": seq, "text": "word"})).collect();

@@ -72,6 +72,7 @@ fn press(screen: &mut Screen, keys: &str) {
     }
 }
 
+// Requirement: 19.1
 #[test]
 fn the_whole_screen_in_chinese() {
     in_language(Language::Chinese, || {
@@ -100,6 +101,7 @@ fn the_whole_screen_in_chinese() {
     });
 }
 
+// Requirement: 19.1
 #[test]
 fn the_checklist_in_chinese() {
     in_language(Language::Chinese, || {
@@ -124,6 +126,7 @@ fn the_english_words_are_the_screens_own() {
     }
 }
 
+// Requirement: 19.1
 #[test]
 fn every_phrase_is_said_in_both_languages() {
     use Phrase as P;

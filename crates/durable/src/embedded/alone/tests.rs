@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 
 use super::carry_out_alone;
 use crate::{
-    EffectContext, EffectId, EffectRunner, Issue, Reason,
+    EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason,
     contract::{LATE, Toy, ToyEffect, ToyFact, World},
 };
 
@@ -58,8 +58,8 @@ impl EffectRunner<Toy> for Talker {
         })
     }
 
-    fn failed(&self, id: &EffectId, _: &str) -> ToyFact {
-        ToyFact::Done { id: id.clone(), value: 2 }
+    fn failed(&self, effect: FailedEffect<'_>) -> ToyFact {
+        ToyFact::Done { id: effect.id.clone(), value: 2 }
     }
 }
 

@@ -65,6 +65,7 @@ impl Grown {
     }
 }
 
+// Requirement: 7.10
 #[tokio::test]
 async fn a_log_cut_at_any_frame_and_within_gives_each_whole_commit() {
     let grown = Grown::new(12).await;
@@ -79,6 +80,7 @@ async fn a_log_cut_at_any_frame_and_within_gives_each_whole_commit() {
     drop(grown.fixture);
 }
 
+// Requirement: 7.10
 #[tokio::test]
 async fn a_frame_that_was_torn_ends_the_log_before_its_commit() {
     let grown = Grown::new(8).await;
@@ -98,6 +100,7 @@ fn first_other(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).position(|(one, other)| one != other).unwrap_or(one.len())
 }
 
+// Requirement: 7.10
 #[tokio::test]
 async fn a_commit_that_was_written_twice_counts_once() {
     let grown = Grown::new(8).await;

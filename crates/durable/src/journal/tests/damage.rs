@@ -2,6 +2,7 @@ use super::*;
 use crate::replay;
 
 /// Each way to damage record 2 or what follows from it, and what the report says.
+// Requirement: 7.12
 #[tokio::test]
 async fn a_stream_is_cut_before_what_is_damaged_and_goes_on() {
     let cases = [
@@ -57,6 +58,7 @@ async fn what_was_appended_together_is_cut_together() {
     assert!(loaded.damage.unwrap().starts_with("record 2 is not as it was written"));
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn what_is_damaged_can_be_mended_without_going_on() {
     let fixture = Fixture::written(&["a", "b", "c"]).await;
@@ -132,6 +134,9 @@ macro_rules! changed_toy {
             fn apply(&mut self, _: UnixMillis, _: &$fact, _: &mut crate::Outbox<Self>) -> Option<()> {
                 None
             }
+            fn kind((): &()) -> &'static str {
+                "nothing"
+            }
             fn answers(_: &$fact) -> Option<&crate::EffectId> {
                 None
             }
@@ -144,6 +149,7 @@ macro_rules! changed_toy {
 changed_toy!(NextToy, 2, ToyFact);
 changed_toy!(ForgetfulToy, 1, u32);
 
+// Requirement: 7.11
 #[tokio::test]
 async fn what_another_version_wrote_is_refused_and_not_cut() {
     let fixture = Fixture::written(&["a"]).await;
@@ -197,6 +203,7 @@ async fn whatever_happens_to_the_file_what_is_loaded_was_written() {
 }
 
 /// After a loss of power the write-ahead log may end anywhere.
+// Requirement: 7.10
 #[tokio::test]
 async fn a_torn_log_gives_the_last_whole_commit() {
     let texts_written: Vec<String> = (0..30).map(|number| number.to_string()).collect();

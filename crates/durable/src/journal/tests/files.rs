@@ -51,6 +51,7 @@ fn what_cannot_be_opened_says_why_and_names_the_file() {
     assert!(text.starts_with("this is no database"));
 }
 
+// Requirement: 7.11
 #[tokio::test]
 async fn a_file_of_a_later_version_is_refused() {
     let fixture = Fixture::new().await;
@@ -109,6 +110,7 @@ async fn what_is_waiting_is_written_before_the_journal_closes() {
 
 /// A file as version 1 wrote it is read for ever: its tables, numbers and checksums are a protocol. A change of schema adds a step and a
 /// fixture and leaves this one as it is.
+// Requirement: 7.11
 #[tokio::test]
 async fn a_file_of_version_1_is_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,6 +129,7 @@ async fn a_file_of_version_1_is_read() {
 }
 
 /// The same for version 2, which has snapshots.
+// Requirement: 7.20
 #[tokio::test]
 async fn a_file_of_version_2_is_read() {
     let folder = tempfile::tempdir().unwrap();

@@ -55,6 +55,7 @@ async fn entered(journal: &Journal, run: &str, whole: &Loaded<Toy>, facts: std::
     journal.stream(run, RUN_STREAM).after_standing(&stood).append::<Toy>(commit).await.unwrap();
 }
 
+// Requirement: 7.20
 #[tokio::test]
 async fn a_run_stands_on_a_snapshot_after_any_fact_as_it_stands_on_all_facts() {
     let journal = &Journal::simulated(Arc::new(Whole)).unwrap();
@@ -94,6 +95,7 @@ async fn a_run_stands_on_a_snapshot_after_any_fact_as_it_stands_on_all_facts() {
     }
 }
 
+// Requirement: 7.20
 #[tokio::test]
 async fn a_snapshot_that_cannot_be_used_is_said_and_all_facts_are_replayed() {
     let cases = [
@@ -140,6 +142,7 @@ async fn the_one_before_is_used_where_the_latest_is_damaged_and_older_ones_go() 
     assert_eq!((stood.standing.replayed(), stood.unused.len()), (1, 1));
 }
 
+// Requirement: 7.20
 #[tokio::test]
 async fn what_stood_on_facts_that_are_cut_goes_with_them() {
     let fixture = Fixture::written(&["a", "b", "c"]).await;
@@ -152,6 +155,7 @@ async fn what_stood_on_facts_that_are_cut_goes_with_them() {
     assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 1);
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn a_snapshot_that_the_facts_do_not_make_is_found_and_can_be_taken_away() {
     let fixture = Fixture::new().await;
@@ -211,12 +215,16 @@ macro_rules! other_toy {
             fn revoked(id: &crate::EffectId, why: &crate::Reason) -> ToyFact {
                 Toy::revoked(id, why)
             }
+            fn kind((): &()) -> &'static str {
+                "nothing"
+            }
         }
     };
 }
 other_toy!(OtherForm, 1, Some(2));
 other_toy!(NoForm, 1, None);
 
+// Requirement: 7.20
 #[tokio::test]
 async fn a_snapshot_of_another_form_is_left_alone() {
     let fixture = Fixture::written(&["a", "b"]).await;

@@ -331,6 +331,7 @@ async fn a_failure_among_what_was_queued_leaves_no_gap_and_can_be_tried_again() 
     assert_eq!(events(&fixture.journal, "r"), numbered(&["began", "a", "b", "c", "d"]));
 }
 
+// Requirement: 12.18
 #[test]
 fn who_looks_whether_a_run_is_held_keeps_nobody_from_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,6 +10,7 @@ async fn a_whole_file_has_no_faults_and_a_row_that_belongs_to_nothing_is_one() {
     assert_eq!(fixture.journal.faults_of_file().unwrap(), ["a row of stream belongs to no run"]);
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn pages_that_were_written_over_are_told() {
     let fixture = Fixture::written(&["a"; 400]).await;
@@ -29,6 +30,7 @@ async fn pages_that_were_written_over_are_told() {
     }
 }
 
+// Requirement: 7.19
 #[tokio::test]
 async fn blobs_that_are_gone_changed_or_kept_by_nobody_are_found() {
     let fixture = Fixture::new().await;

@@ -61,6 +61,7 @@ fn check(cases: Vec<Case>, read: impl Fn(&str) -> Result<String, Vec<PlanFault>>
     assert!(wrong.is_empty(), "{} cases\n\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
+// Requirement: 3.35
 #[test]
 fn every_plan_of_the_corpus_is_read_or_refused() {
     check(plans(), |text| parse_plan(text).map(|parsed| outline(&parsed.plan)));
@@ -76,6 +77,7 @@ fn every_patch_of_the_corpus_is_read_or_refused() {
     check(cases, |text| parse_patch(text).map(|parsed| serde_json::to_value(&parsed.patch.changes).unwrap().to_string()));
 }
 
+// Requirement: 16.4
 #[test]
 fn what_is_cut_anywhere_is_read_or_refused_and_never_panics() {
     for case in plans().iter().chain(&patches()) {

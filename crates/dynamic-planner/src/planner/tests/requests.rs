@@ -74,6 +74,7 @@ async fn larger_models_are_told_of_edges_and_of_the_strategy_too() {
     insta::assert_snapshot!(told.join("\n---\n"));
 }
 
+// Requirement: 3.14
 #[tokio::test]
 async fn a_first_plan_may_have_edges() {
     let task = |id: &str| json!({"id": id, "name": id, "kind": "actor", "description": "x", "dependencies": []});
@@ -130,6 +131,7 @@ async fn plan_simple() {
     assert!(tokens(&requests[0]) < 1_200, "{}", tokens(&requests[0]));
 }
 
+// Requirement: 19.6
 #[tokio::test]
 async fn a_goal_in_chinese_gets_a_plan_in_chinese() {
     const WISH: &str = "Goal: 统计所有 TODO 并写入 TODO.md\n\nWrite names, descriptions and criteria in the language of the goal.";
@@ -145,6 +147,7 @@ async fn a_goal_in_chinese_gets_a_plan_in_chinese() {
     }
 }
 
+// Requirement: 1.1
 #[tokio::test]
 async fn plan_with_what_is_known() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good(), good(), good()]);
@@ -162,6 +165,7 @@ async fn plan_with_what_is_known() {
     insta::assert_snapshot!(users[0]);
 }
 
+// Requirement: 3.48
 #[tokio::test]
 async fn plan_with_the_example_of_a_similar_goal() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [good()]);
@@ -176,10 +180,11 @@ async fn plan_with_the_example_of_a_similar_goal() {
     assert!(tokens(with) - tokens(before) < 280, "{}", tokens(with) - tokens(before));
 }
 
+// Requirement: 3.48
 #[test]
 fn an_example_keeps_to_its_tokens() {
     let tasks: Vec<Value> = (0..15).map(|at| json!({"id": format!("t{at}"), "description": "word ".repeat(60)})).collect();
-    let plan = crate::plan_from_value(&json!({"goal": "goal ".repeat(100), "tasks": tasks})).unwrap().plan;
+    let plan = crate::parse::plan_from_value(&json!({"goal": "goal ".repeat(100), "tasks": tasks})).unwrap().plan;
     for (bound, steps) in [(0, None), (60, None), (250, Some(6)), (10_000, Some(15))] {
         let example = crate::PlanExample::of(&plan, bound);
         assert_eq!(example.as_ref().map(|example| example.steps.len()), steps, "{bound}: {example:?}");
@@ -188,6 +193,7 @@ fn an_example_keeps_to_its_tokens() {
     }
 }
 
+// Requirement: 1.3
 #[tokio::test]
 async fn plan_complex() {
     let requests = requests_for(PlanMode::Complex, vec![good()]).await;
@@ -195,6 +201,7 @@ async fn plan_complex() {
     assert!(tokens(&requests[0]) < 1_200, "{}", tokens(&requests[0]));
 }
 
+// Requirement: 3.53
 #[tokio::test]
 async fn plan_emergent() {
     let requests = requests_for(PlanMode::Emergent, vec![good()]).await;
@@ -202,6 +209,7 @@ async fn plan_emergent() {
     assert!(tokens(&requests[0]) < 1_200, "{}", tokens(&requests[0]));
 }
 
+// Requirement: 3.55
 #[tokio::test]
 async fn an_update_of_a_plan_that_grows() {
     let model = small().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "enough", "changes": []}))]);
@@ -236,6 +244,7 @@ async fn plan_simplified() {
     insta::assert_snapshot!(show(&requests[3]));
 }
 
+// Requirement: 6.12, 6.13, 7.7
 #[tokio::test]
 async fn patch() {
     let model = small().on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
@@ -244,6 +253,7 @@ async fn patch() {
     assert!(tokens(&model.requests()[0]) < 1_300, "{}", tokens(&model.requests()[0]));
 }
 
+// Requirement: 1.1
 #[tokio::test]
 async fn a_patch_and_an_update_are_told_what_is_known() {
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(json!({"changes": []}))]);
@@ -258,6 +268,7 @@ async fn a_patch_and_an_update_are_told_what_is_known() {
     }
 }
 
+// Requirement: 3.49
 #[test]
 fn tool_lines_and_templates_are_made_once_for_all_plans() {
     let (settings, prompts) = (PlannerSettings::default(), Prompts::default());
@@ -270,7 +281,7 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
     assert!(Arc::ptr_eq(&one.tools, &other.tools) && Arc::ptr_eq(&one.tools, &patch.tools), "a plan and a patch share the lines");
 
     let compiled = prompts.compiled();
-    assert_eq!(compiled.len(), 16, "both parts of each prompt");
+    assert_eq!(compiled.len(), 18, "both parts of each prompt");
     for context in [&one, &other] {
         prompts.plan_simple(context).unwrap();
     }
@@ -282,6 +293,7 @@ fn undecided() -> Undecided {
     Undecided { score: 1, category: "general".to_owned(), reasons: vec!["length 150 (+1)".to_owned()] }
 }
 
+// Requirement: 2.9
 #[tokio::test]
 async fn route() {
     let model =
@@ -292,6 +304,7 @@ async fn route() {
     insta::assert_snapshot!(show(&model.requests()[0]));
 }
 
+// Requirement: 2.10
 #[tokio::test]
 async fn without_an_answer_a_goal_is_complex() {
     for reply in [Reply::text("no idea"), Reply::json(json!({"complexity": "medium"})), Reply::status(401, "no key")] {

@@ -10,6 +10,7 @@ fn cases() -> Vec<(String, TextCase)> {
     corpus::files("json").into_iter().flat_map(of_file).collect()
 }
 
+// Requirement: 3.33, 3.34
 #[test]
 fn every_case_is_understood_or_refused() {
     let mut wrong = Vec::new();
@@ -45,6 +46,7 @@ fn is_part(part: &Value, whole: &Value) -> bool {
     }
 }
 
+// Requirement: 3.34, 16.3
 #[test]
 fn what_is_left_of_a_cut_answer_was_said_and_is_told_to_be_cut() {
     let mut wrong = Vec::new();

@@ -97,6 +97,7 @@ fn from_journal(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     serde_json::from_str(&serde_json::to_string(messages).unwrap()).unwrap()
 }
 
+// Requirement: 11.1
 #[tokio::test]
 async fn a_conversation_goes_on_over_turns_and_restarts() {
     for served in SERVERS {
@@ -177,6 +178,7 @@ async fn each_request_grows_at_its_end() {
     }
 }
 
+// Requirement: 11.8
 #[tokio::test]
 async fn a_task_goes_on_with_another_provider() {
     for first in SERVERS {

@@ -133,11 +133,13 @@ async fn check(file: &str, streaming: bool) {
     corpus::none_of(&wrong);
 }
 
+// Requirement: 16.1
 #[tokio::test]
 async fn every_stream_is_read_however_it_is_taken_apart() {
     check("streams.toml", true).await;
 }
 
+// Requirement: 16.1
 #[tokio::test]
 async fn every_document_is_read_whatever_was_asked_for() {
     check("documents.toml", false).await;
@@ -168,11 +170,13 @@ async fn check_cut(file: &str, streaming: bool) {
     corpus::none_of(&wrong);
 }
 
+// Requirement: 16.2
 #[tokio::test]
 async fn a_stream_that_is_cut_anywhere_never_runs_half_a_call() {
     check_cut("streams.toml", true).await;
 }
 
+// Requirement: 16.2
 #[tokio::test]
 async fn a_document_that_is_cut_anywhere_is_no_answer() {
     check_cut("documents.toml", true).await;

@@ -94,6 +94,7 @@ async fn outcome(does: impl IntoIterator<Item = Does>) -> (Result<ChatResponse, 
     (answer, provider.asked.load(SeqCst), start.elapsed().as_secs())
 }
 
+// Requirement: 16.5
 #[tokio::test(start_paused = true)]
 async fn a_wait_of_300_seconds_ends_at_300_seconds() {
     let hour = Duration::from_secs(3_600);
@@ -113,12 +114,14 @@ async fn a_wait_of_300_seconds_ends_at_300_seconds() {
     }
 }
 
+// Requirement: 16.5
 #[tokio::test(start_paused = true)]
 async fn an_attempt_that_is_late_leaves_the_next_only_what_is_left() {
     let (answer, asked, after) = outcome([Does::Refuses(500, &[]), Does::Hangs]).await;
     assert_eq!((line(&answer).as_str(), asked, after), ("error: m did not answer within 300 s (gave up after 2 attempts)", 2, 300));
 }
 
+// Requirement: 16.5
 #[tokio::test(start_paused = true)]
 async fn retries_are_bounded_whatever_the_storm() {
     // Five attempts; the waits between them are at most 0.5, 1, 2 and 4 s, or what the server asks for, at most 60 s.
@@ -211,6 +214,7 @@ impl Carrier for Crowded {
     }
 }
 
+// Requirement: 16.6
 #[tokio::test(start_paused = true)]
 async fn fewer_are_asked_at_once_after_refusals_and_more_again_while_it_answers() {
     let crowded = Arc::new(Crowded { most: 4.into(), under_way: 0.into(), peak: 0.into(), refused: 0.into() });
@@ -232,6 +236,7 @@ async fn fewer_are_asked_at_once_after_refusals_and_more_again_while_it_answers(
     assert_eq!((crowded.peak.load(SeqCst), crowded.refused.load(SeqCst)), (32, 0));
 }
 
+// Requirement: 16.7
 #[tokio::test(start_paused = true)]
 async fn a_broken_provider_is_left_for_its_fallback_and_come_back_to() {
     let broken = provider(vec![Does::Hangs; 1].into_iter().chain([Does::Answers]));

@@ -62,6 +62,7 @@ fn at(bodies: &[Value], pointer: &str) -> String {
     value.to_string().replace(&image("").data_url(), "URL").replace(image("").data.as_ref(), "BYTES")
 }
 
+// Requirement: 11.5
 #[tokio::test]
 async fn each_protocol_carries_them_in_its_form() {
     let responses = bodies(Server::OpenAi, "gpt-5.6-terra", Some(Provider::OpenAi), Some(Protocol::Responses), None).await;
@@ -116,6 +117,7 @@ fn bodies_of(bodies: &[Value], kind: &str) -> Vec<String> {
     of_kind.map(|item| item["output"].to_string().replace(&image("").data_url(), "URL")).collect()
 }
 
+// Requirement: 11.5
 #[tokio::test]
 async fn models_that_cannot_see_get_a_sentence() {
     let words = "[The image given.png (image/png, 1x1 pixels) was left out: the model cannot see images.]";

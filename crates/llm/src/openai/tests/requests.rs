@@ -46,6 +46,7 @@ async fn a_text_request() {
     insta::assert_json_snapshot!("a_text_request_without_a_stream", sent(ask("hello"), false).await);
 }
 
+// Requirement: 4.15
 #[tokio::test]
 async fn a_request_with_tools() {
     let request = ChatRequest { messages: conversation(), tools: tools(), tool_choice: ToolChoice::Required, ..ChatRequest::default() };

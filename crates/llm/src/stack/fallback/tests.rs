@@ -150,6 +150,7 @@ impl ChatModel for Told {
     }
 }
 
+// Requirement: 16.7
 #[tokio::test]
 async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
     use std::sync::atomic::Ordering::SeqCst;

@@ -11,6 +11,7 @@ fn redacted(answer: &str) -> (ScriptedModel, Redacted) {
     (inner.clone(), Redacted { inner: Arc::new(inner), redaction })
 }
 
+// Requirement: 14.4
 #[tokio::test]
 async fn a_model_sees_no_secret_and_tells_none() {
     let (inner, model) = redacted("it is hunter22, or sk-0123456789abcdefghij");

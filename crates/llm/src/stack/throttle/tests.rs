@@ -59,6 +59,7 @@ fn a_silence_that_the_server_asks_for_is_kept_by_all_and_is_bounded() {
 }
 
 proptest! {
+    // Requirement: 16.6
     #[test]
     fn whatever_happens_it_stays_in_its_bounds_and_comes_back(
         most in 1_u32..20,

@@ -10,7 +10,10 @@ use super::{
 use crate::{ActorReport, RunFact};
 
 fn report(task: &str, message: &str) -> ProgressEvent {
-    ProgressEvent::ProgressReported { task: id(task), report: ProgressReport { status: "busy".to_owned(), message: message.to_owned() } }
+    ProgressEvent::ProgressReported {
+        task: Some(id(task)),
+        report: ProgressReport { status: "busy".to_owned(), message: message.to_owned() },
+    }
 }
 
 #[test]
@@ -68,8 +71,12 @@ fn each_actor_below_counts_its_own_events() {
 #[test]
 fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
     let mut world = World::of("a; b: a");
-    let started =
-        ProgressEvent::ToolCallStarted { task: id("a"), call: "a/1/1/1".into(), tool: "write".into(), parameters: Default::default() };
+    let started = ProgressEvent::ToolCallStarted {
+        task: Some(id("a")),
+        call: "a/1/1/1".into(),
+        tool: "write".into(),
+        parameters: Default::default(),
+    };
     let events = [evidence("e", "a", Significance::High), started];
     let reports = (0..).zip(events).map(|(number, event)| ActorReport { task: id("a"), execution: 1, call: None, number, event });
     world.send(RunFact::ActorsHeard { reports: reports.collect() });
@@ -85,8 +92,12 @@ fn what_an_actor_did_is_told_when_the_resume_takes_its_task_out() {
     let mut world = World::of("a; b");
     world.acknowledges = false;
     world.send(RunFact::CancelRequested { task: Some(id("a")), reason: "not needed".into(), message: None });
-    let event =
-        ProgressEvent::ToolCallStarted { task: id("a"), call: "a/1/1/1".into(), tool: "write".into(), parameters: Default::default() };
+    let event = ProgressEvent::ToolCallStarted {
+        task: Some(id("a")),
+        call: "a/1/1/1".into(),
+        tool: "write".into(),
+        parameters: Default::default(),
+    };
     world.send(RunFact::ActorsHeard { reports: vec![ActorReport { task: id("a"), execution: 1, call: None, number: 0, event }] });
     assert_eq!(world.status("a").word(), "running");
     world.crashed();
@@ -108,6 +119,7 @@ fn an_event_of_another_task_or_execution_is_dropped() {
     assert!(world.told("progress_reported").is_empty());
 }
 
+// Requirement: 4.13
 #[test]
 fn an_actor_decides_nothing_about_the_run() {
     let decides = [

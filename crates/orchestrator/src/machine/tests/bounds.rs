@@ -10,11 +10,11 @@ use super::{
 use crate::{Bounds, RunFact};
 
 fn call(task: &str) -> ProgressEvent {
-    ProgressEvent::ToolCallStarted { task: id(task), call: "1".into(), tool: "append".into(), parameters: Default::default() }
+    ProgressEvent::ToolCallStarted { task: Some(id(task)), call: "1".into(), tool: "append".into(), parameters: Default::default() }
 }
 
 fn told() -> ProgressEvent {
-    ProgressEvent::ProgressReported { task: id("a"), report: ProgressReport { status: "busy".into(), message: "on it".into() } }
+    ProgressEvent::ProgressReported { task: Some(id("a")), report: ProgressReport { status: "busy".into(), message: "on it".into() } }
 }
 
 /// Stops at the bound, does not go on unless it is raised, and goes on when it is.
@@ -38,6 +38,7 @@ fn tokens_and_money_are_reserved_by_the_runner_which_tells_of_the_bound() {
     }
 }
 
+// Requirement: 10.4
 #[test]
 fn time_runs_out_in_every_phase() {
     let bounds = Bounds { max_seconds: Some(10), ..Bounds::default() };
@@ -52,7 +53,7 @@ fn time_runs_out_in_every_phase() {
                 "route" => world.routed(aime_progress::PlanMode::Complex),
                 "plan" => {
                     let mut plan = super::build::plan("a; b: a");
-                    plan.strategic.success_criteria = vec!["good".to_owned()];
+                    plan.strategic.success_criteria = vec!["good".into()];
                     world.plans(crate::Planning::Planned { plan: Box::new(plan), repairs: vec![], refused: vec![], fallback: None })
                 }
                 "a" => world.reports("a", 0, replans::evidence("e", "a", aime_progress::Significance::High)),
@@ -67,6 +68,7 @@ fn time_runs_out_in_every_phase() {
     }
 }
 
+// Requirement: 10.4
 #[test]
 fn time_is_that_of_the_work_alone() {
     let mut world = World::with("a", |settings| settings.bounds.max_seconds = Some(100));
@@ -94,6 +96,7 @@ fn a_time_without_end_does_not_overflow() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 10.8
 #[test]
 fn tool_calls_are_counted_over_all_tasks() {
     let raised = Bounds { max_tool_calls: 10, ..Bounds::default() };
@@ -109,6 +112,7 @@ fn tool_calls_are_counted_over_all_tasks() {
     is_reached(&mut world, "tool_calls", raised);
 }
 
+// Requirement: 10.6
 #[test]
 fn actors_are_counted_with_their_retries() {
     let mut world = World::with("a; b: a", |settings| settings.bounds.max_actors = 2);
@@ -179,6 +183,7 @@ fn a_bound_is_told_once() {
     assert_eq!(world.told("bound_reached").len(), 1);
 }
 
+// Requirement: 10.5
 #[test]
 fn who_ran_out_of_steps_is_told_which_bounds_to_raise() {
     let mut world = World::of("a");

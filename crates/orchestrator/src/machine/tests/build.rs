@@ -27,6 +27,7 @@ pub(super) fn input() -> RunInput {
         images: Vec::new(),
         plan: None,
         can_plan: true,
+        lead: None,
         has_memory: false,
         tells_every_end: true,
         lists_apart: true,

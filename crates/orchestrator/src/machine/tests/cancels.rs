@@ -13,6 +13,7 @@ fn cancelled(world: &mut World, task: Option<&str>) {
     world.send(RunFact::CancelRequested { task: task.map(id), reason: "cancelled by a person".to_owned(), message: None });
 }
 
+// Requirement: 7.3
 #[test]
 fn a_cancelled_run_ends_once_all_has_stopped_and_never_goes_on() {
     let mut world = World::of("a; b=look; c; d: a");
@@ -28,6 +29,7 @@ fn a_cancelled_run_ends_once_all_has_stopped_and_never_goes_on() {
     assert!(world.output.as_ref().unwrap().error.as_ref().unwrap().hint.as_ref().unwrap().contains("aime runs fork run --at 1"));
 }
 
+// Requirement: 7.3
 #[test]
 fn a_run_is_cancelled_in_each_phase() {
     for phase in ["route", "plan", "a", "replan", "verify", "answer"] {
@@ -96,6 +98,7 @@ fn what_has_ended_cannot_be_cancelled() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 12.5
 #[test]
 fn one_task_is_cancelled_and_what_waited_for_it_goes_on() {
     let mut world = World::of("a; b; c: a; d: b");

@@ -6,11 +6,11 @@ use super::{
     build::{add, check, conclusion, id, plan},
     world::World,
 };
-use crate::{Reflect, RunFact, RunInput};
+use crate::{Reflect, RunEffect, RunFact, RunInput};
 
 fn must_exist(input: &mut RunInput) {
     let mut plan = plan("a");
-    plan.strategic = Strategic { success_criteria: vec!["a.md exists".to_owned()], ..Strategic::default() };
+    plan.strategic = Strategic { success_criteria: vec!["a.md exists".into()], ..Strategic::default() };
     input.plan = Some(plan);
 }
 
@@ -28,6 +28,7 @@ fn claims(world: &mut World, checks: &[Seen<'_>]) {
     world.send(fact);
 }
 
+// Requirement: 5.3
 #[test]
 fn a_task_is_completed_by_its_claim_and_its_criteria() {
     let table: [(&[Seen<'_>], bool); 5] = [
@@ -45,11 +46,47 @@ fn a_task_is_completed_by_its_claim_and_its_criteria() {
             assert_eq!(world.ended(), "completed", "{checks:?}");
             continue;
         }
-        let concluded = world.state().tasks[&id("a")].conclusion.clone().unwrap();
-        assert_eq!((concluded.outcome, concluded.cause), (Outcome::Failure, Some(FailureCause::Criteria)));
-        assert!(concluded.error.unwrap().contains("exists"), "{checks:?}");
-        assert_eq!(world.effect("a").as_str(), "a/2/2", "it is tried again");
+        assert_eq!(world.statuses(), "a:running");
+        assert_eq!(world.effect("a").as_str(), "a/1/1+1", "its actor goes on: {checks:?}");
     }
+}
+
+/// What the actor of a task is told to be missing, and in which execution.
+fn returned(world: &World) -> Option<(u32, u32, String)> {
+    let RunEffect::StartActor { brief, execution, .. } = &world.under_way[&world.effect("a")].effect else { panic!() };
+    brief.returned.clone().map(|returned| (*execution, returned.number, returned.missing))
+}
+
+// Requirement: 5.4
+#[test]
+fn a_refused_result_goes_back_before_there_is_a_new_attempt() {
+    for max_retries in [0, 1, 2] {
+        let mut world = World::with("a", |settings| settings.triggers.max_retries = max_retries);
+        assert_eq!(returned(&world), None);
+        for number in 1..=max_retries {
+            claims(&mut world, &[("y exists", Some(false))]);
+            assert_eq!(returned(&world), Some((1, number, "\"y exists\" does not hold: looked".to_owned())));
+        }
+        claims(&mut world, &[("y exists", Some(false))]);
+        let task = &world.state().tasks[&id("a")];
+        assert_eq!((task.attempts, task.failures, task.failed_for_good), (1, 1, true), "{max_retries}");
+        let concluded = task.conclusion.clone().unwrap();
+        assert_eq!((concluded.outcome, concluded.cause), (Outcome::Failure, Some(FailureCause::Criteria)));
+        assert_eq!(concluded.error.as_deref(), Some("reported as done, but \"y exists\" does not hold: looked"));
+        assert_eq!(world.open(), "replan");
+    }
+}
+
+#[test]
+fn a_returned_result_survives_a_stop_and_a_crash() {
+    let mut world = World::of("a");
+    claims(&mut world, &[("y exists", Some(false))]);
+    world.stopped().resumed();
+    assert_eq!(returned(&world).map(|(execution, number, _)| (execution, number)), Some((1, 1)));
+    world.crashed();
+    assert_eq!(returned(&world).map(|(execution, number, _)| (execution, number)), Some((1, 1)));
+    claims(&mut world, &[("y exists", Some(true))]);
+    assert_eq!(world.ended(), "completed");
 }
 
 #[test]
@@ -66,6 +103,7 @@ fn a_failure_does_not_become_a_success_by_its_criteria() {
     assert_eq!(world.statuses(), "a:failed");
 }
 
+// Requirement: 1.9
 #[test]
 fn the_goal_is_reached_when_its_criteria_hold_or_nobody_can_tell() {
     for passed in [Some(true), None] {
@@ -131,6 +169,7 @@ fn a_patch_that_changes_nothing_does_not_loop() {
     assert_eq!(world.open(), "ask-escalation");
 }
 
+// Requirement: 3.28
 #[test]
 fn a_patch_does_not_make_the_goal_reached_by_another_strategy() {
     let change = |strategic: StrategicChange| vec![PlanChange::SetStrategic { strategic }];

@@ -1,22 +1,17 @@
 //! Calls of actors that were cut off, and whose task nobody takes up again.
 
-use aime_progress::{CallOutcome, PlanChange, ProgressEvent, TaskStatus};
+use aime_progress::{CallOutcome, Owner, PlanChange, ProgressEvent, TaskStatus};
 
-use serde_json::Value;
-
-use super::{
-    build::{id, input},
-    world::World,
-};
-use crate::{RunFact, RunInput};
+use super::{build::id, world::World};
+use crate::RunFact;
 
 fn started(call: &str) -> ProgressEvent {
-    ProgressEvent::ToolCallStarted { task: id("b"), call: call.to_owned(), tool: "append".to_owned(), parameters: Default::default() }
+    ProgressEvent::ToolCallStarted { task: Some(id("b")), call: call.to_owned(), tool: "append".to_owned(), parameters: Default::default() }
 }
 
 fn finished(call: &str) -> ProgressEvent {
     ProgressEvent::ToolCallFinished {
-        task: id("b"),
+        task: Some(id("b")),
         call: call.to_owned(),
         tool: "append".to_owned(),
         outcome: CallOutcome::Ok,
@@ -36,10 +31,9 @@ fn ends<'a>(world: &'a World) -> Vec<(&'a str, CallOutcome)> {
 }
 
 /// `b` has ended one call and is within two others when its process dies. Its actor has not yet told anything in the next one.
-fn died_in_calls(tells: bool) -> World {
+fn died_in_calls() -> World {
     let mut world = World::given(|input| {
         input.plan = Some(super::build::plan("a; b"));
-        input.tells_every_end = tells;
     });
     world.reports("b", 0, started("c1")).reports("b", 1, finished("c1"));
     world.reports("b", 2, started("c2")).reports("b", 3, started("c3"));
@@ -50,9 +44,10 @@ fn died_in_calls(tells: bool) -> World {
 
 const CUT: [(&str, CallOutcome); 3] = [("c1", CallOutcome::Ok), ("c2", CallOutcome::InDoubt), ("c3", CallOutcome::InDoubt)];
 
+// Requirement: 7.14
 #[test]
 fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
-    let mut world = died_in_calls(true);
+    let mut world = died_in_calls();
     assert_eq!(ends(&world), CUT[..1], "its actor may still tell");
     world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned(), message: None });
     assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT.to_vec()));
@@ -63,21 +58,21 @@ fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
 
 #[test]
 fn a_call_cut_off_by_a_crash_is_in_doubt_when_the_run_is_cancelled() {
-    let mut world = died_in_calls(true);
+    let mut world = died_in_calls();
     world.send(RunFact::CancelRequested { task: None, reason: "not needed".to_owned(), message: None });
     assert_eq!((world.ended(), ends(&world)), ("cancelled", CUT.to_vec()));
 }
 
 #[test]
 fn a_call_cut_off_by_a_crash_is_in_doubt_when_the_plan_takes_its_task_out() {
-    let mut world = died_in_calls(true);
-    world.fails_for_good("a").patched(vec![PlanChange::CancelTask { id: id("b"), reason: "not needed".to_owned() }]);
+    let mut world = died_in_calls();
+    world.fails_for_good("a").patched(vec![PlanChange::CancelTask { id: id("b"), reason: "not needed".to_owned(), by: Owner::Lead }]);
     assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT.to_vec()), "{}", world.statuses());
 }
 
 #[test]
 fn a_call_is_in_doubt_when_the_attempt_that_made_it_breaks() {
-    let mut world = died_in_calls(true);
+    let mut world = died_in_calls();
     world.done("a");
     let id = world.effect("b");
     world.send(RunFact::EffectFailed { id, message: "a fault".to_owned() });
@@ -89,25 +84,7 @@ fn a_call_is_in_doubt_when_the_attempt_that_made_it_breaks() {
 
 #[test]
 fn an_actor_that_goes_on_tells_of_its_calls_itself() {
-    let mut world = died_in_calls(true);
+    let mut world = died_in_calls();
     world.done("a").reports("b", 4, finished("c2")).reports("b", 5, finished("c3")).done("b");
     assert!(ends(&world).iter().all(|(_, outcome)| *outcome == CallOutcome::Ok) && ends(&world).len() == 3);
-}
-
-#[test]
-fn the_input_is_read_by_the_name_that_it_had_before() {
-    let mut kept = serde_json::to_value(input()).unwrap();
-    let tells = kept.as_object_mut().unwrap().remove("tells_every_end").unwrap();
-    let read = |kept: &Value| serde_json::from_value::<RunInput>(kept.clone()).unwrap().tells_every_end;
-    assert!(!read(&kept), "journals from before that");
-    kept["tells_doubts"] = tells;
-    assert!(read(&kept));
-}
-
-/// What was not told when it was written is not told when it is read.
-#[test]
-fn a_journal_of_before_tells_what_it_told() {
-    let mut world = died_in_calls(false);
-    world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned(), message: None });
-    assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT[..1].to_vec()));
 }

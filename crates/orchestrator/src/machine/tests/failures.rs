@@ -8,6 +8,7 @@ use super::{
 };
 use crate::RunFact;
 
+// Requirement: 6.1
 #[test]
 fn a_task_is_tried_again_as_often_as_is_allowed() {
     for max_retries in [0, 1, 2, 5] {
@@ -40,12 +41,15 @@ fn an_attempt_that_ends_as_interrupted_by_itself_counts() {
     assert_eq!(world.open(), "replan", "it does not go on for ever");
 }
 
+// Requirement: 6.1
 #[test]
-fn a_refusal_is_not_asked_for_again() {
-    let mut world = World::of("a");
-    world.ends("a", conclusion(Outcome::Failure, Some("not allowed"), Some(FailureCause::Denied)));
-    assert_eq!(world.statuses(), "a:failed");
-    assert_eq!(world.state().tasks[&id("a")].attempts, 1);
+fn a_final_failure_asks_for_a_replan_at_once() {
+    for cause in [FailureCause::Denied, FailureCause::Reported, FailureCause::Blocked] {
+        let mut world = World::of("a");
+        world.ends("a", conclusion(Outcome::Failure, Some("not done"), Some(cause)));
+        assert_eq!(world.statuses(), "a:failed");
+        assert_eq!((world.state().tasks[&id("a")].attempts, world.open().as_str()), (1, "replan"), "{cause:?}");
+    }
 }
 
 #[test]
@@ -125,6 +129,7 @@ fn the_runtime_failing_at_an_effect_is_a_failed_attempt() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 4.21
 #[test]
 fn a_report_of_a_tool_is_cut() {
     let mut world = World::of("a=look");

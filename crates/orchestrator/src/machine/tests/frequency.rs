@@ -16,6 +16,7 @@ fn replanned() -> World {
     world
 }
 
+// Requirement: 1.8, 6.9, 6.10
 #[test]
 fn beside_running_work_a_cooldown_is_kept_and_nothing_is_lost() {
     for significance in [Significance::High, Significance::Critical] {
@@ -69,6 +70,7 @@ fn capped(change: impl FnOnce(&mut crate::RunSettings)) -> World {
     world
 }
 
+// Requirement: 1.8
 #[test]
 fn a_cap_on_replans_asks_a_person() {
     let mut world = capped(|_| {});

@@ -31,6 +31,7 @@ fn why(world: &World) -> String {
     reasons.iter().map(|reason| reason.detail.as_str()).collect::<Vec<_>>().join("; ")
 }
 
+// Requirement: 3.6
 #[test]
 fn a_plan_grows_by_what_was_found_until_nothing_is_missing() {
     let mut world = emergent("look");
@@ -47,6 +48,7 @@ fn a_plan_grows_by_what_was_found_until_nothing_is_missing() {
     assert_eq!(world.state().decisions.iter().filter(|decision| decision.is_replan()).count(), 0, "growth is no replan");
 }
 
+// Requirement: 3.54
 #[test]
 fn what_is_independent_goes_on_while_the_plan_is_looked_at() {
     let mut world = emergent("a; b; c; d: a; e");
@@ -61,6 +63,7 @@ fn what_is_independent_goes_on_while_the_plan_is_looked_at() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 3.57
 #[test]
 fn a_failure_is_looked_at_and_tried_again_and_the_third_holds_the_todo_back() {
     let mut world = emergent("a; b: a");
@@ -79,6 +82,7 @@ fn a_failure_is_looked_at_and_tried_again_and_the_third_holds_the_todo_back() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 3.59
 #[test]
 fn what_nothing_can_start_is_told_and_not_waited_for() {
     let mut world = emergent_with("a; b: a", |settings| settings.growth.max_failures = 1);
@@ -88,6 +92,7 @@ fn what_nothing_can_start_is_told_and_not_waited_for() {
     assert!(world.message().contains("a was given up: failed: it broke"), "{}", world.message());
 }
 
+// Requirement: 3.58
 #[test]
 fn a_run_that_brings_nothing_about_stops_and_reports() {
     let mut world = emergent("a");
@@ -156,6 +161,7 @@ fn complex(adaptive: Adaptive) -> World {
     world
 }
 
+// Requirement: 3.5
 #[test]
 fn a_complex_plan_adapts_between_its_tasks() {
     let mut world = complex(Adaptive::Always);
@@ -166,6 +172,7 @@ fn a_complex_plan_adapts_between_its_tasks() {
     assert_eq!((world.ended(), world.statuses().as_str()), ("completed", "a:completed b:completed c:skipped d:completed"));
 }
 
+// Requirement: 3.5
 #[test]
 fn news_below_the_trigger_is_looked_at_between_tasks_and_then_used() {
     let mut world = complex(Adaptive::Evidence);
@@ -194,6 +201,7 @@ fn an_update_that_the_plan_has_overtaken_is_asked_for_again() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 3.55
 #[test]
 fn the_bounds_of_growth_can_be_set() {
     let mut world = emergent_with("a; b; c", |settings| settings.growth = GrowthSettings { update_every: 1, ..settings.growth.clone() });

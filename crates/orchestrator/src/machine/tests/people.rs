@@ -1,6 +1,6 @@
 //! Questions: who asks, who waits, and what an answer does.
 
-use aime_progress::{PlanChange, ProgressEvent, QuestionId, Significance, TaskChange, TriggerKind};
+use aime_progress::{Owner, PlanChange, ProgressEvent, QuestionId, Significance, TaskChange, TriggerKind};
 use aime_tools::Approval;
 use serde_json::json;
 
@@ -38,6 +38,7 @@ fn a_question_is_asked_and_answered_while_others_work() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 7.2
 #[test]
 fn without_a_person_the_run_goes_on_as_far_as_it_can_and_waits() {
     let mut world = World::of("a; b");
@@ -156,7 +157,7 @@ fn a_question_ends_with_its_task() {
     let mut world = World::of("a; b");
     asks(&mut world, "a", "q");
     world.reports("b", 0, evidence("e", "b", Significance::High));
-    world.patched(vec![PlanChange::CancelTask { id: id("a"), reason: String::new() }]);
+    world.patched(vec![PlanChange::CancelTask { id: id("a"), reason: String::new(), by: Owner::Lead }]);
     assert_eq!(world.open(), "b");
     world.done("b");
     assert_eq!(world.ended(), "completed");
@@ -310,6 +311,7 @@ fn an_approved_plan_says_nothing_of_what_a_model_adds() {
     assert_eq!(world.open(), "ask-approval");
 }
 
+// Requirement: 12.1
 #[test]
 fn what_a_person_says_unasked_changes_the_plan_at_once() {
     let mut world = World::with("a; b: a", |settings| {
@@ -359,7 +361,7 @@ fn what_is_said_to_one_actor_waits_for_it_and_asks_for_no_replan() {
     assert_eq!(world.open(), "a");
     let evidence = &world.state().evidence[0];
     assert_eq!((evidence.task.as_ref().unwrap().as_str(), evidence.significance, evidence.processed), ("a", Significance::Low, false));
-    world.reports("a", 0, ProgressEvent::ActorTold { task: id("a"), evidence: "person-1".parse().unwrap() });
+    world.reports("a", 0, ProgressEvent::ActorTold { task: Some(id("a")), evidence: "person-1".parse().unwrap() });
     assert!(world.state().evidence[0].processed);
     world.send(said("person-2", "nobody"));
     assert_eq!(world.open(), "a replan", "what is said to nobody is said to the run");

@@ -4,15 +4,16 @@
 mod long;
 mod random;
 
+use aime_actors::LeadRest;
 use aime_durable::Machine;
-use aime_progress::{FailureCause, Outcome, RunStatus};
+use aime_progress::{FailureCause, LeadCommand, Outcome, PlanMode, RunStatus, TaskStatus};
 use proptest::{prelude::*, sample::Index};
 
 use super::{
     build::{check, conclusion, model_use},
     world::{World, json},
 };
-use crate::{Bounds, ChosenRoute, KnownContext, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
+use crate::{Bounds, ChosenRoute, KnownContext, LeadWakeOrder, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
 use random::{Given, Happening, Way};
 
 /// No run of the size that is made here needs more facts to its end.
@@ -38,14 +39,15 @@ impl World {
             Happening::Answer(pick, way, (kind, task)) => {
                 if let Some((id, effect)) = self.pick(pick, false) {
                     let patch = match (&effect, way) {
+                        (RunEffect::Lead { order }, Way::Well | Way::Fault) if order.state.version > 0 => {
+                            Some(random::fitting(&order.state, kind, task))
+                        }
                         (RunEffect::Replan { state, .. }, Way::Well | Way::Unmet | Way::InDoubt) => {
                             Some(random::fitting(state, kind, task))
                         }
                         _ => None,
                     };
-                    let whole =
-                        self.arriving.clone().filter(|_| matches!((&effect, way), (RunEffect::Plan { .. }, Way::Well | Way::Unmet)));
-                    let mut fact = patch.map(Way::Patches).or(whole.map(Way::Plans)).unwrap_or(way.clone()).answer(id, &effect);
+                    let mut fact = patch.map(Way::Patches).unwrap_or(way.clone()).answer(id, &effect);
                     if let (RunFact::Routed { route, .. }, Some(mode)) = (&mut fact, self.input.settings.mode) {
                         route.mode = mode;
                     }
@@ -56,14 +58,6 @@ impl World {
                 if let Some((id, _)) = self.pick(pick, true) {
                     // Whatever it came to, `drive` makes it the acknowledgement.
                     self.send(RunFact::EffectFailed { id, message: "too late".to_owned() });
-                }
-            }
-            Happening::Part(plan, count) => {
-                let of = self.under_way.iter().find(|(_, one)| matches!(one.effect, RunEffect::Plan { .. }));
-                if let Some(of) = of.map(|(id, _)| id.clone()) {
-                    self.arriving = Some(plan.clone());
-                    let tasks = plan.tasks.iter().take(*count).cloned().collect();
-                    self.send(RunFact::PlanPart { of, number: 0, tasks });
                 }
             }
             Happening::Reported(task, execution, number, event) => {
@@ -133,6 +127,33 @@ impl World {
 }
 
 impl Way {
+    /// Returns the wishes of the lead, whatever the wake showed.
+    fn rest(&self, order: &LeadWakeOrder) -> LeadRest {
+        let wake = order.wake.number;
+        let running = || order.state.tasks.values().find(|task| task.status == TaskStatus::Running).map(|task| task.spec.id.clone());
+        let held = || order.state.tasks.values().find(|task| task.held).map(|task| task.spec.id.clone());
+        let submit = |plan| LeadCommand::SubmitPlan { plan: Box::new(plan), mode: PlanMode::Complex, repairs: vec![] };
+        let commands = match self {
+            Self::Plans(plan) => vec![submit(plan.clone())],
+            Self::Well if order.state.version == 0 => vec![submit(super::build::plan("a; b: a"))],
+            Self::Patches(patch) if order.state.version > 0 => {
+                vec![LeadCommand::ChangePlan { patch: patch.clone(), handled: order.wake.evidence.clone(), repairs: vec![] }]
+            }
+            Self::InDoubt => running().map(|task| LeadCommand::HoldTask { task }).into_iter().collect(),
+            Self::Denied => held().map(|task| LeadCommand::ReleaseTask { task }).into_iter().collect(),
+            Self::Unmet => running().map(|task| LeadCommand::TellTask { task, text: "slowly".to_owned() }).into_iter().collect(),
+            _ => vec![],
+        };
+        let concluded = |outcome, cause| Some(conclusion(outcome, (outcome != Outcome::Success).then_some("it broke"), cause));
+        let ends = match self {
+            Self::Well if commands.is_empty() => concluded(Outcome::Success, None),
+            Self::Badly => concluded(Outcome::Failure, None),
+            Self::NoModel => concluded(Outcome::Failure, Some(FailureCause::Model)),
+            _ => None,
+        };
+        LeadRest { wake, commands, conclusion: ends, said: "so be it".to_owned(), gave_up: matches!(self, Self::Interrupted) }
+    }
+
     fn answer(&self, id: aime_durable::EffectId, effect: &RunEffect) -> RunFact {
         if matches!(self, Self::Fault) {
             return RunFact::EffectFailed { id, message: "it panicked".to_owned() };
@@ -146,7 +167,7 @@ impl Way {
                 RunFact::Remembered { id, fault: matches!(self, Self::Badly).then(|| "the memory is damaged".to_owned()) }
             }
             RunEffect::Route => {
-                let mode = if matches!(self, Self::Badly) { aime_progress::PlanMode::Direct } else { aime_progress::PlanMode::Complex };
+                let mode = if matches!(self, Self::Badly) { PlanMode::Direct } else { PlanMode::Complex };
                 let route =
                     ChosenRoute { mode, by: "rules".into(), score: None, category: "general".into(), profile: None, reasons: vec![] };
                 RunFact::Routed { id, route, calls: vec![model_use("route", 10)] }
@@ -175,6 +196,7 @@ impl Way {
                 };
                 RunFact::Replanned { id, outcome, repairs: vec![], calls: vec![model_use("patch", 10)] }
             }
+            RunEffect::Lead { order } => RunFact::LeadRested { id, rest: Box::new(self.rest(order)), category: "general".to_owned() },
             RunEffect::StartActor { .. } | RunEffect::CallTool { .. } => {
                 let said = |outcome, cause| conclusion(outcome, (outcome != Outcome::Success).then_some("it broke"), cause);
                 let conclusion = match self {
@@ -220,6 +242,7 @@ fn run(given: &Given, happenings: &[Happening]) -> World {
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 4_000, ..ProptestConfig::with_cases(3_000) })]
 
+    // Requirement: 1.7, 3.24
     #[test]
     fn every_run_is_sound_and_comes_to_its_end((given, happenings) in random::runs()) {
         let world = run(&given, &happenings);

@@ -30,6 +30,7 @@ impl World {
     }
 }
 
+// Requirement: 1.1
 #[test]
 fn what_is_recalled_reaches_the_planner_and_the_actors() {
     let mut world = world();
@@ -145,6 +146,7 @@ fn memory_that_breaks_down_is_a_fault_like_others() {
     assert_eq!((world.ended(), world.told("memory_failed").len()), ("completed", 2));
 }
 
+// Requirement: 1.9
 #[test]
 fn a_failure_is_remembered_where_something_was_tried() {
     let mut world = world();

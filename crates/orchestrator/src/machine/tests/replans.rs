@@ -1,7 +1,7 @@
 //! What is done when something stands in the way: triggers, patches, decisions.
 
 use aime_durable::Reason;
-use aime_progress::{Evidence, EvidenceId, EvidenceKind, Outcome, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
+use aime_progress::{Evidence, EvidenceId, EvidenceKind, Outcome, Owner, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
 
 use super::{
     build::{add, conclusion, id, model_use},
@@ -32,6 +32,7 @@ fn triggers(world: &World) -> Vec<Vec<TriggerKind>> {
     fired.collect()
 }
 
+// Requirement: 1.8, 3.7, 6.14
 #[test]
 fn what_failed_is_replaced_and_the_rest_goes_on() {
     let mut world = World::of("a; b: a; c");
@@ -49,6 +50,7 @@ fn what_failed_is_replaced_and_the_rest_goes_on() {
     assert_eq!((decision.version, decision.triggers.len(), decision.patch.changes.len()), (2, 2, 2));
 }
 
+// Requirement: 1.9, 3.23
 #[test]
 fn a_refused_replan_skips_what_is_blocked_and_says_why() {
     let mut world = World::of("a; b: a; c: b; d");
@@ -68,17 +70,31 @@ fn a_refused_replan_skips_what_is_blocked_and_says_why() {
     }
 }
 
+// Requirement: 3.25, 6.11
 #[test]
 fn a_patch_that_does_not_fit_changes_nothing_and_stops_nobody() {
     let mut world = World::of("a; b");
     world.reports("a", 0, evidence("e", "a", Significance::High));
     world.acknowledges = false;
-    let cancel = PlanChange::CancelTask { id: id("b"), reason: String::new() };
-    world.patched(vec![cancel, add("a", &[])]);
+    world.patched(vec![add("b", &[]), add("a", &[])]);
     assert_eq!(world.stopping(), "", "b goes on");
     assert_eq!((world.statuses().as_str(), world.state().version), ("a:running b:running", 1));
     assert!(!world.state().evidence[0].processed, "no decision has used it");
     assert!(world.told("evidence_processed").is_empty());
+}
+
+// Requirement: 3.62
+#[test]
+fn a_change_that_does_not_fit_is_dropped_and_the_others_are_applied() {
+    let mut world = World::of("a; b");
+    world.reports("a", 0, evidence("e", "a", Significance::High));
+    let cancel = PlanChange::CancelTask { id: id("b"), reason: String::new(), by: Owner::Lead };
+    world.patched(vec![cancel, add("a", &[]), add("c", &[])]);
+    assert_eq!((world.statuses().as_str(), world.state().version), ("a:running b:skipped c:running", 2));
+    let [decision] = &world.state().decisions[..] else { panic!() };
+    let dropped: Vec<_> = decision.dropped.iter().map(|dropped| (&dropped.change, dropped.faults.join("; "))).collect();
+    assert_eq!(dropped, [(&add("a", &[]), "task.id: the id \"a\" is taken; choose another".to_owned())]);
+    assert_eq!(decision.patch.changes.len(), 2);
 }
 
 #[test]
@@ -97,13 +113,14 @@ fn the_plan_may_move_on_before_the_patch_comes() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 3.31
 #[test]
 fn an_actor_is_stopped_before_the_plan_changes() {
     for task in ["b", "b=append"] {
         let mut world = World::of(&format!("a; {task}; c: b"));
         world.reports("a", 0, evidence("e", "a", Significance::High));
         world.acknowledges = false;
-        let cancel = PlanChange::CancelTask { id: id("b"), reason: "not needed".to_owned() };
+        let cancel = PlanChange::CancelTask { id: id("b"), reason: "not needed".to_owned(), by: Owner::Lead };
         world.patched(vec![cancel]);
         assert_eq!(world.under_way[&world.effect("b")].revoked, Some(Reason::Cancelled));
         assert_eq!((world.status("b").word(), world.state().version), ("running", 1), "not before it has stopped");
@@ -124,7 +141,7 @@ fn an_actor_is_stopped_before_the_plan_changes() {
 fn a_group_that_is_cancelled_stops_its_running_tasks() {
     let mut world = World::with("g/; g/a; g/b; g/c: a; d", |settings| settings.max_parallel = 5);
     world.reports("d", 0, evidence("e", "d", Significance::Critical));
-    world.patched(vec![PlanChange::CancelTask { id: id("g"), reason: String::new() }]);
+    world.patched(vec![PlanChange::CancelTask { id: id("g"), reason: String::new(), by: Owner::Lead }]);
     assert_eq!(world.statuses(), "g:skipped a:skipped b:skipped c:skipped d:running");
     assert_eq!(world.open(), "d");
     world.done("d");
@@ -132,20 +149,22 @@ fn a_group_that_is_cancelled_stops_its_running_tasks() {
 }
 
 #[test]
-fn what_was_stopped_for_a_patch_that_then_does_not_fit_goes_on() {
+fn a_patch_is_rebased_once_the_actors_that_it_stops_have_stopped() {
     for (task, status) in [("b", "running"), ("b=look", "running"), ("b=append", "failed")] {
         let stopping = || {
             let mut world = World::of(&format!("g/; g/a; {task}"));
             world.reports("a", 0, evidence("e", "a", Significance::High));
             world.acknowledges = false;
-            world.patched(vec![PlanChange::CancelTask { id: id("b"), reason: String::new() }, add("g/n", &[])]);
+            world.patched(vec![PlanChange::CancelTask { id: id("b"), reason: String::new(), by: Owner::Lead }, add("g/n", &[])]);
             assert_eq!(world.under_way[&world.effect("b")].revoked, Some(Reason::Cancelled));
             world
         };
         // Meanwhile the group, to which the patch adds a task, comes to its end.
         let mut world = stopping();
         world.done("a").acknowledge_all();
-        assert_eq!((world.status("g").word(), world.status("b").word(), world.state().version), ("completed", status, 1), "{task}");
+        assert_eq!((world.status("g").word(), world.status("b").word(), world.state().version), ("completed", "skipped", 2), "{task}");
+        let [decision] = &world.state().decisions[..] else { panic!() };
+        assert_eq!(decision.dropped.iter().map(|dropped| &dropped.change).collect::<Vec<_>>(), [&add("g/n", &[])]);
 
         // Meanwhile the whole run is stopped: the decision is taken nevertheless.
         let mut world = stopping();
@@ -161,6 +180,7 @@ fn what_was_stopped_for_a_patch_that_then_does_not_fit_goes_on() {
     }
 }
 
+// Requirement: 6.2
 #[test]
 fn evidence_changes_the_plan_while_others_run_and_is_then_processed() {
     let mut world = World::of("a; b: a");
@@ -175,6 +195,7 @@ fn evidence_changes_the_plan_while_others_run_and_is_then_processed() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 6.11
 #[test]
 fn evidence_that_no_decision_used_stays_open_for_the_next_one() {
     let mut world = World::with("a; b: a", |settings| settings.frequency.cooldown_seconds = 0);
@@ -191,6 +212,7 @@ fn evidence_that_no_decision_used_stays_open_for_the_next_one() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 6.11
 #[test]
 fn evidence_that_is_left_open_is_no_new_trouble_when_its_task_is_tried_again() {
     let mut world = World::of("a; b: a; c: b");
@@ -208,16 +230,11 @@ fn evidence_that_is_left_open_is_no_new_trouble_when_its_task_is_tried_again() {
 }
 
 #[test]
-fn a_journal_of_before_tells_that_unused_evidence_was_used() {
-    for keeps in [false, true] {
-        let mut world = World::given(|input| {
-            input.keeps_unused = keeps;
-            input.plan = Some(super::build::plan("a"));
-        });
-        world.reports("a", 0, evidence("e", "a", Significance::High));
-        world.no_patch();
-        assert_eq!(world.state().evidence[0].processed, !keeps);
-    }
+fn evidence_stays_open_when_no_patch_came_of_it() {
+    let mut world = World::of("a");
+    world.reports("a", 0, evidence("e", "a", Significance::High));
+    world.no_patch();
+    assert!(!world.state().evidence[0].processed);
 }
 
 #[test]
@@ -231,6 +248,7 @@ fn what_a_person_said_and_no_decision_used_is_told_at_the_end() {
     assert_eq!(result.notes, ["changed nothing in the plan: not by train"]);
 }
 
+// Requirement: 6.4
 #[test]
 fn a_stall_is_noticed_by_the_timer_alone() {
     let mut world = World::with("a", |settings| settings.triggers.stall_timeout = 300);
@@ -261,6 +279,7 @@ fn progress_is_no_stall() {
     assert!(triggers(&world).is_empty());
 }
 
+// Requirement: 6.5
 #[test]
 fn few_tokens_left_ask_for_a_replan_once() {
     let mut world = World::given(|input| {

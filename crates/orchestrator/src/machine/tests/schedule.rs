@@ -9,6 +9,7 @@ use super::{
 };
 use crate::RunEffect;
 
+// Requirement: 1.4
 #[test]
 fn at_most_max_parallel_tasks_run() {
     for (max_parallel, open) in [(1, "a"), (2, "a b"), (3, "a b c"), (9, "a b c d"), (0, "a")] {
@@ -17,6 +18,7 @@ fn at_most_max_parallel_tasks_run() {
     }
 }
 
+// Requirement: 1.4
 #[test]
 fn the_longest_remaining_path_goes_first() {
     let world = World::with("a; b; c; d: c; e: d; f: b", |settings| settings.max_parallel = 2);
@@ -32,6 +34,7 @@ fn the_longest_remaining_path_goes_first() {
     assert_eq!(world.open(), "b c");
 }
 
+// Requirement: 1.4
 #[test]
 fn a_slow_task_holds_up_nobody_else() {
     let mut world = World::with("slow; a; b: a; c: b", |settings| settings.max_parallel = 2);
@@ -56,6 +59,7 @@ fn each_task_starts_once() {
     assert!(world.state().tasks.values().all(|task| task.attempts == 1));
 }
 
+// Requirement: 3.4
 #[test]
 fn groups_begin_and_end_with_their_tasks() {
     let mut world = World::of("g/; g/a; g/b: a; after: g");
@@ -66,6 +70,7 @@ fn groups_begin_and_end_with_their_tasks() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 1.5
 #[test]
 fn an_actor_is_given_what_it_needs_of_the_run_as_it_is_when_it_starts() {
     let mut world = World::of("a; b: a");
@@ -76,18 +81,19 @@ fn an_actor_is_given_what_it_needs_of_the_run_as_it_is_when_it_starts() {
     assert_eq!(brief.overview, "", "of two tasks there is nothing to tell");
 }
 
+// Requirement: 3.15, 3.18
 #[test]
 fn references_are_put_in_before_a_tool_is_called() {
     let mut refers = plan("a=look; b=append");
     refers.tasks[1].parameters = parameters(json!({"text": "got @{steps.a.result}", "criteria": 1}));
-    refers.tasks[1].completion_criteria = vec!["out.txt exists".to_owned()];
+    refers.tasks[1].completion_criteria = vec!["out.txt exists".into()];
     let mut world = World::given(|input| input.plan = Some(refers.clone()));
     assert_eq!(world.statuses(), "a:running b:pending", "a reference is a dependency");
     world.done("a");
     let RunEffect::CallTool { call: made, spec, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
     let given = made.parameters();
     assert_eq!((made.tool(), given), ("append", &parameters(json!({"text": "got what was done", "criteria": 1}))));
-    assert_eq!(spec.completion_criteria, ["out.txt exists"]);
+    assert_eq!(spec.completion_criteria, ["out.txt exists".into()]);
     let [_, ProgressEvent::ToolCallStarted { call, parameters: told, .. }] = world.told("tool_call_started")[..] else { panic!() };
     assert_eq!((call.as_str(), told), ("b/1/1", given));
 }

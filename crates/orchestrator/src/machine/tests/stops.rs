@@ -6,6 +6,7 @@ use aime_progress::{CallOutcome, PlanMode, ProgressEvent, RunStatus};
 use super::{build::id, world::World};
 use crate::{RunEffect, RunFact};
 
+// Requirement: 10.10
 #[test]
 fn a_stop_leaves_nothing_running_and_resumes() {
     let mut world = World::of("a; b=look; c; d: a");
@@ -34,7 +35,7 @@ fn a_stop_in_each_phase_resumes_there() {
         for crash in [false, true] {
             let mut world = World::new();
             let mut plan = super::build::plan("a; b: a");
-            plan.strategic.success_criteria = vec!["good".to_owned()];
+            plan.strategic.success_criteria = vec!["good".into()];
             for step in ["route", "plan", "a", "replan", "verify", "answer"] {
                 if step == phase {
                     if crash {
@@ -75,6 +76,7 @@ fn a_second_stop_and_a_stop_of_what_is_over_change_nothing() {
     assert_eq!(world.ended(), "interrupted");
 }
 
+// Requirement: 7.14
 #[test]
 fn a_call_cut_off_by_a_crash_is_repeated_only_if_it_may_be() {
     for (tool, status) in [("look", "running"), ("append", "failed")] {
@@ -137,6 +139,7 @@ fn a_crash_at_the_end_ends_the_run() {
     assert_eq!(after.output.as_ref().map(|output| output.status), Some(RunStatus::Completed));
 }
 
+// Requirement: 3.21
 #[test]
 fn crash_after_crash_the_run_comes_to_its_end() {
     let mut world = World::of("a; b: a; c=look");

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{Planning, RefusedAnswer, Replanning, RunEffect, RunFact};
 
+// Requirement: 1.2, 2.12
 #[test]
 fn a_goal_is_routed_planned_carried_out_and_answered() {
     let mut world = World::new();
@@ -46,6 +47,7 @@ fn a_goal_is_routed_planned_carried_out_and_answered() {
     );
 }
 
+// Requirement: 3.2, 3.8
 #[test]
 fn a_direct_goal_is_one_actor_whose_words_are_the_answer() {
     let mut world = World::new();
@@ -58,6 +60,7 @@ fn a_direct_goal_is_one_actor_whose_words_are_the_answer() {
     assert_eq!(world.state().answer.as_deref(), Some("what was done"));
 }
 
+// Requirement: 3.2
 #[test]
 fn a_direct_goal_is_never_replanned() {
     let mut world = World::new();
@@ -68,6 +71,7 @@ fn a_direct_goal_is_never_replanned() {
     assert!(world.message().contains("it broke"), "{}", world.message());
 }
 
+// Requirement: 3.9
 #[test]
 fn a_plan_of_tools_needs_no_model() {
     let mut world = World::given(|input| {
@@ -113,6 +117,7 @@ fn refused_answers_and_repairs_are_told() {
     assert_eq!(world.ended(), "completed");
 }
 
+// Requirement: 3.40
 #[test]
 fn repairs_of_a_patch_are_told_before_it() {
     let mut world = World::with("a", |settings| settings.triggers.max_retries = 0);
@@ -176,6 +181,7 @@ fn a_fault_of_the_runtime_in_planning_leaves_the_run() {
     }
 }
 
+// Requirement: 1.9
 #[test]
 fn an_answer_that_cannot_be_written_is_the_summary_of_the_tasks() {
     for silent in [true, false] {

@@ -1,7 +1,7 @@
 //! A scripted world around the machine: what `drive` and a host are to it, without either.
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
-use aime_progress::{Census, Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
+use aime_progress::{Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
 use indexmap::IndexMap;
 use serde_json::Value;
 
@@ -31,8 +31,6 @@ pub(super) struct World {
     pub(super) output: Option<RunOutput>,
     /// Whether revoked effects are acknowledged at once.
     pub(super) acknowledges: bool,
-    /// The plan of which parts have arrived.
-    pub(super) arriving: Option<aime_progress::Plan>,
 }
 
 impl World {
@@ -69,7 +67,6 @@ impl World {
             events: Vec::new(),
             output: None,
             acknowledges: true,
-            arriving: None,
         };
         world.collect(&mut out);
         world.acknowledge();
@@ -150,21 +147,22 @@ impl World {
         let fault = self.output.as_ref().and_then(|output| output.error.as_ref());
         assert!(fault.is_none_or(|fault| fault.hint.as_deref() != Some("this is a fault in aime: please report it")), "{fault:?}");
         assert_eq!(self.state().inconsistencies(), []);
-        assert!(self.machine.census.as_ref().is_none_or(|census| *census == Census::new(self.state())));
-        for id in self.machine.open.keys() {
+        assert!(self.machine.state.census_is_exact());
+        for id in self.machine.effects.ids() {
             assert!(self.under_way.contains_key(id), "the machine waits for {id}, which was answered");
         }
         for (id, under_way) in &self.under_way {
-            assert!(self.machine.open.contains_key(id) || under_way.revoked.is_some(), "the machine has forgotten {id}");
+            assert!(self.machine.effects.contains(id) || under_way.revoked.is_some(), "the machine has forgotten {id}");
             let may_go_on = matches!(under_way.effect, RunEffect::Timer { .. } | RunEffect::Remember { .. });
-            let leaving = self.machine.leaving.is_some() && !may_go_on;
+            let leaving = self.machine.stopping.is_leaving() && !may_go_on;
             assert!(!leaving || under_way.revoked.is_some(), "the run is being left, and {id} holds it up");
         }
         for task in self.state().tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group) {
             let name = &task.spec.id;
-            let worked_on = self.under_way.values().any(|under_way| names(&under_way.effect) == name.as_str());
+            let works = |open: &str| open == name.as_str() || (self.machine.is_main(name) && open.starts_with("lead "));
+            let worked_on = self.under_way.values().any(|under_way| works(&names(&under_way.effect)));
             let asked = self.state().questions.iter().any(|question| question.answer.is_none() && question.task.as_ref() == Some(name));
-            let cancelled = self.machine.cancelling.contains_key(name);
+            let cancelled = self.machine.cancellations.is_stopping(name);
             assert!(worked_on || asked || cancelled, "nobody works on {name}");
             assert!(self.output.is_none(), "{name} is left running");
         }
@@ -229,12 +227,6 @@ impl World {
         self.plans(Planning::Planned { plan: Box::new(plan(text)), repairs: Vec::new(), refused: Vec::new(), fallback: None })
     }
 
-    /// Tasks of the plan arrive while it is still being written.
-    pub(super) fn part(&mut self, text: &str) -> &mut Self {
-        let of = self.effect("plan");
-        self.send(RunFact::PlanPart { of, number: 0, tasks: plan(text).tasks })
-    }
-
     pub(super) fn plans(&mut self, outcome: Planning) -> &mut Self {
         let id = self.effect("plan");
         self.send(RunFact::Planned { id, outcome, calls: vec![model_use("plan", 10)] })
@@ -293,7 +285,7 @@ impl World {
 
     pub(super) fn reports(&mut self, task: &str, number: u64, event: ProgressEvent) -> &mut Self {
         let task = id(task);
-        let execution = self.machine.executions.get(&task).copied().unwrap_or(1);
+        let execution = self.machine.executions.of(&task);
         self.send(RunFact::ActorReported { task, execution, call: None, number, event })
     }
 
@@ -381,6 +373,7 @@ pub(super) fn names(effect: &RunEffect) -> String {
         RunEffect::Route => "route".to_owned(),
         RunEffect::Plan { .. } => "plan".to_owned(),
         RunEffect::Replan { .. } => "replan".to_owned(),
+        RunEffect::Lead { order } => format!("lead {:?}", order.wake.kind).to_lowercase(),
         RunEffect::StartActor { task, .. } => task.to_string(),
         RunEffect::CallTool { spec, .. } => spec.id.to_string(),
         RunEffect::Verify { .. } => "verify".to_owned(),

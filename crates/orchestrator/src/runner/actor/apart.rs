@@ -1,6 +1,6 @@
 //! Actors whose machines are driven elsewhere: how one is made, and its effects one at a time.
 
-use std::{pin::pin, sync::Arc};
+use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, Told};
 use aime_durable::{EffectContext, EffectId, FactSender, Issue, carry_out_alone, fact_channel};
@@ -8,7 +8,7 @@ use aime_progress::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
 
-use super::{Attempt, Made, effects::ActorRunner, fact_without_secrets, input_without_secrets, reports::Refused};
+use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
 use crate::{
     ActorBrief, RunFact, RunMachine,
     runner::{
@@ -45,7 +45,7 @@ impl Apart {
     ///
     /// # Errors
     /// Why there is none, in words for the one that has called.
-    pub fn make_below(
+    pub async fn make_below(
         &self,
         order: ActorOrder,
         by: &ActorInput,
@@ -56,9 +56,9 @@ impl Apart {
             self.runner.live.insert(self.runner.run.clone(), state);
         }
         let (facts, _) = fact_channel::<RunMachine>();
-        let Made { input, created } = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins)?;
+        let Made { input, created } = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins).await?;
         let redactor = self.redactor();
-        let actor = MadeActor { input: input_without_secrets(input, redactor), created: redactor.typed(created) };
+        let actor = MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) };
         Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
@@ -67,10 +67,10 @@ impl Apart {
             return Err(ended);
         }
         let attempt = Attempt::apart(&self.runner, order, context.facts.clone());
-        let Made { mut input, created } = attempt.compose_for_plan().map_err(|message| RunFact::EffectFailed { id, message })?;
+        let Made { mut input, created } = attempt.compose_for_plan().await.map_err(|message| RunFact::EffectFailed { id, message })?;
         input.told = said;
         let redactor = self.redactor();
-        Ok(MadeActor { input: input_without_secrets(input, redactor), created: redactor.typed(created) })
+        Ok(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
     }
 
     /// Carries out one effect of an actor: [`ActorEffect::Model`] or [`ActorEffect::Tool`]. A call that was begun before, and is neither
@@ -99,7 +99,7 @@ impl Apart {
             told(fact.without_secrets(&redactor));
         }
         self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(&redactor)));
-        fact_without_secrets(fact, &redactor)
+        fact.without_secrets(&redactor)
     }
 }
 
@@ -107,7 +107,7 @@ impl Attempt {
     fn apart(runner: &Arc<RunRunner>, order: ActorOrder, facts: FactSender<RunMachine>) -> Self {
         let ActorOrder { brief, task, execution, origins, known } = order;
         let on_bound = on_bound_of(facts.clone());
-        Self { runner: Arc::clone(runner), facts, on_bound, brief: Box::new(brief), task, execution, origins, known }
+        Self { runner: Arc::clone(runner), facts, on_bound, brief: Box::new(brief), task, execution, origins, known, leads: false }
     }
 }
 
@@ -125,12 +125,13 @@ impl ActorRunner {
             spec: TaskSpec::actor(task.clone(), String::new()),
             overview: String::new(),
             results: String::new(),
+            returned: None,
         };
         let order = ActorOrder { brief, task, execution: input.execution, origins: Vec::new(), known: String::new() };
         let attempt = Arc::new(Attempt::apart(runner, order, facts));
         let model = attempt.model(&input.spec.model);
-        let tool_context = runner.tool_context(cancel, &attempt.task);
+        let tool_context = runner.tool_context(cancel, &attempt.task).for_model(input.limits);
         let refused = Arc::new(Refused::default());
-        Self { attempt, input, model, tool_context, refused }
+        Self { attempt, input, model, tool_context, refused, calls_begun: BTreeMap::new() }
     }
 }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use aime_actors::{ActorInput, Delegated};
-use aime_progress::{CallOutcome, Conclusion, Origin, Outcome, TaskSpec};
+use aime_progress::{CallOutcome, Conclusion, Origin, Outcome, Task, TaskId, TaskKind, TaskSpec, TaskStatus};
 use aime_tools::{DelegateTask, ToolOutput, cut_output};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Attempt, Made};
+use super::{Attempt, Made, ended};
+use crate::RunFact;
 
 impl Attempt {
     /// Has another actor do a part of the work, or goes on with the one that does it. What it comes to is the result of the call; that it
@@ -20,7 +21,15 @@ impl Attempt {
         (request, origins): (&DelegateTask, &[Origin]),
         cancel: &CancellationToken,
     ) -> (CallOutcome, ToolOutput, Vec<Origin>) {
-        let ended = self.act(Some(call), cancel, || self.compose_below(by, call, request, origins)).await;
+        match self.claimable(call, request) {
+            Ok(Some(task)) => {
+                let claimed = cancel.run_until_cancelled(self.claim(task, call, request)).await;
+                return claimed.unwrap_or_else(|| (CallOutcome::Cancelled, ToolOutput::default(), Vec::new()));
+            }
+            Ok(None) => {}
+            Err(text) => return (CallOutcome::Error, ToolOutput::text(text), Vec::new()),
+        }
+        let ended = Box::pin(self.act(Some(call), None, cancel, self.compose_below(by, call, request, origins))).await.and_then(ended);
         match ended {
             Ok(conclusion) => {
                 let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
@@ -30,8 +39,66 @@ impl Attempt {
         }
     }
 
+    /// Returns the task of the plan that a call takes over: one that nobody has begun, or that this call has taken over before. A task that is
+    /// under way is what the work is a part of.
+    fn claimable(&self, call: &str, request: &DelegateTask) -> Result<Option<TaskId>, String> {
+        let Some(named) = self.framing(request)?.filter(|named| named.id != self.task) else { return Ok(None) };
+        let Some(state) = self.runner.live.get(&self.runner.run) else { return Err("the run is over".to_owned()) };
+        let Some(task) = state.tasks.get(&named.id) else { return Ok(None) };
+        let claimed = task.claimed_by.as_deref() == Some(call);
+        match task.status {
+            _ if claimed => {}
+            // The result of one that is done answers the call at once.
+            TaskStatus::Ready | TaskStatus::Completed => {}
+            TaskStatus::Running => return Ok(None),
+            TaskStatus::Pending => return Err(format!("the task `{}` cannot start yet: it waits for other tasks of the plan", named.id)),
+            status => return Err(format!("the task `{}` is {status}: {}", named.id, ending(task))),
+        }
+        if named.kind == TaskKind::Group {
+            return Err(format!("the task `{}` is a group: name one of its tasks", named.id));
+        }
+        if let Some(profile) = request.profile.as_deref().filter(|profile| self.runner.parts.actors.profiles().get(profile).is_none()) {
+            let known = self.runner.parts.actors.profiles().iter().map(|known| format!("`{}`", known.name)).collect::<Vec<_>>();
+            return Err(format!("there is no profile `{profile}`; the profiles are: {}", known.join(", ")));
+        }
+        Ok(Some(named.id))
+    }
+
+    /// Takes a task of the plan over and waits until the run has settled it.
+    async fn claim(&self, task: TaskId, call: &str, request: &DelegateTask) -> (CallOutcome, ToolOutput, Vec<Origin>) {
+        let (by, call, words) = (self.task.clone(), call.to_owned(), request.description.clone());
+        let fact = RunFact::TaskClaimed { task: task.clone(), by, call, words, profile: request.profile.clone() };
+        // A run that is gone revokes the call.
+        let _gone = self.facts.send(fact);
+        let settled = || {
+            let state = self.runner.live.get(&self.runner.run)?;
+            let Some(known) = state.tasks.get(&task) else { return Some(Err(format!("the task `{task}` was taken out of the plan"))) };
+            match known.status {
+                TaskStatus::Completed => Some(Ok(known.conclusion.clone()?)),
+                TaskStatus::Failed if !known.failed_for_good => None,
+                status if status.is_settled() || status == TaskStatus::Blocked => {
+                    Some(Err(format!("the task `{task}` is {status}: {}", ending(known))))
+                }
+                _ => None,
+            }
+        };
+        match self.runner.words.until(settled).await {
+            Ok(conclusion) => {
+                let (outcome, output) = delegated(&conclusion, self.runner.parts.tool_context.text_limit);
+                (outcome, output, conclusion.origins)
+            }
+            Err(text) => (CallOutcome::Error, ToolOutput::text(text), Vec::new()),
+        }
+    }
+
     /// Makes an actor below another one, after everything was looked at that bounds it.
-    pub(super) fn compose_below(&self, by: &ActorInput, call: &str, request: &DelegateTask, origins: &[Origin]) -> Result<Made, String> {
+    pub(super) async fn compose_below(
+        &self,
+        by: &ActorInput,
+        call: &str,
+        request: &DelegateTask,
+        origins: &[Origin],
+    ) -> Result<Made, String> {
         let framing = self.framing(request)?;
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
         spec.bundles.clone_from(&framing.as_ref().unwrap_or(&self.brief.spec).bundles);
@@ -40,7 +107,7 @@ impl Attempt {
         let profile = request.profile.as_deref().or(own);
         let mut all = self.origins.clone();
         Origin::merge(&mut all, origins);
-        let made = self.compose(&spec, "", Some(Delegated { by, call, profile, frame: &frame }), &all)?;
+        let made = self.compose(&spec, "", Some(Delegated { by, call, profile, frame: &frame }), &all).await?;
         self.runner.budget.count_actor().map_err(|error| format!("{error}: no other actor can be made; do it yourself"))?;
         Ok(made)
     }
@@ -78,6 +145,13 @@ pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOut
     let value = json!({"status": status, "summary": conclusion.summary, "references": references});
     let output = ToolOutput { text: format!("{status}: {said}{made}"), value, references, ..ToolOutput::default() };
     (if conclusion.outcome == Outcome::Success { CallOutcome::Ok } else { CallOutcome::Error }, output)
+}
+
+/// Returns why a task stands as it does, or its result.
+fn ending(task: &Task) -> String {
+    let concluded = task.conclusion.as_ref();
+    let error = concluded.and_then(|conclusion| conclusion.error.clone());
+    error.or_else(|| task.reason.clone()).or_else(|| concluded.map(|conclusion| conclusion.text().to_owned())).unwrap_or_default()
 }
 
 /// A task of the plan, for an actor that does a part of it.

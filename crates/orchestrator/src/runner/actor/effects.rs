@@ -1,14 +1,18 @@
 //! An actor's effects: its model, its tools, people, and other actors.
 
-use std::sync::Arc;
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
-use aime_durable::{EffectContext, EffectId, EffectRunner, Issue, Reason};
+use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
 use aime_progress::{CallOutcome, QuestionId};
-use aime_tools::{ToolContext, ToolError, ToolOutput, ValidatedCall};
+use aime_tools::{Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use futures::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Attempt, NO_MODEL, reports::Refused};
@@ -24,6 +28,8 @@ pub(super) struct ActorRunner {
     pub(super) model: Option<Model>,
     pub(super) tool_context: ToolContext,
     pub(super) refused: Arc<Refused>,
+    /// When the calls were begun that had no end when the actor was taken up.
+    pub(super) calls_begun: BTreeMap<String, UnixMillis>,
 }
 
 impl EffectRunner<ActorMachine> for ActorRunner {
@@ -51,7 +57,8 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                 ActorEffect::Tool { call, .. } => {
                     let repeatable = self.input.spec.tool(call.tool()).is_some_and(|sheet| sheet.repeatable());
                     if reissued && !repeatable {
-                        return ended(id, CallOutcome::InDoubt, String::new(), begun);
+                        let known = Box::pin(self.known_of(id.as_str())).await;
+                        return ended(id, CallOutcome::InDoubt, known, begun);
                     }
                     if self.refuses(id.as_str(), &context).await {
                         return revoked(id);
@@ -68,6 +75,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     let ToolOutput { text, value, references, images } = output;
                     ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms: millis_since(begun), origins }
                 }
+                ActorEffect::Plan { call, .. } => Box::pin(self.attempt.read_plan_call(id, &call)).await,
                 ActorEffect::Ask { id: question, question: text, kind } => {
                     let answer = self.ask(question, kind.as_str(), text);
                     match context.cancel.run_until_cancelled(answer).await {
@@ -79,12 +87,21 @@ impl EffectRunner<ActorMachine> for ActorRunner {
         })
     }
 
-    fn failed(&self, id: &EffectId, message: &str) -> ActorFact {
-        ended(id.clone(), CallOutcome::Error, format!("a fault in aime: {message}"), Instant::now())
+    fn failed(&self, effect: FailedEffect<'_>) -> ActorFact {
+        ended(effect.id.clone(), CallOutcome::Error, format!("a fault in aime: {}", effect.message), Instant::now())
     }
 }
 
 impl ActorRunner {
+    /// Says what is known of a call that was cut off: when it was begun, and which files were changed since.
+    async fn known_of(&self, call: &str) -> String {
+        let Some(at) = self.calls_begun.get(call) else { return String::new() };
+        let seconds = self.attempt.runner.parts.clock.now().saturating_sub(*at) / 1_000;
+        let since = UNIX_EPOCH + Duration::from_millis(u64::try_from(*at).unwrap_or_default());
+        let changed = Surroundings::changed_since(&self.tool_context, since).await;
+        format!("It was begun {seconds} s ago, and what it printed is lost. {changed}")
+    }
+
     /// Whether the run's budget leaves no room for a call. The run, which is told, then revokes it: this waits until it has.
     async fn refuses(&self, call: &str, context: &Context) -> bool {
         let Some(error) = self.refused.take(call) else { return false };
@@ -107,7 +124,11 @@ impl ActorRunner {
                 ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins }
             }
             Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, String::new(), begun),
-            Err(error) => ended(id, CallOutcome::Error, error.to_string(), begun),
+            Err(error) => {
+                let text = error.to_string();
+                let value = if let ToolError::Exited { code, .. } = error { json!({"exit_code": code}) } else { Value::Null };
+                ended_with(id, CallOutcome::Error, (text, value), begun)
+            }
         }
     }
 
@@ -124,6 +145,10 @@ const fn revoked(id: EffectId) -> ActorFact {
 }
 
 fn ended(id: EffectId, outcome: CallOutcome, text: String, begun: Instant) -> ActorFact {
+    ended_with(id, outcome, (text, Value::Null), begun)
+}
+
+fn ended_with(id: EffectId, outcome: CallOutcome, (text, value): (String, Value), begun: Instant) -> ActorFact {
     let (duration_ms, origins) = (millis_since(begun), Vec::new());
-    ActorFact::ToolEnded { id, outcome, text, value: Value::Null, references: Vec::new(), images: Vec::new(), duration_ms, origins }
+    ActorFact::ToolEnded { id, outcome, text, value, references: Vec::new(), images: Vec::new(), duration_ms, origins }
 }

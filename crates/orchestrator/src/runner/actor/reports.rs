@@ -28,8 +28,12 @@ impl Reports {
     pub(super) fn send(&mut self, event: ProgressEvent) {
         let number = self.next;
         self.next += 1;
-        let Attempt { task, execution, facts, .. } = self.attempt.as_ref();
-        let fact = RunFact::ActorReported { task: task.clone(), execution: *execution, call: self.call.clone(), number, event };
+        let Attempt { task, execution, facts, leads, .. } = self.attempt.as_ref();
+        let call = self.call.clone();
+        let fact = match leads {
+            true => RunFact::LeadReported { call, number, event },
+            false => RunFact::ActorReported { task: task.clone(), execution: *execution, call, number, event },
+        };
         // A run that is gone will find the event in the actor's journal.
         let _gone = facts.send(fact);
     }

@@ -5,7 +5,7 @@ use aime_planner::{
     CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, Replanned,
     direct_plan, patch_from_value,
 };
-use aime_progress::{Plan, PlanMode, PlanPatch, Spent, TaskSpec};
+use aime_progress::{LeadCommand, Owner, Plan, PlanMode, PlanPatch, Spent};
 use serde_json::{Value, to_value};
 
 use super::{Asking, Passed};
@@ -22,7 +22,6 @@ impl RunRunner {
         &self,
         mut planner: Planner,
         request: &PlanRequest,
-        parts: Option<&(dyn Fn(Vec<TaskSpec>) + Send + Sync)>,
         context: &Context,
     ) -> Result<Planned, PlannerError> {
         let asking = self.asking(&context.facts, None);
@@ -33,12 +32,8 @@ impl RunRunner {
             return Err(tries.refuse(reason).no_plan());
         }
         if !asking.at(HookPoint::AfterPlan) {
-            return match parts {
-                Some(parts) => planner.plan_as_it_arrives(request, parts).await,
-                None => planner.plan(request).await,
-            };
+            return planner.plan(request).await;
         }
-        // Nothing of a plan is begun before the hooks have seen it.
         for _ in 0..self.parts.planner.tries.max(1) {
             let planned = planner.plan(request).await.map_err(|error| tries.before(error))?;
             tries.took(&planned.model, &planned.refused, &planned.spent);
@@ -71,7 +66,7 @@ impl RunRunner {
         &self,
         mut planner: Planner,
         request: &ReplanRequest,
-        judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<String>> + Sync,
+        judge: impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>> + Sync,
         context: &Context,
     ) -> Result<Replanned, PlannerError> {
         let asking = self.asking(&context.facts, None);
@@ -108,7 +103,7 @@ impl RunRunner {
         let mode = if planned.fallback.is_some() { PlanMode::Simple } else { request.mode };
         let checker = PlanChecker { mode: Some(mode), limits: self.parts.planner.limits, ..self.checker(Parts::of_plan(request)) };
         let CheckedPlan { plan, repairs } = checker.check_value(&changed).map_err(|faults| does_not_fit("plan", &who, &faults))?;
-        let plan = Plan { goal: request.goal.clone(), ..plan };
+        let plan = Plan { goal: request.goal.clone(), ..plan }.revised(&planned.plan, Owner::Lead);
         let repairs = planned.repairs.iter().cloned().chain([format!("changed by the hook {who}")]).chain(repairs).collect();
         Ok(Planned { plan, repairs, ..planned })
     }
@@ -119,7 +114,7 @@ impl RunRunner {
         asking: &Asking,
         request: &ReplanRequest,
         replanned: Replanned,
-        judge: &(impl Fn(&PlanPatch) -> Result<Plan, Vec<String>> + Sync),
+        judge: &(impl Fn(&PlanPatch) -> Result<Plan, Vec<PlanFault>> + Sync),
     ) -> Result<Replanned, String> {
         let document = to_value(&replanned.patch).map_err(|error| error.to_string())?;
         let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, patch_payload(request, Some(document))).await?;
@@ -129,8 +124,7 @@ impl RunRunner {
         let checker = PlanChecker { mode: Some(PlanMode::Complex), ..self.checker(Parts::of_patch(request)) };
         repairs.extend(checker.check_patch(&mut patch, &request.plan).map_err(wrong)?);
         if !patch.changes.is_empty() {
-            let not = |faults: Vec<String>| format!("the hook {who} changed the patch so that it does not fit: {}", faults.join("; "));
-            let plan = judge(&patch).map_err(not)?;
+            let plan = judge(&patch).map_err(wrong)?;
             let faults: Vec<PlanFault> = self.parts.validators.iter().flat_map(|validator| validator.validate(&plan)).collect();
             if !faults.is_empty() {
                 return Err(wrong(faults));
@@ -143,6 +137,34 @@ impl RunRunner {
     fn checker<'a>(&'a self, of: Parts<'a>) -> PlanChecker<'a> {
         let Parts { tools, actor_tools, profiles, models, bundles } = of;
         PlanChecker { tools, actor_tools, profiles, models, bundles, validators: &self.parts.validators, ..PlanChecker::default() }
+    }
+}
+
+impl Asking {
+    /// Asks the hooks around plans about a command of the lead. One that would change the plan is not heard: it can refuse, with what to change.
+    ///
+    /// # Errors
+    /// Why a hook refuses the command.
+    pub(in crate::runner) async fn ask_about(&self, goal: &str, command: &LeadCommand) -> Result<(), String> {
+        let goal = goal.to_owned();
+        let (before, after) = match command {
+            LeadCommand::SubmitPlan { plan, .. } => {
+                let document = to_value(plan).map_err(|error| error.to_string())?;
+                (HookPayload::Plan { goal: goal.clone(), plan: None }, HookPayload::Plan { goal, plan: Some(document) })
+            }
+            LeadCommand::ChangePlan { patch, .. } => {
+                let document = to_value(patch).map_err(|error| error.to_string())?;
+                let before = HookPayload::Patch { goal: goal.clone(), reasons: Vec::new(), patch: None };
+                (before, HookPayload::Patch { goal, reasons: Vec::new(), patch: Some(document) })
+            }
+            _ => return Ok(()),
+        };
+        for (point, payload) in [(HookPoint::BeforePlan, before), (HookPoint::AfterPlan, after)] {
+            if self.at(point) {
+                self.ask(point, payload).await?;
+            }
+        }
+        Ok(())
     }
 }
 

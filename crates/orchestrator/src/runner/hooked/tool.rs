@@ -128,6 +128,8 @@ async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOu
     }
     let (ok, text) = match &result {
         Ok(output) => (true, output.text.clone()),
+        // A hook sees and changes what was printed; the exit code stays.
+        Err(ToolError::Exited { printed, .. }) => (false, printed.clone()),
         Err(error) => (false, error.to_string()),
     };
     let (tool, parameters) = (call.tool().to_owned(), call.parameters().clone());
@@ -138,6 +140,9 @@ async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOu
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Ok(output)) => Ok(ToolOutput { text, ..output }),
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Err(ToolError::Failed(_))) => {
             Err(ToolError::Failed(text))
+        }
+        (Some(_), HookPayload::Tool { result: Some(HookToolResult { text: printed, .. }), .. }, Err(ToolError::Exited { code, .. })) => {
+            Err(ToolError::Exited { code, printed })
         }
         (_, _, result) => result,
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_llm::ToolDefinition;
-use aime_orchestrator::Parts;
+use aime_orchestrator::OrchestratorBuilder;
 use aime_redact::Redactor;
 use aime_tools::{
     HandledBy, Source, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSheet, Touches, ValidatedCall, builtin, learn_secrets_of,
@@ -137,13 +137,10 @@ impl World {
         tools
     }
 
-    pub(super) fn parts(&self, model: &Obedient, tools: ToolRegistry) -> Parts {
-        let mut parts = self.bench.parts(Some(Arc::new(model.clone())));
+    pub(super) fn builder(&self, model: &Obedient, tools: ToolRegistry) -> OrchestratorBuilder {
         let redactor = Redactor::new([CANARIES[0]]);
-        learn_secrets_of(&parts.tool_context.folder, &redactor);
-        parts.tool_context.redactor = redactor.clone();
-        (parts.redactor, parts.tools) = (redactor, Arc::new(tools));
-        parts
+        learn_secrets_of(&self.bench.context().folder, &redactor);
+        self.bench.builder().model(model.clone()).tools(tools).redactor(redactor)
     }
 
     /// Whether anybody has connected to the one who listens.

@@ -18,6 +18,7 @@ async fn a_session_of_its_own_ends_with_its_command() {
     }
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn a_daemon_that_has_lost_its_parents_ends_with_its_command() {
     let folder = here();
@@ -27,6 +28,7 @@ async fn a_daemon_that_has_lost_its_parents_ends_with_its_command() {
     death(pid(folder.path(), "pid").await).await;
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn the_time_limit_ends_sessions_of_their_own() {
     let folder = here();
@@ -65,6 +67,7 @@ async fn dropping_the_future_ends_sessions_of_their_own() {
     death(session).await;
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn who_starts_others_without_end_is_ended() {
     let folder = here();

@@ -48,6 +48,7 @@ async fn one_that_is_dropped_is_killed() {
     death(one).await;
 }
 
+// Requirement: 15.9
 #[tokio::test]
 async fn its_end_is_noticed_and_what_it_said_is_kept_within_bounds() {
     let folder = here();
@@ -63,6 +64,7 @@ async fn its_end_is_noticed_and_what_it_said_is_kept_within_bounds() {
     assert!(said.starts_with("1\n2\n") && said.ends_with("1000\n") && said.contains("bytes left out") && said.len() < 200, "{said}");
 }
 
+// Requirement: 8.9
 #[tokio::test]
 async fn one_that_takes_too_much_is_killed_and_says_why() {
     if !rustix::process::getuid().is_root() {

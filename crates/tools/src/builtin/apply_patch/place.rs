@@ -1,7 +1,12 @@
 //! Finding the place of each hunk in a text, and changing it there. Pure.
 
+use std::borrow::Cow;
+
 use super::parse::{Hunk, Sign};
-use crate::builtin::near_miss::near_miss;
+use crate::builtin::{
+    near_miss::near_miss,
+    tolerant::{BYTE_ORDER_MARK, Ignored, even_line},
+};
 
 /// The most places named where lines are not unique.
 const MAX_PLACES: usize = 10;
@@ -14,39 +19,41 @@ struct Line<'a> {
     ending: &'a str,
 }
 
-/// How much alike lines must be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Likeness {
-    Same,
-    /// Save for white space at the end.
-    SameButEnd,
+/// What may differ between the lines of a hunk and those of the file, from the strictest comparison on.
+const LADDER: [Ignored; 4] = [
+    Ignored { line_ends: false, blanks: false, unicode: false },
+    Ignored { line_ends: true, blanks: true, unicode: false },
+    Ignored { line_ends: true, blanks: false, unicode: true },
+    Ignored { line_ends: true, blanks: true, unicode: true },
+];
+
+/// A text with all hunks made in it.
+#[derive(Debug)]
+pub(super) struct Applied {
+    pub(super) text: String,
+    pub(super) counts: Counts,
+    /// What was ignored to find the places of the hunks.
+    pub(super) ignored: Ignored,
 }
 
-impl Likeness {
-    fn holds(self, one: &str, other: &str) -> bool {
-        match self {
-            Self::Same => one == other,
-            Self::SameButEnd => one.trim_end() == other.trim_end(),
-        }
-    }
-}
-
-/// A text with all hunks made in it, and how many lines came and went.
+/// Makes all hunks in a text. A byte order mark at its beginning stays there.
 ///
 /// # Errors
 /// Why the first hunk that has no place has none, for a model.
-pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<(String, Counts), String> {
+pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, String> {
+    let (mark, text) = text.split_at(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 });
     let lines = split(text);
     let mut made = String::with_capacity(text.len());
-    let (mut counts, mut done) = (Counts::default(), 0);
+    let (mut counts, mut done, mut ignored) = (Counts::default(), 0, Ignored::default());
     let fallback = lines.iter().map(|line| line.ending).find(|ending| !ending.is_empty()).unwrap_or("\n");
     // A text that ends without a line break goes on doing so.
     let mut open_end = !text.is_empty() && !text.ends_with('\n');
     for (number, hunk) in hunks.iter().enumerate() {
-        let at = place(&lines, done, hunk).map_err(|why| {
+        let (at, loosely) = place(&lines, done, hunk).map_err(|why| {
             let which = if hunks.len() == 1 { String::new() } else { format!("change {}: ", number + 1) };
             format!("{which}{}", why.words(text))
         })?;
+        ignored = ignored.or(loosely);
         for line in lines.get(done..at).unwrap_or_default() {
             push(&mut made, line.text, line.ending, fallback);
         }
@@ -77,7 +84,7 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<(String, Counts), Stri
     } else if !made.is_empty() && !made.ends_with('\n') {
         made.push_str(fallback);
     }
-    Ok((made, counts))
+    Ok(Applied { text: format!("{mark}{made}"), counts, ignored })
 }
 
 /// How many lines came and went.
@@ -137,8 +144,8 @@ impl NoPlace {
     }
 }
 
-/// The number of the line, from 0, where a hunk begins: at `from` or later.
-fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<usize, NoPlace> {
+/// The number of the line, from 0, where a hunk begins: at `from` or later. And what was ignored to find it.
+fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<(usize, Ignored), NoPlace> {
     let mut from = from;
     for head in &hunk.below {
         let same = |line: &Line<'_>| line.text.trim() == head.trim();
@@ -150,13 +157,12 @@ fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<usize, NoPlace>
         // Nothing is said of where: below the head, behind the line of a unified diff, else at the end.
         let at =
             if hunk.at_end || (hunk.below.is_empty() && hunk.near.is_none()) { lines.len() } else { hunk.near.unwrap_or(from).max(from) };
-        return Ok(at.min(lines.len()));
+        return Ok((at.min(lines.len()), Ignored::default()));
     }
-    for likeness in [Likeness::Same, Likeness::SameButEnd] {
-        let fits = |at: &usize| {
-            let window = lines.get(*at..*at + old.len()).unwrap_or_default();
-            window.len() == old.len() && window.iter().zip(&old).all(|(line, old)| likeness.holds(line.text, old))
-        };
+    for ignored in LADDER {
+        let texts: Vec<Cow<'_, str>> = lines.iter().map(|line| even(line.text, ignored)).collect();
+        let old: Vec<Cow<'_, str>> = old.iter().map(|line| even(line, ignored)).collect();
+        let fits = |at: &usize| texts.get(*at..*at + old.len()).is_some_and(|window| window == old);
         let mut places: Vec<usize> = (0..lines.len()).filter(fits).collect();
         if hunk.at_end {
             places.retain(|at| at + old.len() == lines.len());
@@ -168,14 +174,19 @@ fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<usize, NoPlace>
                 Some(at) => return Err(NoPlace::Before(at + 1)),
                 None => continue,
             },
-            ([one], _) => return Ok(*one),
+            ([one], _) => return Ok((*one, ignored)),
             // The head narrows it down, and numbers of lines are at least near.
-            ([first, ..], None) if !hunk.below.is_empty() => return Ok(*first),
+            ([first, ..], None) if !hunk.below.is_empty() => return Ok((*first, ignored)),
             (several, Some(near)) => {
-                return several.iter().copied().min_by_key(|at| (at + 1).abs_diff(near)).ok_or_else(|| NoPlace::Several(several.to_vec()));
+                let nearest = several.iter().copied().min_by_key(|at| (at + 1).abs_diff(near));
+                return nearest.map(|at| (at, ignored)).ok_or_else(|| NoPlace::Several(several.to_vec()));
             }
             (several, None) => return Err(NoPlace::Several(several.to_vec())),
         }
     }
     Err(NoPlace::Nowhere(old.into_iter().map(str::to_owned).collect()))
+}
+
+fn even(line: &str, ignored: Ignored) -> Cow<'_, str> {
+    if ignored == Ignored::default() { Cow::Borrowed(line) } else { Cow::Owned(even_line(line, ignored)) }
 }

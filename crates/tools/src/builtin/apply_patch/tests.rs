@@ -11,7 +11,7 @@ use crate::{ToolError, builtin::tests::Place};
 /// The text after the patch's only change.
 fn changed(text: &str, patch: &str) -> Result<String, String> {
     match parse(patch)?.as_slice() {
-        [Section::Update { hunks, .. }] => apply(text, hunks).map(|(text, _)| text),
+        [Section::Update { hunks, .. }] => apply(text, hunks).map(|applied| applied.text),
         other => panic!("{other:?}"),
     }
 }
@@ -52,12 +52,17 @@ fn changes_find_their_places_and_keep_what_they_do_not_touch() {
         // Nor is the space of a blank line.
         ("a\n\nb\n", "@@\n a\n\n-b\n+B", "a\n\nB\n"),
         ("\u{feff}ä\n中\n😀\n", "@@\n-中\n+文", "\u{feff}ä\n文\n😀\n"),
+        // The mark of a file stays, and a change of its first line need not know of it.
+        ("\u{feff}a\r\nb\r\n", "@@\n-a\n+A\n b", "\u{feff}A\r\nb\r\n"),
+        ("\u{feff}a\n", "@@\n-a\n+A\n+B", "\u{feff}A\nB\n"),
+        ("cafe\u{301}\nb\n", "@@\n caf\u{e9}\n-b\n+B", "cafe\u{301}\nB\n"),
     ];
     for (text, lines, expected) in table {
         assert_eq!(changed(text, &update(lines)).as_deref(), Ok(expected), "{text:?} {lines:?}");
     }
 }
 
+// Requirement: 8.22
 #[test]
 fn what_does_not_fit_is_told_as_edit_file_tells_it() {
     let table = [
@@ -92,6 +97,7 @@ fn what_does_not_fit_is_told_as_edit_file_tells_it() {
     }
 }
 
+// Requirement: 8.22
 #[test]
 fn unified_diffs_are_read_even_where_they_count_wrong() {
     let table = [
@@ -143,6 +149,7 @@ fn what_is_no_patch_is_told() {
     assert_eq!(changed("a\n", &fenced).as_deref(), Ok("b\n"));
 }
 
+// Requirement: 8.22
 #[tokio::test]
 async fn several_files_change_at_once() {
     let place = Place::new(&[("a.txt", "a\nb\n"), ("old.sh", "1\n2\n"), ("gone.txt", "x")]);
@@ -165,6 +172,7 @@ async fn several_files_change_at_once() {
     assert_eq!(fs::metadata(place.root().join("bin/new.sh")).unwrap().permissions().mode() & 0o777, 0o755);
 }
 
+// Requirement: 8.22
 #[tokio::test]
 async fn a_part_that_does_not_fit_leaves_all_as_it_was() {
     let place = Place::new(&[("a.txt", "a\n"), ("b.txt", "b\n")]);
@@ -195,13 +203,30 @@ async fn a_part_that_does_not_fit_leaves_all_as_it_was() {
     }
 }
 
+// Requirement: 8.22
 #[tokio::test]
 async fn a_failure_in_the_middle_of_writing_puts_the_others_back() {
     let place = Place::new(&[("a.txt", "a\n"), ("read-only.txt", "x\n"), ("z.txt", "z\n")]);
     fs::set_permissions(place.root().join("read-only.txt"), fs::Permissions::from_mode(0o444)).unwrap();
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+A\n*** Add File: new/dir/b.txt\n+b\n*** Update File: read-only.txt\n@@\n-x\n+X\n*** Delete File: z.txt\n*** End Patch";
     let error = place.text("apply_patch", json!({"patch": patch})).await;
-    assert_eq!(error, "Error: `read-only.txt` is read-only; the files before it were put back");
+    assert_eq!(
+        error,
+        "Error: `read-only.txt` is read-only; make it writable first (`chmod u+w`), or write to another file; the files before it were put back"
+    );
     assert_eq!((place.content("a.txt").as_str(), place.content("z.txt").as_str()), ("a\n", "z\n"));
     assert!(!place.root().join("new").exists());
+    // Nothing is said of other files where there are none.
+    let alone = "*** Begin Patch\n*** Update File: read-only.txt\n@@\n-x\n+X\n*** End Patch";
+    let error = place.text("apply_patch", json!({"patch": alone})).await;
+    assert_eq!(error, "Error: `read-only.txt` is read-only; make it writable first (`chmod u+w`), or write to another file");
+}
+
+#[tokio::test]
+async fn tolerated_differences_are_reported() {
+    let place = Place::new(&[("f", "a  \nb\n"), ("g", "a\r\nb\r\n")]);
+    let patch = "*** Begin Patch\n*** Update File: f\n@@\n a\n-b\n+B\n*** Update File: g\n@@\n a\n-b\n+B\n*** End Patch";
+    let text = place.text("apply_patch", json!({"patch": patch})).await;
+    assert_eq!(text, "Changed 2 files:\nchanged `f`, +1 -1 [matched although it differs in blanks at line ends]\nchanged `g`, +1 -1");
+    assert_eq!((place.content("f").as_str(), place.content("g").as_str()), ("a  \nB\n", "a\r\nB\r\n"));
 }

@@ -4,6 +4,7 @@ use tokio_util::sync::CancellationToken;
 use super::Place;
 use crate::ToolError;
 
+// Requirement: 8.4
 #[tokio::test]
 async fn bash_tells_output_errors_and_exit_code() {
     let place = Place::new(&[("a.txt", "hello\n")]);
@@ -12,10 +13,10 @@ async fn bash_tells_output_errors_and_exit_code() {
     assert_eq!(output.value, json!({"exit_code": 0, "stdout": "hello\n", "stderr": "careful\n"}));
     let table = [
         ("true", "(nothing printed, exit code 0)"),
-        ("echo out; echo err >&2; exit 3", "Error: out\n[stderr]\nerr\nexit code 3"),
-        ("printf out; exit 1", "Error: out\nexit code 1"),
-        ("exit 2", "Error: exit code 2"),
-        ("grep nothing a.txt", "Error: exit code 1, and nothing was printed: grep has found nothing"),
+        ("echo out; echo err >&2; exit 3", "exit code 3\nout\n[stderr]\nerr\n"),
+        ("printf out; exit 1", "exit code 1\nout"),
+        ("exit 2", "exit code 2, nothing printed"),
+        ("grep nothing a.txt", "exit code 1\n(nothing printed: grep has found nothing)"),
         ("kill -9 $$", "Error: ended by signal 9"),
         ("wc -c < a.txt > n.txt; : > none.txt", "`n.txt` is now:\n6\n\n`none.txt` is empty now."),
         ("echo far > /dev/null", "(nothing printed, exit code 0)"),
@@ -36,6 +37,7 @@ async fn nothing_is_emptied_before_it_is_read() {
     assert_eq!(place.text("bash", json!({"command": "cat a.txt"})).await, "one\ntwo\n");
 }
 
+// Requirement: 8.14
 #[tokio::test]
 async fn the_time_limit_keeps_what_was_printed() {
     let place = Place::new(&[]);
@@ -70,13 +72,14 @@ async fn the_environment_is_the_clean_one() {
     assert_eq!(text, "AIME_PROCESS GOCACHE PATH PWD SHLVL TEMP TMP TMPDIR XDG_CACHE_HOME _ npm_config_cache ");
 }
 
+// Requirement: 4.39, 4.40
 #[tokio::test]
 async fn long_output_is_cut_in_the_middle_and_kept_whole() {
     let mut place = Place::new(&[]);
     let outputs = place.root().join(".aime/runs/r1/outputs");
     place.context = place.context.clone().with_output_folder(&outputs);
     let text = place.text("bash", json!({"command": "seq 1 5000; echo end; exit 4"})).await;
-    assert!(text.starts_with("Error: 1\n2\n") && text.ends_with("\nend\nexit code 4"), "{text}");
+    assert!(text.starts_with("exit code 4\n1\n2\n") && text.ends_with("\nend\n"), "{text}");
     let file = text.split("the whole is in ").nth(1).unwrap().split(']').next().unwrap();
     assert!(file.starts_with(".aime/runs/r1/outputs/bash-"), "{file}");
     assert!(place.content(file).contains("\n2500\n"));
@@ -88,6 +91,7 @@ async fn long_output_is_cut_in_the_middle_and_kept_whole() {
     assert!(text.ends_with("\n5000\n") && text.contains("\n2500\n"));
 }
 
+// Requirement: 8.4
 #[tokio::test]
 async fn python_runs_code_where_there_is_python() {
     let place = Place::new(&[("mine.py", "word = 'ä'\n")]);
@@ -102,9 +106,93 @@ async fn python_runs_code_where_there_is_python() {
     assert!(!place.root().join("__pycache__").exists());
     let error = place.text("python", json!({"code": "print('so far')\n1/0"})).await;
     assert!(
-        error.starts_with("Error: so far\n[stderr]\nTraceback") && error.ends_with("ZeroDivisionError: division by zero\nexit code 1"),
+        error.starts_with("exit code 1\nso far\n[stderr]\nTraceback") && error.ends_with("ZeroDivisionError: division by zero\n"),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn python_knows_its_own_program() {
+    let place = Place::new(&[]);
+    let code = "import os, subprocess, sys\nassert os.access(sys.executable, os.X_OK), sys.executable\n\
+                print(subprocess.run([sys.executable, '-c', 'print(6 * 7)'], capture_output=True, text=True).stdout)";
+    if super::has_python() {
+        assert_eq!(place.text("python", json!({"code": code})).await, "42\n\n");
+    }
+}
+
+#[tokio::test]
+async fn a_command_may_be_longer_than_an_argument() {
+    let place = Place::new(&[]);
+    let long = format!("x='{}'\ncat; echo ${{#x}}; exit 3", "a".repeat(200 * 1024));
+    assert_eq!(place.text("bash", json!({"command": long})).await, "exit code 3\n204800\n");
+}
+
+#[tokio::test]
+async fn a_command_goes_on_in_the_background() {
+    let place = Place::new(&[]);
+    let command = "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo gone; exit 5";
+    let started = place.call("bash", json!({"command": command, "background": true})).await.unwrap();
+    let id = started.value["id"].as_str().unwrap().to_owned();
+    assert_eq!(started.text, format!("begun\n[{id} runs, since 0 s]"));
+    assert_eq!(place.text("bash_output", json!({"id": id})).await, format!("[{id} runs, since 1 s]"));
+    assert_eq!(place.text("bash_output", json!({})).await, format!("In the background:\n{id}: {command}"));
+    std::fs::write(place.root().join("go"), "").unwrap();
+    let mut told = String::new();
+    for _ in 0..60 {
+        told = place.text("bash_output", json!({"id": id})).await;
+        if !told.contains("runs, since") {
+            break;
+        }
+    }
+    assert!(told.starts_with("gone\n") && told.ends_with("with exit code 5]"), "{told}");
+    let gone = "it was ended, or with an earlier part of the run that was interrupted. No command runs in the background.";
+    assert_eq!(place.text("bash_output", json!({"id": id})).await, format!("Error: no process `{id}` runs: {gone}"));
+}
+
+#[tokio::test]
+async fn background_commands_end_by_call_and_with_the_run() {
+    let mut place = Place::new(&[]);
+    let start = json!({"command": "echo $$ > pid; sleep 1000", "background": true});
+    let id = place.value("bash", start.clone()).await["id"].as_str().unwrap().to_owned();
+    let pid = place.content("pid").trim().to_owned();
+    let told = place.text("bash_kill", json!({"id": id})).await;
+    assert!(told.contains(&format!("[{id} was ended after")), "{told}");
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+
+    let processes = place.context.background.clone().unwrap();
+    place.context.background = Some(processes.of_owner("a"));
+    place.value("bash", start.clone()).await;
+    place.context.background = Some(processes.of_owner("b"));
+    place.value("bash", start).await;
+    let count = async || place.value("bash_output", json!({})).await["processes"].as_array().map_or(0, Vec::len);
+    assert_eq!(count().await, 2);
+    processes.of_owner("a").end_own(&place.context).await;
+    assert_eq!(count().await, 1);
+    processes.end_all(&place.context).await;
+    assert_eq!(count().await, 0);
+
+    place.context.background = None;
+    let text = place.text("bash", json!({"command": "sleep 1000", "background": true})).await;
+    assert!(text.starts_with("Error: commands cannot go on in the background here"), "{text}");
+}
+
+#[tokio::test]
+async fn a_background_command_changes_no_protected_place() {
+    let place =
+        Place::new(&[(".envrc", "old"), ("run.sh", "while [ ! -e go ]; do sleep 0.02; done; echo evil > .envrc; echo > done; sleep 1000")]);
+    let command = "sh ./run.sh";
+    let id = place.value("bash", json!({"command": command, "background": true})).await["id"].as_str().unwrap().to_owned();
+    std::fs::write(place.root().join("go"), "").unwrap();
+    for _ in 0..500 {
+        if place.root().join("done").exists() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let told = place.text("bash_kill", json!({"id": id})).await;
+    assert!(told.contains("put back as it was: `.envrc`"), "{told}");
+    assert_eq!(place.content(".envrc"), "old");
 }
 
 #[tokio::test]

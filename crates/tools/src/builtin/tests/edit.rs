@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::Place;
 
+// Requirement: 8.2
 #[tokio::test]
 async fn replaces_what_is_there_once() {
     let place = Place::new(&[("a.rs", "let one = 1;\nlet two = 2;\n")]);
@@ -12,6 +13,7 @@ async fn replaces_what_is_there_once() {
     assert_eq!(place.content("a.rs"), "let one = 1;\nlet two = 3;\n");
 }
 
+// Requirement: 8.2
 #[tokio::test]
 async fn a_text_that_is_not_unique_needs_more_lines_or_all() {
     let place = Place::new(&[("a.txt", "x\ny\nx\nx\n")]);
@@ -86,7 +88,8 @@ async fn an_empty_text_is_the_end_of_the_file() {
     for (file, new, expected, line) in table {
         let place = Place::new(&[("f", file)]);
         let text = place.text("edit_file", json!({"path": "f", "old_text": "", "new_text": new})).await;
-        assert_eq!(text, format!("Added at the end of `f`, from line {line}."), "{file:?}");
+        let crlf = if file.contains("\r\n") { "\n[written with CRLF line ends, as the file has them]" } else { "" };
+        assert_eq!(text, format!("Added at the end of `f`, from line {line}.{crlf}"), "{file:?}");
         assert_eq!(place.content("f"), expected, "{file:?}");
     }
     let place = Place::new(&[]);
@@ -118,6 +121,69 @@ async fn line_endings_stay_as_they_are() {
         place.call("edit_file", json!({"path": "f", "old_text": old, "new_text": new})).await.unwrap();
         assert_eq!(place.content("f"), expected, "{file:?} {old:?}");
     }
+}
+
+#[tokio::test]
+async fn small_differences_are_tolerated_and_reported() {
+    let crlf = "[written with CRLF line ends, as the file has them]";
+    let ends = "[matched although it differs in line ends]";
+    let table = [
+        // the file, old, new, the file afterwards, notes
+        ("a\r\nb\r\nc\r\n", "a\nb", "1\n2", "1\r\n2\r\nc\r\n", vec![ends, crlf]),
+        ("a\nb\nc\n", "a\r\nb", "1\r\n2", "1\n2\nc\n", vec![ends]),
+        ("a  \nb\n", "a\nb", "1\n2", "1\n2\n", vec!["[matched although it differs in blanks at line ends]"]),
+        (
+            "x = 'cafe\u{301}'\n",
+            "'caf\u{e9}'",
+            "'tea'",
+            "x = 'tea'\n",
+            vec!["[matched although it differs in the Unicode form of letters]"],
+        ),
+        ("\u{feff}a\r\nb\r\n", "\u{feff}a\nb", "1\n2", "\u{feff}1\r\n2\r\n", vec![ends, crlf]),
+        ("a\nb\n", "a", "1", "1\nb\n", vec![]),
+    ];
+    for (file, old, new, expected, notes) in table {
+        let place = Place::new(&[("f", file)]);
+        let text = place.text("edit_file", json!({"path": "f", "old_text": old, "new_text": new})).await;
+        assert_eq!(place.content("f"), expected, "{file:?} {old:?}: {text}");
+        let got: Vec<&str> = text.lines().filter(|line| line.starts_with('[')).collect();
+        assert_eq!(got, notes, "{file:?} {old:?}");
+    }
+}
+
+#[tokio::test]
+async fn several_edits_are_made_together_or_not_at_all() {
+    let file = "one\ntwo  \nthree\ntwo\n";
+    let edit = |old: &str, new: &str| json!({"old_text": old, "new_text": new});
+    let table = [
+        (
+            vec![edit("one", "1"), edit("two\nthree", "2\n3"), edit("", "end")],
+            "1\n2\n3\ntwo\nend\n",
+            "Changed `f`: 3 edits.\nedit 2: [matched although it differs in blanks at line ends]\n-one\n-two  \n-three\n+1\n+2\n+3\n+end",
+        ),
+        // The second works on what the first has left.
+        (
+            vec![edit("one", "three"), json!({"old_text": "three", "new_text": "3", "replace_all": true})],
+            "3\ntwo  \n3\ntwo\n",
+            "Changed `f`: 2 edits.\n",
+        ),
+        (
+            vec![edit("one", "1"), edit("four", "4"), edit("two", "2")],
+            file,
+            "Error: nothing was changed, since an edit does not fit:\nedit 2: old_text is not in `f`. ",
+        ),
+        (vec![edit("one", "1"), edit("x", "x")], file, "Error: edit 2: old_text and new_text are the same; nothing would change"),
+        (vec![], file, "Error: edits is empty; give old_text and new_text in each"),
+    ];
+    for (edits, expected, told) in table {
+        let place = Place::new(&[("f", file)]);
+        let text = place.text("edit_file", json!({"path": "f", "edits": edits})).await;
+        assert!(text.starts_with(told), "{text}");
+        assert_eq!(place.content("f"), expected, "{text}");
+    }
+    let place = Place::new(&[("f", file)]);
+    let both = json!({"path": "f", "old_text": "one", "new_text": "1", "edits": [edit("one", "2")]});
+    assert_eq!(place.text("edit_file", both).await, "Error: give old_text and new_text, or edits, but not both");
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ fn escapes(place: &Place) -> Vec<String> {
     .collect()
 }
 
+// Requirement: 15.8
 #[tokio::test]
 async fn no_tool_leaves_the_working_folder() {
     let place = Place::new(&[("a.txt", "a")]);

@@ -3,16 +3,20 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::Place;
-use crate::pdf::tests::document_bytes;
+use crate::{RuleLists, ToolContext, pdf::tests::document_bytes};
 
+// Requirement: 8.1
 #[tokio::test]
 async fn read_file_gives_plain_text_and_says_what_is_left() {
     let place = Place::new(&[("a.txt", "1\n2\n3\n4\n"), ("no_end.txt", "x\ny"), ("empty", ""), ("src/main.rs", ""), ("src/log.txt", "")]);
     let table = [
         (json!({"path": "a.txt"}), "1\n2\n3\n4\n"),
         (json!({"path": "./a.txt", "offset": 3}), "3\n4\n"),
-        (json!({"path": "a.txt", "limit": 2}), "1\n2\n[lines 1 to 2 of 4; go on with offset 3]"),
-        (json!({"path": "a.txt", "offset": "2", "limit": 1}), "2\n[lines 2 to 2 of 4; go on with offset 3]"),
+        (json!({"path": "a.txt", "limit": 2}), "1\n2\n[lines 1 to 2 of 4; go on with read_file {\"path\":\"a.txt\",\"offset\":3}]"),
+        (
+            json!({"path": "a.txt", "offset": "2", "limit": 1}),
+            "2\n[lines 2 to 2 of 4; go on with read_file {\"path\":\"a.txt\",\"offset\":3}]",
+        ),
         (json!({"path": "no_end.txt"}), "x\ny"),
         (json!({"path": "empty"}), "(empty)"),
         (json!({"path": "a.txt", "offset": 5}), "Error: `a.txt` has 4 lines; offset 5 is behind its end"),
@@ -24,6 +28,16 @@ async fn read_file_gives_plain_text_and_says_what_is_left() {
         (json!({"path": "away/empty"}), "Error: `away/empty` does not exist; did you mean `empty`?"),
         (json!({"path": "src"}), "Error: `src` is a folder, not a file; use `list_dir`"),
         (json!({"path": ""}), "Error: the path is empty; `.` is the working folder"),
+        (json!({}), "Error: The parameters do not fit: `path` or `paths` is missing."),
+        (json!({"paths": []}), "Error: paths is empty; name a file in it, or in path"),
+        (
+            json!({"path": "~/x"}),
+            "Error: `~/x` is in the home folder, and file tools stay in the working folder; use a path relative to that, or `./~` for a file of this name",
+        ),
+        (
+            json!({"path": "C:\\x"}),
+            "Error: `C:\\x` names a drive of Windows, and there are none here; use a path relative to the working folder, with `/`",
+        ),
     ];
     for (parameters, expected) in table {
         assert_eq!(place.text("read_file", parameters.clone()).await, expected, "{parameters}");
@@ -38,6 +52,7 @@ fn png(width: u32, height: u32) -> Vec<u8> {
     [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &size, &[8, 6, 0, 0, 0, 0, 0, 0, 0]].concat()
 }
 
+// Requirement: 8.28
 #[tokio::test]
 async fn read_file_gives_images_by_their_content() {
     let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\"/>";
@@ -70,6 +85,7 @@ async fn read_file_gives_images_by_their_content() {
     }
 }
 
+// Requirement: 8.24
 #[tokio::test]
 async fn read_file_refuses_what_is_no_text() {
     let place = Place::new(&[]);
@@ -88,6 +104,7 @@ async fn read_file_refuses_what_is_no_text() {
     assert_eq!(place.text("read_file", json!({"path": "latin.txt"})).await, "caf\u{fffd}");
 }
 
+// Requirement: 8.34
 #[tokio::test]
 async fn read_file_gives_the_text_of_a_pdf() {
     let place = Place::new(&[("broken.pdf", "%PDF-1.7")]);
@@ -115,7 +132,7 @@ async fn read_file_cuts_for_a_model_at_a_line_and_not_for_a_task() {
     let (shown, note) = text.rsplit_once('\n').unwrap();
     let last = shown.lines().count();
     assert!(long.starts_with(shown) && text.chars().count() <= 10_000);
-    assert_eq!(note, format!("[lines 1 to {last} of 3000; go on with offset {}]", last + 1));
+    assert_eq!(note, format!("[lines 1 to {last} of 3000; go on with read_file {{\"path\":\"long.txt\",\"offset\":{}}}]", last + 1));
     let next = place.text("read_file", json!({"path": "long.txt", "offset": last + 1})).await;
     assert!(next.starts_with(&format!("line {}\n", last + 1)));
 
@@ -128,6 +145,99 @@ async fn read_file_cuts_for_a_model_at_a_line_and_not_for_a_task() {
     assert_eq!(task.text("read_file", json!({"path": "long.txt", "limit": 1})).await, "line 1\n", "no note in what goes on to others");
 }
 
+impl Place {
+    /// The same for an actor with a capable model.
+    fn capable(mut self) -> Self {
+        let limits = aime_llm::ModelLimits { context_tokens: 128_000, ..aime_llm::ModelLimits::default() };
+        self.context = self.context.clone().for_model(limits);
+        self
+    }
+}
+
+#[tokio::test]
+async fn read_file_numbers_lines_for_capable_models() {
+    let place = Place::new(&[("a.txt", "one\n\ntwo"), ("win.txt", "\u{feff}a\r\nb\r\n"), ("empty", "")]).capable();
+    let table = [
+        (json!({"path": "a.txt"}), "1\tone\n2\t\n3\ttwo"),
+        (
+            json!({"path": "a.txt", "offset": 2, "limit": 1}),
+            "2\t\n[lines 2 to 2 of 3; go on with read_file {\"path\":\"a.txt\",\"offset\":3}]",
+        ),
+        (json!({"path": "win.txt"}), "1\ta\n2\tb\n[the file begins with a byte order mark; its lines end in CRLF]"),
+        (json!({"path": "empty"}), "(empty)"),
+        (
+            json!({"paths": ["a.txt", "no.txt", "empty"]}),
+            "==> a.txt <==\n1\tone\n2\t\n3\ttwo\n==> no.txt <==\nError: `no.txt` does not exist\n==> empty <==\n\n",
+        ),
+        (json!({"path": "empty", "paths": ["a.txt"]}), "==> empty <==\n\n==> a.txt <==\n1\tone\n2\t\n3\ttwo\n"),
+        (
+            json!({"paths": ["no.txt", "no"]}),
+            "Error: no file could be read:\n==> no.txt <==\nError: `no.txt` does not exist\n==> no <==\nError: `no` does not exist",
+        ),
+        (
+            json!({"paths": ["a.txt", "empty"], "offset": 2}),
+            "Error: offset and limit are for one file; read the others in a call of their own",
+        ),
+    ];
+    for (parameters, expected) in table {
+        assert_eq!(place.text("read_file", parameters.clone()).await, expected, "{parameters}");
+    }
+}
+
+#[tokio::test]
+async fn several_files_share_the_room() {
+    let long: String = (1..=20_000).map(|number| format!("line {number}\n")).collect();
+    let place = Place::new(&[("long.txt", &long), ("short.txt", "short\n")]).capable();
+    let one = place.text("read_file", json!({"path": "long.txt"})).await;
+    assert!((50_000..=51_200).contains(&one.chars().count()), "{}", one.len());
+    let both = place.text("read_file", json!({"paths": ["short.txt", "long.txt", "long.txt"]})).await;
+    assert!((50_000..=51_200).contains(&both.chars().count()), "{}", both.len());
+    assert_eq!(both.matches("go on with read_file {\"path\":\"long.txt\"").count(), 2);
+}
+
+#[tokio::test]
+async fn write_file_keeps_the_form_of_what_it_replaces() {
+    let table = [
+        ("\u{feff}a\r\nb\r\n", "1\n2\n", "\u{feff}1\r\n2\r\n", "[kept of the file that was there: CRLF line ends, byte order mark]"),
+        ("a\r\n", "1\n", "1\r\n", "[kept of the file that was there: CRLF line ends]"),
+        ("\u{feff}a\n", "1\n", "\u{feff}1\n", "[kept of the file that was there: byte order mark]"),
+        ("\u{feff}a\n", "\u{feff}1\n", "\u{feff}1\n", ""),
+        ("a\r\nb\n", "1\n", "1\n", ""),
+        ("a\n", "1\r\n", "1\r\n", ""),
+        ("\u{feff}a\r\n", "", "", ""),
+    ];
+    for (before, content, expected, note) in table {
+        let place = Place::new(&[("f", before)]);
+        let text = place.text("write_file", json!({"path": "f", "content": content})).await;
+        assert_eq!(place.content("f"), expected, "{before:?}");
+        assert_eq!(text.lines().nth(1).unwrap_or_default(), note, "{before:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_linked_working_folder_has_two_names() {
+    let place = Place::new(&[("src/a.txt", "a")]);
+    let link = place.outer.path().join("link");
+    std::os::unix::fs::symlink(place.root(), &link).unwrap();
+    let folder = aime_sandbox::ConfinedFolder::open(place.root()).unwrap().also_named(&link);
+    let deny = RuleLists { deny: vec!["write_file(src/**)".parse().unwrap(), "bash(cat src/*)".parse().unwrap()], ..RuleLists::default() };
+    let place = Place { context: ToolContext::new(folder, Default::default()).with_rules(deny), outer: place.outer };
+    let at = |path: &str| link.join(path).display().to_string();
+    assert_eq!(place.text("read_file", json!({"path": at("src/a.txt")})).await, "a");
+    assert_eq!(place.text("glob", json!({"pattern": at("**/*.txt")})).await, "src/a.txt");
+    let made = place.text("write_file", json!({"path": at("b.txt"), "content": "b"})).await;
+    assert_eq!(made, "Created `b.txt`: 1 line, 1 byte.");
+    for path in [at("src/a.txt"), at("./src//a.txt"), at("x/../src/a.txt")] {
+        let denied = place.text("write_file", json!({"path": path, "content": "b"})).await;
+        assert!(denied.contains("is denied here by the rule `write_file(src/**)`"), "{path}: {denied}");
+    }
+    let climbing = place.text("read_file", json!({"path": at("../secret")})).await;
+    assert!(climbing.contains("is outside of the working folder"), "{climbing}");
+    let odd = format!("{}//w/../link/b.txt", place.outer.path().display());
+    assert!(place.text("read_file", json!({"path": odd})).await.contains("is outside of the working folder"), "{odd}");
+}
+
+// Requirement: 8.1
 #[tokio::test]
 async fn write_file_makes_and_replaces() {
     let place = Place::new(&[("old.txt", "old")]);
@@ -144,6 +254,7 @@ async fn write_file_makes_and_replaces() {
     assert_eq!(text, "Error: `old.txt/x` cannot be: `old.txt` is a file. Delete `old.txt` to have a folder in its place");
 }
 
+// Requirement: 8.1
 #[tokio::test]
 async fn list_dir_tells_names_kinds_and_sizes() {
     let place = Place::new(&[("b.txt", "12"), ("sub/x", ""), (".hidden", "1"), (".aime/aime.db", "")]);

@@ -38,6 +38,7 @@ async fn tools_of_the_actor_are_not_run() {
     }
 }
 
+// Requirement: 8.12
 #[test]
 fn a_tool_of_the_same_name_takes_the_place() {
     let mut registry: ToolRegistry = builtin();
@@ -49,6 +50,7 @@ fn a_tool_of_the_same_name_takes_the_place() {
     assert!(registry.get("nope").is_none());
 }
 
+// Requirement: 8.14
 #[tokio::test]
 async fn a_tool_out_of_time_is_told_to_stop() {
     let place = Place::new(&[]);
@@ -81,6 +83,7 @@ async fn a_tool_that_does_not_stop_is_left_behind() {
     assert_eq!(error, ToolError::TimedOut("`deaf` took longer than 30 s and was stopped".into()));
 }
 
+// Requirement: 4.40
 #[tokio::test]
 async fn errors_are_cut_as_results_are() {
     let place = Place::new(&[]);

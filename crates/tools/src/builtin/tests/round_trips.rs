@@ -32,6 +32,7 @@ fn bytes(place: &Place) -> Vec<u8> {
     fs::read(place.root().join("f")).unwrap()
 }
 
+// Requirement: 8.23
 #[tokio::test]
 async fn write_file_and_read_file_keep_every_byte() {
     for (what, text) in texts() {
@@ -43,6 +44,7 @@ async fn write_file_and_read_file_keep_every_byte() {
     }
 }
 
+// Requirement: 8.23
 #[tokio::test]
 async fn edit_file_keeps_every_byte_around_a_change() {
     for (what, text) in texts() {
@@ -58,6 +60,7 @@ async fn edit_file_keeps_every_byte_around_a_change() {
     }
 }
 
+// Requirement: 8.23
 #[tokio::test]
 async fn apply_patch_keeps_every_byte_in_a_change_and_around_it() {
     for (what, text) in texts() {
@@ -77,6 +80,7 @@ async fn apply_patch_keeps_every_byte_in_a_change_and_around_it() {
     }
 }
 
+// Requirement: 8.23
 #[tokio::test]
 async fn a_heredoc_of_bash_keeps_every_byte() {
     for (what, text) in texts() {
@@ -91,6 +95,7 @@ async fn a_heredoc_of_bash_keeps_every_byte() {
     }
 }
 
+// Requirement: 8.23
 #[tokio::test]
 async fn python_keeps_every_byte() {
     if !has_python() {
@@ -105,6 +110,7 @@ async fn python_keeps_every_byte() {
     }
 }
 
+// Requirement: 8.23
 #[tokio::test]
 async fn nul_bytes_are_refused() {
     let place = Place::new(&[("f", "as it was\n")]);

@@ -23,6 +23,7 @@ fn project() -> Place {
     place
 }
 
+// Requirement: 8.3
 #[tokio::test]
 async fn glob_finds_files_sorted_and_without_ignored_ones() {
     let place = project();
@@ -66,6 +67,7 @@ async fn glob_helps_on() {
     }
 }
 
+// Requirement: 8.3
 #[tokio::test]
 async fn grep_tells_path_line_and_text() {
     let place = project();

@@ -3,12 +3,14 @@ use std::time::Duration;
 use super::Place;
 use crate::{BuiltinSettings, HandledBy, builtin, builtin_with};
 
+// Requirement: 8.6, 8.12
 #[test]
 fn definitions_as_a_model_sees_them() {
     let definitions: Vec<_> = builtin().all_sheets().map(|sheet| sheet.definition.clone()).collect();
     insta::assert_json_snapshot!(definitions);
 }
 
+// Requirement: 8.13, 8.14
 #[test]
 fn what_is_known_of_each_tool() {
     let lines: Vec<_> = builtin()
@@ -43,6 +45,7 @@ fn names_and_alternatives_stand() {
     }
 }
 
+// Requirement: 8.14
 #[tokio::test]
 async fn time_limits_can_be_set_and_are_told() {
     let settings = BuiltinSettings { bash_time_limit: Duration::from_secs(1), python_time_limit: Duration::from_secs(7) };

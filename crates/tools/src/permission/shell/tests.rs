@@ -47,6 +47,7 @@ fn shown(signs: &[Sign]) -> String {
         .collect()
 }
 
+// Requirement: 13.3
 #[test]
 fn every_simple_command_is_found() {
     let table = [
@@ -98,6 +99,7 @@ fn every_simple_command_is_found() {
     }
 }
 
+// Requirement: 13.3
 #[test]
 fn what_runs_others_is_looked_through() {
     let table = [
@@ -174,6 +176,7 @@ fn files_of_redirections_are_found() {
     }
 }
 
+// Requirement: 13.4
 #[test]
 fn what_cannot_be_read_is_unknown() {
     let long = "a ".repeat(LONGEST);
@@ -208,6 +211,7 @@ fn what_cannot_be_read_is_unknown() {
     }
 }
 
+// Requirement: 13.4
 #[test]
 fn deep_texts_end_soon() {
     let many = [
@@ -244,6 +248,7 @@ proptest! {
         drop(Script::read(&String::from_utf8_lossy(&bytes)));
     }
 
+    // Requirement: 13.4
     #[test]
     fn any_pieces_of_a_shell_are_read_or_unknown(
         pieces in proptest::collection::vec(

@@ -5,33 +5,23 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::{
-    Emptied, Redirect, SimpleCommand, Word,
+    Emptied, Parsed, Redirect, SimpleCommand, Word,
     word::{children, word},
+    wrap::is_harmless,
 };
-use crate::permission::sign::{Sign, text_of};
+use crate::permission::sign::text_of;
 
 /// How often the parser may report, about every hundred steps of its own: a text on which it takes longer counts as unreadable.
 const MOST_REPORTS: u32 = 600;
 
-/// What a text holds at its own level and in its substitutions.
-#[derive(Default)]
-pub(super) struct Read {
-    pub(super) commands: Vec<SimpleCommand>,
-    pub(super) redirects: Vec<Redirect>,
-    pub(super) emptied: Vec<Emptied>,
-    pub(super) unknown: bool,
-    /// Whether it holds a loop or a function.
-    pub(super) repeats: bool,
-}
-
 /// Reads a text; none where the grammar cannot.
-pub(super) fn read(text: &str) -> Option<Read> {
+pub(super) fn read(text: &str) -> Option<Parsed> {
     let tree = parse(text)?;
     let root = tree.root_node();
     if root.has_error() {
         return None;
     }
-    let mut read = Read::default();
+    let mut read = Parsed::default();
     // A list, not recursion: how deep the text is must not matter.
     let mut open = vec![root];
     while let Some(node) = open.pop() {
@@ -54,7 +44,7 @@ fn parse(text: &str) -> Option<Tree> {
     parser.parse_with_options(&mut |offset, _| bytes.get(offset..).unwrap_or_default(), None, Some(options))
 }
 
-impl Read {
+impl Parsed {
     /// Takes one node; none where it is of a kind that nobody has thought of.
     fn visit(&mut self, node: Node<'_>, source: &str) -> Option<()> {
         let text = source.get(node.byte_range())?;
@@ -245,39 +235,4 @@ fn ends_where_it_says(node: Node<'_>, source: &str) -> bool {
         return false;
     }
     plain && end.trim_start_matches('\t') == word && !body.lines().any(|line| line.trim() == word)
-}
-
-/// Whether setting a variable, given as `NAME=VALUE` or `NAME`, cannot change what programs do. One in small letters that is not handed on
-/// (`alone`) is the shell's own.
-pub(super) fn is_harmless(assignment: &str, alone: bool) -> bool {
-    let name = assignment.split(['=', '+', '[']).next().unwrap_or_default();
-    let own = alone && !name.is_empty() && name.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit());
-    let value = assignment.split_once('=').map_or("", |(_, value)| value);
-    own || (!value.contains('$')
-        && matches!(
-            name,
-            "CI" | "COLUMNS"
-                | "FORCE_COLOR"
-                | "LANG"
-                | "LANGUAGE"
-                | "LC_ALL"
-                | "LC_COLLATE"
-                | "LC_CTYPE"
-                | "LINES"
-                | "NO_COLOR"
-                | "NODE_ENV"
-                | "PYTHONDONTWRITEBYTECODE"
-                | "PYTHONHASHSEED"
-                | "PYTHONUNBUFFERED"
-                | "RUST_BACKTRACE"
-                | "RUST_LOG"
-                | "TERM"
-                | "TZ"
-                | "_"
-        ))
-}
-
-/// Words that no person's rule can look into.
-pub(super) const fn anything() -> [Sign; 1] {
-    [Sign::Any]
 }

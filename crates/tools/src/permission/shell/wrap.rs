@@ -3,7 +3,6 @@
 use super::{
     super::sign::{Sign, text_of},
     Word,
-    tree::{anything, is_harmless},
 };
 
 /// What a command runs beside itself.
@@ -297,4 +296,39 @@ fn find(arguments: &[Word]) -> Vec<Inner> {
         }
     }
     found
+}
+
+/// Whether setting a variable, given as `NAME=VALUE` or `NAME`, cannot change what programs do. One in small letters that is not handed on
+/// (`alone`) is the shell's own.
+pub(super) fn is_harmless(assignment: &str, alone: bool) -> bool {
+    let name = assignment.split(['=', '+', '[']).next().unwrap_or_default();
+    let own = alone && !name.is_empty() && name.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit());
+    let value = assignment.split_once('=').map_or("", |(_, value)| value);
+    own || (!value.contains('$')
+        && matches!(
+            name,
+            "CI" | "COLUMNS"
+                | "FORCE_COLOR"
+                | "LANG"
+                | "LANGUAGE"
+                | "LC_ALL"
+                | "LC_COLLATE"
+                | "LC_CTYPE"
+                | "LINES"
+                | "NO_COLOR"
+                | "NODE_ENV"
+                | "PYTHONDONTWRITEBYTECODE"
+                | "PYTHONHASHSEED"
+                | "PYTHONUNBUFFERED"
+                | "RUST_BACKTRACE"
+                | "RUST_LOG"
+                | "TERM"
+                | "TZ"
+                | "_"
+        ))
+}
+
+/// Words that no person's rule can look into.
+const fn anything() -> [Sign; 1] {
+    [Sign::Any]
 }

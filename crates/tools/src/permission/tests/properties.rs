@@ -95,6 +95,7 @@ fn read(rule: &str) -> PermissionRule {
 }
 
 proptest! {
+    // Requirement: 13.1
     #[test]
     fn what_is_added_to_deny_and_ask_never_frees(rules in some_rules(), rule in a_rule(), (tool, given) in a_call(), mode in a_mode()) {
         let before = decision(mode, &rules, tool, given.clone());
@@ -108,6 +109,7 @@ proptest! {
         prop_assert!(freedom(&decision(mode, &asking, tool, given)) <= freedom(&before));
     }
 
+    // Requirement: 13.1
     #[test]
     fn what_is_added_to_allow_never_frees_what_is_denied_or_asked_by_a_rule(
         rules in some_rules(), rule in a_rule(), (tool, given) in a_call(), mode in a_mode(), for_good in any::<bool>(),
@@ -127,6 +129,7 @@ proptest! {
         }
     }
 
+    // Requirement: 13.3
     #[test]
     fn a_list_of_commands_is_allowed_only_if_each_is(
         rules in some_rules(), parts in proptest::collection::vec(select(COMMANDS.to_vec()), 1..4),
@@ -147,6 +150,7 @@ proptest! {
         prop_assert!(freedom(&decision(narrower, &rules, tool, given.clone())) <= freedom(&decision(one, &rules, tool, given)));
     }
 
+    // Requirement: 13.10
     #[test]
     fn no_chain_of_limits_widens(chain in proptest::collection::vec(some_rules(), 1..5), (tool, given) in a_call(), mode in a_mode()) {
         let mut above: Option<PermissionRules> = None;

@@ -4,6 +4,7 @@ use aime_tools::Touches;
 
 use super::*;
 
+// Requirement: 8.9
 #[tokio::test]
 async fn tools_are_called_over_both_transports() {
     let http = Http::start(Path::new("/"), &["--token", "open-sesame"]).await;
@@ -29,6 +30,7 @@ async fn a_server_that_wants_a_token_is_told_apart() {
     }
 }
 
+// Requirement: 8.9
 #[tokio::test]
 async fn odd_names_lead_to_their_tools() {
     let world = World::odd(|_| ()).await;
@@ -84,6 +86,7 @@ async fn resources_and_prompts_are_listed_and_read() {
     );
 }
 
+// Requirement: 8.9
 #[tokio::test]
 async fn an_endless_call_is_cancelled_and_the_server_is_told() {
     let http_folder = tempfile::tempdir().unwrap();

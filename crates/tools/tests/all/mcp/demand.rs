@@ -2,6 +2,7 @@
 
 use super::*;
 
+// Requirement: 8.9
 #[tokio::test]
 async fn many_tools_are_found_and_called_on_demand() {
     let world = World::with(&["--tools", "200"], |_| ()).await;

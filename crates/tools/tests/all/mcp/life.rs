@@ -43,6 +43,7 @@ async fn what_is_known_is_checked_like_what_is_told() {
     assert_eq!(servers.tools().iter().map(|tool| tool.sheet().name().to_owned()).collect::<Vec<_>>(), ["mcp__odd__good"]);
 }
 
+// Requirement: 8.9
 #[tokio::test]
 async fn one_behind_an_address_that_is_lost_in_mid_call_is_told_and_reached_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -61,6 +62,7 @@ async fn one_behind_an_address_that_is_lost_in_mid_call_is_told_and_reached_agai
     assert_eq!(world.text("mcp__odd__echo", json!({"text": "again"})).await, "again");
 }
 
+// Requirement: 8.9
 #[tokio::test]
 async fn one_killed_in_mid_call_is_told_and_started_again() {
     let world = World::odd(|_| ()).await;

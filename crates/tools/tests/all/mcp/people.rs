@@ -19,6 +19,7 @@ fn somebody(answers: &'static [&'static str]) -> (AskPerson, Arc<Mutex<Vec<Strin
     (person, asked)
 }
 
+// Requirement: 8.9
 #[tokio::test]
 async fn a_server_asks_the_person_behind_the_call() {
     let http = Http::start(Path::new("/"), &[]).await;

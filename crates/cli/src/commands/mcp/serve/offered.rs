@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aime_orchestrator::{Bounds, Models, RunRequest, RunResult};
-use aime_progress::{Plan, RunId, RunStatus, TaskKind};
+use aime_orchestrator::{Bounds, RunRequest, RunResult};
+use aime_progress::{RunId, RunStatus};
+use aime_runs::{Answered, Drive, RunHandle, RunNews, Runs, RunsError};
 use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,15 +16,11 @@ use super::told::{person, tell};
 use crate::{
     args::ModeArg,
     commands::{
-        host::{Carried, Going, Host},
-        plan::{made, plan_goal},
-        resume::{find_run, resumable},
-        run::{Work, checked_plan, configured, mode_of, new_run_id, summary},
-        runs::{listed, read},
-        steering::{Answered, is_driven, pause, put_answer},
+        run::{mode_of, summary},
+        runs::listed,
     },
-    failure::Failure,
-    output::plain,
+    output::{self, plain},
+    words,
 };
 
 /// What it takes to carry out a goal is not known; the client cancels what it no longer wants.
@@ -104,14 +101,14 @@ struct RunsParameters {
 }
 
 /// All tools.
-pub(super) fn tools(host: &Arc<Host>) -> ToolRegistry {
-    /// A tool that does something with the host.
+pub(super) fn tools(runs: &Arc<Runs>) -> ToolRegistry {
+    /// A tool that does something with the runs.
     macro_rules! tool {
         ($name:literal, $description:literal, $act:path) => {{
-            let host = Arc::clone(host);
+            let runs = Arc::clone(runs);
             TypedTool::new($name, $description, move |parameters, context| {
-                let host = Arc::clone(&host);
-                async move { $act(&host, parameters, context).await }
+                let runs = Arc::clone(&runs);
+                async move { $act(&runs, parameters, context).await }
             })
             .time_limit(NO_LIMIT)
         }};
@@ -127,38 +124,41 @@ pub(super) fn tools(host: &Arc<Host>) -> ToolRegistry {
         Arc::new(tool!("progress", "Tell where a run stands: its status, its progress list, and what it asks.", progress).read_only()),
         Arc::new(tool!("answer", "Answer what a run asks. One that was left waiting goes on, and its result is given.", answer)),
         Arc::new(tool!("stop", "Stop a run so that `run` with its id goes on later.", stop).idempotent()),
-        Arc::new(tool!("runs", "List the runs of the working folder, the latest first.", runs).read_only()),
+        Arc::new(tool!("runs", "List the runs of the working folder, the latest first.", list).read_only()),
     ];
     all.into_iter().collect()
 }
 
-async fn plan(host: &Arc<Host>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn plan(runs: &Arc<Runs>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let goal = text_of("goal", parameters.goal)?;
     let planned = async {
-        host.ready().await?;
-        let models = host.models(parameters.model.as_deref(), true).await?.ok_or_else(crate::models::none_configured)?;
-        let mut settings = configured(&host.setup.config);
+        runs.ready().await?;
+        let models = runs.models(parameters.model.as_deref(), true).await?.ok_or_else(aime_runs::models::none_configured)?;
+        let mut request = runs.request(goal);
+        let settings = &mut request.settings;
         settings.mode = parameters.mode.map_or(settings.mode, mode_of);
-        settings.bounds = Bounds {
-            max_tokens: parameters.max_tokens.or(settings.bounds.max_tokens),
-            max_cost_usd: parameters.max_cost_usd.or(settings.bounds.max_cost_usd),
-            max_seconds: parameters.max_seconds.or(settings.bounds.max_seconds),
-            ..settings.bounds
-        };
-        let request = RunRequest { settings, ..RunRequest::new(new_run_id()?, goal) };
-        made(plan_goal(request, models, CancellationToken::new(), &host.setup, tell(context.progress.clone())).await?)
+        bound(&mut settings.bounds, (parameters.max_tokens, parameters.max_cost_usd, parameters.max_seconds));
+        let planned = runs.plan(request, models, CancellationToken::new(), tell(context.progress.clone())).await?;
+        planned.plan.map_err(RunsError::from)
     };
     let plan = context.cancel.run_until_cancelled(planned).await.ok_or(ToolError::Cancelled)?.map_err(failed)?;
     whole(&plan)
 }
 
-async fn run(host: &Arc<Host>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+/// The bounds of a call over those of the settings.
+fn bound(bounds: &mut Bounds, (tokens, cost, seconds): (Option<u64>, Option<f64>, Option<u64>)) {
+    bounds.max_tokens = tokens.or(bounds.max_tokens);
+    bounds.max_cost_usd = cost.or(bounds.max_cost_usd);
+    bounds.max_seconds = seconds.or(bounds.max_seconds);
+}
+
+async fn run(runs: &Arc<Runs>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let wait = parameters.wait.unwrap_or(true);
     let begun = async {
         match parameters {
             RunParameters { run_id: Some(run_id), goal: None, plan: None, mode: None, .. } => {
-                let run = find_run(&run_id, &host.setup).map_err(failed)?;
-                go_on(host, run, parameters.model.as_deref(), &context, wait).await
+                let run = runs.find(&run_id).map_err(failed)?;
+                go_on(runs, &run, parameters.model, &context, wait).await
             }
             RunParameters { run_id: Some(_), .. } => {
                 Err(ToolError::InvalidParameters("`run_id` goes on with a run as it is: leave out `goal`, `plan` and `mode`.".to_owned()))
@@ -166,62 +166,68 @@ async fn run(host: &Arc<Host>, parameters: RunParameters, context: ToolContext) 
             RunParameters { goal: None, plan: None, .. } => {
                 Err(ToolError::InvalidParameters("One of `goal`, `plan` and `run_id` is needed.".to_owned()))
             }
-            new => start(host, new, &context, wait).await,
+            new => start(runs, new, &context, wait).await,
         }
     };
-    let (run, going) = context.cancel.run_until_cancelled(begun).await.ok_or(ToolError::Cancelled)??;
-    settle(&run, going, &context, wait).await
+    let driven = context.cancel.run_until_cancelled(begun).await.ok_or(ToolError::Cancelled)??;
+    settle(driven, &context, wait).await
 }
 
 /// Starts a run.
-async fn start(host: &Arc<Host>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<(RunId, Going), ToolError> {
-    host.ready().await.map_err(failed)?;
-    let plan = new.plan.map(|plan| checked_plan(&Value::Object(plan).to_string(), "the plan", &host.setup)).transpose().map_err(failed)?;
+async fn start(runs: &Arc<Runs>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
+    runs.ready().await.map_err(failed)?;
+    let plan = new.plan.map(|plan| runs.setup().checked_plan(&Value::Object(plan).to_string(), "the plan")).transpose().map_err(failed)?;
     let goal = match (new.goal, &plan) {
         (Some(goal), _) => text_of("goal", goal)?,
         (None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),
         (None, _) => "carry out the plan".to_owned(),
     };
-    let models = host.models(new.model.as_deref(), plan.as_ref().is_none_or(needs_model)).await.map_err(failed)?;
-    let run = new_run_id().map_err(failed)?;
-    let mut settings = configured(&host.setup.config);
+    let mut request = RunRequest { plan, ..runs.request(goal) };
+    let settings = &mut request.settings;
     // Another agent has handed over the plan, and no person: its tool tasks need the consent that they need.
     settings.plan_approved = false;
     settings.mode = new.mode.map_or(settings.mode, mode_of);
     settings.unattended = new.unattended.unwrap_or(false);
-    let bounds = &mut settings.bounds;
-    bounds.max_tokens = new.max_tokens.or(bounds.max_tokens);
-    bounds.max_cost_usd = new.max_cost_usd.or(bounds.max_cost_usd);
-    bounds.max_seconds = new.max_seconds.or(bounds.max_seconds);
-    let request = RunRequest { plan, settings, ..RunRequest::new(run.clone(), goal) };
-    let going = host.carry(carried(run.clone(), Work::Start(Box::new(request)), models, context, wait));
-    Ok((run, going.map_err(failed)?))
+    bound(&mut settings.bounds, (new.max_tokens, new.max_cost_usd, new.max_seconds));
+    let driven = runs.start(request, drive(new.model, context, wait)).await.map_err(failed)?;
+    Ok(told_of(driven, context, wait))
 }
 
 /// Goes on with a run that was left.
-async fn go_on(host: &Arc<Host>, run: RunId, model: Option<&str>, context: &ToolContext, wait: bool) -> Result<(RunId, Going), ToolError> {
-    host.ready().await.map_err(failed)?;
-    let seen = resumable(&run, &host.setup).map_err(failed)?;
-    let models = host.models(model, seen.input.can_plan && !seen.over).await.map_err(failed)?;
-    let work = Work::Resume { bounds: None, before: Box::new(seen.state) };
-    let going = host.carry(carried(run.clone(), work, models, context, wait));
-    Ok((run, going.map_err(failed)?))
+async fn go_on(runs: &Arc<Runs>, run: &RunId, model: Option<String>, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
+    let driven = runs.resume(run, None, drive(model, context, wait)).await.map_err(failed)?;
+    Ok(told_of(driven, context, wait))
 }
 
-/// A run for a client. Nobody hears and answers it where nobody waits for it.
-fn carried(run: RunId, work: Work, models: Option<Models>, context: &ToolContext, wait: bool) -> Carried {
-    let (asked, told) = if wait { (context.person.clone(), context.progress.clone()) } else { (None, None) };
-    Carried { run, work, models, human: person(asked), earlier: String::new(), tell: tell(told) }
+/// Nobody answers a run's questions where nobody waits for it.
+fn drive(model: Option<String>, context: &ToolContext, wait: bool) -> Drive {
+    Drive::default().model(model).human(person(if wait { context.person.clone() } else { None }))
+}
+
+/// Tells the client what happens in a run, where it waits for the run.
+fn told_of(mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
+    let mut news = driven.take_news();
+    let tell = tell(if wait { context.progress.clone() } else { None });
+    tokio::spawn(async move {
+        while let Some(news) = news.recv().await {
+            match news {
+                RunNews::Event(event) => tell(*event),
+                RunNews::Note(note) => output::note(&note),
+            }
+        }
+    });
+    driven
 }
 
 /// Waits for the end of a run, or tells its id at once.
-async fn settle(run: &RunId, going: Going, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
+async fn settle(driven: RunHandle, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
+    let run = driven.id();
     if !wait {
         let text = format!("Run {run} is under way. `progress` tells how far it is.");
         return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
     }
-    let stop = going.stop.clone();
-    let Some(result) = context.cancel.run_until_cancelled(going.result()).await else {
+    let stop = driven.stop().clone();
+    let Some(result) = context.cancel.run_until_cancelled(driven.result()).await else {
         stop.cancel();
         return Err(ToolError::Cancelled);
     };
@@ -237,7 +243,7 @@ fn told(result: &RunResult) -> Result<ToolOutput, ToolError> {
     if let Some(error) = &result.error {
         let then = match result.status {
             RunStatus::WaitingForHuman => Some(format!("give the answer with `answer`, run_id {:?}", result.run_id.as_str())),
-            _ if error.code == "interrupted" => Some(format!("`run` with run_id {:?} goes on", result.run_id.as_str())),
+            RunStatus::Interrupted => Some(format!("`run` with run_id {:?} goes on", result.run_id.as_str())),
             _ => error.hint.clone(),
         };
         text = format!("{text}\n\n{}: {}{}", error.code, error.message, then.map(|then| format!("\n({then})")).unwrap_or_default());
@@ -246,9 +252,9 @@ fn told(result: &RunResult) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { value: whole(result)?.value, ..ToolOutput::text(text) })
 }
 
-async fn progress(host: &Arc<Host>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
-    let (run, seen) = read(&parameters.run_id, &host.setup).map_err(failed)?;
-    let under_way = is_driven(&run, &host.setup);
+async fn progress(runs: &Arc<Runs>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    let (run, seen) = runs.read(&parameters.run_id).map_err(failed)?;
+    let under_way = runs.is_driven(&run);
     let state = &seen.state;
     let asks: Vec<_> = state.questions.iter().filter(|question| question.answer.is_none()).collect();
     let status = match &seen.output {
@@ -267,27 +273,29 @@ async fn progress(host: &Arc<Host>, parameters: OneRun, _: ToolContext) -> Resul
     Ok(ToolOutput { value, ..ToolOutput::text(text) })
 }
 
-async fn answer(host: &Arc<Host>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn answer(runs: &Arc<Runs>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let text = text_of("text", parameters.text)?;
     let wait = parameters.wait.unwrap_or(true);
-    let Answered { run, question, .. } = put_answer(&parameters.run_id, None, &text, &host.setup).await.map_err(failed)?;
-    if is_driven(&run, &host.setup) {
-        let text = format!("Answered: {question}\nThe run is under way and takes it up.");
+    let run = runs.find(&parameters.run_id).map_err(failed)?;
+    let answer = |asked: &aime_progress::Question| if asked.kind == "approval" { words::meant(text) } else { text };
+    let Answered { question, .. } = runs.answer(&run, None, answer).await.map_err(failed)?;
+    if runs.is_driven(&run) {
+        let text = format!("Answered: {}\nThe run is under way and takes it up.", question.question);
         return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
     }
-    let begun = context.cancel.run_until_cancelled(go_on(host, run, None, &context, wait)).await;
-    let (run, going) = begun.ok_or(ToolError::Cancelled)??;
-    settle(&run, going, &context, wait).await
+    let begun = context.cancel.run_until_cancelled(go_on(runs, &run, None, &context, wait)).await;
+    settle(begun.ok_or(ToolError::Cancelled)??, &context, wait).await
 }
 
-async fn stop(host: &Arc<Host>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
-    pause(&parameters.run_id, &host.setup).await.map_err(failed)?;
+async fn stop(runs: &Arc<Runs>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    let run = runs.find(&parameters.run_id).map_err(failed)?;
+    runs.pause(&run).await.map_err(failed)?;
     Ok(ToolOutput::text("It stops; `run` with its run_id goes on."))
 }
 
-async fn runs(host: &Arc<Host>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn list(runs: &Arc<Runs>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
     let limit = parameters.limit.unwrap_or(USUAL_RUNS).clamp(1, MOST_RUNS);
-    let runs: Vec<Value> = listed(&host.setup).map_err(failed)?.into_iter().take(limit).collect();
+    let runs: Vec<Value> = listed(runs.list().map_err(failed)?).into_iter().take(limit).collect();
     let line = |run: &Value| {
         ["run_id", "status", "created", "goal"].map(|key| run.get(key).and_then(Value::as_str).unwrap_or_default()).join("  ")
     };
@@ -297,11 +305,6 @@ async fn runs(host: &Arc<Host>, parameters: RunsParameters, _: ToolContext) -> R
         runs.iter().map(line).collect::<Vec<_>>().join("\n")
     };
     Ok(ToolOutput { value: json!({"runs": runs}), ..ToolOutput::text(text) })
-}
-
-/// Whether a plan has work for a model.
-fn needs_model(plan: &Plan) -> bool {
-    plan.tasks.iter().any(|task| task.kind == TaskKind::Actor)
 }
 
 /// A text that is there and not too long.
@@ -320,6 +323,7 @@ fn whole<T: Serialize>(document: &T) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { value, ..ToolOutput::text(text) })
 }
 
-fn failed(Failure { message, hint, .. }: Failure) -> ToolError {
-    ToolError::Failed(hint.map_or_else(|| message.clone(), |hint| format!("{message}\n({hint})")))
+fn failed(error: RunsError) -> ToolError {
+    let message = error.with_causes();
+    ToolError::Failed(error.hint.map_or_else(|| message.clone(), |hint| format!("{message}\n({hint})")))
 }

@@ -8,7 +8,6 @@ use futures::future::BoxFuture;
 use tokio::sync::Mutex as AsyncMutex;
 
 use crate::{
-    commands::host::Tell,
     output,
     screen::{first_line, line_of},
 };
@@ -25,12 +24,12 @@ pub(super) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
 }
 
 /// Tells the client what happens in a run, a line each.
-pub(super) fn tell(progress: Option<TellProgress>) -> Tell {
-    Box::new(move |event: PublishedEvent| {
+pub(super) fn tell(progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
+    move |event: PublishedEvent| {
         if let (Some(progress), Some(line)) = (&progress, line_of(&event)) {
             progress.tell(first_line(&anstream::adapter::strip_str(&line).to_string(), NEWS));
         }
-    })
+    }
 }
 
 /// The person behind a client.

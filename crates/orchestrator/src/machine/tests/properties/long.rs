@@ -2,7 +2,7 @@
 
 use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{
-    Edge, EdgeType, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, RunStatus, Significance, Strategic, Task,
+    Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, RunStatus, Significance, Strategic, Task,
     TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus, Timed, Timestamp, fold,
 };
 use aime_tools::Approval;
@@ -82,7 +82,7 @@ fn change(state: &ProgressState, [what, first, second, more]: Dice) -> PlanPatch
     match if is_busy(state) { what % 12 } else { safe } {
         0 | 1 => changes.extend((10..).zip(&stuck).map(|(number, stuck)| add(number, vec![stuck.clone()]))),
         2 => changes.extend(pick(&stuck, first).map(|id| PlanChange::UnblockTask { id })),
-        3 => changes.extend(pick(&running, first).map(|id| PlanChange::CancelTask { id, reason: reason() })),
+        3 => changes.extend(pick(&running, first).map(|id| PlanChange::CancelTask { id, reason: reason(), by: Owner::Lead })),
         4 => changes.extend(pick(&waiting, first).map(|id| PlanChange::BlockTask { id, reason: reason() })),
         5 => changes.extend(pick(&waiting, first).map(|id| PlanChange::RemoveTask { id, reason: reason() })),
         6 => {
@@ -121,7 +121,7 @@ struct Long {
 impl Long {
     fn begin(mode: PlanMode) -> Self {
         let mut world = World::given(|input| input.settings = settings(mode));
-        let strategic = Strategic { success_criteria: vec!["it is good".to_owned()], ..Strategic::default() };
+        let strategic = Strategic { success_criteria: vec!["it is good".into()], ..Strategic::default() };
         world.routed(mode).plans(Planning::Planned {
             plan: Box::new(Plan { strategic, ..plan("a; b; c: a") }),
             repairs: vec![],
@@ -226,6 +226,7 @@ fn is_whole(world: &mut World) {
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 100, ..ProptestConfig::with_cases(2) })]
 
+    // Requirement: 7.19
     #[test]
     fn plans_grow_fail_and_go_on_for_thousands_of_steps_and_lose_nothing(steps in prop::collection::vec(any::<Dice>(), STEPS)) {
         let modes = [PlanMode::Emergent, PlanMode::Complex];

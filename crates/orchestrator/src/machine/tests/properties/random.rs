@@ -2,7 +2,7 @@
 
 use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{
-    Edge, EdgeType, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId, Significance,
+    Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId, Significance,
     TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus,
 };
 use aime_tools::Approval;
@@ -13,7 +13,7 @@ use super::super::{
     build::{id, parameters, patch, plan},
     replans::evidence,
 };
-use crate::{EagerStart, RunInput, RunSettings};
+use crate::{LeadPolicy, RunInput, RunSettings};
 
 const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "g", "n0", "n1", "n2"];
 
@@ -22,6 +22,7 @@ const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "g", "n0", "n1", "n2"];
 pub(super) struct Given {
     plan: Option<Plan>,
     can_plan: bool,
+    led: bool,
     has_memory: bool,
     settings: RunSettings,
 }
@@ -33,8 +34,6 @@ pub(super) enum Happening {
     Answer(Index, Way, (Index, Index)),
     /// One of those that were revoked is over.
     Late(Index),
-    /// The first tasks of a plan arrive.
-    Part(Plan, usize),
     Reported(TaskId, u32, u64, ProgressEvent),
     Asked(TaskId, QuestionId),
     Person(String),
@@ -69,6 +68,7 @@ impl Given {
         input.can_plan = self.can_plan;
         input.has_memory = self.has_memory;
         input.settings = self.settings.clone();
+        input.lead = LeadPolicy::of(&self.settings).filter(|_| self.led);
     }
 }
 
@@ -121,7 +121,7 @@ fn change() -> impl Strategy<Value = PlanChange> {
         1 => name().prop_map(move |id| PlanChange::RemoveTask { id, reason: reason() }),
         1 => name().prop_map(move |id| PlanChange::BlockTask { id, reason: reason() }),
         1 => name().prop_map(|id| PlanChange::UnblockTask { id }),
-        3 => name().prop_map(move |id| PlanChange::CancelTask { id, reason: reason() }),
+        3 => name().prop_map(move |id| PlanChange::CancelTask { id, reason: reason(), by: Owner::Lead }),
         1 => edge().prop_map(|edge| PlanChange::AddEdge { edge }),
     ]
 }
@@ -142,7 +142,7 @@ fn any_plan() -> impl Strategy<Value = Plan> {
             plan.tasks.push(super::super::build::spec("g/"));
         }
         if criteria {
-            plan.strategic.success_criteria = vec!["it is good".to_owned()];
+            plan.strategic.success_criteria = vec!["it is good".into()];
         }
         plan
     })
@@ -161,7 +161,6 @@ fn settings() -> impl Strategy<Value = RunSettings> {
         |(max_parallel, max_retries, max_replans, [unattended, plan_approved, when_idle, timed], (approval, adaptive, growth))| {
             let mut settings =
                 RunSettings { max_parallel, unattended, plan_approved, approval, adaptive, growth, ..RunSettings::default() };
-            settings.eager_start = if when_idle { EagerStart::Repeatable } else { EagerStart::ReadOnly };
             settings.triggers.max_retries = max_retries;
             settings.frequency.max_replans_per_plan = max_replans;
             settings.frequency.cooldown_when_idle = when_idle;
@@ -197,13 +196,13 @@ fn event() -> impl Strategy<Value = ProgressEvent> {
             significance
         )),
         name().prop_map(|task| ProgressEvent::ToolCallStarted {
-            task,
+            task: Some(task),
             call: "1".into(),
             tool: "look".into(),
             parameters: parameters(json!({}))
         }),
         name().prop_map(|task| ProgressEvent::ProgressReported {
-            task,
+            task: Some(task),
             report: ProgressReport { status: "busy".into(), message: "on it".into() }
         }),
         Just(ProgressEvent::Answered { text: "done".into() }),
@@ -214,11 +213,10 @@ fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         24 => (any::<Index>(), way(), any::<(Index, Index)>()).prop_map(|(pick, way, patch)| Happening::Answer(pick, way, patch)),
         8 => any::<Index>().prop_map(Happening::Late),
-        6 => (any_plan(), 1..6_usize).prop_map(|(plan, count)| Happening::Part(plan, count)),
         4 => event().prop_flat_map(|event| {
             let task = match &event {
                 ProgressEvent::EvidenceAdded { evidence } => evidence.task.clone().unwrap(),
-                ProgressEvent::ToolCallStarted { task, .. } | ProgressEvent::ProgressReported { task, .. } => task.clone(),
+                ProgressEvent::ToolCallStarted { task, .. } | ProgressEvent::ProgressReported { task, .. } => task.clone().unwrap(),
                 _ => id("a"),
             };
             (prop_oneof![4 => Just(1_u32), 1 => 2..4_u32], 0..30_u64).prop_map(move |(execution, number)| Happening::Reported(task.clone(), execution, number, event.clone()))
@@ -253,10 +251,10 @@ pub(super) fn fitting(state: &ProgressState, kind: &Index, pick: &Index) -> Plan
             let failed = in_status(&[TaskStatus::Failed, TaskStatus::Blocked]).into_iter().enumerate();
             failed.map(|(number, failed)| PlanChange::AddTask { task: Box::new(new(number)), replaces: vec![failed] }).collect()
         }
-        2 => one(&[TaskStatus::Running]).into_iter().map(|id| PlanChange::CancelTask { id, reason: reason() }).collect(),
+        2 => one(&[TaskStatus::Running]).into_iter().map(|id| PlanChange::CancelTask { id, reason: reason(), by: Owner::Lead }).collect(),
         3 => {
             let running = in_status(&[TaskStatus::Running]).into_iter();
-            running.map(|id| PlanChange::CancelTask { id, reason: reason() }).collect()
+            running.map(|id| PlanChange::CancelTask { id, reason: reason(), by: Owner::Lead }).collect()
         }
         4 => one(&waiting).into_iter().map(|id| PlanChange::BlockTask { id, reason: reason() }).collect(),
         5 => one(&[TaskStatus::Failed, TaskStatus::Blocked]).into_iter().map(|id| PlanChange::UnblockTask { id }).collect(),
@@ -272,12 +270,11 @@ pub(super) fn fitting(state: &ProgressState, kind: &Index, pick: &Index) -> Plan
 
 pub(super) fn runs() -> impl Strategy<Value = (Given, Vec<Happening>)> {
     let mode = prop::option::weighted(0.5, prop_oneof![3 => Just(PlanMode::Emergent), 1 => Just(PlanMode::Complex)]);
-    let given = (prop::option::weighted(0.6, any_plan()), (prop::bool::weighted(0.8), any::<bool>()), settings(), mode).prop_map(
-        |(plan, (can_plan, has_memory), settings, mode)| {
+    let given = (prop::option::weighted(0.6, any_plan()), (prop::bool::weighted(0.8), any::<bool>(), any::<bool>()), settings(), mode)
+        .prop_map(|(plan, (can_plan, has_memory, led), settings, mode)| {
             // A mode is of use only where the plan is still to be made.
             let plan = plan.filter(|_| mode.is_none());
-            Given { plan, can_plan, has_memory, settings: RunSettings { mode, ..settings } }
-        },
-    );
+            Given { plan, can_plan, led: led && can_plan, has_memory, settings: RunSettings { mode, ..settings } }
+        });
     (given, prop::collection::vec(happening(), 0..70))
 }

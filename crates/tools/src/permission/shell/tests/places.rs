@@ -2,6 +2,7 @@
 
 use super::*;
 
+// Requirement: 13.3
 #[test]
 fn no_place_hides_a_command() {
     let places = [

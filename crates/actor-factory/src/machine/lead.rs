@@ -1,0 +1,238 @@
+//! The lead of a run: the same machine, which rests when it has said what it wants and goes on when the run wakes it.
+
+use aime_durable::{EffectId, Outbox, UnixMillis};
+use aime_progress::{CallOutcome, Conclusion, LeadCommand, Origin, ProgressEvent, TaskId};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ActorEffect, ActorMachine, ActorStatus, ActorStep,
+    turn::{Call, CallState, Way},
+};
+use crate::{LeadSettings, LeadWake, history::Speaker, repeats::Repeats};
+
+/// After so many refused calls of plan tools in a row the lead gives up planning.
+const MOST_REFUSED: u32 = 3;
+const TAKEN: &str = "Taken up, together with the call that follows.";
+const TASKS_RUN: &str = "Error: not run: tasks of the plan are under way, and only they change files now. Change the plan, or wait";
+
+/// The output of an actor's machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "output", rename_all = "snake_case")]
+pub enum ActorOutput {
+    /// The actor has ended, or was stopped.
+    Ended(Conclusion),
+    /// The lead rests.
+    Rested(LeadRest),
+}
+
+impl ActorOutput {
+    /// Returns how the actor ended; none for a lead that rests.
+    #[must_use]
+    pub fn ended(self) -> Option<Conclusion> {
+        match self {
+            Self::Ended(conclusion) => Some(conclusion),
+            Self::Rested(_) => None,
+        }
+    }
+}
+
+/// The wishes of a lead that rests.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LeadRest {
+    /// The number of the wake that this answers.
+    pub wake: u32,
+    /// The accepted calls of plan tools, in order.
+    pub commands: Vec<LeadCommand>,
+    /// How the goal was met or not, where the lead has ended the run.
+    pub conclusion: Option<Conclusion>,
+    /// Its words, where it called nothing.
+    pub said: String,
+    /// The lead cannot keep to the plan tools: the run goes on by rules.
+    pub gave_up: bool,
+}
+
+/// The part of the machine's state that only a lead has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct LeadState {
+    wake: u32,
+    may_write: bool,
+    /// The task of its own work is open: its events name it.
+    works: bool,
+    kept: String,
+    said: String,
+    refused_in_row: u32,
+}
+
+impl Default for LeadState {
+    fn default() -> Self {
+        Self { wake: 1, may_write: true, works: false, kept: String::new(), said: String::new(), refused_in_row: 0 }
+    }
+}
+
+impl ActorMachine {
+    pub(super) const fn leads(&self) -> Option<LeadSettings> {
+        self.input.lead
+    }
+
+    /// Returns the task that events of the actor name. The lead works for none until it works itself.
+    pub(super) fn works_for(&self) -> Option<TaskId> {
+        (self.input.lead.is_none() || self.lead.works).then(|| self.input.spec.task.clone())
+    }
+
+    /// Returns what a compaction keeps of the run.
+    pub(super) const fn kept_of_run(&self) -> &str {
+        self.lead.kept.as_str()
+    }
+
+    /// Notes that the lead begins to work itself.
+    pub(super) fn begin_own_work(&mut self, out: &mut Outbox<Self>) {
+        if self.leads().is_none() || std::mem::replace(&mut self.lead.works, true) {
+            return;
+        }
+        if !self.todos.is_empty() {
+            out.emit(ProgressEvent::TodosChanged { task: self.input.spec.task.clone(), items: self.todos.clone() });
+        }
+    }
+
+    /// Returns why the lead may not make a call that changes something now.
+    pub(super) fn must_not_write(&self) -> Option<&'static str> {
+        (self.leads().is_some() && !self.lead.may_write).then_some(TASKS_RUN)
+    }
+
+    /// Takes a message of the run, each once, and goes on.
+    pub(super) fn woken(&mut self, at: UnixMillis, wake: &LeadWake, out: &mut Outbox<Self>) {
+        if self.leads().is_none() || self.status != ActorStatus::Resting || wake.number <= self.lead.wake {
+            return;
+        }
+        self.lead = LeadState {
+            wake: wake.number,
+            may_write: wake.may_write,
+            works: wake.works,
+            kept: wake.kept.clone(),
+            said: String::new(),
+            refused_in_row: 0,
+        };
+        self.conclusion = None;
+        Origin::merge(&mut self.origins, &wake.origins);
+        if self.stopping.take().is_some() {
+            self.tell_ended_processes();
+        }
+        (self.steps, self.plain_in_row, self.unread_in_row, self.failed_in_row) = (0, 0, 0, 0);
+        self.repeats = Repeats::default();
+        self.plain_text.clear();
+        self.must_conclude = false;
+        self.go(ActorStep::Wake);
+        if self.answer_accepted(&wake.text) {
+            self.go(ActorStep::Calls);
+            self.end_turn(at, out);
+        } else {
+            self.history.say(&wake.text, Speaker::Person);
+            self.next_step(at, out);
+        }
+    }
+
+    /// Gives the accepted calls of the open turn their results: the last one gets the message of the run.
+    fn answer_accepted(&mut self, text: &str) -> bool {
+        let Some(turn) = &mut self.turn else { return false };
+        let mut text = Some(text.to_owned());
+        for call in turn.calls.iter_mut().rev().filter(|call| matches!(call.state, CallState::Accepted { .. })) {
+            let text = text.take().unwrap_or_else(|| TAKEN.to_owned());
+            call.state = CallState::Done { text, outcome: CallOutcome::Ok };
+        }
+        text.is_none()
+    }
+
+    /// Hands a call of a plan tool to the run.
+    pub(super) fn call_plan(&mut self, index: usize, call: &Call, allowed: aime_tools::ValidatedCall, out: &mut Outbox<Self>) {
+        let name = self.call_effect(index);
+        self.started(index, out);
+        let of = call.id.clone();
+        let Some(call) = self.call_mut(index) else { return };
+        call.handed_on += 1;
+        let effect = EffectId::new(format!("{name}/plan{}", call.handed_on));
+        // After a stop it is handed on again.
+        call.way = Some(Way::Allowed(allowed.clone()));
+        call.state = CallState::Delegated { effect: effect.clone() };
+        out.issue(effect, ActorEffect::Plan { of, call: allowed });
+    }
+
+    /// Takes in what became of a call of a plan tool. An accepted one waits for the next wake.
+    pub(super) fn plan_call_read(
+        &mut self,
+        at: UnixMillis,
+        id: &EffectId,
+        (text, refused): (Option<&str>, bool),
+        (command, origins): (Option<&LeadCommand>, &[Origin]),
+        out: &mut Outbox<Self>,
+    ) {
+        let Some(index) = self.turn.as_ref().and_then(|turn| turn.position(id)) else { return };
+        Origin::merge(&mut self.origins, origins);
+        match command {
+            Some(command) => {
+                self.lead.refused_in_row = 0;
+                let text = text.unwrap_or("Accepted.").to_owned();
+                self.finish(index, text, CallOutcome::Ok, 0, out);
+                if let Some(call) = self.call_mut(index) {
+                    call.state = CallState::Accepted { command: Box::new(command.clone()) };
+                }
+            }
+            None => {
+                let outcome = if refused { CallOutcome::Error } else { CallOutcome::Ok };
+                self.lead.refused_in_row = if refused { self.lead.refused_in_row + 1 } else { 0 };
+                let text = text.unwrap_or_default();
+                let text = if refused { format!("Error: {text}") } else { text.to_owned() };
+                self.finish(index, text, outcome, 0, out);
+            }
+        }
+        self.rest_if_stopping_or_advance(at, out);
+    }
+
+    /// Rests where the calls of the turn wait for the run. Returns whether it does.
+    pub(super) fn rest_on_accepted(&mut self) -> bool {
+        let accepted = self.turn.iter().flat_map(|turn| &turn.calls).any(|call| matches!(call.state, CallState::Accepted { .. }));
+        if accepted && self.status != ActorStatus::Resting {
+            self.go(ActorStep::Rest);
+        }
+        accepted
+    }
+
+    /// Rests because the lead cannot keep to the plan tools. Returns whether it does.
+    pub(super) fn rest_if_it_gave_up(&mut self) -> bool {
+        let gives_up = self.leads().is_some() && self.lead.refused_in_row >= MOST_REFUSED;
+        if gives_up && self.status != ActorStatus::Resting {
+            self.go(ActorStep::Rest);
+        }
+        gives_up
+    }
+
+    /// Takes a plain answer of the lead as its rest, where it is one. Returns whether it was.
+    pub(super) fn rest_on_words(&mut self, again: bool) -> bool {
+        let Some(settings) = self.leads() else { return false };
+        let begins = self.lead.wake == 1;
+        if begins && (!settings.must_plan || !again) {
+            return false;
+        }
+        self.lead.said = std::mem::take(&mut self.plain_text);
+        self.go(ActorStep::Rest);
+        true
+    }
+
+    /// Returns what the lead wants, while it rests.
+    pub(super) fn rest(&self) -> Option<LeadRest> {
+        if self.leads().is_none() || self.status != ActorStatus::Resting {
+            return None;
+        }
+        let calls = self.turn.iter().flat_map(|turn| &turn.calls);
+        let commands = calls.filter_map(|call| match &call.state {
+            CallState::Accepted { command } => Some(command.as_ref().clone()),
+            _ => None,
+        });
+        Some(LeadRest {
+            wake: self.lead.wake,
+            commands: commands.collect(),
+            conclusion: self.conclusion.clone(),
+            said: self.lead.said.clone(),
+            gave_up: self.lead.refused_in_row >= MOST_REFUSED,
+        })
+    }
+}

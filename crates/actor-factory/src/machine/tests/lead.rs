@@ -1,0 +1,144 @@
+//! The lead: it looks, rests on its plan calls, and goes on when the run wakes it.
+
+use aime_durable::{EffectId, Machine, Outbox, Reason};
+use aime_progress::{LeadCommand, Outcome, ProgressEvent};
+use aime_tools::{HandledBy, Touches};
+use serde_json::json;
+
+use super::support::{Play, answer, call, input, read, sheet, terminate, write};
+use crate::{ActorFact, ActorInput, LeadRest, LeadSettings, LeadWake, machine::ActorStatus};
+
+pub(super) fn lead(must_plan: bool) -> ActorInput {
+    let mut input = input();
+    input.plain_answer_ends = !must_plan;
+    input.lead = Some(LeadSettings { must_plan });
+    for name in ["hold_task", "read_result"] {
+        let parameters = json!({"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]});
+        super::support::give(&mut input, sheet(name, true, Touches::Nothing, HandledBy::Run, parameters));
+    }
+    input
+}
+
+pub(super) fn wake(number: u32, text: &str) -> ActorFact {
+    ActorFact::Woken {
+        wake: LeadWake { number, text: text.into(), may_write: false, works: false, kept: "the goal".into(), origins: vec![] },
+    }
+}
+
+pub(super) fn plan_call_read(id: EffectId, command: Option<LeadCommand>, text: Option<&str>, refused: bool) -> ActorFact {
+    ActorFact::PlanCallRead { id, text: text.map(str::to_owned), refused, command, origins: Vec::new() }
+}
+
+fn read_call(id: &str, command: Option<LeadCommand>, text: Option<&str>, refused: bool) -> ActorFact {
+    plan_call_read(EffectId::new(id), command, text, refused)
+}
+
+pub(super) fn hold(task: &str) -> LeadCommand {
+    LeadCommand::HoldTask { task: task.parse().unwrap() }
+}
+
+pub(super) fn hold_call(id: &str, task: &str) -> aime_llm::ToolCall {
+    call(id, "hold_task", &json!({"task": task}))
+}
+
+#[test]
+fn the_next_wake_is_the_result_of_an_accepted_call() {
+    let mut play = Play::start(lead(true));
+    play.calls(vec![read("r", "a.txt")]).tool("lead/chat/1/1", "text");
+    play.calls(vec![hold_call("h", "one"), hold_call("i", "two")]);
+    assert_eq!(play.open_ids(), ["lead/chat/2/1/plan1"], "calls of plan tools go one after the other");
+    play.fact(read_call("lead/chat/2/1/plan1", Some(hold("one")), None, false));
+    assert!(play.rest.is_none());
+    play.fact(read_call("lead/chat/2/2/plan1", Some(hold("two")), None, false));
+    let expected = LeadRest { wake: 1, commands: vec![hold("one"), hold("two")], ..LeadRest::default() };
+    assert_eq!((play.rest.clone(), play.machine.status(), play.open.len()), (Some(expected), ActorStatus::Resting, 0));
+    let requests = play.requests.len();
+    play.fact(wake(2, "two tasks are held"));
+    assert_eq!(play.results()[1..], ["h: Taken up, together with the call that follows.", "i: two tasks are held"]);
+    assert_eq!((play.requests.len(), play.rest.is_some()), (requests + 1, false));
+    play.fact(wake(2, "again"));
+    assert_eq!(play.requests.len(), requests + 1, "a wake is taken once");
+    assert!(play.events.iter().all(|event| !matches!(event, ProgressEvent::ToolCallStarted { task: Some(_), .. })));
+}
+
+#[test]
+fn a_refusal_goes_on_in_the_same_conversation_and_three_end_the_planning() {
+    let mut play = Play::start(lead(true));
+    for turn in 1..=3 {
+        assert_eq!(play.requests.len(), turn);
+        play.calls(vec![hold_call(&format!("h{turn}"), "no")]);
+        play.fact(read_call(&format!("lead/chat/{turn}/1/plan1"), None, Some("there is no task `no`"), true));
+    }
+    assert_eq!(play.results()[0], "h1: Error: there is no task `no`");
+    assert!(play.rest.as_ref().is_some_and(|rest| rest.gave_up && rest.commands.is_empty()), "{:?}", play.rest);
+}
+
+#[test]
+fn words_end_the_first_wake_and_rest_in_later_ones() {
+    let mut play = Play::start(lead(false));
+    play.model(answer("Forty-two.", vec![]));
+    let rest = play.rest.clone().unwrap();
+    assert_eq!(rest.conclusion.as_ref().map(|end| (end.outcome, end.summary.as_str())), Some((Outcome::Success, "Forty-two.")));
+    play.fact(wake(2, "and now?"));
+    play.model(answer("Nothing to change.", vec![]));
+    assert_eq!(play.rest, Some(LeadRest { wake: 2, said: "Nothing to change.".into(), ..LeadRest::default() }));
+}
+
+#[test]
+fn a_lead_that_must_plan_is_nudged_once() {
+    let mut play = Play::start(lead(true));
+    play.model(answer("I would do it so.", vec![]));
+    assert_eq!((play.nudges(), play.rest.is_some()), (vec!["no_tool_call"], false));
+    play.model(answer("I would do it so.", vec![]));
+    assert_eq!(play.rest.as_ref().map(|rest| rest.said.as_str()), Some("I would do it so."));
+}
+
+#[test]
+fn it_works_for_main_from_its_first_change_on_and_not_while_tasks_run() {
+    let mut play = Play::start(lead(false));
+    play.calls(vec![write("w", "a.txt")]).tool("lead/chat/1/1", "written");
+    let named = |event: &ProgressEvent| matches!(event, ProgressEvent::ToolCallStarted { task: Some(_), .. });
+    assert!(play.events.iter().any(named));
+    play.calls(vec![terminate("success", "done")]);
+    assert!(play.rest.as_ref().is_some_and(|rest| rest.conclusion.is_some()));
+    play.fact(wake(2, "more"));
+    play.calls(vec![write("v", "b.txt")]);
+    assert!(play.results().last().unwrap().starts_with("v: Error: not run: tasks of the plan are under way"), "{:?}", play.results());
+}
+
+#[test]
+fn a_stop_before_a_plan_call_was_read_hands_it_on_again() {
+    let mut play = Play::start(lead(true));
+    play.calls(vec![hold_call("h", "one")]);
+    play.fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
+    assert_eq!(play.output.as_ref().map(|end| end.outcome), Some(Outcome::Interrupted));
+    play.fact(ActorFact::Resumed {});
+    assert_eq!(play.open_ids(), ["lead/chat/1/1/plan2"]);
+    play.fact(read_call("lead/chat/1/1/plan2", Some(hold("one")), None, false));
+    assert!(play.rest.is_some());
+    play.fact(ActorFact::Stopped { why: Reason::Stopped });
+    assert_eq!(play.output.as_ref().map(|end| end.outcome), Some(Outcome::Interrupted), "a stopped lead is no resting one");
+    play.fact(ActorFact::Resumed {});
+    assert_eq!(play.rest.as_ref().map(|rest| rest.commands.len()), Some(1));
+}
+
+#[test]
+fn a_repeated_answer_changes_nothing() {
+    let mut play = Play::start(lead(true));
+    play.calls(vec![hold_call("h", "one")]);
+    let fact = read_call("lead/chat/1/1/plan1", Some(hold("one")), None, false);
+    play.fact(fact.clone());
+    let before = serde_json::to_value(&play.machine).unwrap();
+    let mut out = Outbox::default();
+    play.machine.apply(9_000, &fact, &mut out);
+    assert_eq!(serde_json::to_value(&play.machine).unwrap(), before);
+    assert!(out.take().0.is_empty());
+}
+
+#[test]
+fn read_results_are_answered_at_once() {
+    let mut play = Play::start(lead(true));
+    play.calls(vec![call("q", "read_result", &json!({"task": "one"}))]);
+    play.fact(read_call("lead/chat/1/1/plan1", None, Some("sixty rows"), false));
+    assert_eq!((play.results().last().unwrap().as_str(), play.requests.len()), ("q: sixty rows", 2));
+}

@@ -1,0 +1,112 @@
+//! The tools of an actor, shared with all that have the same.
+
+use std::{
+    ops::Deref,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use aime_llm::ToolDefinition;
+use aime_tools::ToolSheet;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::history::tools_tokens;
+
+/// The tools of an actor, in the order in which the model sees them, and what it is told of them. Clones share both.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "Vec<Arc<ToolSheet>>")]
+pub struct ActorTools {
+    sheets: Arc<[Arc<ToolSheet>]>,
+    definitions: Arc<[ToolDefinition]>,
+    /// Of the definitions, estimated.
+    tokens: u64,
+}
+
+impl ActorTools {
+    /// What the model is told of them.
+    #[must_use]
+    pub const fn definitions(&self) -> &Arc<[ToolDefinition]> {
+        &self.definitions
+    }
+
+    pub(crate) const fn tokens(&self) -> u64 {
+        self.tokens
+    }
+}
+
+impl From<Vec<Arc<ToolSheet>>> for ActorTools {
+    fn from(sheets: Vec<Arc<ToolSheet>>) -> Self {
+        let definitions: Arc<[ToolDefinition]> = sheets.iter().map(|sheet| sheet.definition.clone()).collect();
+        Self { tokens: tools_tokens(&definitions), sheets: sheets.into(), definitions }
+    }
+}
+
+impl Deref for ActorTools {
+    type Target = [Arc<ToolSheet>];
+
+    fn deref(&self) -> &[Arc<ToolSheet>] {
+        &self.sheets
+    }
+}
+
+impl Serialize for ActorTools {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.sheets.serialize(serializer)
+    }
+}
+
+/// So many lists of tools are remembered: one for each profile that is in use.
+const REMEMBERED: usize = 16;
+
+/// The tools that actors were given before: whoever is given the same shares them. What is written, counted or looked at of an actor's tools is so once
+/// for all actors, too.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownTools(Arc<Mutex<Vec<ActorTools>>>);
+
+impl KnownTools {
+    pub(crate) fn shared(&self, sheets: Vec<Arc<ToolSheet>>) -> ActorTools {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |tools: &&ActorTools| {
+            tools.len() == sheets.len() && tools.iter().zip(&sheets).all(|(one, other)| Arc::ptr_eq(one, other) || one == other)
+        };
+        if let Some(tools) = known.iter().find(same) {
+            return tools.clone();
+        }
+        if known.len() == REMEMBERED {
+            known.remove(0);
+        }
+        let tools = ActorTools::from(sheets);
+        known.push(tools.clone());
+        tools
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_tools::builtin;
+
+    use super::*;
+
+    #[test]
+    fn the_same_tools_are_shared_and_no_more_lists_are_remembered_than_are_in_use() {
+        let (registry, known) = (builtin(), KnownTools::default());
+        let given = |names: &[&str]| known.shared(registry.sheets(names).unwrap());
+        let share = |one: &ActorTools, other: &ActorTools| Arc::ptr_eq(one.definitions(), other.definitions());
+        let first = given(&["read_file", "grep"]);
+        assert!(share(&first, &given(&["read_file", "grep"])));
+        assert!(!share(&first, &given(&["grep", "read_file"])) && !share(&first, &given(&["read_file"])));
+        for name in registry.names() {
+            given(&[name]);
+        }
+        assert_eq!(known.0.lock().unwrap().len(), REMEMBERED);
+        assert!(!share(&first, &given(&["read_file", "grep"])), "it was the oldest");
+    }
+
+    #[test]
+    fn they_are_kept_as_a_list_of_sheets() {
+        let sheets: Vec<_> = builtin().sheets(["read_file", "grep"]).unwrap().iter().map(|sheet| sheet.for_model(false)).collect();
+        let tools = ActorTools::from(sheets.clone());
+        let kept = serde_json::to_value(&tools).unwrap();
+        assert_eq!(kept, serde_json::to_value(&sheets).unwrap());
+        assert_eq!(serde_json::from_value::<ActorTools>(kept).unwrap(), tools);
+    }
+}

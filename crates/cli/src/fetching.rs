@@ -1,0 +1,111 @@
+//! What a person sees while a model is fetched: a bar on a terminal, a line for each tenth elsewhere.
+
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering},
+};
+
+use aime_local_model::{CatalogModel, FetchNews, ModelStore, Presence};
+use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
+
+use crate::{
+    output::{self, BOLD},
+    screen::column,
+    words::{msg, said},
+};
+
+/// How often the bar is drawn where nothing comes, so that it is seen to live.
+const FRAME: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// A fetch as it is shown.
+pub(super) struct Shown {
+    bar: Option<ProgressBar>,
+    /// Tenths that were told.
+    tenths: AtomicU64,
+    source: Mutex<String>,
+}
+
+impl Shown {
+    pub(super) fn new(total: u64, is_dumb: bool) -> Self {
+        let watched = output::is_watched() && !output::is_quiet() && !is_dumb;
+        let bar = watched.then(|| {
+            let rest = msg!("fetch-bar", total = "{decimal_total_bytes}", speed = "{decimal_bytes_per_sec}", left = "{eta}");
+            let style = ProgressStyle::with_template(&format!("        {{bar:28}} {{decimal_bytes}} {rest} {{wide_msg}}"));
+            let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar.enable_steady_tick(FRAME);
+            bar
+        });
+        Self { bar, tenths: AtomicU64::new(0), source: Mutex::default() }
+    }
+
+    /// Takes the bar away.
+    pub(super) fn close(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn say(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(output::painted(&format!("        {}", said(text)))),
+            None => output::line(&format!("        {}", said(text))),
+        }
+    }
+}
+
+impl Shown {
+    /// Shows how far the fetch is.
+    pub(super) fn tell(&self, news: &FetchNews<'_>) {
+        match news {
+            FetchNews::Waiting { .. } => self.say("another aime fetches it: waiting for that one"),
+            FetchNews::Asking { source, kept, total } => {
+                self.tenths.store(kept * 10 / total.max(&1), Ordering::Relaxed);
+                if let Some(bar) = &self.bar {
+                    bar.set_position(*kept);
+                    bar.reset_eta();
+                }
+                let mut before = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+                if before.as_str() != *source {
+                    before.replace_range(.., source);
+                    drop(before);
+                    self.say(&format!("asking {source}"));
+                }
+            }
+            FetchNews::Progress { done, total } => match &self.bar {
+                Some(bar) => bar.set_position(*done),
+                None => {
+                    let tenths = done * 10 / total.max(&1);
+                    if tenths > self.tenths.swap(tenths, Ordering::Relaxed) {
+                        self.say(&msg!("fetch-of", done = DecimalBytes(*done), total = DecimalBytes(*total)));
+                    }
+                }
+            },
+            FetchNews::Again { reason } => self.say(&format!("{reason}; going on")),
+            FetchNews::BeginsAnew { .. } => self.say("what was here from before is not right: beginning anew"),
+            FetchNews::Failed { failure, next: Some(_) } => self.say(&format!("{failure}; trying the next")),
+            // The error tells all of them.
+            FetchNews::Failed { next: None, .. } => {}
+            _ => {}
+        }
+    }
+}
+
+/// Says which model is about to be fetched, how large it is, from where it comes and under which licence.
+pub(super) fn announce(model: &CatalogModel, store: &ModelStore) {
+    let CatalogModel { name, bytes, licence, .. } = model;
+    match store.look(model) {
+        Presence::Damaged { file, bytes: found } => {
+            output::note(&format!("{} has {found} bytes instead of {bytes}: it is replaced", file.display()));
+        }
+        Presence::Absent { kept } if kept > 0 => output::note(&format!("{} of {name} are here from before", DecimalBytes(kept))),
+        _ => {}
+    }
+    let mut sources = String::new();
+    for source in &model.sources {
+        let source = said(&source.to_string()).into_owned();
+        sources.push_str(&if sources.is_empty() { source } else { msg!("fetch-else", source = source) });
+    }
+    let folder = store.folder().display();
+    let what = msg!("fetch-what", model = name, size = DecimalBytes(*bytes), licence = licence, sources = sources, folder = folder);
+    output::note(&format!("{}{what}", column(&format!("{BOLD}{}{BOLD:#}", msg!("fetch-head")), 8)));
+}

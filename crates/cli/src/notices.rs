@@ -1,0 +1,72 @@
+//! The terminal as the caller of `aime-runs`: it prints notices, and Ctrl-C interrupts a fetch.
+
+#[cfg(feature = "local-model")]
+use std::sync::{Mutex, PoisonError};
+
+use aime_runs::{Caller, Notice};
+use futures::future::BoxFuture;
+
+#[cfg(feature = "local-model")]
+use crate::{fetching, output::BOLD};
+use crate::{output, words::msg};
+
+/// Prints notices on standard error.
+pub(crate) struct NoticePrinter {
+    /// Whether the terminal shows lines alone.
+    #[cfg_attr(not(feature = "local-model"), expect(dead_code, reason = "only a fetch is drawn"))]
+    is_dumb: bool,
+    /// The fetch that is shown now.
+    #[cfg(feature = "local-model")]
+    shown: Mutex<Option<fetching::Shown>>,
+}
+
+impl NoticePrinter {
+    pub(crate) fn new(is_dumb: bool) -> Self {
+        Self {
+            is_dumb,
+            #[cfg(feature = "local-model")]
+            shown: Mutex::default(),
+        }
+    }
+}
+
+impl Caller for NoticePrinter {
+    fn hear(&self, notice: &Notice<'_>) {
+        match notice {
+            Notice::Text(text) => output::note(&output::plain(text)),
+            Notice::Model { choice, setup } => output::note(&crate::commands::model_line(Some(choice), setup)),
+            Notice::TelemetryLost { pieces } => {
+                let pieces = output::count(usize::try_from(*pieces).unwrap_or(usize::MAX), "piece");
+                output::note(&msg!("telemetry-lost", pieces = pieces));
+            }
+            #[cfg(feature = "local-model")]
+            Notice::FetchBegins { model, store, online } => {
+                if *online {
+                    fetching::announce(model, store);
+                }
+                *self.shown() = Some(fetching::Shown::new(model.bytes, self.is_dumb));
+            }
+            #[cfg(feature = "local-model")]
+            Notice::Fetch(news) => self.shown().iter().for_each(|shown| shown.tell(news)),
+            #[cfg(feature = "local-model")]
+            Notice::FetchEnds { file } => {
+                self.shown().take().iter().for_each(fetching::Shown::close);
+                if let Some(file) = file {
+                    output::note(&format!("{BOLD}{}{BOLD:#} {}", msg!("fetched-head"), file.display()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn interrupted(&self) -> BoxFuture<'static, ()> {
+        Box::pin(crate::commands::interrupted())
+    }
+}
+
+#[cfg(feature = "local-model")]
+impl NoticePrinter {
+    fn shown(&self) -> std::sync::MutexGuard<'_, Option<fetching::Shown>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,28 @@
+//! The lead: the one conversation of a run that plans it.
+//!
+//! The lead has [plan tools](lead_tools), whose calls [`parse_command`] turns into commands for the run. Between two commands it
+//! rests. [`wake_message`] says what changed since it last looked, and [`kept_words`] what a compaction must keep.
+
+mod call;
+mod command;
+mod criteria;
+mod cut;
+mod kept;
+mod message;
+mod prompt;
+mod result;
+mod schema;
+mod settled;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod wake;
+
+pub use command::{PlanRules, parse_command};
+pub use kept::kept_words;
+pub use message::wake_message;
+pub use prompt::{BundleBrief, LeadBrief, LeadPrompt};
+pub use result::read_result;
+pub use tools::{PlanTool, lead_tools};
+pub use wake::{BudgetLeft, PersonWords, Wake, WakeKind};

@@ -1,0 +1,94 @@
+//! The parameters of a call, read with all their faults.
+
+use aime_progress::Criterion;
+use serde_json::{Map, Value};
+
+use crate::{PlanFault, parse::criterion};
+
+/// A call while its parameters are read.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    parameters: &'a Map<String, Value>,
+    faults: Vec<PlanFault>,
+}
+
+impl<'a> Call<'a> {
+    pub(super) const fn of(parameters: &'a Map<String, Value>) -> Self {
+        Self { parameters, faults: Vec::new() }
+    }
+
+    /// Returns a text that the call must hold. Ids may stand between backticks, as messages show them.
+    pub(super) fn text(&mut self, name: &str) -> Option<String> {
+        let text = self.given(name).and_then(text);
+        let text = text.filter(|text| !text.is_empty());
+        if text.is_none() {
+            self.faults.push(PlanFault::new(name, "is missing"));
+        }
+        text
+    }
+
+    /// Returns a criterion that the call must hold.
+    pub(super) fn criterion(&mut self, name: &str) -> Option<Criterion> {
+        let Some(given) = self.given(name) else {
+            self.faults.push(PlanFault::new(name, "is missing"));
+            return None;
+        };
+        criterion(given, name, &mut self.faults)
+    }
+
+    /// Returns a list of texts; a text alone is a list of one.
+    pub(super) fn texts(&self, name: &str) -> Vec<String> {
+        match self.given(name) {
+            Some(Value::Array(items)) => items.iter().filter_map(text).filter(|text| !text.is_empty()).collect(),
+            Some(one) => text(one).into_iter().filter(|text| !text.is_empty()).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns a number that the call must hold.
+    pub(super) fn number(&mut self, name: &str) -> Option<usize> {
+        if self.given(name).is_none() {
+            self.faults.push(PlanFault::new(name, "is missing"));
+        }
+        self.count(name)
+    }
+
+    /// Returns a number that the call may hold.
+    pub(super) fn count(&mut self, name: &str) -> Option<usize> {
+        let given = self.given(name)?;
+        let count = text(given).and_then(|text| text.parse().ok());
+        if count.is_none() {
+            self.faults.push(PlanFault::new(name, format!("{given} is no whole number")));
+        }
+        count
+    }
+
+    /// Adds faults.
+    pub(super) fn refuse(&mut self, faults: impl IntoIterator<Item = PlanFault>) {
+        self.faults.extend(faults);
+    }
+
+    /// Returns what was read.
+    ///
+    /// # Errors
+    /// All faults. Whatever was not read has one.
+    pub(super) fn close<T>(self, read: Option<T>) -> Result<T, Vec<PlanFault>> {
+        match read {
+            Some(read) if self.faults.is_empty() => Ok(read),
+            _ => Err(self.faults),
+        }
+    }
+
+    fn given(&self, name: &str) -> Option<&'a Value> {
+        self.parameters.get(name).filter(|value| !value.is_null())
+    }
+}
+
+/// A text, or a number as text.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().trim_matches('`').to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}

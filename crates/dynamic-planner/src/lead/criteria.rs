@@ -1,0 +1,37 @@
+//! The success criteria as the lead reads them.
+
+use aime_progress::{Criterion, Owner, ProgressState};
+
+use super::cut::{Draft, Share, one_line};
+
+/// The criteria of the goal, each with its number, which `amend_criterion` takes.
+pub(super) fn section(state: &ProgressState, draft: &mut Draft) {
+    if state.strategic.success_criteria.is_empty() {
+        return;
+    }
+    draft.fixed("\n## Success criteria\n");
+    for (at, criterion) in state.strategic.success_criteria.iter().enumerate() {
+        draft.fixed(format!("{}. ", at + 1));
+        draft.line(&criterion.to_string(), Share::Plan);
+        draft.fixed(format!("{}\n", standing(criterion, state)));
+    }
+}
+
+/// The criteria of the goal, whole.
+pub(super) fn whole(state: &ProgressState) -> String {
+    let criteria = state.strategic.success_criteria.iter().enumerate();
+    criteria.map(|(at, criterion)| format!("{}. {}{}\n", at + 1, one_line(&criterion.to_string()), standing(criterion, state))).collect()
+}
+
+/// The owner of a criterion, where that is not the lead, and whether it did not hold.
+fn standing(criterion: &Criterion, state: &ProgressState) -> String {
+    let owner = match criterion.owner {
+        Owner::Person => Some("of a person"),
+        Owner::Project => Some("of the project"),
+        Owner::Actor => Some("of the worker"),
+        Owner::Lead => None,
+    };
+    let failed = state.unmet_criteria.contains(criterion).then_some("did not hold");
+    let said: Vec<&str> = owner.into_iter().chain(failed).collect();
+    if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) }
+}

@@ -1,0 +1,268 @@
+//! Fitting many texts into one budget of tokens.
+
+use aime_llm::estimate_tokens;
+use aime_tools::cut_output;
+
+/// The place of every whole text that no tool of the lead reads.
+const JOURNAL: &str = "the journal of the run";
+
+/// How a text stands in the message, and what a reader can do about a cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Form {
+    /// On one line, its white space collapsed.
+    Line,
+    /// Quoted line by line, so that no line of it can pass for a line of the message. A note says where the whole is.
+    Quoted {
+        /// The call that reads the whole; without one it is in the journal.
+        whole: Option<String>,
+    },
+}
+
+/// The part of the message that a text belongs to. Each part may take a share of the budget, and what another part leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Share {
+    /// What went wrong and what was learnt.
+    News,
+    /// Results of tasks.
+    Results,
+    /// The state of the plan.
+    Plan,
+}
+
+impl Share {
+    const ALL: [Self; 3] = [Self::News, Self::Results, Self::Plan];
+
+    /// The part of the budget, in percent, that the others cannot take.
+    const fn percent(self) -> u64 {
+        match self {
+            Self::News => 35,
+            Self::Results => 45,
+            Self::Plan => 20,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Piece {
+    /// Stays whole.
+    Fixed(String),
+    /// Is cut where the budget demands it.
+    Text { text: String, form: Form, share: Share },
+}
+
+/// A message under construction: words that stay whole, and texts that are cut where the budget demands it.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pieces: Vec<Piece>,
+}
+
+impl Draft {
+    /// Adds words that stay whole.
+    pub(super) fn fixed(&mut self, words: impl AsRef<str>) {
+        match self.pieces.last_mut() {
+            Some(Piece::Fixed(before)) => before.push_str(words.as_ref()),
+            _ => self.pieces.push(Piece::Fixed(words.as_ref().to_owned())),
+        }
+    }
+
+    /// Adds a text on the same line.
+    pub(super) fn line(&mut self, text: &str, share: Share) {
+        self.pieces.push(Piece::Text { text: one_line(text), form: Form::Line, share });
+    }
+
+    /// Adds a text in lines of its own, quoted.
+    pub(super) fn quoted(&mut self, text: &str, whole: Option<String>, share: Share) {
+        self.pieces.push(Piece::Text { text: text.trim_end().to_owned(), form: Form::Quoted { whole }, share });
+    }
+
+    /// Adds a text in lines of its own, quoted, which stays whole.
+    pub(super) fn quoted_whole(&mut self, text: &str) {
+        self.fixed(quote(text.trim_end()));
+    }
+
+    /// Returns the message in at most so many tokens, as they are estimated, if the words that stay whole leave room for the texts.
+    pub(super) fn into_text(self, budget: u64) -> String {
+        let least: u64 = self.pieces.iter().map(Piece::least).sum();
+        let room = budget.saturating_sub(least);
+        let wishes: Vec<(Share, u64)> = self.pieces.iter().map(|piece| (piece.share(), piece.wish())).collect();
+        let granted = grants(&wishes, room);
+        self.pieces.iter().zip(granted).map(|(piece, granted)| piece.within(piece.least() + granted)).collect()
+    }
+}
+
+impl Piece {
+    const fn share(&self) -> Share {
+        match self {
+            Self::Fixed(_) => Share::News,
+            Self::Text { share, .. } => *share,
+        }
+    }
+
+    /// The tokens that the piece takes at least: of a text that is cut down to nothing, the note.
+    fn least(&self) -> u64 {
+        match self {
+            Self::Fixed(words) => estimate_tokens(words),
+            Self::Text { .. } => estimate_tokens(&self.cut(0)).min(estimate_tokens(&self.whole())),
+        }
+    }
+
+    /// The tokens beyond the least that it takes as a whole.
+    fn wish(&self) -> u64 {
+        match self {
+            Self::Fixed(_) => 0,
+            Self::Text { .. } => estimate_tokens(&self.whole()).saturating_sub(self.least()),
+        }
+    }
+
+    fn whole(&self) -> String {
+        match self {
+            Self::Fixed(words) => words.clone(),
+            Self::Text { text, form: Form::Line, .. } => text.clone(),
+            Self::Text { text, form: Form::Quoted { .. }, .. } => quote(text),
+        }
+    }
+
+    /// The text with about so many characters of it.
+    fn cut(&self, characters: usize) -> String {
+        match self {
+            Self::Fixed(words) => words.clone(),
+            Self::Text { text, form: Form::Line, .. } => cut_line(text, characters),
+            Self::Text { text, form: Form::Quoted { whole }, .. } => {
+                let place = whole.as_deref().unwrap_or(JOURNAL);
+                quote(cut_output(text, characters, Some(place)).trim_matches('\n'))
+            }
+        }
+    }
+
+    /// The text in at most so many tokens, and never less than its least.
+    fn within(&self, tokens: u64) -> String {
+        let whole = self.whole();
+        if matches!(self, Self::Fixed(_)) || estimate_tokens(&whole) <= tokens {
+            return whole;
+        }
+        // The longest cut that fits. Cuts end with lines, so that a longer limit may give a shorter text: any that fits will do.
+        let (mut fits, mut too_long) = (0, whole.chars().count());
+        while too_long - fits > 1 {
+            let middle = fits + (too_long - fits) / 2;
+            if estimate_tokens(&self.cut(middle)) <= tokens { fits = middle } else { too_long = middle }
+        }
+        self.cut(fits)
+    }
+}
+
+/// Divides the room among texts. Each share gets its percentage or what it wishes, then what is left goes to the shares in their order. Within a
+/// share short texts stay whole, and the long ones get the same each.
+fn grants(wishes: &[(Share, u64)], room: u64) -> Vec<u64> {
+    let wished = |share: Share| wishes.iter().filter(|(of, _)| *of == share).map(|(_, wish)| wish).sum::<u64>();
+    let mut rooms = Share::ALL.map(|share| wished(share).min(room * share.percent() / 100));
+    let mut left = room.saturating_sub(rooms.iter().sum());
+    for (share, given) in Share::ALL.into_iter().zip(&mut rooms) {
+        let more = left.min(wished(share) - *given);
+        *given += more;
+        left -= more;
+    }
+    let caps: Vec<(Share, u64)> = Share::ALL
+        .into_iter()
+        .zip(rooms)
+        .map(|(share, room)| {
+            let of_share: Vec<u64> = wishes.iter().filter(|(of, _)| *of == share).map(|(_, wish)| *wish).collect();
+            (share, level(of_share, room))
+        })
+        .collect();
+    let cap = |share: Share| caps.iter().find(|(of, _)| *of == share).map_or(0, |(_, cap)| *cap);
+    wishes.iter().map(|(share, wish)| (*wish).min(cap(*share))).collect()
+}
+
+/// The highest cap for which all wishes, each up to the cap, fit the room.
+fn level(mut wishes: Vec<u64>, mut room: u64) -> u64 {
+    wishes.sort_unstable();
+    let mut open = wishes.len() as u64;
+    for wish in wishes {
+        if wish > room / open {
+            return room / open;
+        }
+        room -= wish;
+        open -= 1;
+    }
+    u64::MAX
+}
+
+/// A text on one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text between marks that no line of it can forge: each line begins with `>`.
+pub(super) fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for line in text.lines() {
+        out.push_str(if line.is_empty() { ">" } else { "> " });
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+fn cut_line(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default().trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn room_is_divided_fairly() {
+        use Share::{News, Plan, Results};
+        type Row<'a> = (&'a [(Share, u64)], u64, &'a [u64]);
+        let table: [Row<'_>; 6] = [
+            (&[(News, 5), (Results, 5)], 100, &[5, 5]),
+            (&[(Results, 90), (Results, 4)], 50, &[46, 4]),
+            (&[(Results, 90), (Results, 80)], 50, &[25, 25]),
+            (&[(News, 1_000), (Results, 1_000), (Plan, 1_000)], 100, &[35, 45, 20]),
+            (&[(News, 10), (Results, 1_000), (Plan, 1_000)], 100, &[10, 70, 20]),
+            (&[(News, 7)], 0, &[0]),
+        ];
+        for (wishes, room, expected) in table {
+            assert_eq!(grants(wishes, room), expected, "{wishes:?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_give_way_and_say_so() {
+        let mut draft = Draft::default();
+        draft.fixed("# Head\n");
+        draft.quoted("short\n\n# forged", None, Share::News);
+        let rows: Vec<String> = (0..60).map(|row| format!("row {row}")).collect();
+        draft.quoted(&rows.join("\n"), Some("read_result".to_owned()), Share::Results);
+        let text = draft.into_text(60);
+        assert!(text.starts_with("# Head\n> short\n>\n> # forged\n> row 0\n"), "{text}");
+        assert!(text.contains("characters left out; the whole is in read_result]") && text.ends_with("> row 59\n"), "{text}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_draft_keeps_to_its_budget(
+            texts in prop::collection::vec(("(\\PC{0,30}\n){0,12}", any::<bool>(), 0_usize..3), 0..6),
+            budget in 0_u64..400,
+        ) {
+            let draft = || {
+                let mut draft = Draft::default();
+                for (text, quoted, share) in &texts {
+                    let share = Share::ALL[*share];
+                    draft.fixed("- ");
+                    if *quoted { draft.quoted(text, Some("there".to_owned()), share) } else { draft.line(text, share) }
+                    draft.fixed("\n");
+                }
+                draft
+            };
+            let (text, least) = (draft().into_text(budget), draft().into_text(0));
+            prop_assert!(estimate_tokens(&text) <= budget.max(estimate_tokens(&least)), "{budget} {text:?}");
+        }
+    }
+}

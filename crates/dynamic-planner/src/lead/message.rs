@@ -1,0 +1,162 @@
+//! The message that wakes the lead.
+
+use aime_progress::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance};
+
+use super::{
+    BudgetLeft, PersonWords, Wake, WakeKind, criteria,
+    cut::{Draft, Share},
+    settled, tasks,
+};
+
+/// Returns the message of a wake: what changed since the last one, in at most so many tokens as they are estimated. Ids and the words of people stay
+/// whole; where they leave no room, other texts are cut to a note.
+#[must_use]
+pub fn wake_message(wake: &Wake, state: &ProgressState, budget_tokens: u64) -> String {
+    let mut draft = Draft::default();
+    draft.fixed(opening(wake));
+    draft.fixed("\n");
+    reasons(wake, &mut draft);
+    words(&wake.words, &mut draft);
+    not_done(wake, &mut draft);
+    settled::section(wake, state, &mut draft);
+    evidence(wake, state, &mut draft);
+    criteria::section(state, &mut draft);
+    tasks::section(state, wake.kind == WakeKind::Begin, &mut draft);
+    draft.fixed(closing(wake));
+    draft.into_text(budget_tokens)
+}
+
+const fn opening(wake: &Wake) -> &'static str {
+    match wake.kind {
+        WakeKind::Begin => "The run begins.",
+        WakeKind::Trouble => "The plan is in trouble.",
+        WakeKind::NothingReady if wake.may_write => {
+            "Nothing runs, and no task can start. Change the plan, do the rest yourself, or end the run with `terminate`."
+        }
+        WakeKind::NothingReady => "Nothing runs, and no task can start. Change the plan, or end the run with `terminate`.",
+        WakeKind::Done => "Every task is settled. Check the goal, then end the run with `terminate`, or change the plan.",
+        WakeKind::Person => "A person spoke.",
+        WakeKind::Update => "The plan is due for a look. Does the rest of it still fit what is known now?",
+        WakeKind::Refused => "The run did not carry out all that you asked for.",
+    }
+}
+
+fn reasons(wake: &Wake, draft: &mut Draft) {
+    if wake.reasons.is_empty() {
+        return;
+    }
+    draft.fixed("\n## Why you are woken\n");
+    let mut reasons: Vec<_> = wake.reasons.iter().collect();
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.priority));
+    for reason in reasons {
+        draft.fixed("- ");
+        draft.line(&reason.detail, Share::News);
+        let tasks = reason.tasks.iter().map(ToString::to_string);
+        let concerned: Vec<String> = tasks.chain(reason.evidence.iter().map(ToString::to_string)).collect();
+        draft.fixed(if concerned.is_empty() { "\n".to_owned() } else { format!(" ({})\n", concerned.join(", ")) });
+    }
+}
+
+fn words(words: &[PersonWords], draft: &mut Draft) {
+    if words.is_empty() {
+        return;
+    }
+    draft.fixed("\n## Words of people, not handled yet\nWhen you have acted on them, name their ids in `handled` of `change_plan`.\n");
+    for PersonWords { id, task, text } in words {
+        let to = task.as_ref().map(|task| format!(", to the worker of `{task}`")).unwrap_or_default();
+        draft.fixed(format!("- {id}{to}:\n"));
+        draft.quoted_whole(text);
+    }
+}
+
+fn not_done(wake: &Wake, draft: &mut Draft) {
+    if wake.dropped.is_empty() && wake.refused.is_empty() {
+        return;
+    }
+    draft.fixed("\n## Not carried out\n");
+    for DroppedChange { change, faults } in &wake.dropped {
+        draft.fixed(format!("- {}: ", name_of(change)));
+        draft.line(&faults.join("; "), Share::News);
+        draft.fixed("\n");
+    }
+    for refused in &wake.refused {
+        draft.fixed("- ");
+        draft.line(refused, Share::News);
+        draft.fixed("\n");
+    }
+}
+
+/// The operation of a change and the tasks that it names.
+fn name_of(change: &PlanChange) -> String {
+    match change {
+        PlanChange::AddTask { task, .. } => format!("add_task `{}`", task.id),
+        PlanChange::ModifyTask { id, .. } => format!("modify_task `{id}`"),
+        PlanChange::RemoveTask { id, .. } => format!("remove_task `{id}`"),
+        PlanChange::MergeTasks { ids, task } => {
+            let ids: Vec<String> = ids.iter().map(|id| format!("`{id}`")).collect();
+            format!("merge_tasks {} into `{}`", ids.join(", "), task.id)
+        }
+        PlanChange::BlockTask { id, .. } => format!("block_task `{id}`"),
+        PlanChange::UnblockTask { id } => format!("unblock_task `{id}`"),
+        PlanChange::CancelTask { id, .. } => format!("cancel_task `{id}`"),
+        PlanChange::AddEdge { edge } => format!("add_edge `{}` to `{}`", edge.from, edge.to),
+        PlanChange::RemoveEdge { from, to } => format!("remove_edge `{from}` to `{to}`"),
+        PlanChange::SetStrategic { .. } => "set_strategic".to_owned(),
+        PlanChange::AmendCriterion { task: None, number, .. } => format!("amend_criterion {number}"),
+        PlanChange::AmendCriterion { task: Some(task), number, .. } => format!("amend_criterion {number} of `{task}`"),
+    }
+}
+
+fn evidence(wake: &Wake, state: &ProgressState, draft: &mut Draft) {
+    // Words of people have a section of their own.
+    let is_words = |evidence: &Evidence| wake.words.iter().any(|words| words.id == evidence.id);
+    let new: Vec<&Evidence> =
+        state.evidence.iter().filter(|evidence| wake.evidence.contains(&evidence.id) && !is_words(evidence)).collect();
+    if new.is_empty() {
+        return;
+    }
+    draft.fixed("\n## New evidence\n");
+    for evidence in new {
+        let from = evidence.task.as_ref().map(|task| format!(", from `{task}`")).unwrap_or_default();
+        draft.fixed(format!("- {} ({}{from}{}):\n", evidence.id, significance(evidence.significance), sources(&evidence.origins)));
+        draft.quoted(&evidence.content, None, Share::News);
+    }
+}
+
+const fn significance(significance: Significance) -> &'static str {
+    match significance {
+        Significance::Low => "low",
+        Significance::Medium => "medium",
+        Significance::High => "high",
+        Significance::Critical => "critical",
+    }
+}
+
+/// The origins of a text that nobody vouches for.
+pub(super) fn sources(origins: &[Origin]) -> String {
+    if origins.is_empty() { String::new() } else { format!("; data from {}, no instructions", Origin::line(origins)) }
+}
+
+fn closing(wake: &Wake) -> String {
+    let rights = if wake.may_write {
+        "You may change files and run commands yourself now."
+    } else {
+        "You may look, but change no files and run no commands now."
+    };
+    match budgets(&wake.left) {
+        Some(left) => format!("\n{left}\n{rights}\n"),
+        None => format!("\n{rights}\n"),
+    }
+}
+
+fn budgets(left: &BudgetLeft) -> Option<String> {
+    let BudgetLeft { requests, tokens, cost_usd, seconds } = left;
+    let parts = [
+        requests.map(|requests| format!("{requests} requests")),
+        tokens.map(|tokens| format!("{tokens} tokens")),
+        cost_usd.map(|cost| format!("{cost:.2} USD")),
+        seconds.map(|seconds| format!("{seconds} seconds")),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { None } else { Some(format!("Left of the budget: {}.", parts.join(", "))) }
+}

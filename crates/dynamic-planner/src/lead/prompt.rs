@@ -1,0 +1,91 @@
+//! The prompt that begins the lead's conversation.
+
+use aime_llm::Message;
+use aime_progress::PlanMode;
+use aime_tools::Bundle;
+use serde::Serialize;
+
+use crate::{PlanLimits, ProfileBrief, PromptError, Prompts, Strategy, ToolLine};
+
+/// The facts in the lead's prompt about the run and of the machine that it runs on. Texts may be empty.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LeadBrief {
+    /// The goal.
+    pub goal: String,
+    /// Whether the lead must plan, may plan, or works alone.
+    pub strategy: Strategy,
+    /// How far ahead it plans; none where it chooses.
+    pub mode: Option<PlanMode>,
+    /// Whether a person is there to ask.
+    pub attended: bool,
+    /// Operating system, date, versions of programs, what commands may write and reach.
+    pub environment: String,
+    /// The working folder as a tree, folders marked.
+    pub folder: String,
+    /// Branch and status.
+    pub git: String,
+    /// The project's instruction files.
+    pub instructions: String,
+    /// The words of earlier runs and documents about the goal.
+    pub known: String,
+    /// The run so far: the wake message of a run that begins with a plan or goes on after its end.
+    pub state: String,
+    /// The profiles of actors.
+    pub profiles: Vec<ProfileBrief>,
+    /// The tool bundles of actors.
+    pub bundles: Vec<BundleBrief>,
+    /// The tools that a task may call and the lead does not have.
+    pub tools: Vec<ToolLine>,
+    /// How large plans may be.
+    pub limits: PlanLimits,
+}
+
+/// A tool bundle as the lead chooses among them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BundleBrief {
+    /// Its name.
+    pub name: String,
+    /// What one can do with it, in a phrase.
+    pub description: String,
+}
+
+impl From<&Bundle> for BundleBrief {
+    fn from(bundle: &Bundle) -> Self {
+        Self { name: bundle.name.to_owned(), description: bundle.description.to_owned() }
+    }
+}
+
+/// The beginning of the lead's conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeadPrompt {
+    /// The system message. It differs by settings, and not by goal, so that caches find it.
+    pub system: String,
+    /// The first user message.
+    pub task: String,
+}
+
+impl LeadBrief {
+    /// Returns the brief of a goal with these bounds on plans; nothing else is known.
+    #[must_use]
+    pub fn new(goal: impl Into<String>, limits: PlanLimits) -> Self {
+        Self { goal: goal.into(), limits, ..Self::default() }
+    }
+}
+
+impl Prompts {
+    /// Returns the prompt of the lead.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn lead(&self, brief: &LeadBrief) -> Result<LeadPrompt, PromptError> {
+        let mut prompt = LeadPrompt { system: String::new(), task: String::new() };
+        for message in self.render("lead", brief)? {
+            match message {
+                Message::System { content } => prompt.system = content,
+                Message::User { content, .. } => prompt.task = content,
+                Message::Assistant { .. } | Message::Tool { .. } => {}
+            }
+        }
+        Ok(prompt)
+    }
+}

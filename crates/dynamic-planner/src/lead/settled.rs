@@ -1,0 +1,93 @@
+//! The tasks that came to an end since the last wake.
+
+use aime_progress::{ProgressState, Task, TaskStatus};
+use serde_json::Value;
+
+use super::{
+    PlanTool, Wake,
+    cut::{Draft, Share, one_line},
+    message::sources,
+};
+
+pub(super) fn section(wake: &Wake, state: &ProgressState, draft: &mut Draft) {
+    if wake.settled.is_empty() {
+        return;
+    }
+    draft.fixed("\n## Since the last wake\n");
+    for id in &wake.settled {
+        match state.tasks.get(id) {
+            Some(task) => entry(task, draft),
+            None => draft.fixed(format!("### `{id}` is no task of the plan any more\n")),
+        }
+    }
+}
+
+fn entry(task: &Task, draft: &mut Draft) {
+    let id = &task.spec.id;
+    draft.fixed(format!("### `{id}` "));
+    draft.fixed(outcome(task));
+    if one_line(task.spec.title()) != id.as_str() {
+        draft.fixed(": ");
+        draft.line(task.spec.title(), Share::Plan);
+    }
+    let origins = task.conclusion.as_ref().map(|conclusion| sources(&conclusion.origins)).unwrap_or_default();
+    draft.fixed(if origins.is_empty() { "\n".to_owned() } else { format!(" ({})\n", origins.trim_start_matches("; ")) });
+    if let Some(reason) = &task.reason {
+        draft.fixed("Reason: ");
+        draft.line(reason, Share::News);
+        draft.fixed("\n");
+    }
+    let Some(conclusion) = &task.conclusion else { return };
+    let failed = task.status != TaskStatus::Completed;
+    if let Some(error) = &conclusion.error {
+        draft.fixed("Error:\n");
+        draft.quoted(error, None, Share::News);
+    }
+    if failed {
+        orders(task, 0, draft);
+    }
+    let text = conclusion.text();
+    if !text.trim().is_empty() && conclusion.error.as_deref() != Some(text) {
+        draft.fixed("Result:\n");
+        draft.quoted(text, Some(format!("`{}` of `{id}`", PlanTool::ReadResult)), Share::Results);
+    }
+    if !conclusion.references.is_empty() {
+        draft.fixed("References: ");
+        draft.line(&conclusion.references.join(", "), Share::Results);
+        draft.fixed("\n");
+    }
+}
+
+fn outcome(task: &Task) -> String {
+    let times = if task.failures > 1 { format!(" {} times", task.failures) } else { String::new() };
+    match task.status {
+        TaskStatus::Completed => "completed".to_owned(),
+        TaskStatus::Failed if task.failed_for_good => format!("failed{times}, for good"),
+        TaskStatus::Failed => format!("failed{times}, and is tried again"),
+        TaskStatus::Skipped => "was skipped".to_owned(),
+        TaskStatus::RolledBack => "failed, and what it had done was undone".to_owned(),
+        TaskStatus::Blocked if task.held => format!("is held back; failed{times}"),
+        TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Running | TaskStatus::Blocked => {
+            format!("is {} again", task.status.word())
+        }
+    }
+}
+
+/// What a task was asked to do: the lead needs it to change the task.
+pub(super) fn orders(task: &Task, depth: usize, draft: &mut Draft) {
+    let (spec, indent) = (&task.spec, "  ".repeat(depth));
+    if let Some(tool) = &spec.tool {
+        draft.fixed(format!("{indent}Call: {tool} "));
+        draft.line(&Value::Object(spec.parameters.clone()).to_string(), Share::News);
+        draft.fixed("\n");
+    } else if !spec.description.is_empty() && spec.description != spec.title() {
+        draft.fixed(format!("{indent}Task: "));
+        draft.line(&spec.description, Share::Plan);
+        draft.fixed("\n");
+    }
+    for criterion in &spec.completion_criteria {
+        draft.fixed(format!("{indent}Done when: "));
+        draft.line(&criterion.to_string(), Share::Plan);
+        draft.fixed("\n");
+    }
+}

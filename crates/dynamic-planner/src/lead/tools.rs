@@ -1,0 +1,125 @@
+//! The tools with which the lead plans.
+
+use std::{fmt, sync::Arc};
+
+use aime_llm::ToolDefinition;
+use aime_tools::{HandledBy, ToolSheet, Touches};
+use serde_json::Value;
+
+use super::schema;
+use crate::PlanChecker;
+
+/// A plan tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PlanTool {
+    /// Replaces the plan.
+    SubmitPlan,
+    /// Changes the plan.
+    ChangePlan,
+    /// Tells the actor of a running task something.
+    TellTask,
+    /// Stops a running task after its call under way.
+    HoldTask,
+    /// Lets a held task go on.
+    ReleaseTask,
+    /// Ends a task for good.
+    CancelTask,
+    /// Rewords a success criterion.
+    AmendCriterion,
+    /// Reads the whole result of a task.
+    ReadResult,
+}
+
+impl PlanTool {
+    /// Every plan tool, in the order in which the lead is offered them.
+    pub const ALL: [Self; 8] = [
+        Self::SubmitPlan,
+        Self::ChangePlan,
+        Self::TellTask,
+        Self::HoldTask,
+        Self::ReleaseTask,
+        Self::CancelTask,
+        Self::AmendCriterion,
+        Self::ReadResult,
+    ];
+
+    /// The name of the tool, as the model calls it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::SubmitPlan => "submit_plan",
+            Self::ChangePlan => "change_plan",
+            Self::TellTask => "tell_task",
+            Self::HoldTask => "hold_task",
+            Self::ReleaseTask => "release_task",
+            Self::CancelTask => "cancel_task",
+            Self::AmendCriterion => "amend_criterion",
+            Self::ReadResult => "read_result",
+        }
+    }
+
+    /// Returns the tool of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    const fn description(self) -> &'static str {
+        match self {
+            Self::SubmitPlan => {
+                "Hand the work over to a plan of tasks, each done by a worker of its own, where no plan is under way. \
+                 Once it is accepted you rest, and you are woken with what happened."
+            }
+            Self::ChangePlan => {
+                "Change the plan. Changes that do not fit are left out, and you are told why; the others are applied together. \
+                 Without changes the plan stays as it is."
+            }
+            Self::TellTask => "Tell the worker of a running task something that it must know now.",
+            Self::HoldTask => "Stop the worker of a running task after its call under way, until `release_task`.",
+            Self::ReleaseTask => "Let a task that is held back go on where it stopped.",
+            Self::CancelTask => "End a task that is no longer needed. Its worker is stopped.",
+            Self::AmendCriterion => {
+                "Reword a success criterion of your own that turned out to be wrong. Criteria of a person or the project change only with \
+                 a person's consent."
+            }
+            Self::ReadResult => "Read the whole result of a task, where a message shows only a part of it.",
+        }
+    }
+
+    fn parameters(self, names: &PlanChecker<'_>) -> Value {
+        match self {
+            Self::SubmitPlan => schema::submit_plan(names),
+            Self::ChangePlan => schema::change_plan(names),
+            Self::TellTask => schema::of_task(&[("text", "What the worker must know.")]),
+            Self::HoldTask | Self::ReleaseTask => schema::of_task(&[]),
+            Self::CancelTask => schema::of_task(&[("reason", "Why it is no longer needed.")]),
+            Self::AmendCriterion => schema::amend_criterion(),
+            Self::ReadResult => schema::read_result(),
+        }
+    }
+}
+
+impl fmt::Display for PlanTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Returns the plan tools of a run's lead. They name the tools, profiles, bundles and models that plans are checked against, and no task, so that the list
+/// stays the same for the whole run and its prefix is found in caches.
+#[must_use]
+pub fn lead_tools(names: &PlanChecker<'_>) -> Vec<Arc<ToolSheet>> {
+    let sheet = |tool: PlanTool| {
+        let definition = ToolDefinition {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.parameters(names).into(),
+        };
+        let mut sheet = ToolSheet::new(definition);
+        (sheet.handled_by, sheet.touches) = (HandledBy::Run, Touches::Nothing);
+        // The run answers a repeated call with the answer that it gave before.
+        (sheet.read_only, sheet.idempotent) = (tool == PlanTool::ReadResult, true);
+        Arc::new(sheet)
+    };
+    PlanTool::ALL.into_iter().map(sheet).collect()
+}

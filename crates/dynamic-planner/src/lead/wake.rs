@@ -1,0 +1,116 @@
+//! The facts that a wake gives the lead.
+
+use aime_progress::{DroppedChange, EvidenceId, Origin, ProgressState, TaskId, TriggerReason};
+use serde::{Deserialize, Serialize};
+
+/// Why the lead is woken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WakeKind {
+    /// The conversation begins.
+    Begin,
+    /// A replan trigger fired.
+    Trouble,
+    /// Nothing runs and nothing can start.
+    NothingReady,
+    /// Every task is settled.
+    Done,
+    /// A person spoke.
+    Person,
+    /// The plan is due for a look by the policy of its mode.
+    Update,
+    /// The run could not carry out the last command, or only a part of it.
+    Refused,
+}
+
+/// One wake of the lead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wake {
+    /// The number of the wake in the run, from 1.
+    pub number: u32,
+    /// Why the lead is woken.
+    pub kind: WakeKind,
+    /// The triggers that fired.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<TriggerReason>,
+    /// The tasks that settled or failed since the last wake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<TaskId>,
+    /// The evidence that came since the last wake.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<EvidenceId>,
+    /// Words of people that the lead has not handled yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<PersonWords>,
+    /// Changes of the last `change_plan` that did not fit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedChange>,
+    /// Other commands that the run could not carry out, each with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
+    /// The rest of the run's budgets.
+    #[serde(default)]
+    pub left: BudgetLeft,
+    /// Whether the lead may change files and run commands now.
+    pub may_write: bool,
+}
+
+/// Words that a person said unasked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersonWords {
+    /// The evidence that they became; `change_plan` names it in `handled`.
+    pub id: EvidenceId,
+    /// The task whose actor the person addressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The words.
+    pub text: String,
+}
+
+/// The rest of a run's budgets. An absent budget has no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BudgetLeft {
+    /// Requests to models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// Tokens, sent and received.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// US dollars.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<u64>,
+}
+
+impl Wake {
+    /// Returns a wake in which nothing changed.
+    #[must_use]
+    pub fn new(number: u32, kind: WakeKind) -> Self {
+        Self {
+            number,
+            kind,
+            reasons: Vec::new(),
+            settled: Vec::new(),
+            evidence: Vec::new(),
+            words: Vec::new(),
+            dropped: Vec::new(),
+            refused: Vec::new(),
+            left: BudgetLeft::default(),
+            may_write: false,
+        }
+    }
+
+    /// Returns the origins of the texts in the message that nobody vouches for. Whoever reads the message has read them.
+    #[must_use]
+    pub fn origins(&self, state: &ProgressState) -> Vec<Origin> {
+        let mut origins = Vec::new();
+        let conclusions = self.settled.iter().filter_map(|id| state.tasks.get(id)?.conclusion.as_ref());
+        conclusions.for_each(|conclusion| Origin::merge(&mut origins, &conclusion.origins));
+        let shown = state.evidence.iter().filter(|evidence| self.evidence.contains(&evidence.id));
+        shown.for_each(|evidence| Origin::merge(&mut origins, &evidence.origins));
+        origins
+    }
+}

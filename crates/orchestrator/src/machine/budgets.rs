@@ -1,0 +1,260 @@
+//! The bounds of a run, and how much of them is used.
+
+use std::collections::BTreeSet;
+
+use aime_progress::{ProgressEvent, TaskId, TaskKind, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{FailureCode, Out, RunMachine};
+use crate::Bounds;
+
+/// A bound that does not allow the next step: its name, and the reason in words.
+pub(super) type Shortage = (&'static str, String);
+
+/// The bounds in force, the names of those that were reached, and the time that the run has worked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Budgets {
+    bounds: Bounds,
+    reached: BTreeSet<String>,
+    /// Milliseconds of work before the current segment.
+    worked_ms: u64,
+    /// The beginning of the current segment; absent while the run is left.
+    segment_at: Option<Timestamp>,
+    /// The time of the fact before the current one: after a crash, the last time at which the run is known to have worked.
+    last_fact_at: Timestamp,
+}
+
+impl Budgets {
+    pub(super) const fn new(bounds: Bounds, now: Timestamp) -> Self {
+        Self { bounds, reached: BTreeSet::new(), worked_ms: 0, segment_at: Some(now), last_fact_at: now }
+    }
+
+    pub(super) const fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    pub(super) const fn reached(&self) -> &BTreeSet<String> {
+        &self.reached
+    }
+
+    fn reach(&mut self, bound: &str) {
+        self.reached.insert(bound.to_owned());
+    }
+
+    pub(super) const fn fact_followed(&mut self, at: Timestamp) {
+        self.last_fact_at = at;
+    }
+
+    /// Ends the current segment of work.
+    pub(super) fn pause(&mut self, at: Timestamp) {
+        if let Some(begun) = self.segment_at.take() {
+            self.worked_ms += at.millis_since(begun);
+        }
+    }
+
+    /// Begins a segment of work, with other bounds if there are any. A segment that a crash left open ends with the fact before.
+    pub(super) fn resume(&mut self, now: Timestamp, bounds: Option<&Bounds>) {
+        self.pause(self.last_fact_at);
+        self.segment_at = Some(now);
+        if let Some(bounds) = bounds {
+            self.bounds = bounds.clone();
+        }
+    }
+
+    /// Returns the time at which the allowed seconds will be used up.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        let allowed = self.bounds.max_seconds?.saturating_mul(1_000);
+        Some(self.segment_at?.plus_millis(allowed.saturating_sub(self.worked_ms)))
+    }
+
+    /// Returns the seconds that are left, if they are bounded.
+    pub(super) fn seconds_left(&self, now: Timestamp) -> Option<u64> {
+        Some(self.deadline()?.millis_since(now) / 1_000)
+    }
+
+    /// Returns whether the time is used up.
+    fn time_shortage(&self, now: Timestamp) -> Option<Shortage> {
+        let allowed = self.bounds.max_seconds.filter(|_| self.deadline().is_some_and(|deadline| deadline <= now))?;
+        Some(("time", format!("{allowed} seconds were allowed")))
+    }
+
+    /// Returns whether there may be no further actor.
+    fn actor_shortage(&self, actors: u32) -> Option<Shortage> {
+        let most = self.bounds.max_actors;
+        (actors >= most).then(|| ("actors", format!("{actors} of {most} actors were used")))
+    }
+
+    /// Returns whether there may be no further tool call.
+    fn call_shortage(&self, calls: u64) -> Option<Shortage> {
+        let most = self.bounds.max_tool_calls;
+        (calls >= most).then(|| ("tool_calls", format!("{calls} of {most} tool calls were made")))
+    }
+
+    /// Returns whether more tool calls were made than are allowed.
+    fn call_excess(&self, calls: u64) -> Option<Shortage> {
+        let most = self.bounds.max_tool_calls;
+        (calls > most).then(|| ("tool_calls", format!("{most} tool calls were allowed")))
+    }
+}
+
+/// Returns the advice to raise a bound.
+fn hint(bound: &str, run: &str, plan_only: bool) -> String {
+    let flag = match bound {
+        "tokens" => Some("--max-tokens N"),
+        "money" => Some("--max-cost USD"),
+        "time" => Some("--timeout TIME"),
+        _ => None,
+    };
+    match flag {
+        Some(flag) if plan_only => format!("plan it again with a higher bound: `{flag}`"),
+        Some(flag) => format!("raise the bound: `aime resume {run} {flag}`"),
+        None => format!("raise max_{bound} in [run], then `aime resume {run}`"),
+    }
+}
+
+impl RunMachine {
+    /// Returns the bounds in force.
+    #[must_use]
+    pub const fn bounds(&self) -> &Bounds {
+        self.budgets.bounds()
+    }
+
+    /// Returns the names of the bounds that were reached so far.
+    #[must_use]
+    pub const fn bounds_reached(&self) -> &BTreeSet<String> {
+        self.budgets.reached()
+    }
+
+    /// Returns the number of actors that have reported: one for each attempt at a task that was not resumed after a stop, one for each delegation.
+    #[must_use]
+    pub fn actors(&self) -> u32 {
+        self.executions.actors()
+    }
+
+    /// Returns the number of actors, with those that wrote a journal and whose reports the run did not take before its process died. `streams` are
+    /// the names of all journals of the run.
+    pub(crate) fn actors_begun(&self, streams: &[String]) -> u32 {
+        self.executions.actors_with_journals(streams)
+    }
+
+    /// Returns each task that has begun and is not settled, with its execution.
+    pub fn executions_under_way(&self) -> impl Iterator<Item = (&TaskId, u32)> {
+        self.executions.under_way(self.state.get())
+    }
+
+    /// Returns how many reports of an actor were taken, by the name of its journal.
+    #[must_use]
+    pub fn reports_of(&self, actor: &str) -> u64 {
+        self.executions.reports_of(actor)
+    }
+
+    /// Returns the bound that does not allow another attempt at a task of this kind.
+    pub(super) fn shortage(&self, task: &TaskId, kind: TaskKind) -> Option<Shortage> {
+        // Attempts under way are counted one by one only where they could make a difference.
+        let at_most = u32::try_from(self.effects.tasks()).unwrap_or(u32::MAX).saturating_add(self.actors());
+        let needs_actor = kind == TaskKind::Actor && self.budgets.actor_shortage(at_most).is_some() && !self.executions.has_reported(task);
+        let actors = needs_actor.then(|| self.actors_to_come());
+        actors.and_then(|actors| self.budgets.actor_shortage(actors)).or_else(|| self.budgets.call_shortage(self.state.tool_calls))
+    }
+
+    /// Returns the number of actors, with those that are about to be made or to report.
+    fn actors_to_come(&self) -> u32 {
+        let silent = self.effects.attempts().filter(|(task, _)| {
+            let is_actor = self.state.tasks.get(*task).is_some_and(|known| known.spec.kind == TaskKind::Actor);
+            is_actor && !self.executions.has_reported(task)
+        });
+        self.actors().saturating_add(u32::try_from(silent.count()).unwrap_or(u32::MAX))
+    }
+
+    /// Leaves the run if its actors have made more tool calls than are allowed. Returns whether it does.
+    pub(super) fn stop_at_call_excess(&mut self, out: &mut Out) -> bool {
+        let Some((bound, detail)) = self.budgets.call_excess(self.state.tool_calls) else { return false };
+        self.bound_reached(bound, &detail, out);
+        true
+    }
+
+    /// Leaves the run if its time is used up. Returns whether it does.
+    pub(super) fn stop_at_deadline(&mut self, out: &mut Out) -> bool {
+        let Some((bound, detail)) = self.budgets.time_shortage(self.now) else { return false };
+        self.bound_reached(bound, &detail, out);
+        true
+    }
+
+    /// Leaves the run because of a bound. The user can resume it with a higher one.
+    pub(super) fn bound_reached(&mut self, bound: &str, detail: &str, out: &mut Out) {
+        if !self.stopping.supersede() {
+            return;
+        }
+        self.budgets.reach(bound);
+        self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
+        let hint = Some(hint(bound, self.input.run.as_str(), self.input.plan_only));
+        let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), hint);
+        self.leave(output, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1_000)
+    }
+
+    fn budgets(change: impl FnOnce(&mut Bounds)) -> Budgets {
+        let mut bounds = Bounds::default();
+        change(&mut bounds);
+        Budgets::new(bounds, at(0))
+    }
+
+    #[test]
+    fn only_work_counts_against_the_time() {
+        let mut budgets = budgets(|bounds| bounds.max_seconds = Some(10));
+        assert_eq!(budgets.deadline(), Some(at(10)));
+        budgets.pause(at(4));
+        assert_eq!((budgets.deadline(), budgets.time_shortage(at(90))), (None, None));
+        budgets.resume(at(100), None);
+        assert_eq!(budgets.deadline(), Some(at(106)));
+        let shortage = |now| budgets.time_shortage(at(now)).map(|(bound, detail)| format!("{bound}: {detail}"));
+        assert_eq!((shortage(105), shortage(106).as_deref()), (None, Some("time: 10 seconds were allowed")));
+    }
+
+    #[test]
+    fn after_a_crash_the_last_fact_ends_the_work() {
+        let mut budgets = budgets(|bounds| bounds.max_seconds = Some(10));
+        budgets.fact_followed(at(3));
+        budgets.resume(at(100), None);
+        assert_eq!(budgets.deadline(), Some(at(107)));
+        budgets.resume(at(200), Some(&Bounds { max_seconds: None, ..Bounds::default() }));
+        assert_eq!(budgets.deadline(), None);
+    }
+
+    #[test]
+    fn counts_are_held_against_their_bounds() {
+        let budgets = budgets(|bounds| (bounds.max_actors, bounds.max_tool_calls) = (2, 3));
+        let cases = [
+            (budgets.actor_shortage(1), None),
+            (budgets.actor_shortage(2), Some(("actors", "2 of 2 actors were used"))),
+            (budgets.call_shortage(2), None),
+            (budgets.call_shortage(3), Some(("tool_calls", "3 of 3 tool calls were made"))),
+            (budgets.call_excess(3), None),
+            (budgets.call_excess(4), Some(("tool_calls", "3 tool calls were allowed"))),
+        ];
+        for (found, expected) in cases {
+            assert_eq!(found.as_ref().map(|(bound, detail)| (*bound, detail.as_str())), expected);
+        }
+    }
+
+    #[test]
+    fn hints_name_the_option_that_raises_the_bound() {
+        let cases = [
+            ("tokens", false, "raise the bound: `aime resume r --max-tokens N`"),
+            ("money", false, "raise the bound: `aime resume r --max-cost USD`"),
+            ("time", true, "plan it again with a higher bound: `--timeout TIME`"),
+            ("actors", false, "raise max_actors in [run], then `aime resume r`"),
+        ];
+        for (bound, plan_only, expected) in cases {
+            assert_eq!(hint(bound, "r", plan_only), expected);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The success criteria of the plan, as they were found at the last look.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CriterionResult;
+
+/// Whether the criteria were looked at since the last change of the plan, and those that did not hold.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct CriteriaState {
+    looked_at: bool,
+    /// Each with the reason.
+    unmet: Vec<String>,
+}
+
+impl CriteriaState {
+    pub(super) const fn were_looked_at(&self) -> bool {
+        self.looked_at
+    }
+
+    pub(super) fn look(&mut self, checks: &[CriterionResult]) {
+        self.looked_at = true;
+        let unmet = checks.iter().filter(|check| check.passed == Some(false));
+        self.unmet = unmet.map(|check| format!("{}: {}", check.criterion, check.reason)).collect();
+    }
+
+    pub(super) fn plan_changed(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Returns the criteria that do not hold, in words.
+    pub(super) fn failure(&self) -> Option<String> {
+        (!self.unmet.is_empty()).then(|| format!("success criteria do not hold: {}", self.unmet.join("; ")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_criterion_that_does_not_hold_is_a_failure() {
+        let check = |passed| CriterionResult { criterion: "it runs".to_owned(), passed, reason: "tried".to_owned() };
+        let cases = [
+            (vec![], None),
+            (vec![check(Some(true)), check(None)], None),
+            (vec![check(Some(true)), check(Some(false))], Some("success criteria do not hold: it runs: tried")),
+        ];
+        for (checks, expected) in cases {
+            let mut criteria = CriteriaState::default();
+            criteria.look(&checks);
+            assert_eq!((criteria.failure().as_deref(), criteria.were_looked_at()), (expected, true));
+            criteria.plan_changed();
+            assert_eq!((criteria.failure(), criteria.were_looked_at()), (None, false));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! From a fact to the part of the machine that handles it.
+
+use aime_progress::ProgressEvent;
+
+use super::{Out, RunMachine, claims::Claim, effects::Work, growing};
+use crate::{ActorReport, RunFact};
+
+impl RunMachine {
+    /// Handles a fact. `work` is the purpose of the effect that it answers.
+    pub(super) fn dispatch(&mut self, fact: &RunFact, work: Option<Work>, out: &mut Out) {
+        match (fact, work) {
+            (RunFact::Recalled { known, .. }, _) => self.recalled(known, out),
+            (RunFact::Remembered { fault, .. }, _) => {
+                if let Some(fault) = fault {
+                    self.memory_failed(fault.clone(), out);
+                }
+            }
+            (RunFact::Routed { route, calls, .. }, _) => {
+                self.record_calls(calls, out);
+                self.routed(route, out);
+            }
+            (RunFact::Planned { outcome, calls, .. }, _) => {
+                self.record_calls(calls, out);
+                self.planned(outcome, out);
+            }
+            (RunFact::Replanned { outcome, repairs, calls, .. }, Some(Work::Replan(reasons))) => {
+                self.record_calls(calls, out);
+                if !repairs.is_empty() {
+                    self.emit(ProgressEvent::patch_repaired(repairs), out);
+                }
+                self.replanned(outcome, reasons, out);
+            }
+            (RunFact::LeadRested { rest, category, .. }, Some(Work::Lead)) => self.lead_rested(rest, category, out),
+            (RunFact::LeadReported { call, number, event }, _) => {
+                if self.lead_reported(call.as_deref(), *number, event, out) {
+                    self.after_report(event, out);
+                }
+            }
+            (RunFact::TaskEnded { conclusion, checks, calls, duration_ms, .. }, Some(Work::Task(task))) => {
+                self.record_calls_of(Some(&task), calls, out);
+                self.task_ended(&task, conclusion, checks, *duration_ms, out);
+            }
+            (RunFact::ActorReported { task, execution, call, number, event }, _) => {
+                if self.emit_report(task, *execution, call.as_deref(), *number, event, out) {
+                    self.after_report(event, out);
+                }
+            }
+            (RunFact::ActorsHeard { reports }, _) => {
+                for ActorReport { task, execution, call, number, event } in reports {
+                    self.emit_report(task, *execution, call.as_deref(), *number, event, out);
+                }
+            }
+            (RunFact::ActorAsked { task, question, kind, text }, _) => self.actor_asked(task, question, kind, text, out),
+            (RunFact::TaskClaimed { task, by, call, words, profile }, _) => {
+                self.claim(task, by, call, Claim { words: words.clone(), profile: profile.clone() }, out);
+            }
+            (RunFact::ToolAskedModel { task, used }, _) => {
+                self.record_calls_of(task.as_ref(), std::slice::from_ref(used), out);
+                self.advance(out);
+            }
+            (RunFact::Verified { checks, calls, .. }, _) => {
+                self.record_calls(calls, out);
+                self.verified(checks, out);
+            }
+            (RunFact::AnswerWritten { text, calls, .. }, _) => {
+                self.record_calls(calls, out);
+                self.answered(text.clone(), out);
+            }
+            (RunFact::Answered { text, .. }, Some(Work::Ask(question))) => self.person_answered(&question, text, out),
+            (RunFact::Deferred { .. }, Some(Work::Ask(_))) | (RunFact::TimerFired { .. }, _) => self.advance(out),
+            (RunFact::PersonAnswered { question, text }, _) => {
+                if let Some(question) = self.open_question(question.as_ref()) {
+                    self.person_answered(&question, text, out);
+                }
+            }
+            (RunFact::PersonSaid { id, task, text }, _) => self.person_said(id, task.as_ref(), text, out),
+            (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
+            (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
+            (RunFact::FileChanged { change }, _) => self.emit(change.event(), out),
+            (RunFact::UndoLost { message }, _) => {
+                let detail = [("message".to_owned(), message.as_str().into())].into();
+                self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);
+            }
+            (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
+            (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),
+            (RunFact::CancelRequested { task: Some(task), reason, .. }, _) => self.cancel_task(task, reason, out),
+            (RunFact::Forked {}, _) => self.forked(out),
+            (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
+            (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
+            (RunFact::Revoked { .. }, Some(Work::Lead)) => self.lead_stopped(out),
+            (RunFact::Revoked { .. }, work) => {
+                if matches!(work, Some(Work::Replan(reasons)) if growing::is_update(&reasons)) {
+                    self.replans.growth_mut().lost();
+                }
+                self.decide_if_ready(out);
+            }
+            (RunFact::EffectFailed { message, .. }, Some(work)) => self.effect_failed(work, message, out),
+            (
+                RunFact::EffectFailed { .. }
+                | RunFact::Replanned { .. }
+                | RunFact::LeadRested { .. }
+                | RunFact::TaskEnded { .. }
+                | RunFact::Answered { .. }
+                | RunFact::Deferred { .. },
+                _,
+            ) => {}
+        }
+    }
+}

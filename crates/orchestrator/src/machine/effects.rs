@@ -1,0 +1,224 @@
+//! The effects that have no answer yet, by their purpose.
+
+use std::collections::BTreeMap;
+
+use aime_durable::EffectId;
+use aime_progress::{QuestionId, TaskId, Timestamp, TriggerReason};
+use serde::{Deserialize, Serialize};
+
+/// The purpose of an open effect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Work {
+    Recall,
+    Remember,
+    Route,
+    Plan,
+    Replan(Vec<TriggerReason>),
+    Lead,
+    Task(TaskId),
+    Verify,
+    Answer,
+    Ask(QuestionId),
+    Timer(Timestamp),
+}
+
+/// The open effects. Their numbers by kind are kept, because every fact asks for them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub(super) struct OpenEffects {
+    open: BTreeMap<EffectId, Work>,
+    numbered: u64,
+    tasks: usize,
+    replans: usize,
+    /// Questions and timers.
+    waits: usize,
+}
+
+/// [`OpenEffects`] in a snapshot.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    open: BTreeMap<EffectId, Work>,
+    numbered: u64,
+}
+
+impl OpenEffects {
+    /// Returns a new name for an effect that is not an attempt at a task.
+    pub(super) fn next_id(&mut self, what: &str) -> String {
+        self.numbered += 1;
+        format!("{what}/{}", self.numbered)
+    }
+
+    pub(super) fn insert(&mut self, id: EffectId, work: Work) {
+        self.count(&work, 1);
+        if let Some(former) = self.open.insert(id, work) {
+            self.count(&former, -1);
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: &EffectId) -> Option<Work> {
+        let work = self.open.remove(id)?;
+        self.count(&work, -1);
+        Some(work)
+    }
+
+    /// Removes all effects and returns them in the order of their names.
+    pub(super) fn take_all(&mut self) -> BTreeMap<EffectId, Work> {
+        (self.tasks, self.replans, self.waits) = (0, 0, 0);
+        std::mem::take(&mut self.open)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    pub(super) fn contains(&self, id: &EffectId) -> bool {
+        self.open.contains_key(id)
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = &EffectId> {
+        self.open.keys()
+    }
+
+    /// Returns the number of attempts at tasks.
+    pub(super) const fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    /// Returns the tasks of the open attempts, each with its effect.
+    pub(super) fn attempts(&self) -> impl Iterator<Item = (&TaskId, &EffectId)> {
+        self.open.iter().filter_map(|(id, work)| match work {
+            Work::Task(task) => Some((task, id)),
+            _ => None,
+        })
+    }
+
+    /// Returns the open attempt at a task.
+    pub(super) fn attempt_at(&self, task: &TaskId) -> Option<&EffectId> {
+        self.attempts().find(|(other, _)| *other == task).map(|(_, id)| id)
+    }
+
+    /// Returns whether a change of the plan is being asked for.
+    pub(super) const fn replans(&self) -> bool {
+        self.replans > 0
+    }
+
+    /// Returns whether nothing but questions and timers is open.
+    pub(super) fn only_waits(&self) -> bool {
+        self.waits == self.open.len()
+    }
+
+    /// Returns the effects that ask a question.
+    pub(super) fn asking<'a>(&'a self, question: &'a QuestionId) -> impl Iterator<Item = &'a EffectId> {
+        self.open.iter().filter(move |(_, work)| matches!(work, Work::Ask(asked) if asked == question)).map(|(id, _)| id)
+    }
+
+    /// Returns whether everything that is open waits for a person who is not asked at this moment: timers, and attempts at tasks for which `asked_for`
+    /// is true; without a task it is asked for the lead.
+    pub(super) fn wait_for_person(&self, asked_for: impl Fn(Option<&TaskId>) -> bool) -> bool {
+        self.open.values().all(|work| match work {
+            Work::Timer(_) => true,
+            Work::Task(task) => asked_for(Some(task)),
+            Work::Lead => asked_for(None),
+            _ => false,
+        })
+    }
+
+    /// Returns the timers, each with its time.
+    pub(super) fn timers(&self) -> impl Iterator<Item = (&EffectId, Timestamp)> {
+        self.open.iter().filter_map(|(id, work)| match work {
+            Work::Timer(at) => Some((id, *at)),
+            _ => None,
+        })
+    }
+
+    fn count(&mut self, work: &Work, by: isize) {
+        let count = match work {
+            Work::Task(_) => &mut self.tasks,
+            Work::Replan(_) | Work::Lead => &mut self.replans,
+            Work::Ask(_) | Work::Timer(_) => &mut self.waits,
+            Work::Recall | Work::Remember | Work::Route | Work::Plan | Work::Verify | Work::Answer => return,
+        };
+        *count = count.saturating_add_signed(by);
+    }
+}
+
+impl From<Stored> for OpenEffects {
+    fn from(Stored { open, numbered }: Stored) -> Self {
+        let mut effects = Self { numbered, ..Self::default() };
+        open.into_iter().for_each(|(id, work)| effects.insert(id, work));
+        effects
+    }
+}
+
+impl From<OpenEffects> for Stored {
+    fn from(OpenEffects { open, numbered, .. }: OpenEffects) -> Self {
+        Self { open, numbered }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(name: &str) -> Work {
+        Work::Task(name.parse().unwrap())
+    }
+
+    fn ask(name: &str) -> Work {
+        Work::Ask(name.parse().unwrap())
+    }
+
+    fn effects(open: &[(&str, Work)]) -> OpenEffects {
+        let mut effects = OpenEffects::default();
+        open.iter().for_each(|(id, work)| effects.insert(EffectId::new(*id), work.clone()));
+        effects
+    }
+
+    #[test]
+    fn counts_are_those_of_the_open_effects() {
+        let id = |name: &str| EffectId::new(name);
+        let mut open = effects(&[]);
+        assert!(open.only_waits());
+        open.insert(id("a/1/1"), task("a"));
+        open.insert(id("a/1/1"), task("a"));
+        open.insert(id("patch/1"), Work::Replan(Vec::new()));
+        open.insert(id("ask"), ask("q"));
+        assert_eq!((open.tasks(), open.replans(), open.only_waits(), open.ids().count()), (1, true, false, 3));
+        open.next_id("ask");
+        let read: OpenEffects = serde_json::from_value(serde_json::to_value(&open).unwrap()).unwrap();
+        assert_eq!(read, open);
+        open.insert(id("patch/1"), Work::Recall);
+        assert!(!open.replans());
+        assert_eq!((open.remove(&id("a/1/1")), open.remove(&id("a/1/1")), open.tasks()), (Some(task("a")), None, 0));
+        assert!(open.remove(&id("patch/1")).is_some() && open.only_waits());
+        assert_eq!((open.take_all().len(), open.is_empty(), open), (1, true, OpenEffects { numbered: 1, ..OpenEffects::default() }));
+    }
+
+    #[test]
+    fn effects_are_found_by_their_purpose() {
+        let open =
+            effects(&[("a/1/1", task("a")), ("ask/1", ask("q")), ("ask/2", ask("r")), ("timer/3", Work::Timer(Timestamp::from_millis(7)))]);
+        let asking = |question: &str| open.asking(&question.parse().unwrap()).map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!((asking("q"), asking("s")), (vec!["ask/1".to_owned()], vec![]));
+        assert_eq!(open.attempt_at(&"a".parse().unwrap()), Some(&EffectId::new("a/1/1")));
+        assert_eq!(open.attempt_at(&"b".parse().unwrap()), None);
+        assert_eq!(open.timers().map(|(id, at)| (id.to_string(), at.as_millis())).collect::<Vec<_>>(), [("timer/3".to_owned(), 7)]);
+    }
+
+    #[test]
+    fn a_person_is_waited_for_when_every_task_asks() {
+        let timer = ("timer/1", Work::Timer(Timestamp::from_millis(1)));
+        let cases = [
+            (vec![], true),
+            (vec![timer.clone()], true),
+            (vec![timer.clone(), ("a/1/1", task("a"))], true),
+            (vec![("a/1/1", task("a")), ("b/1/1", task("b"))], false),
+            (vec![("ask/1", ask("q"))], false),
+            (vec![("plan/1", Work::Plan)], false),
+        ];
+        for (open, expected) in cases {
+            assert_eq!(effects(&open).wait_for_person(|task| task.is_some_and(|task| task.as_str() == "a")), expected, "{open:?}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The executions of tasks, and the reports that their actors have sent.
+
+use std::collections::BTreeMap;
+
+use aime_actors::effect_prefix;
+use aime_progress::{ProgressState, TaskId};
+use serde::{Deserialize, Serialize};
+
+use super::claims::Claim;
+use crate::ReturnedResult;
+
+/// The current execution of each task, from 1, and how many reports of each actor were taken.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Executions {
+    /// Of tasks that were begun. The next execution begins with each conclusion.
+    current: BTreeMap<TaskId, u32>,
+    /// The number of the next report, by the name of the actor's journal.
+    reports: BTreeMap<String, u64>,
+    /// The last result of the current execution that was not accepted.
+    returned: BTreeMap<TaskId, ReturnedResult>,
+    /// The tasks that actors have taken over.
+    claims: BTreeMap<TaskId, Claim>,
+}
+
+impl Executions {
+    /// Returns the current execution of a task; 1 if it was not begun.
+    pub(super) fn of(&self, task: &TaskId) -> u32 {
+        self.current.get(task).copied().unwrap_or(1)
+    }
+
+    /// Begins an attempt at a task and returns its execution.
+    pub(super) fn begin(&mut self, task: &TaskId) -> u32 {
+        *self.current.entry(task.clone()).or_insert(1)
+    }
+
+    /// Ends the current execution of a task.
+    pub(super) fn conclude(&mut self, task: &TaskId) {
+        *self.current.entry(task.clone()).or_insert(1) += 1;
+        self.returned.remove(task);
+    }
+
+    /// Keeps that an actor has taken a task over.
+    pub(super) fn claim(&mut self, task: &TaskId, claim: Claim) {
+        self.claims.insert(task.clone(), claim);
+    }
+
+    pub(super) fn claimed(&self) -> Vec<TaskId> {
+        self.claims.keys().cloned().collect()
+    }
+
+    pub(super) fn claim_of(&self, task: &TaskId) -> Option<&Claim> {
+        self.claims.get(task)
+    }
+
+    /// Keeps that the result of the current execution is not accepted, and returns how often that happened.
+    pub(super) fn return_result(&mut self, task: &TaskId, missing: String) -> u32 {
+        let number = self.returned(task).map_or(0, |before| before.number) + 1;
+        self.returned.insert(task.clone(), ReturnedResult { number, missing });
+        number
+    }
+
+    /// Returns the last result of the current execution that was not accepted.
+    pub(super) fn returned(&self, task: &TaskId) -> Option<&ReturnedResult> {
+        self.returned.get(task)
+    }
+
+    /// Takes the report `number` of the actor that works on an execution, or for a call of it. Returns whether it is new.
+    pub(super) fn take_report(&mut self, task: &TaskId, execution: u32, call: Option<&str>, number: u64) -> bool {
+        self.take_report_of(effect_prefix(task, execution, call), number)
+    }
+
+    /// Takes the report `number` of an actor by the name of its journal. Returns whether it is new.
+    pub(super) fn take_report_of(&mut self, journal: String, number: u64) -> bool {
+        let next = self.reports.entry(journal).or_insert(0);
+        let is_new = number >= *next;
+        if is_new {
+            *next = number + 1;
+        }
+        is_new
+    }
+
+    /// Returns whether `execution` is that of a task which was begun.
+    pub(super) fn is_current(&self, task: &TaskId, execution: u32) -> bool {
+        self.current.get(task) == Some(&execution)
+    }
+
+    /// Returns whether the actor that works on a task has reported: another attempt resumes it.
+    pub(super) fn has_reported(&self, task: &TaskId) -> bool {
+        self.current.get(task).is_some_and(|execution| self.reports.contains_key(&effect_prefix(task, *execution, None)))
+    }
+
+    /// Returns the number of actors that have reported: one for each execution that has an actor, one for each delegation.
+    pub(super) fn actors(&self) -> u32 {
+        u32::try_from(self.reports.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the number of actors that have reported or have a journal. `streams` are the names of all journals of the run.
+    pub(super) fn actors_with_journals(&self, streams: &[String]) -> u32 {
+        // The journal of the run itself has no name.
+        let silent = streams.iter().filter(|stream| !stream.is_empty() && !self.reports.contains_key(*stream)).count();
+        self.actors().saturating_add(u32::try_from(silent).unwrap_or(u32::MAX))
+    }
+
+    /// Returns how many reports of an actor were taken, by the name of its journal.
+    pub(super) fn reports_of(&self, actor: &str) -> u64 {
+        self.reports.get(actor).copied().unwrap_or_default()
+    }
+
+    /// Returns the execution of each task that was begun and is not settled.
+    pub(super) fn under_way<'a>(&'a self, state: &'a ProgressState) -> impl Iterator<Item = (&'a TaskId, u32)> {
+        let open = |task: &TaskId| state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
+        self.current.iter().filter(move |(task, _)| open(task)).map(|(task, execution)| (task, *execution))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task() -> TaskId {
+        "a".parse().unwrap()
+    }
+
+    #[test]
+    fn an_execution_lasts_until_its_conclusion() {
+        let mut executions = Executions::default();
+        assert_eq!((executions.of(&task()), executions.is_current(&task(), 1)), (1, false));
+        assert_eq!((executions.begin(&task()), executions.begin(&task()), executions.is_current(&task(), 1)), (1, 1, true));
+        executions.conclude(&task());
+        assert_eq!((executions.of(&task()), executions.is_current(&task(), 1), executions.begin(&task())), (2, false, 2));
+    }
+
+    #[test]
+    fn results_are_returned_within_one_execution() {
+        let mut executions = Executions::default();
+        executions.begin(&task());
+        assert_eq!((executions.return_result(&task(), "x".to_owned()), executions.return_result(&task(), "y".to_owned())), (1, 2));
+        assert_eq!(executions.returned(&task()).map(|returned| returned.missing.as_str()), Some("y"));
+        executions.conclude(&task());
+        assert_eq!(executions.returned(&task()), None);
+    }
+
+    #[test]
+    fn each_report_is_taken_once() {
+        let mut executions = Executions::default();
+        executions.begin(&task());
+        let cases = [(None, 0, true), (None, 0, false), (None, 2, true), (None, 1, false), (Some("c1"), 0, true), (Some("c1"), 0, false)];
+        for (call, number, expected) in cases {
+            assert_eq!(executions.take_report(&task(), 1, call, number), expected, "{call:?} {number}");
+        }
+        assert_eq!((executions.actors(), executions.has_reported(&task())), (2, true));
+        assert_eq!(executions.reports_of(&effect_prefix(&task(), 1, None)), 3);
+        executions.conclude(&task());
+        assert!(!executions.has_reported(&task()), "the next execution has an actor of its own");
+    }
+
+    #[test]
+    fn journals_without_reports_are_actors_too() {
+        let mut executions = Executions::default();
+        executions.take_report(&task(), 1, None, 0);
+        let known = effect_prefix(&task(), 1, None);
+        assert_eq!(executions.actors_with_journals(&[String::new(), known, "b/1".to_owned()]), 2);
+    }
+}

@@ -1,0 +1,404 @@
+//! The lead: when the run wakes it, and what it has seen.
+
+mod commands;
+
+pub(crate) use self::commands::lead_words_id;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aime_actors::{LEAD_PREFIX, LeadRest, effect_prefix};
+use aime_durable::Reason;
+use aime_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
+use aime_progress::{
+    Conclusion, DroppedChange, EvidenceId, Outcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskSpec, TaskStatus,
+    TriggerKind, TriggerReason,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{FailureCode, Out, Phase, RunMachine, effects::Work, tasks::task_of_report};
+use crate::{LeadWakeOrder, RunEffect, RunOutput};
+
+/// The task that is the lead's own work.
+pub(crate) const MAIN: &str = "main";
+/// The execution of that task: the lead's conversation is one.
+pub(crate) const MAIN_EXECUTION: u32 = 1;
+
+/// How often the lead is asked for the answer of one version of the plan.
+const MOST_ASKED: u32 = 3;
+
+/// The wakes of the lead so far, and what it was shown.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct LeadState {
+    /// The number of the last wake that the lead answered.
+    answered: u32,
+    /// The wake that has no answer yet.
+    open: Option<Wake>,
+    /// The status and attempts of each task when the lead was last shown its end.
+    shown: BTreeMap<TaskId, (TaskStatus, u32)>,
+    /// The evidence that the lead was shown.
+    known: BTreeSet<EvidenceId>,
+    /// Changes of the lead that did not fit, until it is shown them.
+    dropped: Vec<DroppedChange>,
+    /// Commands of the lead that could not be carried out, likewise.
+    refused: Vec<String>,
+    /// The tasks that the lead holds, while their actors stop.
+    holding: BTreeSet<TaskId>,
+    /// The lead leaves the tasks held that it holds.
+    leaves_held: bool,
+    /// How often the lead was woken for the answer, at this version of the plan.
+    asked_for_answer: (u32, u32),
+    /// How the lead has ended the run.
+    ending: Option<Conclusion>,
+    /// The lead cannot keep to its tools: rules plan the run.
+    gave_up: bool,
+}
+
+impl LeadState {
+    pub(super) const fn is_awake(&self) -> bool {
+        self.open.is_some()
+    }
+
+    pub(super) fn refuse(&mut self, why: String) {
+        self.refused.push(why);
+    }
+
+    pub(super) fn drop_changes(&mut self, dropped: &[DroppedChange]) {
+        self.dropped.extend_from_slice(dropped);
+    }
+
+    /// Returns whether something that the lead wanted was not done, and it does not know.
+    fn must_answer(&self) -> bool {
+        !self.dropped.is_empty() || !self.refused.is_empty()
+    }
+
+    fn hold(&mut self, task: TaskId) {
+        self.holding.insert(task);
+    }
+
+    /// Returns whether the lead holds the task, once.
+    pub(super) fn takes_hold(&mut self, task: &TaskId) -> bool {
+        self.holding.remove(task)
+    }
+}
+
+impl RunMachine {
+    /// Returns whether one conversation leads the run.
+    pub(super) fn is_led(&self) -> bool {
+        self.input.lead.is_some() && !self.lead.gave_up
+    }
+
+    /// Returns whether the task is the lead's own work.
+    pub(super) fn is_main(&self, task: &TaskId) -> bool {
+        self.input.lead.is_some() && task.as_str() == MAIN
+    }
+
+    /// Returns whether the lead works on the goal itself.
+    pub(super) fn works_itself(&self) -> bool {
+        self.input.lead.is_some() && self.state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running)
+    }
+
+    /// Begins the conversation, or wakes the lead again that was stopped before it had a plan.
+    pub(super) fn begin_lead(&mut self, out: &mut Out) {
+        self.phase = Phase::Planning;
+        self.emit(ProgressEvent::PlanningStarted { purpose: "plan".to_owned() }, out);
+        self.wake_lead(WakeKind::Begin, Vec::new(), out);
+    }
+
+    /// Wakes the lead because of these reasons.
+    pub(super) fn wake_for(&mut self, reasons: Vec<TriggerReason>, out: &mut Out) {
+        let all = |kind| !reasons.is_empty() && reasons.iter().all(|reason: &TriggerReason| reason.kind == kind);
+        let kind = match () {
+            () if all(TriggerKind::Update) => WakeKind::Update,
+            () if reasons.iter().any(|reason| reason.kind == TriggerKind::Person) => WakeKind::Person,
+            () => WakeKind::Trouble,
+        };
+        self.wake_lead(kind, reasons, out);
+    }
+
+    /// Wakes the lead because nothing moves while it holds tasks, unless it wants that. Returns whether it does.
+    pub(super) fn wake_for_held(&mut self, out: &mut Out) -> bool {
+        let holds = self.state.tasks.values().any(|task| task.held && task.status == TaskStatus::Blocked);
+        let due = self.is_led() && holds && !self.lead.leaves_held && !self.stopping.is_ended();
+        if due {
+            self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
+        }
+        due
+    }
+
+    /// Wakes the lead because every task is settled: it writes the answer, or goes on. Returns whether it does.
+    pub(super) fn wake_for_answer(&mut self, out: &mut Out) -> bool {
+        let (version, asked) = self.lead.asked_for_answer;
+        let asked = if version == self.state.version { asked + 1 } else { 1 };
+        self.lead.asked_for_answer = (self.state.version, asked);
+        if asked <= MOST_ASKED {
+            self.wake_lead(WakeKind::Done, Vec::new(), out);
+        }
+        asked <= MOST_ASKED
+    }
+
+    /// Wakes the lead at once where something that it wanted was not done. Returns whether it does.
+    pub(super) fn answer_lead(&mut self, out: &mut Out) -> bool {
+        let due = self.is_led() && self.lead.must_answer() && !self.replanning() && !self.stopping.is_leaving() && self.fault.is_none();
+        if due {
+            self.wake_lead(WakeKind::Refused, Vec::new(), out);
+        }
+        due
+    }
+
+    /// Wakes the lead once more that was stopped while it thought.
+    pub(super) fn wake_again(&mut self, out: &mut Out) {
+        self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
+    }
+
+    /// Wakes the lead that left its own work open.
+    pub(super) fn wake_for_own_work(&mut self, out: &mut Out) {
+        self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
+    }
+
+    /// Returns whether the lead did all the work itself: what it concluded is the answer.
+    pub(super) fn is_done_by_lead(&self) -> bool {
+        self.state.tasks.values().all(|task| self.is_main(&task.spec.id))
+    }
+
+    fn wake_lead(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>, out: &mut Out) {
+        if self.effects.replans() {
+            return;
+        }
+        // A wake that was cut off is the same one.
+        let wake = self.lead.open.clone().unwrap_or_else(|| self.new_wake(kind, reasons));
+        self.lead.open = Some(wake.clone());
+        let order = LeadWakeOrder {
+            works: self.works_itself(),
+            kept: kept_words(&self.state, &wake.words),
+            wake,
+            state: Box::new(self.state.get().clone()),
+            known: self.memory.text(),
+            origins: self.origins_of_plans(),
+        };
+        let id = self.effects.next_id("lead");
+        self.issue(id, RunEffect::Lead { order: Box::new(order) }, Work::Lead, out);
+    }
+
+    fn new_wake(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>) -> Wake {
+        let ended = |task: &&aime_progress::Task| {
+            let at = (task.status, task.attempts);
+            let has_ended = task.status.is_settled() || task.status == TaskStatus::Failed || task.conclusion.is_some();
+            has_ended && task.spec.kind != TaskKind::Group && self.lead.shown.get(&task.spec.id) != Some(&at)
+        };
+        let settled = self.state.tasks.values().filter(ended).map(|task| task.spec.id.clone()).collect();
+        let is_new = |id: &EvidenceId| !self.lead.known.contains(id);
+        let evidence = self.state.evidence.iter().map(|evidence| evidence.id.clone()).filter(is_new).collect();
+        Wake {
+            reasons,
+            settled,
+            evidence,
+            words: self.unhandled_words(),
+            dropped: std::mem::take(&mut self.lead.dropped),
+            refused: std::mem::take(&mut self.lead.refused),
+            left: self.budget_left(),
+            may_write: self.input.lead.is_some_and(|lead| !lead.must_plan) && self.effects.tasks() == 0,
+            ..Wake::new(self.lead.answered + 1, kind)
+        }
+    }
+
+    /// Returns the words of people that no change of the plan has dealt with.
+    fn unhandled_words(&self) -> Vec<PersonWords> {
+        let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
+        let said = self.said().iter().filter(|said| !said.by_lead && open(&said.id));
+        said.map(|said| PersonWords { id: said.id.clone(), task: said.task.clone(), text: said.text.clone() }).collect()
+    }
+
+    fn budget_left(&self) -> BudgetLeft {
+        let bounds = self.bounds();
+        let spent = &self.state.spent;
+        BudgetLeft {
+            requests: None,
+            tokens: bounds.max_tokens.map(|most| most.saturating_sub(self.tokens())),
+            cost_usd: bounds.max_cost_usd.map(|most| (most - spent.cost_usd).max(0.0)),
+            seconds: self.budgets.seconds_left(self.now),
+        }
+    }
+
+    /// Takes in what the lead wants.
+    pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, out: &mut Out) {
+        let Some(wake) = self.lead.open.take() else { return };
+        self.lead.answered = wake.number;
+        self.lead.known.extend(wake.evidence.iter().cloned());
+        for task in &wake.settled {
+            let Some(known) = self.state.tasks.get(task) else { continue };
+            self.lead.shown.insert(task.clone(), (known.status, known.attempts));
+        }
+        self.lead.leaves_held = wake.kind == WakeKind::NothingReady && rest.commands.is_empty();
+        self.plan_was_changed();
+        if rest.gave_up {
+            return self.lead_gave_up(&wake, out);
+        }
+        match &rest.conclusion {
+            Some(conclusion) if rest.commands.is_empty() => self.lead_concluded(conclusion, category, out),
+            // Its words about its own work end that work.
+            None if rest.commands.is_empty() && self.works_itself() => {
+                self.lead_concluded(&Conclusion::new(Outcome::Success, rest.said.clone()), category, out);
+            }
+            _ if rest.commands.is_empty() => self.lead_said(&wake, &rest.said, category, out),
+            _ => self.carry_out(&wake, rest, category, out),
+        }
+    }
+
+    /// The lead has ended the run, or its own work.
+    fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, out: &mut Out) {
+        if conclusion.cause == Some(aime_progress::FailureCause::Model) {
+            let message = conclusion.error.clone().unwrap_or_default();
+            self.lead_stopped(out);
+            let output = self.failed(FailureCode::ModelUnavailable, message, Some(super::ending::MODEL_HINT.to_owned()));
+            return self.leave(output, out);
+        }
+        if self.input.plan_only {
+            let message = format!("the lead submitted no plan: {}", conclusion.text());
+            return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
+        }
+        if self.state.version == 0 {
+            self.begin_main("the lead worked on the goal itself", category, out);
+        }
+        if self.works_itself() {
+            let main = main_id();
+            return self.task_ended(&main, conclusion, &[], 0, out);
+        }
+        // Running tasks stop first.
+        self.lead.ending = Some(conclusion.clone());
+        self.stopping.end_by_lead();
+        self.effects.attempts().for_each(|(_, effect)| out.revoke(effect.clone(), Reason::Cancelled));
+        self.set_status(RunStatus::Executing, None, out);
+        self.advance(out);
+    }
+
+    /// Ends the run as the lead has said. Returns whether it has.
+    pub(super) fn end_as_the_lead_says(&mut self, out: &mut Out) -> bool {
+        let Some(ending) = self.lead.ending.clone() else { return false };
+        let text = ending.text().to_owned();
+        if ending.outcome != Outcome::Success {
+            let message = ending.error.unwrap_or(ending.summary);
+            self.finish(self.failed(FailureCode::GoalNotReached, message, None), Some(text), out);
+        } else if let Some(failure) = self.undone() {
+            self.finish(RunOutput { status: RunStatus::Failed, error: Some(failure) }, Some(text), out);
+        } else if !self.verify(out) {
+            match self.criteria.failure() {
+                Some(message) => self.finish(self.failed(FailureCode::GoalNotReached, message, None), Some(text), out),
+                None => self.answered(Some(text), out),
+            }
+        }
+        true
+    }
+
+    /// The lead thinks no more: its own work waits until it does.
+    pub(super) fn lead_stopped(&mut self, out: &mut Out) {
+        if self.works_itself() {
+            self.set_task(&main_id(), TaskStatus::Pending, Some("interrupted".to_owned()), out);
+        }
+    }
+
+    /// The lead wants nothing changed.
+    fn lead_said(&mut self, wake: &Wake, said: &str, category: &str, out: &mut Out) {
+        match wake.kind {
+            _ if self.state.version == 0 => self.plan_by_category(said, category, out),
+            WakeKind::Done => {
+                self.lead.ending = Some(Conclusion::new(Outcome::Success, said));
+                self.advance(out);
+            }
+            _ => {
+                self.handle(&wake.reasons);
+                let why = format!("the plan stays as it is: {said}");
+                self.set_status(RunStatus::Executing, Some(&why), out);
+                let words: BTreeSet<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
+                let looked_at = wake.reasons.iter().flat_map(|reason| reason.evidence.iter());
+                let looked_at: Vec<EvidenceId> = looked_at.filter(|id| !words.contains(id)).cloned().collect();
+                self.replans.leave_open(looked_at);
+                self.advance(out);
+            }
+        }
+    }
+
+    /// No plan came of a lead that must plan: the actor of the goal's category does the whole goal.
+    fn plan_by_category(&mut self, said: &str, category: &str, out: &mut Out) {
+        let why = format!("category: the lead submitted no plan: {said}");
+        self.report_lead_route(PlanMode::Direct, "the lead submitted no plan", category, out);
+        self.adopt(aime_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(why), out);
+    }
+
+    /// The lead cannot keep to its tools: the run goes on by rules.
+    fn lead_gave_up(&mut self, wake: &Wake, out: &mut Out) {
+        self.lead.gave_up = true;
+        let detail = [("message".to_owned(), "the lead's plan calls were refused three times in a row; rules plan from here on".into())];
+        self.emit(ProgressEvent::Noted { topic: "lead".to_owned(), detail: detail.into() }, out);
+        if self.works_itself() {
+            let main = main_id();
+            let error = "the lead cannot keep to its tools".to_owned();
+            self.conclude(&main, &super::tasks::failure(error, None), out);
+        }
+        match self.state.version {
+            0 => self.choose_route(out),
+            _ if wake.kind == WakeKind::Done => self.answered(None, out),
+            _ => {
+                self.set_status(RunStatus::Executing, Some("rules plan from here on"), out);
+                self.advance(out);
+            }
+        }
+    }
+
+    fn report_lead_route(&mut self, mode: PlanMode, why: &str, category: &str, out: &mut Out) {
+        let (by, category, reasons) = ("lead".to_owned(), category.to_owned(), vec![why.to_owned()]);
+        self.emit(ProgressEvent::Routed { mode, by, score: None, category, reasons }, out);
+    }
+
+    /// Makes the task that is the lead's own work, and has it run.
+    pub(super) fn begin_main(&mut self, why: &str, category: &str, out: &mut Out) {
+        if self.state.version != 0 {
+            return;
+        }
+        self.report_lead_route(PlanMode::Direct, why, category, out);
+        let task = TaskSpec { name: "Work on the goal".to_owned(), ..TaskSpec::actor(main_id(), self.input.goal.clone()) };
+        let plan = Plan::new(self.input.goal.clone(), [task]);
+        self.emit(ProgressEvent::PlanCreated { plan, repairs: Vec::new(), fallback: None }, out);
+        self.set_status(RunStatus::Executing, None, out);
+        self.phase = Phase::Executing;
+        let main = main_id();
+        self.executions.begin(&main);
+        self.set_task(&main, TaskStatus::Ready, None, out);
+        self.set_task(&main, TaskStatus::Running, None, out);
+    }
+
+    /// Has the lead go on with its own work, after a stop or a failed attempt.
+    pub(super) fn go_on_with_main(&mut self, out: &mut Out) {
+        let main = main_id();
+        self.executions.begin(&main);
+        self.set_task(&main, TaskStatus::Running, None, out);
+        self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
+    }
+
+    /// Takes a report of the lead's conversation, or of an actor to which it delegated; each once.
+    pub(super) fn lead_reported(&mut self, call: Option<&str>, number: u64, event: &ProgressEvent, out: &mut Out) -> bool {
+        let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
+        if self.input.lead.is_none() || !self.executions.take_report_of(journal, number) {
+            return false;
+        }
+        let Some(of) = task_of_report(event) else { return false };
+        if of.is_some_and(|task| task.as_str() != MAIN) {
+            return false;
+        }
+        if of.is_some() {
+            self.begin_main("the lead works on the goal itself", "", out);
+        }
+        if call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
+            return false;
+        }
+        let fits = self.state.apply(self.now, event).is_ok();
+        if fits {
+            out.emit(event.clone());
+        }
+        fits
+    }
+}
+
+#[expect(clippy::expect_used, reason = "the constant is a valid id, which every test of the lead shows")]
+pub(crate) fn main_id() -> TaskId {
+    TaskId::new(MAIN).expect("`main` is an id")
+}

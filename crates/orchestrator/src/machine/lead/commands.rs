@@ -1,0 +1,170 @@
+//! Carrying out the lead's commands.
+
+use aime_actors::LeadRest;
+use aime_planner::Wake;
+use aime_progress::{
+    Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
+    ProgressEvent, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason,
+};
+
+use super::{Out, RunMachine, main_id};
+
+impl RunMachine {
+    /// Carries out the commands of one rest, in order. Changes of the plan become one decision.
+    pub(super) fn carry_out(&mut self, wake: &Wake, rest: &LeadRest, category: &str, out: &mut Out) {
+        // Its own work ends where it wants other tasks done.
+        self.hand_over_main(out);
+        let mut patch = PlanPatch::new("", Vec::new());
+        let mut handled = Vec::new();
+        for (number, command) in rest.commands.iter().cloned().enumerate() {
+            match command {
+                LeadCommand::SubmitPlan { plan, mode, repairs } if self.state.version == 0 => {
+                    return self.submit_first(*plan, mode, repairs, category, out);
+                }
+                LeadCommand::SubmitPlan { plan, mode, repairs } => {
+                    self.report_repairs(&repairs, out);
+                    self.report_lead_route(mode, "the lead planned what is left", category, out);
+                    patch.changes.extend(changes_of(*plan));
+                }
+                LeadCommand::ChangePlan { patch: change, handled: dealt_with, repairs } => {
+                    self.report_repairs(&repairs, out);
+                    patch.reasoning.clone_from(&change.reasoning);
+                    patch.changes.extend(change.changes);
+                    handled.extend(dealt_with);
+                }
+                LeadCommand::CancelTask { task, reason } => {
+                    patch.changes.extend(PlanPatch::cancelling(&task, &reason, Owner::Lead).changes)
+                }
+                LeadCommand::AmendCriterion { number, criterion, evidence } => {
+                    let said = if patch.reasoning.is_empty() { "" } else { "; " };
+                    patch.reasoning.push_str(&format!("{said}{evidence}"));
+                    patch.changes.push(PlanChange::amend(number, criterion, &evidence));
+                }
+                LeadCommand::TellTask { task, text } => self.tell_task(wake.number, number, &task, &text, out),
+                LeadCommand::HoldTask { task } => self.hold_task(&task, out),
+                LeadCommand::ReleaseTask { task } => self.release_task(&task, out),
+            }
+        }
+        if patch.reasoning.is_empty() {
+            patch.reasoning.clone_from(&rest.said);
+        }
+        self.change_by_lead(wake, patch, handled, out);
+    }
+
+    fn submit_first(&mut self, plan: Plan, mode: PlanMode, repairs: Vec<String>, category: &str, out: &mut Out) {
+        self.report_lead_route(mode, "the lead looked and submitted a plan", category, out);
+        self.plan_was_made();
+        self.adopt(plan, repairs, None, out);
+    }
+
+    fn report_repairs(&mut self, repairs: &[String], out: &mut Out) {
+        if !repairs.is_empty() {
+            self.emit(ProgressEvent::patch_repaired(repairs), out);
+        }
+    }
+
+    /// Ends the lead's own work, because a plan takes its place.
+    fn hand_over_main(&mut self, out: &mut Out) {
+        if self.works_itself() {
+            let conclusion = Conclusion::new(Outcome::Success, "handed over to the tasks of the plan");
+            self.conclude(&main_id(), &conclusion, out);
+        }
+    }
+
+    /// Makes the changes of the lead a decision, as far as they fit.
+    fn change_by_lead(&mut self, wake: &Wake, patch: PlanPatch, handled: Vec<EvidenceId>, out: &mut Out) {
+        let words: Vec<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
+        let reasons: Vec<TriggerReason> = wake
+            .reasons
+            .iter()
+            .cloned()
+            .map(|mut reason| {
+                // Words of a person stay until the lead says that it dealt with them.
+                reason.evidence.retain(|id| handled.contains(id) || !words.contains(&id));
+                reason
+            })
+            .collect();
+        if patch.changes.is_empty() {
+            self.handle(&wake.reasons);
+            let why = if patch.reasoning.is_empty() { "the plan stays as it is".to_owned() } else { patch.reasoning };
+            self.set_status(RunStatus::Executing, Some(&why), out);
+            self.process(handled, why, out);
+            return self.advance(out);
+        }
+        self.count_replan(&reasons);
+        self.handle(&wake.reasons);
+        let mut decision = Decision::next(&self.state, self.now, reasons, patch);
+        decision.evidence.extend(handled.into_iter().filter(|id| !decision.evidence.contains(id)).collect::<Vec<_>>());
+        self.lead.drop_changes(&decision.dropped);
+        self.stop_cancelled(&decision.patch, out);
+        self.replans.propose(decision);
+        self.decide_if_ready(out);
+    }
+
+    /// Marks evidence as dealt with that needs no change of the plan.
+    fn process(&mut self, handled: Vec<EvidenceId>, why: String, out: &mut Out) {
+        let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
+        let evidence: Vec<EvidenceId> = handled.into_iter().filter(open).collect();
+        if !evidence.is_empty() {
+            self.emit(ProgressEvent::EvidenceProcessed { evidence, reason: why }, out);
+        }
+    }
+
+    /// Passes words of the lead on to the actor of a task.
+    fn tell_task(&mut self, wake: u32, number: usize, task: &TaskId, text: &str, out: &mut Out) {
+        let runs = self.state.tasks.get(task).is_some_and(|known| known.status.is_open());
+        let (true, Ok(id)) = (runs, EvidenceId::new(lead_words_id(wake, number))) else {
+            return self.lead.refuse(format!("`{task}` was not told: it has ended"));
+        };
+        self.people.keep_of_lead(&id, task, text);
+        let evidence = Evidence {
+            task: Some(task.clone()),
+            ..Evidence::new(id, self.now, EvidenceKind::External, Significance::Low, format!("the lead says: {text}"))
+        };
+        self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
+    }
+
+    /// Stops the actor of a task after the call under way; it goes on when the lead releases the task.
+    fn hold_task(&mut self, task: &TaskId, out: &mut Out) {
+        match self.effects.attempt_at(task).cloned() {
+            Some(effect) => {
+                self.lead.hold(task.clone());
+                out.revoke(effect, aime_durable::Reason::Stopped);
+            }
+            None => self.lead.refuse(format!("`{task}` was not held: nobody works on it now")),
+        }
+    }
+
+    /// Blocks a held task whose actor has stopped.
+    pub(in crate::machine) fn hold_stopped(&mut self, task: &TaskId, out: &mut Out) {
+        if self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running) {
+            self.set_task(task, TaskStatus::Blocked, Some("held by the lead".to_owned()), out);
+        }
+    }
+
+    fn release_task(&mut self, task: &TaskId, out: &mut Out) {
+        // The actor may not have stopped yet.
+        if self.lead.takes_hold(task) {
+            return;
+        }
+        match self.state.tasks.get(task) {
+            Some(known) if known.held => self.set_task(task, TaskStatus::Pending, Some("released by the lead".to_owned()), out),
+            _ => self.lead.refuse(format!("`{task}` was not released: it is not held")),
+        }
+    }
+}
+
+/// Returns the name of what the lead says to a task: the `number`th command of a wake.
+pub(crate) fn lead_words_id(wake: u32, number: usize) -> String {
+    format!("lead-{wake}-{}", number + 1)
+}
+
+/// A plan as changes to a plan that has nothing open.
+fn changes_of(plan: Plan) -> Vec<PlanChange> {
+    let Strategic { approach, phases, risks, success_criteria } = plan.strategic;
+    let strategic =
+        StrategicChange { approach: Some(approach), phases: Some(phases), risks: Some(risks), success_criteria: Some(success_criteria) };
+    let tasks = plan.tasks.into_iter().map(|task| PlanChange::AddTask { task: Box::new(task), replaces: Vec::new() });
+    let edges = plan.edges.into_iter().map(|edge| PlanChange::AddEdge { edge });
+    tasks.chain(edges).chain([PlanChange::SetStrategic { strategic }]).collect()
+}

@@ -1,0 +1,115 @@
+//! The questions of a run to a person: asked, withdrawn, waited for.
+
+use aime_durable::Reason;
+use aime_progress::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
+
+use super::{FailureCode, Out, RunMachine, effects::Work};
+use crate::{RunEffect, RunFailure, RunOutput};
+
+/// The kind of a question about the plan: whether and how to go on.
+pub(super) const ESCALATION: &str = "escalation";
+/// The kind of a question whether a call may be made.
+pub(super) const APPROVAL: &str = "approval";
+/// The answer to a question that nobody needs to answer any more.
+const WITHDRAWN: &str = "(withdrawn: the task that asked has come to an end)";
+/// The answer to a question that a wider consent has answered.
+const ALLOWED: &str = "(withdrawn: such calls were allowed meanwhile)";
+
+impl RunMachine {
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = &Question> {
+        self.state.questions.iter().filter(|question| question.answer.is_none())
+    }
+
+    /// Returns the open question that is meant: the named one, or else the oldest.
+    pub(super) fn open_question(&self, id: Option<&QuestionId>) -> Option<QuestionId> {
+        self.unanswered().find(|question| id.is_none_or(|id| *id == question.id)).map(|question| question.id.clone())
+    }
+
+    /// Returns whether a person was asked to decide about the plan and has not answered.
+    pub(super) fn escalated(&self) -> bool {
+        self.unanswered().any(|question| question.kind == ESCALATION)
+    }
+
+    /// Records a question and asks it, unless it is being asked or was answered.
+    pub(super) fn ask(&mut self, task: Option<&TaskId>, id: &QuestionId, kind: &str, text: &str, out: &mut Out) {
+        let known = self.state.questions.iter().find(|question| question.id == *id);
+        if known.is_some_and(|question| question.answer.is_some()) || self.effects.asking(id).next().is_some() {
+            return;
+        }
+        if known.is_none() {
+            let (id, task, kind, question) = (id.clone(), task.cloned(), kind.to_owned(), text.to_owned());
+            self.emit(ProgressEvent::QuestionAsked { id, task, kind, question }, out);
+        }
+        if self.stopping.is_leaving() {
+            // A person who is asked now would hold up the stop. The question is asked when the run goes on.
+            return;
+        }
+        let effect = self.effects.next_id("ask");
+        let (task, kind, text) = (task.cloned(), kind.to_owned(), text.to_owned());
+        self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, Work::Ask(id.clone()), out);
+    }
+
+    /// Asks a question of an actor. Only a running one can wait for the answer, and no actor asks in the name of the run.
+    pub(super) fn actor_asked(&mut self, task: &TaskId, id: &QuestionId, kind: &str, text: &str, out: &mut Out) {
+        let runs = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
+        let leads = self.is_main(task) && self.lead.is_awake();
+        // The lead asks for no task before it works itself.
+        let task = Some(task).filter(|_| runs || !leads);
+        let foreign = self.state.questions.iter().any(|known| known.id == *id && known.task.as_ref() != task);
+        if (runs || leads) && kind != ESCALATION && !foreign {
+            self.ask(task, id, kind, text, out);
+        }
+    }
+
+    /// Withdraws the questions of tasks that have come to an end: nobody waits for these answers any more.
+    pub(super) fn withdraw_questions(&mut self, ended: impl Fn(&Self, &TaskId) -> bool, out: &mut Out) {
+        let theirs = self.unanswered().filter(|question| question.task.as_ref().is_some_and(|task| ended(self, task)));
+        let ids = theirs.map(|question| question.id.clone()).collect();
+        self.withdraw(ids, out);
+    }
+
+    /// Withdraws the questions about the call of a task that needs no consent any more: else the run would seem to wait for it.
+    pub(super) fn withdraw_approvals(&mut self, task: &TaskId, out: &mut Out) {
+        let asked = self.unanswered().filter(|question| question.kind == APPROVAL && question.task.as_ref() == Some(task));
+        let ids = asked.map(|question| question.id.clone()).collect();
+        self.answer_all(ids, ALLOWED, out);
+    }
+
+    pub(super) fn withdraw(&mut self, ids: Vec<QuestionId>, out: &mut Out) {
+        self.answer_all(ids, WITHDRAWN, out);
+    }
+
+    fn answer_all(&mut self, ids: Vec<QuestionId>, answer: &str, out: &mut Out) {
+        for id in ids {
+            self.stop_asking(&id, out);
+            self.emit(ProgressEvent::QuestionAnswered { id, answer: answer.to_owned() }, out);
+        }
+    }
+
+    pub(super) fn stop_asking(&self, id: &QuestionId, out: &mut Out) {
+        self.effects.asking(id).for_each(|effect| out.revoke(effect.clone(), Reason::Cancelled));
+    }
+
+    /// Returns whether everything that still moves waits for a person who is not there now.
+    pub(super) fn waits_for_person(&self) -> bool {
+        let by_lead = |question: &Question| question.kind != ESCALATION && question.task.as_ref().is_none_or(|task| self.is_main(task));
+        let asked_for = |task: Option<&TaskId>| match task {
+            Some(_) => self.unanswered().any(|question| question.task.as_ref() == task),
+            None => self.unanswered().any(by_lead),
+        };
+        self.unanswered().next().is_some() && !self.replans.is_deciding() && self.effects.wait_for_person(asked_for)
+    }
+
+    /// Returns the output of a run that waits for a person.
+    pub(super) fn waiting(&self) -> RunOutput {
+        let run = &self.input.run;
+        let hint = Some(if self.unanswered().all(|question| question.kind == APPROVAL) {
+            format!("allow it with `aime answer {run} yes`, refuse it with `aime answer {run} no`, then `aime resume {run}`")
+        } else {
+            format!("answer with `aime answer {run} TEXT`, then `aime resume {run}`")
+        });
+        let questions: Vec<&str> = self.unanswered().map(|question| question.question.as_str()).collect();
+        let error = Some(RunFailure { code: FailureCode::WaitingForHuman, message: questions.join("\n\n"), hint });
+        RunOutput { status: RunStatus::WaitingForHuman, error }
+    }
+}

@@ -1,0 +1,151 @@
+//! The progress state of a run, with the indexes that follow its events.
+
+use std::{collections::BTreeMap, ops::Deref};
+
+use aime_progress::{CallOutcome, Census, FoldError, Frontier, ProgressEvent, ProgressState, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Out, RunMachine};
+
+/// The progress state of a run. Only [`apply`](Self::apply) changes it, so its indexes are those of the state.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct TrackedState {
+    state: ProgressState,
+    calls: OpenCalls,
+    /// The changes of status and the tasks that are due; made when it is first asked for.
+    #[serde(skip)]
+    frontier: Option<Frontier>,
+    /// The tasks and evidence that the triggers look at; made likewise.
+    #[serde(skip)]
+    census: Option<Census>,
+}
+
+impl TrackedState {
+    pub(super) fn new(state: ProgressState) -> Self {
+        Self { state, calls: OpenCalls::default(), frontier: None, census: None }
+    }
+
+    pub(super) const fn get(&self) -> &ProgressState {
+        &self.state
+    }
+
+    /// Applies an event to the state and its indexes.
+    ///
+    /// # Errors
+    /// The event does not fit the state, which stays as it was.
+    pub(super) fn apply(&mut self, at: Timestamp, event: &ProgressEvent) -> Result<(), FoldError> {
+        self.state.apply(at, event)?;
+        self.calls.follow(event);
+        if let Some(census) = &mut self.census {
+            census.follow(&self.state, event);
+        }
+        if let Some(frontier) = &mut self.frontier {
+            frontier.follow(&self.state, event);
+        }
+        Ok(())
+    }
+
+    /// Returns what is due in the plan, and the state that it belongs to.
+    pub(super) fn frontier(&mut self) -> (&mut Frontier, &ProgressState) {
+        (self.frontier.get_or_insert_with(|| Frontier::new(&self.state)), &self.state)
+    }
+
+    /// Returns what the triggers look at, and the state that it belongs to.
+    pub(super) fn census(&mut self) -> (&Census, &ProgressState) {
+        (self.census.get_or_insert_with(|| Census::new(&self.state)), &self.state)
+    }
+
+    #[cfg(test)]
+    pub(super) fn census_is_exact(&self) -> bool {
+        self.census.as_ref().is_none_or(|census| *census == Census::new(&self.state))
+    }
+}
+
+impl Deref for TrackedState {
+    type Target = ProgressState;
+
+    fn deref(&self) -> &ProgressState {
+        &self.state
+    }
+}
+
+/// The tool calls that began and have not ended: for each task, the tool of each call.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct OpenCalls(BTreeMap<TaskId, BTreeMap<String, String>>);
+
+impl OpenCalls {
+    fn follow(&mut self, event: &ProgressEvent) {
+        match event {
+            ProgressEvent::ToolCallStarted { task: Some(task), call, tool, .. } => {
+                self.0.entry(task.clone()).or_default().insert(call.clone(), tool.clone());
+            }
+            ProgressEvent::ToolCallFinished { task: Some(task), call, .. } => {
+                if let Some(calls) = self.0.get_mut(task) {
+                    calls.remove(call);
+                    if calls.is_empty() {
+                        self.0.remove(task);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl RunMachine {
+    /// Reports the open calls of a task that nobody continues as in doubt.
+    pub(super) fn doubt_open_calls(&mut self, task: &TaskId, out: &mut Out) {
+        for (call, tool) in self.state.calls.0.remove(task).unwrap_or_default() {
+            let output = "it was cut off before its end, and its task was given up".to_owned();
+            let (task, outcome) = (Some(task.clone()), CallOutcome::InDoubt);
+            self.emit(ProgressEvent::ToolCallFinished { task, call, tool, outcome, output, origin: None, duration_ms: 0 }, out);
+        }
+    }
+
+    /// Does so for every task that is settled, as after a change of the plan.
+    pub(super) fn doubt_calls_of_settled(&mut self, out: &mut Out) {
+        let settled = |task: &&TaskId| self.state.tasks.get(*task).is_none_or(|known| known.status.is_settled());
+        let settled: Vec<TaskId> = self.state.calls.0.keys().filter(settled).cloned().collect();
+        for task in settled {
+            self.doubt_open_calls(&task, out);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress::{CallOutcome, ProgressEvent};
+
+    use super::OpenCalls;
+
+    #[test]
+    fn a_call_is_open_until_its_end() {
+        let started = |call: &str| ProgressEvent::ToolCallStarted {
+            task: Some("a".parse().unwrap()),
+            call: call.to_owned(),
+            tool: "t".to_owned(),
+            parameters: serde_json::Map::new(),
+        };
+        let finished = |call: &str| ProgressEvent::ToolCallFinished {
+            task: Some("a".parse().unwrap()),
+            call: call.to_owned(),
+            tool: "t".to_owned(),
+            outcome: CallOutcome::Ok,
+            output: String::new(),
+            origin: None,
+            duration_ms: 1,
+        };
+        let cases = [
+            (vec![started("c")], "c"),
+            (vec![started("c"), started("d"), finished("c")], "d"),
+            (vec![started("c"), finished("c")], ""),
+            (vec![finished("c")], ""),
+        ];
+        for (events, expected) in cases {
+            let mut open = OpenCalls::default();
+            events.iter().for_each(|event| open.follow(event));
+            let left: Vec<&str> = open.0.values().flat_map(|calls| calls.keys().map(String::as_str)).collect();
+            assert_eq!((left.join(" ").as_str(), open.0.is_empty()), (expected, expected.is_empty()), "{events:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Tasks of the plan that actors take over.
+
+use super::{build::id, world::World};
+use crate::{RunEffect, RunFact};
+
+fn claims(world: &mut World, task: &str, by: &str) {
+    let call = format!("{by}/1/1/1");
+    let fact =
+        RunFact::TaskClaimed { task: id(task), by: id(by), call, words: "in capitals".to_owned(), profile: Some("atlas".to_owned()) };
+    world.send(fact);
+}
+
+fn one_at_a_time(tasks: &str) -> World {
+    World::with(tasks, |settings| settings.max_parallel = 1)
+}
+
+// Requirement: 4.31
+#[test]
+fn a_claimed_task_starts_at_once_and_is_settled_by_the_run() {
+    let mut world = one_at_a_time("a; b; c");
+    assert_eq!(world.open(), "a");
+    claims(&mut world, "b", "a");
+    assert_eq!((world.open(), world.told("task_claimed").len()), ("a b".to_owned(), 1));
+    let RunEffect::StartActor { brief, .. } = &world.under_way[&world.effect("b")].effect else { panic!() };
+    assert_eq!(brief.spec.profile.as_deref(), Some("atlas"));
+    assert!(brief.results.contains("in capitals"), "{}", brief.results);
+    world.done("b");
+    assert_eq!(world.statuses(), "a:running b:completed c:ready", "one slot is taken");
+    world.done("a").done("c").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
+#[test]
+fn a_claim_is_taken_once_and_of_open_tasks_alone() {
+    let mut world = one_at_a_time("a; b; c");
+    claims(&mut world, "b", "a");
+    claims(&mut world, "b", "a");
+    assert_eq!((world.open(), world.told("task_claimed").len()), ("a b".to_owned(), 1));
+    world.done("b");
+    claims(&mut world, "b", "a");
+    claims(&mut world, "zz", "a");
+    assert_eq!(world.told("task_claimed").len(), 1);
+}
+
+#[test]
+fn a_claimed_task_that_fails_fires_its_trigger() {
+    let mut world = one_at_a_time("a; b");
+    claims(&mut world, "b", "a");
+    world.fails_for_good("b");
+    assert_eq!(world.open(), "a replan");
+}
+
+#[test]
+fn a_claim_survives_a_crash() {
+    let mut world = one_at_a_time("a; b");
+    claims(&mut world, "b", "a");
+    world.crashed();
+    let mut open: Vec<String> = world.open().split(' ').map(ToOwned::to_owned).collect();
+    open.sort();
+    assert_eq!(open, ["a", "b"], "the actor waits for the task, which needs no slot");
+}

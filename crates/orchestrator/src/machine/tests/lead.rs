@@ -1,0 +1,169 @@
+//! The lead: when it is woken, and what becomes of what it wants.
+
+use aime_actors::LeadRest;
+use aime_planner::WakeKind;
+use aime_progress::{Conclusion, LeadCommand, Outcome, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus};
+
+use super::{
+    build::{add, conclusion, id, patch, plan},
+    world::World,
+};
+use crate::{LeadPolicy, LeadWakeOrder, RunEffect, RunFact};
+
+impl World {
+    /// A run that is led; the lead may work itself.
+    fn led() -> Self {
+        Self::given(|input| input.lead = Some(LeadPolicy { must_plan: false, mode: None }))
+    }
+
+    /// Returns the order of the open wake.
+    fn woken(&self) -> LeadWakeOrder {
+        let mut orders = self.under_way.values().filter_map(|under_way| match &under_way.effect {
+            RunEffect::Lead { order } => Some(order.as_ref().clone()),
+            _ => None,
+        });
+        orders.next_back().unwrap_or_else(|| panic!("the lead sleeps: {}", self.open()))
+    }
+
+    fn rests(&mut self, rest: LeadRest) -> &mut Self {
+        let order = self.woken();
+        let name = format!("lead {:?}", order.wake.kind).to_lowercase();
+        let id = self.effect(&name);
+        let rest = Box::new(LeadRest { wake: order.wake.number, ..rest });
+        self.send(RunFact::LeadRested { id, rest, category: "general".to_owned() })
+    }
+
+    fn wants(&mut self, commands: Vec<LeadCommand>) -> &mut Self {
+        self.rests(LeadRest { commands, ..LeadRest::default() })
+    }
+
+    fn submits(&mut self, text: &str) -> &mut Self {
+        self.wants(vec![LeadCommand::SubmitPlan { plan: Box::new(plan(text)), mode: PlanMode::Complex, repairs: vec![] }])
+    }
+
+    fn changes(&mut self, changes: Vec<PlanChange>) -> &mut Self {
+        self.wants(vec![LeadCommand::ChangePlan { patch: patch(changes), handled: vec![], repairs: vec![] }])
+    }
+
+    fn says(&mut self, text: &str) -> &mut Self {
+        self.rests(LeadRest { said: text.to_owned(), ..LeadRest::default() })
+    }
+
+    fn concludes(&mut self, conclusion: Conclusion) -> &mut Self {
+        self.rests(LeadRest { conclusion: Some(conclusion), ..LeadRest::default() })
+    }
+
+    fn lead_reports(&mut self, number: u64, task: Option<&str>) -> &mut Self {
+        let task = task.map(id);
+        let (call, tool) = (format!("lead/chat/1/{number}"), "append".to_owned());
+        let event = ProgressEvent::ToolCallStarted { task, call, tool, parameters: Default::default() };
+        self.send(RunFact::LeadReported { call: None, number, event })
+    }
+}
+
+fn task(name: &str) -> TaskId {
+    id(name)
+}
+
+#[test]
+fn own_work_is_one_task_from_the_first_change_on() {
+    let mut world = World::led();
+    world.lead_reports(0, None);
+    assert_eq!((world.state().version, world.open()), (0, "lead begin".to_owned()));
+    world.lead_reports(1, Some("main")).lead_reports(1, Some("main"));
+    assert_eq!((world.statuses(), world.told("tool_call_started").len()), ("main:running".to_owned(), 2));
+    world.stopped().resumed();
+    assert_eq!((world.statuses(), world.open()), ("main:running".to_owned(), "lead begin".to_owned()));
+    world.concludes(conclusion(Outcome::Success, None, None));
+    assert_eq!((world.ended(), world.statuses(), world.told("routed").len()), ("completed", "main:completed".to_owned(), 1));
+    world.replayed();
+}
+
+#[test]
+fn a_plan_takes_the_place_of_own_work() {
+    let mut world = World::led();
+    world.lead_reports(0, Some("main")).submits("a; b");
+    assert_eq!(world.statuses(), "main:completed a:running b:running");
+    assert_eq!((world.state().version, world.state().mode), (2, Some(PlanMode::Complex)));
+    world.done("a").done("b");
+    assert_eq!((world.woken().wake.kind, world.woken().wake.settled.len()), (WakeKind::Done, 3));
+    world.concludes(conclusion(Outcome::Success, None, None));
+    assert_eq!((world.ended(), world.state().answer.as_deref()), ("completed", Some("what was done")));
+    world.replayed();
+}
+
+#[test]
+fn a_held_task_waits_and_goes_on_in_the_same_execution() {
+    let mut world = World::led();
+    world.submits("a; b").fails_for_good("b");
+    world.wants(vec![LeadCommand::HoldTask { task: task("a") }]);
+    assert_eq!(world.status("a"), TaskStatus::Blocked);
+    let order = world.woken();
+    assert!(!order.wake.settled.contains(&task("a")));
+    world.wants(vec![LeadCommand::ReleaseTask { task: task("a") }]);
+    assert_eq!((world.status("a"), world.open().contains('a')), (TaskStatus::Running, true));
+    world.replayed();
+}
+
+#[test]
+fn what_does_not_fit_comes_back_at_once() {
+    let mut world = World::led();
+    world.submits("a; b: a; c").fails_for_good("c");
+    world.done("a").changes(vec![PlanChange::RemoveTask { id: task("a"), reason: String::new() }, add("d", &["c"])]);
+    assert_eq!((world.status("d"), world.woken().wake.kind, world.woken().wake.dropped.len()), (TaskStatus::Running, WakeKind::Refused, 1));
+    world.says("so be it");
+    assert_eq!(world.open(), "b d");
+    world.replayed();
+}
+
+#[test]
+fn words_of_a_person_stay_until_the_lead_has_handled_them() {
+    let mut world = World::led();
+    world.submits("a; b: a");
+    world.send(RunFact::PersonSaid { id: "p-1".parse().unwrap(), task: None, text: "no plates".to_owned() });
+    assert_eq!((world.woken().wake.kind, world.woken().wake.words.len()), (WakeKind::Person, 1));
+    world.says("I see").done("a").done("b");
+    assert_eq!(world.woken().wake.words.len(), 1, "nobody has handled them");
+    let handled = vec!["p-1".parse().unwrap()];
+    world.wants(vec![LeadCommand::ChangePlan { patch: patch(vec![]), handled, repairs: vec![] }]);
+    assert_eq!((world.woken().wake.kind, world.woken().wake.words.len()), (WakeKind::Done, 0));
+    world.replayed();
+}
+
+#[test]
+fn a_lead_that_gives_the_goal_up_stops_what_runs() {
+    let mut world = World::led();
+    world.submits("a; b: a; c").fails_for_good("c");
+    world.concludes(conclusion(Outcome::Failure, Some("there is no water"), None));
+    assert_eq!((world.ended(), world.message()), ("goal_not_reached", "there is no water"));
+    assert_eq!(world.statuses(), "a:skipped b:skipped c:failed");
+    world.replayed();
+}
+
+#[test]
+fn a_change_without_content_is_no_replan() {
+    let mut world = World::led();
+    world.submits("a; b").fails_for_good("a");
+    world.says("b is enough");
+    assert_eq!((world.machine.replans.history().count, world.open()), (0, "b".to_owned()));
+    world.done("b");
+    assert_eq!(world.woken().wake.kind, WakeKind::Done);
+    world.replayed();
+}
+
+#[test]
+fn a_question_before_the_plan_is_waited_for_and_asked_again() {
+    let mut world = World::led();
+    let asked = |world: &mut World| {
+        let question = "lead-q".parse().unwrap();
+        world.send(RunFact::ActorAsked { task: task("main"), question, kind: "question".to_owned(), text: "Which?".to_owned() });
+        world.deferred("question");
+    };
+    asked(&mut world);
+    assert_eq!((world.ended(), world.state().questions[0].task.as_ref()), ("waiting_for_human", None));
+    world.resumed();
+    assert_eq!(world.open(), "lead begin");
+    asked(&mut world);
+    assert_eq!((world.ended(), world.state().questions.len()), ("waiting_for_human", 1));
+    world.replayed();
+}

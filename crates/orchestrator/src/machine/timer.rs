@@ -1,0 +1,35 @@
+//! The one timer of a run.
+
+use aime_durable::{EffectId, Reason};
+use aime_progress::Timestamp;
+use aime_replan_triggers::next_deadline_with;
+
+use super::{Out, Phase, RunMachine, effects::Work};
+use crate::RunEffect;
+
+impl RunMachine {
+    /// Sets the timer for the next moment at which a trigger or the bound on time could change the verdict. That bound holds in every phase, also
+    /// while a plan is made or an answer is written.
+    pub(super) fn watch_time(&mut self, out: &mut Out) {
+        if self.stopping.is_leaving() || self.phase == Phase::Over || self.stop_at_deadline(out) {
+            return;
+        }
+        let (history, now) = (self.replans.history(), self.now);
+        let triggers = (self.phase == Phase::Executing && self.can_replan()).then(|| {
+            let settings = (&self.input.settings.triggers, &self.input.settings.frequency);
+            let (census, state) = self.state.census();
+            next_deadline_with(state, census, history, now, settings)
+        });
+        let Some(at) = [triggers.flatten(), self.budgets.deadline()].into_iter().flatten().min() else { return };
+        if at > now && !self.effects.timers().any(|(_, set)| set <= at) {
+            self.set_timer(at, out);
+        }
+    }
+
+    pub(super) fn set_timer(&mut self, at: Timestamp, out: &mut Out) {
+        let later: Vec<EffectId> = self.effects.timers().map(|(effect, _)| effect.clone()).collect();
+        later.into_iter().for_each(|effect| out.revoke(effect, Reason::Cancelled));
+        let id = self.effects.next_id("timer");
+        self.issue(id, RunEffect::Timer { at }, Work::Timer(at), out);
+    }
+}

@@ -1,0 +1,45 @@
+//! What plans are told of profiles.
+
+use aime_actors::{Profile, ProfileCatalog};
+use aime_planner::ProfileBrief;
+use aime_tools::ToolRegistry;
+
+/// Returns what plans are told of the profiles, and what they are checked against.
+#[must_use]
+pub fn profile_briefs(profiles: &ProfileCatalog, tools: &ToolRegistry) -> Vec<ProfileBrief> {
+    let brief = |profile: &Profile| ProfileBrief {
+        never_gets: profile.never_gets(tools.all_sheets()),
+        ..ProfileBrief::new(&profile.name, &profile.description)
+    };
+    profiles.iter().map(brief).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_planner::PlanChecker;
+    use aime_tools::{BUNDLES, builtin};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_profile_is_checked_for_what_its_task_needs() {
+        let tools = builtin();
+        let profiles = profile_briefs(&ProfileCatalog::builtin(), &tools);
+        let bundles: Vec<String> = BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect();
+        let checker = PlanChecker { profiles: &profiles, bundles: &bundles, ..PlanChecker::default() };
+        let table = [
+            ("oracle", "files_read", None),
+            // It may read with it.
+            ("oracle", "files", None),
+            ("sisyphus", "shell", None),
+            ("oracle", "shell", Some("actors of the profile \"oracle\" never get a tool of \"shell\"")),
+        ];
+        for (profile, bundle, expected) in table {
+            let plan = json!({"tasks": [{"id": "a", "description": "x", "profile": profile, "bundles": [bundle]}]});
+            let found = checker.check(&plan.to_string()).err().unwrap_or_default();
+            let found: Vec<String> = found.iter().map(|fault| fault.problem.to_string()).collect();
+            assert_eq!(found.first().map(String::as_str), expected, "{profile} {bundle}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The status of a run without its past: from its latest snapshot and the facts after it.
+
+use std::collections::BTreeSet;
+
+use aime_durable::{Journal, JournalError, RUN_STREAM, Stood};
+use aime_progress::{Inconsistency, ProgressState, RunId};
+
+use crate::{Bounds, OrchestratorError, RunInput, RunMachine, RunOutput, RunSettings};
+
+/// The status of a run: a [`RunView`](crate::RunView) without the events.
+#[derive(Debug, Clone)]
+pub struct RunStatusView {
+    pub(crate) input: RunInput,
+    /// The progress state.
+    pub state: ProgressState,
+    /// The last output, if the run was left or has ended.
+    pub output: Option<RunOutput>,
+    /// The bounds in force.
+    pub bounds: Bounds,
+    /// The names of the bounds that were reached so far.
+    pub bounds_reached: BTreeSet<String>,
+    /// The number of actors so far.
+    pub actors: u32,
+    /// Whether the run has ended and cannot be resumed.
+    pub over: bool,
+    /// The number of its events.
+    pub events: usize,
+    /// The number of facts that were replayed for this view.
+    pub replayed: usize,
+    /// The damage of its journal, which is left out.
+    pub damage: Option<String>,
+    /// Each snapshot that could not be used, and the reason. Nothing is lost by it.
+    pub unused: Vec<String>,
+    /// Contradictions in its state, which are faults of aime. Such a run is not resumed.
+    pub inconsistencies: Vec<Inconsistency>,
+}
+
+/// Returns the status of a run. Unlike [`view`](crate::view) it does not read the facts before the latest snapshot.
+///
+/// # Errors
+/// [`OrchestratorError`] when there is no such run or the journal cannot be read.
+pub fn run_status(journal: &Journal, run: &RunId) -> Result<RunStatusView, OrchestratorError> {
+    Ok(RunStatusView::of(&load_machine(journal, run)?))
+}
+
+/// Returns the machine of a run, ready to go on.
+pub(crate) fn load_machine(journal: &Journal, run: &RunId) -> Result<Stood<RunMachine>, OrchestratorError> {
+    let stood = journal.stand::<RunMachine>(run.as_str(), RUN_STREAM).map_err(|error| match error {
+        JournalError::Diverged { detail, .. } => {
+            OrchestratorError::Unreplayable { run: run.to_string(), reason: format!("the journal diverges: {detail}") }
+        }
+        other => other.into(),
+    })?;
+    stood.ok_or_else(|| OrchestratorError::NoSuchRun { run: run.to_string() })
+}
+
+impl RunStatusView {
+    /// Returns the settings that the run began with.
+    #[must_use]
+    pub const fn settings(&self) -> &RunSettings {
+        &self.input.settings
+    }
+
+    /// Whether the run had a model to plan with.
+    #[must_use]
+    pub const fn can_plan(&self) -> bool {
+        self.input.can_plan
+    }
+
+    pub(crate) fn of(stood: &Stood<RunMachine>) -> Self {
+        let Stood { input, standing, damage, unused, .. } = stood;
+        let machine = standing.machine();
+        Self {
+            inconsistencies: machine.state().inconsistencies(),
+            input: input.fact.clone(),
+            state: machine.state().clone(),
+            output: standing.output().cloned(),
+            bounds: machine.bounds().clone(),
+            bounds_reached: machine.bounds_reached().clone(),
+            actors: machine.actors(),
+            over: machine.is_over(),
+            events: standing.events(),
+            replayed: standing.replayed(),
+            damage: damage.clone(),
+            unused: unused.clone(),
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The lead: one conversation, driven by the machine of all actors, that a wake begins or goes on with.
+
+use std::sync::{Arc, OnceLock};
+
+use aime_actors::{ActorFact, ActorOutput, ActorTools, LeadSettings, LeadWake};
+use aime_durable::EffectId;
+use aime_llm::ModelLimits;
+use aime_planner::{
+    BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, Strategy, ToolLine, WakeKind,
+    lead_tools, parse_command, read_result, route, wake_message,
+};
+use aime_progress::{LeadCommand, Origin, TaskSpec};
+use aime_tools::{BUNDLES, HandledBy, ToolSheet, ValidatedCall};
+
+use super::{
+    Context, RunRunner,
+    actor::{Attempt, Made},
+    on_bound,
+};
+use crate::{
+    ActorBrief, LeadPolicy, LeadWakeOrder, RunFact,
+    machine::lead::{MAIN_EXECUTION, main_id},
+};
+
+/// The profile whose tools the lead works with.
+const PROFILE: &str = "sisyphus";
+/// The share of the lead's window that one message or result of the run may fill, in percent.
+const SHARE: u64 = 20;
+
+const ASK_HUMAN: &str = "ask_human";
+const NO_LEAD: &str = "the run has no lead";
+
+/// The names that plans are checked against.
+pub(crate) struct PlanNames {
+    profiles: Vec<aime_planner::ProfileBrief>,
+    models: Vec<String>,
+    bundles: Vec<String>,
+}
+
+impl RunRunner {
+    /// Wakes the lead and lets it think until it rests.
+    pub(super) async fn wake_lead(self: &Arc<Self>, id: EffectId, order: LeadWakeOrder, context: &Context) -> RunFact {
+        let category = self.category_of_goal();
+        let LeadWakeOrder { wake, state, works, kept, known, origins } = order;
+        let role = self.parts.models.as_ref().map_or("default", |models| models.lead_role());
+        let limits = self.limits_of(role);
+        let text = wake_message(&wake, &state, share(limits));
+        // Of a run that only begins there is nothing to tell beside the goal.
+        let begins = wake.kind == WakeKind::Begin && state.version == 0 && wake.words.is_empty();
+        let first = if begins { String::new() } else { text.clone() };
+        let woken =
+            LeadWake { number: wake.number, text, may_write: wake.may_write, works, kept, origins: self.untrusted(&wake.origins(&state)) };
+        let mut spec = TaskSpec::actor(main_id(), self.input.goal.clone());
+        spec.model = Some(role.to_owned());
+        spec.profile = self.parts.actors.profiles().get(PROFILE).map(|profile| profile.name.clone());
+        let attempt = Arc::new(Attempt {
+            runner: Arc::clone(self),
+            facts: context.facts.clone(),
+            on_bound: on_bound(context),
+            brief: Box::new(ActorBrief::of_lead(&state, spec)),
+            task: main_id(),
+            execution: MAIN_EXECUTION,
+            origins,
+            known,
+            leads: true,
+        });
+        let refused = OnceLock::new();
+        let make = async {
+            let made = attempt.compose_lead(&first).await?;
+            self.budget.count_actor().map_err(|error| refused.get_or_init(|| error).to_string())?;
+            Ok(made)
+        };
+        match attempt.act(None, Some(woken), &context.cancel, make).await {
+            Ok(ActorOutput::Rested(rest)) => RunFact::LeadRested { id, rest: Box::new(rest), category },
+            // It was stopped: the run, which stopped it, does not read this.
+            Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.summary },
+            Err(message) => {
+                if let Some(error) = refused.get() {
+                    (attempt.on_bound)(error);
+                    context.cancel.cancelled().await;
+                }
+                RunFact::EffectFailed { id, message }
+            }
+        }
+    }
+
+    /// Returns those of the origins that nobody vouches for.
+    fn untrusted(&self, origins: &[Origin]) -> Vec<Origin> {
+        self.input.settings.trust.map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
+    }
+
+    fn limits_of(&self, role: &str) -> ModelLimits {
+        self.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default()
+    }
+
+    /// Returns the category of the goal as the rules see it: it chooses models and profiles for tasks.
+    fn category_of_goal(&self) -> String {
+        let settings = RouteSettings { mode: None, ..self.parts.route.clone() };
+        match route(&self.input.goal, &settings, &self.parts.categories) {
+            Route::Decided(routed) => routed.category,
+            Route::AskModel(undecided) => undecided.category,
+        }
+    }
+
+    fn plan_names(&self) -> PlanNames {
+        PlanNames { profiles: self.profiles(), models: self.model_names(), bundles: super::plan::bundles() }
+    }
+
+    /// Returns what the first message of the lead says.
+    async fn lead_brief(&self, policy: LeadPolicy, text: &str, known: &str, names: &PlanNames, own: &ActorTools) -> LeadBrief {
+        let has = |name: &str| own.iter().any(|sheet| sheet.name() == name);
+        LeadBrief {
+            strategy: if policy.must_plan { Strategy::Always } else { Strategy::Adaptive },
+            mode: policy.mode,
+            attended: !self.input.settings.unattended,
+            environment: self.environments().await.0,
+            instructions: self.parts.project.trim().to_owned(),
+            known: known.to_owned(),
+            state: text.to_owned(),
+            profiles: names.profiles.clone(),
+            bundles: BUNDLES.iter().map(BundleBrief::from).collect(),
+            tools: self.plan_tools.of_runtime().iter().filter(|tool| !has(&tool.name)).map(ToolLine::of).collect(),
+            ..LeadBrief::new(self.input.goal.clone(), self.parts.planner.limits)
+        }
+    }
+
+    fn lead_checker<'a>(&'a self, names: &'a PlanNames) -> PlanChecker<'a> {
+        PlanChecker {
+            tools: self.plan_tools.of_runtime(),
+            actor_tools: self.plan_tools.of_actors(),
+            profiles: &names.profiles,
+            models: &names.models,
+            bundles: &names.bundles,
+            validators: &self.parts.validators,
+            mode: self.input.lead.and_then(|lead| lead.mode),
+            limits: self.parts.planner.limits,
+        }
+    }
+}
+
+impl Attempt {
+    /// Makes the lead. `text` is the message of the wake with which it begins.
+    async fn compose_lead(&self, text: &str) -> Result<Made, String> {
+        let runner = &self.runner;
+        let policy = runner.input.lead.ok_or(NO_LEAD)?;
+        let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
+        let names = runner.plan_names();
+        let own = input.spec.tools.iter().filter(|sheet| !policy.must_plan || looks(sheet)).cloned();
+        // The run waits for the answer where nobody is there now.
+        let asks =
+            input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
+        input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
+        let lead = runner.lead_brief(policy, text, self.known.trim(), &names, &input.spec.tools).await;
+        let LeadPrompt { system, task } = runner.parts.prompts.lead(&lead).map_err(|error| error.to_string())?;
+        (input.system, input.task) = (system, task);
+        input.lead = Some(LeadSettings { must_plan: policy.must_plan });
+        input.plain_answer_ends = !policy.must_plan;
+        input.must_write_files = false;
+        input.named_files = Vec::new();
+        input.nudge_each_step = false;
+        Ok(Made { input, created })
+    }
+
+    /// Parses and validates a call of a plan tool.
+    pub(super) async fn read_plan_call(&self, id: EffectId, call: &ValidatedCall) -> ActorFact {
+        match self.plan_call(call).await {
+            Ok(Answer::Text(text, origins)) => {
+                let origins = self.runner.untrusted(&origins);
+                ActorFact::PlanCallRead { id, text: Some(text), refused: false, command: None, origins }
+            }
+            Ok(Answer::Command(command)) => {
+                ActorFact::PlanCallRead { id, text: None, refused: false, command: Some(*command), origins: Vec::new() }
+            }
+            Err(faults) => {
+                let lines: Vec<String> = faults.iter().map(|fault| format!("- {fault}")).collect();
+                let text = format!("the call was refused:\n{}", lines.join("\n"));
+                ActorFact::PlanCallRead { id, text: Some(text), refused: true, command: None, origins: Vec::new() }
+            }
+        }
+    }
+
+    async fn plan_call(&self, call: &ValidatedCall) -> Result<Answer, Vec<PlanFault>> {
+        let runner = &self.runner;
+        let refuse = |why: &str| vec![PlanFault::new("call", why)];
+        if !self.leads {
+            return Err(refuse("only the lead of a run has a plan"));
+        }
+        let Some(tool) = PlanTool::named(call.tool()) else { return Err(refuse("there is no such plan tool")) };
+        let Some(state) = runner.live.get(&runner.run) else { return Err(refuse("the run is over")) };
+        if tool == PlanTool::ReadResult {
+            let role = self.brief.spec.model.as_deref().unwrap_or("default");
+            let text = read_result(call.parameters(), &state, share(runner.limits_of(role)))?;
+            // It may be of any task.
+            let conclusions = state.tasks.values().filter_map(|task| task.conclusion.as_ref());
+            let mut origins = Vec::new();
+            Origin::merge(&mut origins, conclusions.flat_map(|conclusion| &conclusion.origins));
+            return Ok(Answer::Text(text, origins));
+        }
+        let names = runner.plan_names();
+        let rules = PlanRules { checker: runner.lead_checker(&names), growth: &runner.input.settings.growth };
+        let command = parse_command(tool, call.parameters(), &state, &rules)?;
+        let goal = runner.input.goal.as_str();
+        self.asking().ask_about(goal, &command).await.map_err(|reason| vec![PlanFault::new("plan", reason)])?;
+        Ok(Answer::Command(Box::new(command)))
+    }
+}
+
+/// The answer to a call of a plan tool.
+enum Answer {
+    /// A text, and the origins of what it quotes.
+    Text(String, Vec<Origin>),
+    Command(Box<LeadCommand>),
+}
+
+/// Returns whether a tool only looks, or ends or asks: what a lead may use that must plan.
+fn looks(sheet: &ToolSheet) -> bool {
+    match sheet.handled_by {
+        HandledBy::Runtime => sheet.read_only,
+        HandledBy::Actor => [ASK_HUMAN, "terminate"].contains(&sheet.name()),
+        HandledBy::Run => true,
+    }
+}
+
+fn share(limits: ModelLimits) -> u64 {
+    u64::from(limits.context_tokens) * SHARE / 100
+}

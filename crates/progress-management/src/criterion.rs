@@ -1,0 +1,188 @@
+//! Criteria: what must hold for a task or a goal to count as done, and the owner of each.
+
+mod document;
+mod expectation;
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use expectation::{CommandResult, Expectation, InvalidExpectation, JsonPath, Pattern};
+
+/// Something that must hold, and its owner.
+///
+/// In documents it is a text, or an object: `{"command", "expect"?}`, `{"file", "exists" | "contains" | "matches" | "unchanged"}`
+/// or `{"text"}`, each with `owner` unless the lead owns it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Criterion {
+    /// What is checked.
+    pub check: Check,
+    /// The owner.
+    pub owner: Owner,
+}
+
+/// What is checked, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Check {
+    /// A command has a result.
+    Command(CommandCheck),
+    /// A file is as it must be.
+    File(FileCheck),
+    /// A sentence, which a model or a person must judge.
+    Text(String),
+}
+
+/// The owner of a criterion: the one who decides that it changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    /// A person: plan files and what is edited in a review.
+    Person,
+    /// The project: `[checks]` in `aime.toml`.
+    Project,
+    /// Whoever planned: the lead, or a planner.
+    #[default]
+    Lead,
+    /// The actor that did the work.
+    Actor,
+}
+
+/// A command that shows whether something holds, and the result that it must have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandCheck {
+    /// The command, for a shell.
+    pub command: String,
+    /// The result that it must have: `exit 0`, which is also meant where none is given, `output contains TEXT`, `output matches REGEX`
+    /// or `json PATH equals VALUE`.
+    #[serde(default, skip_serializing_if = "Expectation::is_default")]
+    pub expect: Expectation,
+}
+
+/// A file, and what must be true of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileCheck {
+    /// The path, from the working folder.
+    pub path: String,
+    /// What must be true.
+    pub fact: FileFact,
+}
+
+/// What may be true of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileFact {
+    /// Something is at the path.
+    Exists,
+    /// Nothing is at the path.
+    Absent,
+    /// The file has this text in it.
+    Contains(String),
+    /// The file matches a regular expression.
+    Matches(Pattern),
+    /// The file is as it was when the run began.
+    Unchanged,
+}
+
+impl Criterion {
+    /// Returns a sentence of the lead.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { check: Check::Text(text.into()), owner: Owner::Lead }
+    }
+
+    /// Returns a command of the lead that must end with exit code 0.
+    #[must_use]
+    pub fn command(command: impl Into<String>) -> Self {
+        Self { check: Check::Command(CommandCheck::new(command)), owner: Owner::Lead }
+    }
+
+    /// Returns the criterion with another owner.
+    #[must_use]
+    pub fn owned_by(self, owner: Owner) -> Self {
+        Self { owner, ..self }
+    }
+}
+
+impl CommandCheck {
+    /// Returns a command that must end with exit code 0.
+    #[must_use]
+    pub fn new(command: impl Into<String>) -> Self {
+        Self { command: command.into(), expect: Expectation::default() }
+    }
+}
+
+impl Owner {
+    /// Returns whether a criterion of this owner changes only with a person's consent.
+    #[must_use]
+    pub const fn needs_consent(self) -> bool {
+        matches!(self, Self::Person | Self::Project)
+    }
+
+    /// Returns whether the owner is the one who is meant where a document names none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the word for it, as documents write it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Person => "person",
+            Self::Project => "project",
+            Self::Lead => "lead",
+            Self::Actor => "actor",
+        }
+    }
+}
+
+impl From<&str> for Criterion {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.check.fmt(f)
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Command(check) => check.fmt(f),
+            Self::File(check) => check.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Display for CommandCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` gives {}", self.command, self.expect)
+    }
+}
+
+impl fmt::Display for FileCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.fact {
+            FileFact::Exists => write!(f, "{path} exists"),
+            FileFact::Absent => write!(f, "{path} does not exist"),
+            FileFact::Contains(text) => write!(f, "{path} contains {text:?}"),
+            FileFact::Matches(pattern) => write!(f, "{path} matches /{pattern}/"),
+            FileFact::Unchanged => write!(f, "{path} is unchanged"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! Hooks, as settings have them.
+
+use aime_orchestrator::{HookPoint, HookSettingsError, ToolPatterns};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde_json::Value;
+
+use super::{ConfigFault, read::explain};
+
+/// The longest time that a hook may take, in seconds.
+const LONGEST: u64 = 600;
+
+/// Commands that are asked while a run goes on: they see, change or block. Those of all files are asked, one's own first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct HooksConfig {
+    /// Before a request goes to a model.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before_prompt: Vec<HookConfig>,
+    /// After a model answered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after_prompt: Vec<HookConfig>,
+    /// Before the planner is asked for a plan or a patch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before_plan: Vec<HookConfig>,
+    /// After a plan or patch passed every check.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after_plan: Vec<HookConfig>,
+    /// Before an attempt at a task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before_task: Vec<HookConfig>,
+    /// After an attempt at a task.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after_task: Vec<HookConfig>,
+    /// Before a tool is called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before_tool: Vec<HookConfig>,
+    /// After a tool was called.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    after_tool: Vec<HookConfig>,
+    /// When a run ends or is left.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stop: Vec<HookConfig>,
+}
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HookConfig {
+    /// Its name in what is told; the command's beginning when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A line for `sh -c`, run in the working folder.
+    #[serde(deserialize_with = "command")]
+    pub command: String,
+    /// Patterns for the names of the tools that it is asked about, such as `bash` and `write_*`; all when absent. For `before_tool` and
+    /// `after_tool`.
+    #[serde(default, deserialize_with = "tools", skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<String>,
+    /// Seconds that it may take.
+    #[serde(default = "usual_timeout", deserialize_with = "timeout")]
+    pub timeout_seconds: u64,
+    /// Whether nothing goes on when it fails.
+    #[serde(default)]
+    pub required: bool,
+    /// Whether it is confined as the tools are. Without, it may do what its user may, such as reach the network.
+    #[serde(default = "yes")]
+    pub confined: bool,
+    /// The file or variable that it stands in.
+    #[serde(skip)]
+    pub from: String,
+}
+
+impl HooksConfig {
+    /// Every hook with its point, in the order in which those of a point are asked.
+    pub fn all(&self) -> impl Iterator<Item = (HookPoint, &HookConfig)> {
+        HookPoint::ALL.into_iter().flat_map(|point| self.at(point).iter().map(move |hook| (point, hook)))
+    }
+
+    const fn at(&self, point: HookPoint) -> &Vec<HookConfig> {
+        match point {
+            HookPoint::BeforePrompt => &self.before_prompt,
+            HookPoint::AfterPrompt => &self.after_prompt,
+            HookPoint::BeforePlan => &self.before_plan,
+            HookPoint::AfterPlan => &self.after_plan,
+            HookPoint::BeforeTask => &self.before_task,
+            HookPoint::AfterTask => &self.after_task,
+            HookPoint::BeforeTool => &self.before_tool,
+            HookPoint::AfterTool => &self.after_tool,
+            HookPoint::Stop => &self.stop,
+        }
+    }
+
+    const fn at_mut(&mut self, point: HookPoint) -> &mut Vec<HookConfig> {
+        match point {
+            HookPoint::BeforePrompt => &mut self.before_prompt,
+            HookPoint::AfterPrompt => &mut self.after_prompt,
+            HookPoint::BeforePlan => &mut self.before_plan,
+            HookPoint::AfterPlan => &mut self.after_plan,
+            HookPoint::BeforeTask => &mut self.before_task,
+            HookPoint::AfterTask => &mut self.after_task,
+            HookPoint::BeforeTool => &mut self.before_tool,
+            HookPoint::AfterTool => &mut self.after_tool,
+            HookPoint::Stop => &mut self.stop,
+        }
+    }
+
+    /// Takes the hooks out of a document and puts them after those that are known: no file takes away what another one asks for.
+    pub(super) fn take(&mut self, document: &mut Value, place: &str) -> Result<(), ConfigFault> {
+        let Some(section) = document.as_object_mut().and_then(|members| members.shift_remove("hooks")) else { return Ok(()) };
+        let mut found = Self::deserialize(section).map_err(|error| explain(place, &error.to_string()))?;
+        for point in HookPoint::ALL {
+            let of_here = |hook: HookConfig| HookConfig { from: place.to_owned(), ..hook };
+            self.at_mut(point).extend(std::mem::take(found.at_mut(point)).into_iter().map(of_here));
+        }
+        Ok(())
+    }
+
+    /// What cannot stand and is known only from the whole.
+    pub(super) fn faults(&self) -> impl Iterator<Item = String> {
+        let needless = self.all().filter(|(point, hook)| !point.is_of_tools() && !hook.tools.is_empty());
+        needless.map(|(point, _)| format!("hooks.{point}.tools is for before_tool and after_tool: leave it out here"))
+    }
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn usual_timeout() -> u64 {
+    30
+}
+
+fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let command = String::deserialize(deserializer)?;
+    if command.trim().is_empty() { Err(Error::custom(HookSettingsError::EmptyCommand)) } else { Ok(command) }
+}
+
+fn tools<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let patterns = Vec::<String>::deserialize(deserializer)?;
+    ToolPatterns::check_names(&patterns).map_err(Error::custom)?;
+    Ok(patterns)
+}
+
+fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let seconds = u64::deserialize(deserializer)?;
+    let fault = || Error::custom(format!("timeout_seconds of a hook is {seconds}: write 1 to {LONGEST}"));
+    (1..=LONGEST).contains(&seconds).then_some(seconds).ok_or_else(fault)
+}

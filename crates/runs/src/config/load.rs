@@ -1,0 +1,220 @@
+//! Merging: defaults < user < project < `--config` < environment. Flags come later, in each command.
+
+use std::path::{Component, Path, PathBuf};
+
+use config::{FileFormat, FileSourceString};
+use serde_json::{Map, Value};
+
+use super::{
+    Config, ConfigFault, HooksConfig, Places,
+    permissions::Permissions,
+    places::beside,
+    read::{explain, read_file, read_variable},
+    redirected::{Redirected, drop_additions, redirected_by},
+};
+use crate::Environment;
+
+/// The settings in force.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The settings.
+    pub config: Config,
+    /// What was read, lowest first.
+    pub sources: Vec<String>,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+}
+
+/// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted. Permissions it may only narrow.
+const SAFETY: [&str; 8] = ["secrets", "sandbox", "hooks", "mcp", "web", "undo", "extensions", "local"];
+
+/// Reads every place and merges them.
+pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
+    let mut documents = Vec::new();
+    for file in files(places) {
+        if let Some(document) = file.read()? {
+            documents.push((file, document));
+        }
+    }
+    let mut variables = Vec::new();
+    for (name, value) in environment.settings() {
+        variables.push((name, read_variable(name, value)?));
+    }
+
+    let own = documents.iter().filter(|(file, _)| file.whose != Whose::Project).map(|(_, document)| document);
+    let trusted = own.chain(variables.iter().map(|(_, document)| document)).any(|document| places.is_trusted_by(document, environment));
+    let mut sources = vec!["defaults".to_owned()];
+    let mut notes = Vec::new();
+    let mut redirected: Vec<Redirected> = Vec::new();
+    let mut before = Vec::new();
+    let mut hooks = HooksConfig::default();
+    let mut permissions = Permissions::default();
+    let mut builder = config::Config::builder();
+    for (file, mut document) in documents {
+        if file.whose == Whose::Project && !trusted {
+            notes.extend(permissions.narrow(&mut document, file.path));
+            notes.extend(drop_safety(&mut document, file.path));
+            notes.extend(drop_outside(&mut document, file.path, environment));
+            redirected = redirected_by(&document, &before);
+            notes.extend(drop_additions(&mut document, file.path));
+        } else {
+            redirected.retain(|model| !model.is_ended_by(&document));
+        }
+        let place = file.path.display().to_string();
+        hooks.take(&mut document, &place)?;
+        permissions.take(&mut document, environment);
+        builder = builder.add_source(source(&document, &place)?);
+        sources.push(place);
+        before.push(document);
+    }
+    for (name, mut document) in variables {
+        hooks.take(&mut document, name)?;
+        permissions.take(&mut document, environment);
+        redirected.retain(|model| !model.is_ended_by(&document));
+        builder = builder.add_source(source(&document, name)?);
+        sources.push(name.to_owned());
+    }
+    builder = builder.add_source(source(&permissions.document(), "rules")?);
+    let merged = builder.build().map_err(|error| explain("configuration", &error.to_string()))?;
+    let mut config: Config = merged.try_deserialize().map_err(|error| explain("configuration", &error.to_string()))?;
+    config.hooks = hooks;
+    for model in redirected {
+        notes.extend(model.keep_secrets(&mut config, &places.project));
+    }
+    Ok(Loaded { config, sources, notes })
+}
+
+/// Checks every file and every variable by itself, and gives all faults.
+pub fn check_each(places: &Places, environment: &Environment) -> Vec<ConfigFault> {
+    let of_files = files(places).filter_map(|file| file.read().err());
+    of_files.chain(environment.settings().filter_map(|(name, value)| read_variable(name, value).err())).collect()
+}
+
+/// What one file says that was named, its paths made absolute.
+pub fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Ok(SettingsFile { path: &path, whose: Whose::Flag, other: None }.read()?.unwrap_or_default())
+}
+
+/// Whose word a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    User,
+    Project,
+    Flag,
+}
+
+struct SettingsFile<'a> {
+    path: &'a Path,
+    whose: Whose,
+    /// Another form of it that is there and that nobody would read.
+    other: Option<PathBuf>,
+}
+
+impl SettingsFile<'_> {
+    fn read(&self) -> Result<Option<Value>, ConfigFault> {
+        if let Some(other) = &self.other {
+            let message = format!("{} stands beside it, and only one of them can hold the settings", other.display());
+            return Err(ConfigFault::new(self.path.display(), message).hint("write all of them into one, and move the other away"));
+        }
+        let mut document = read_file(self.path, self.whose == Whose::Flag)?;
+        if let Some(document) = &mut document {
+            make_absolute(document, self.path);
+        }
+        Ok(document)
+    }
+}
+
+fn files(places: &Places) -> impl Iterator<Item = SettingsFile<'_>> {
+    let is_named = |path: &Path| places.flag.as_ref().is_some_and(|flag| flag.canonicalize().ok() == path.canonicalize().ok());
+    let found = move |path, whose| SettingsFile { path, whose, other: beside(path).filter(|other| !is_named(other)) };
+    let user = places.user.as_deref().map(|path| found(path, Whose::User));
+    let flag = places.flag.as_deref().map(|path| SettingsFile { path, whose: Whose::Flag, other: None });
+    // A project's file that is named with --config is the user's word.
+    let project = (!is_named(&places.project)).then(|| found(&places.project, Whose::Project));
+    user.into_iter().chain(project).chain(flag)
+}
+
+/// Paths are relative to the file that they stand in.
+fn make_absolute(document: &mut Value, path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folders = document.pointer_mut("/extensions/folders").and_then(Value::as_array_mut);
+    let mut entries: Vec<&mut Value> = folders.into_iter().flatten().collect();
+    entries.iter_mut().for_each(|entry| join(entry, folder));
+    if let Some(knowledge) = document.pointer_mut("/memory/knowledge") {
+        join(knowledge, folder);
+    }
+    for list in ["/sandbox/read", "/sandbox/write"] {
+        let entries = document.pointer_mut(list).and_then(Value::as_array_mut);
+        entries.into_iter().flatten().for_each(|entry| join(entry, folder));
+    }
+    let servers = document.pointer_mut("/mcp/servers").and_then(Value::as_object_mut);
+    for server in servers.into_iter().flat_map(Map::values_mut) {
+        for list in ["read", "write"] {
+            let entries = server.get_mut(list).and_then(Value::as_array_mut);
+            entries.into_iter().flatten().for_each(|entry| join(entry, folder));
+        }
+    }
+    let models = document.get_mut("models").and_then(Value::as_object_mut);
+    entries = models.into_iter().flat_map(Map::values_mut).filter_map(|model| model.get_mut("path")).collect();
+    entries.iter_mut().for_each(|entry| join(entry, folder));
+}
+
+fn join(entry: &mut Value, folder: &Path) {
+    if let Some(text) = entry.as_str().filter(|text| !text.starts_with("~/")) {
+        *entry = Value::from(folder.join(text).display().to_string());
+    }
+}
+
+impl Places {
+    /// Whether a document that is the user's own word trusts the project's folder.
+    fn is_trusted_by(&self, document: &Value, environment: &Environment) -> bool {
+        let entries = document.pointer("/permissions/trusted_folders").and_then(Value::as_array);
+        let Some(project) = self.project.parent().and_then(|folder| folder.canonicalize().ok()) else { return false };
+        let folders = entries.into_iter().flatten().filter_map(Value::as_str).map(|entry| environment.expand_home(Path::new(entry)));
+        // What is relative would mean another folder in each place.
+        folders
+            .filter(|folder| folder.is_absolute())
+            .filter_map(|folder| folder.canonicalize().ok())
+            .any(|folder: PathBuf| project.starts_with(folder))
+    }
+}
+
+fn source(document: &Value, place: &str) -> Result<config::File<FileSourceString, FileFormat>, ConfigFault> {
+    let text = toml::to_string(document).map_err(|error| explain(place, &error.to_string()))?;
+    Ok(config::File::from_str(&text, FileFormat::Toml))
+}
+
+/// A project's file may not decide what is safe: those sections are left out, and that is said.
+fn drop_safety(document: &mut Value, path: &Path) -> Vec<String> {
+    let Some(members) = document.as_object_mut() else { return Vec::new() };
+    let dropped = SAFETY.iter().filter(|section| members.shift_remove(**section).is_some());
+    dropped
+        .map(|section| {
+            format!(
+                "[{section}] in {} is left out, because a project may not decide that: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
+                path.display()
+            )
+        })
+        .collect()
+}
+
+/// A project may only have its own documents read: whatever is outside of its folder would end in prompts.
+fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) -> Option<String> {
+    let memory = document.get_mut("memory").and_then(Value::as_object_mut)?;
+    let folder = environment.expand_home(Path::new(memory.get("knowledge")?.as_str()?));
+    let project = path.parent()?;
+    let inside = match (folder.canonicalize(), project.canonicalize()) {
+        (Ok(folder), Ok(project)) => folder.starts_with(project),
+        // What is not there has no links that could lead out.
+        _ => folder.starts_with(project) && !folder.components().any(|part| part == Component::ParentDir),
+    };
+    if inside {
+        return None;
+    }
+    memory.shift_remove("knowledge");
+    Some(format!(
+        "memory.knowledge in {} is left out, because it names a folder outside of the project: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
+        path.display()
+    ))
+}

@@ -1,0 +1,196 @@
+//! MCP servers, as settings have them.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::NetworkConfig;
+
+/// The longest time that a server or a call may be given, in seconds.
+const LONGEST: u64 = 24 * 60 * 60;
+/// The longest name of a server.
+const LONGEST_NAME: usize = 40;
+
+/// MCP servers, whose tools actors are given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpConfig {
+    /// How many tools of all servers stand in a model's request, at most. Those of a server that does not fit are searched and called on
+    /// demand.
+    pub listed_tools: usize,
+    /// The servers by name: the middle of `mcp__NAME__TOOL`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, McpServerConfig>,
+}
+
+impl Default for McpConfig {
+    fn default() -> Self {
+        Self { listed_tools: 30, servers: BTreeMap::new() }
+    }
+}
+
+/// One server: a command that speaks over its standard input and output, or the address of one that speaks streamable HTTP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct McpServerConfig {
+    /// The program to start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    /// Variables that it sees beside the usual ones.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+    /// Names of variables of aime's own environment that it sees too, such as the one that holds its token.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env_vars: Vec<String>,
+    /// Whether the program is confined as commands are. Without, it may do what its user may.
+    #[serde(skip_serializing_if = "is_true")]
+    pub confined: bool,
+    /// What of the network it reaches: `false`, `true` or a list of hosts. Commands have theirs by `sandbox.network`, which is its too where this is
+    /// `false`.
+    #[serde(skip_serializing_if = "NetworkConfig::is_none")]
+    pub network: NetworkConfig,
+    /// Files and folders that it may read beside those of commands. A path is relative to the file that it stands in, `~/` is the home folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read: Vec<PathBuf>,
+    /// Files and folders that it may write beside those of commands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub write: Vec<PathBuf>,
+    /// The address of a server over streamable HTTP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The environment variable that holds its token. The token itself never stands in a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bearer_token_env: Option<String>,
+    /// Headers that are sent with every request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Whether it is used.
+    pub enabled: bool,
+    /// Patterns for those of its tools that may be used.
+    pub tools: Vec<String>,
+    /// Patterns for those of its tools that change nothing. What the server itself says of that does not count.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub read_only: Vec<String>,
+    /// Whether you vouch for what it says, and for what it does with what it is told. Without, whoever has read its words sends nothing anywhere
+    /// without consent.
+    #[serde(skip_serializing_if = "is_false")]
+    pub trusted: bool,
+    /// When its tools stand in a model's request: `auto`, `always` or `on_demand`.
+    pub load: McpLoadConfig,
+    /// Seconds that it may take to start and to tell its tools.
+    pub start_timeout_seconds: u64,
+    /// Seconds that a call may go without an answer and without progress.
+    pub call_timeout_seconds: u64,
+    /// Seconds that a call may take in all.
+    pub max_call_seconds: u64,
+}
+
+impl Default for McpServerConfig {
+    fn default() -> Self {
+        Self {
+            command: None,
+            args: Vec::new(),
+            env: BTreeMap::new(),
+            env_vars: Vec::new(),
+            confined: true,
+            network: NetworkConfig::None,
+            read: Vec::new(),
+            write: Vec::new(),
+            url: None,
+            bearer_token_env: None,
+            headers: BTreeMap::new(),
+            enabled: true,
+            tools: vec!["*".to_owned()],
+            read_only: Vec::new(),
+            trusted: false,
+            load: McpLoadConfig::Auto,
+            start_timeout_seconds: 30,
+            call_timeout_seconds: 120,
+            max_call_seconds: 1_800,
+        }
+    }
+}
+
+/// When tools stand in a model's request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpLoadConfig {
+    /// While there is room.
+    Auto,
+    /// Always.
+    Always,
+    /// Never: they are searched and called on demand.
+    OnDemand,
+}
+
+impl McpConfig {
+    /// The servers that are used.
+    pub fn used(&self) -> impl Iterator<Item = (&str, &McpServerConfig)> {
+        self.servers.iter().filter(|(_, server)| server.enabled).map(|(name, server)| (name.as_str(), server))
+    }
+
+    /// What cannot stand.
+    pub fn faults(&self) -> Vec<String> {
+        self.servers.iter().flat_map(|(name, server)| server.faults(name)).collect()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_true(value: &bool) -> bool {
+    *value
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+impl McpServerConfig {
+    fn faults(&self, name: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let key = |key: &str| format!("mcp.servers.{name}.{key}");
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            found.push(format!("mcp.servers has the name {name:?}: write 1 to {LONGEST_NAME} characters"));
+        }
+        match (&self.command, &self.url) {
+            (Some(command), None) if command.trim().is_empty() => found.push(format!("{} is empty: write a program", key("command"))),
+            (Some(_), None) | (None, Some(_)) => {}
+            (Some(_), Some(_)) => found.push(format!("mcp.servers.{name} has a command and a url: write one of them")),
+            (None, None) => found.push(format!("mcp.servers.{name} has neither command nor url: write one of them")),
+        }
+        if self.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+            found.push(format!("{} must begin with http:// or https://", key("url")));
+        }
+        let of_the_other = [
+            (self.url.is_some(), "args", !self.args.is_empty()),
+            (self.url.is_some(), "env", !self.env.is_empty()),
+            (self.url.is_some(), "env_vars", !self.env_vars.is_empty()),
+            (self.url.is_some(), "confined", !self.confined),
+            (self.url.is_some(), "network", !self.network.is_none()),
+            (self.url.is_some(), "read", !self.read.is_empty()),
+            (self.url.is_some(), "write", !self.write.is_empty()),
+            (self.command.is_some(), "bearer_token_env", self.bearer_token_env.is_some()),
+            (self.command.is_some(), "headers", !self.headers.is_empty()),
+        ];
+        for (other, wrong, set) in of_the_other {
+            if other && set {
+                let kind = if self.url.is_some() { "a command, and this server has a url" } else { "a url, and this server has a command" };
+                found.push(format!("{} is for a server with {kind}: leave it out", key(wrong)));
+            }
+        }
+        for (wrong, seconds) in [
+            ("start_timeout_seconds", self.start_timeout_seconds),
+            ("call_timeout_seconds", self.call_timeout_seconds),
+            ("max_call_seconds", self.max_call_seconds),
+        ] {
+            if !(1..=LONGEST).contains(&seconds) {
+                found.push(format!("{} is {seconds}: write 1 to {LONGEST}", key(wrong)));
+            }
+        }
+        found
+    }
+}

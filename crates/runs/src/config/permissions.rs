@@ -1,0 +1,120 @@
+//! `[permissions]`: the approval mode, rules, and which folders are trusted.
+
+use std::path::{Path, PathBuf};
+
+use aime_tools::{Approval, PermissionRule};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::Environment;
+
+/// The lists of rules. Those of all places add up.
+const LISTS: [&str; 3] = ["allow", "ask", "deny"];
+
+/// What actors may do without asking, and which folders are trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PermissionConfig {
+    /// `ask`, `edits`, `all` or `read-only`.
+    pub approve: Approval,
+    /// Rules for calls that need no consent, such as `bash(git log *)`, `write_file(docs/**)`, `mcp__git__*`, `web_fetch(docs.rs)`.
+    pub allow: Vec<String>,
+    /// Rules for calls that a person is asked before, whatever allows them.
+    pub ask: Vec<String>,
+    /// Rules for calls that are never made.
+    pub deny: Vec<String>,
+    /// Folders whose `aime.toml` has a say in what is safe, and all folders in them. `~/` is the home folder.
+    pub trusted_folders: Vec<PathBuf>,
+    /// Whether you vouch for the files and documents of the folders you work in as for words of your own: whoever has read them may then send
+    /// something somewhere without consent, where the mode allows it.
+    pub trust_files: bool,
+}
+
+impl Default for PermissionConfig {
+    fn default() -> Self {
+        Self {
+            approve: Approval::Edits,
+            allow: Vec::new(),
+            ask: Vec::new(),
+            deny: Vec::new(),
+            trusted_folders: Vec::new(),
+            trust_files: false,
+        }
+    }
+}
+
+impl PermissionConfig {
+    /// Every rule that cannot stand, with what is wrong.
+    pub(super) fn faults(&self) -> impl Iterator<Item = (&str, String)> {
+        let all = [("allow", &self.allow), ("ask", &self.ask), ("deny", &self.deny)];
+        all.into_iter().flat_map(|(list, rules)| {
+            rules.iter().filter_map(move |rule| {
+                // Which folder is home does not matter here.
+                let error = in_home(rule, Path::new("/home")).parse::<PermissionRule>().and_then(|rule| rule.check_tool([])).err()?;
+                Some((rule.as_str(), format!("permissions.{list}: {error}")))
+            })
+        })
+    }
+}
+
+/// What the places before have said of permissions.
+#[derive(Debug, Default)]
+pub(super) struct Permissions {
+    approve: Approval,
+    lists: [Vec<Value>; 3],
+}
+
+impl Permissions {
+    /// Takes the rules of a document. They are added to those before: no place takes away what another one denies.
+    pub(super) fn take(&mut self, document: &mut Value, environment: &Environment) {
+        let Some(section) = document.get_mut("permissions").and_then(Value::as_object_mut) else { return };
+        for (list, rules) in LISTS.iter().zip(&mut self.lists) {
+            let found = section.shift_remove(*list);
+            for rule in found.as_ref().and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+                let rule = match environment.path("HOME") {
+                    Some(home) => in_home(rule, &home),
+                    None => rule.to_owned(),
+                };
+                if !rules.iter().any(|known| known.as_str() == Some(&rule)) {
+                    rules.push(Value::from(rule));
+                }
+            }
+        }
+        if let Some(approve) = approve_of(section) {
+            self.approve = approve;
+        }
+    }
+
+    /// Leaves in a project's document what makes permissions narrower, and says what was left out.
+    pub(super) fn narrow(&self, document: &mut Value, path: &Path) -> Option<String> {
+        let section = document.get_mut("permissions").and_then(Value::as_object_mut)?;
+        let narrows = approve_of(section).is_some_and(|approve| approve.narrower(self.approve) == approve);
+        let wider = ["approve", "allow", "trusted_folders", "trust_files"].into_iter().filter(|key| !(narrows && *key == "approve"));
+        let dropped: Vec<String> =
+            wider.filter(|key| section.shift_remove(*key).is_some()).map(|key| format!("permissions.{key}")).collect();
+        (!dropped.is_empty()).then(|| {
+            format!(
+                "{} in {} is left out, because a project may only narrow what is allowed: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
+                dropped.join(" and "),
+                path.display()
+            )
+        })
+    }
+
+    /// All rules, as a document to be merged last.
+    pub(super) fn document(self) -> Value {
+        let lists = LISTS.iter().zip(self.lists).filter(|(_, rules)| !rules.is_empty());
+        let section: Map<String, Value> = lists.map(|(list, rules)| ((*list).to_owned(), Value::from(rules))).collect();
+        Value::Object([("permissions".to_owned(), Value::Object(section))].into_iter().collect())
+    }
+}
+
+fn approve_of(section: &Map<String, Value>) -> Option<Approval> {
+    section.get("approve").and_then(|approve| Approval::deserialize(approve).ok())
+}
+
+/// A rule with the home folder put in for `~/` at the beginning of its path.
+fn in_home(rule: &str, home: &Path) -> String {
+    rule.replacen("_file(~/", &format!("_file({}/", home.display().to_string().trim_end_matches('/')), 1)
+}

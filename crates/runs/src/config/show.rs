@@ -1,0 +1,79 @@
+//! The settings in force, as a file that could be written so.
+
+use aime_redact::REDACTED;
+
+use super::{Config, ModelConfig, RunConfig};
+
+/// All settings as TOML; what is not set stands as a comment that says what that means. Values of headers to model servers are masked, and what
+/// their addresses hold beside host and path.
+pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
+    let mut masked = config.clone();
+    for value in masked.models.values_mut().flat_map(|model| model.headers.values_mut()) {
+        REDACTED.clone_into(value);
+    }
+    for address in masked.models.values_mut().filter_map(|model| model.base_url.as_mut()) {
+        mask(address);
+    }
+    let mut lines = Vec::new();
+    let mut hooks = config.hooks.all();
+    for line in toml::to_string(&masked)?.lines() {
+        // A table of models or hooks that has none, or of tables alone, says nothing.
+        if line == "[models]" || line == "[hooks]" {
+            // Nor does the empty line before it.
+            lines.pop_if(|before: &mut String| before.is_empty());
+            continue;
+        }
+        lines.push(line.to_owned());
+        if line == "[run]" {
+            lines.extend(unset_bounds(&config.run).into_iter().map(|key| format!("# {key}: no bound")));
+        }
+        if line.starts_with("[[hooks.")
+            && let Some((_, hook)) = hooks.next()
+        {
+            lines.push(format!("# from {}", hook.from));
+        }
+        let named = line.strip_prefix("[models.").and_then(|rest| rest.strip_suffix(']'));
+        if let Some(model) = named.and_then(|name| config.models.get(name.trim_matches('"'))) {
+            lines.extend(unset(model));
+        }
+    }
+    if config.models.is_empty() {
+        lines.insert(0, "# models: none; `aime models list` says what is used then\n".to_owned());
+    }
+    Ok(lines.join("\n").trim().to_owned())
+}
+
+/// Masks the user, the password and the query of an address; they may hold keys.
+fn mask(address: &mut String) {
+    let (before, query) = address.split_once('?').map_or((address.as_str(), ""), |(before, query)| (before, query));
+    let (scheme, rest) = before.split_once("://").unwrap_or(("", before));
+    let host = rest.split_once('@').map(|(_, host)| format!("{scheme}://{REDACTED}@{host}"));
+    let before = host.unwrap_or_else(|| before.to_owned());
+    *address = if query.is_empty() { before } else { format!("{before}?{REDACTED}") };
+}
+
+fn unset_bounds(run: &RunConfig) -> Vec<&'static str> {
+    let all = [
+        ("max_tokens", run.max_tokens.is_none()),
+        ("max_cost_usd", run.max_cost_usd.is_none()),
+        ("max_seconds", run.max_seconds.is_none()),
+    ];
+    all.into_iter().filter_map(|(key, unset)| unset.then_some(key)).collect()
+}
+
+fn unset(model: &ModelConfig) -> Option<String> {
+    let all = [
+        ("base_url", model.base_url.is_none()),
+        ("api_key_env", model.api_key_env.is_none()),
+        ("effort", model.effort.is_none()),
+        ("images", model.images.is_none()),
+        ("context_tokens", model.context_tokens.is_none()),
+        ("max_output_tokens", model.max_output_tokens.is_none()),
+        ("small", model.small.is_none()),
+        ("timeout_seconds", model.timeout_seconds.is_none()),
+        ("max_retries", model.max_retries.is_none()),
+        ("prices", model.prices.is_none()),
+    ];
+    let unset: Vec<&str> = all.into_iter().filter_map(|(key, unset)| unset.then_some(key)).collect();
+    (!unset.is_empty()).then(|| format!("# not set: {}", unset.join(", ")))
+}

@@ -1,0 +1,130 @@
+//! The template, the book and the files to copy say what is built in, and what is shown can be read again.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use serde_json::Value;
+
+use super::{super::*, World};
+
+/// The template with every line that is commented out, save the examples.
+fn uncommented() -> String {
+    let setting = |line: &str| line.contains(" = ") || line.starts_with('[');
+    let mut lines = Vec::new();
+    for line in TEMPLATE.lines() {
+        let bare = line.strip_prefix("# ").filter(|bare| {
+            let first = bare.split([' ', '=']).next().unwrap_or_default();
+            setting(bare) && (first.starts_with('[') || first.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        });
+        lines.push(bare.unwrap_or(line));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_template_is_a_file_that_sets_nothing() {
+    let world = World::new();
+    world.file("work/aime.toml", TEMPLATE);
+    let loaded = world.load().unwrap();
+    assert_eq!(loaded.config, Config::default());
+    assert!(loaded.notes.is_empty());
+}
+
+#[test]
+fn the_template_shows_the_real_defaults() {
+    let mut shown: Config = toml::from_str(&uncommented()).unwrap_or_else(|error| panic!("{error}\n{}", uncommented()));
+    assert_eq!(shown.models.remove("default").map(|model| model.model).as_deref(), Some("gpt-5.6-terra"));
+    let run = &mut shown.run;
+    assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
+    assert!(shown.memory.knowledge.take().is_some(), "an example");
+    assert!(shown.local.memory_mb.take().is_some() && shown.local.threads.take().is_some(), "examples");
+    assert!(shown.mcp.servers.remove("git").is_some() && shown.web.search.take().is_some(), "examples");
+    assert_eq!(shown, Config::default());
+}
+
+#[test]
+fn the_template_and_the_book_know_every_setting() {
+    let book = include_str!("../../../../../docs/src/reference/settings.md");
+    let mut keys = Vec::new();
+    paths("", &serde_json::to_value(schemars::schema_for!(Config)).unwrap(), &mut keys);
+    assert!(keys.len() > 40, "{keys:?}");
+    let template = uncommented();
+    for (section, key) in keys {
+        let told = |text: &str| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
+        assert!(told(book), "docs/src/reference/settings.md does not tell {section}.{key}");
+        assert!(template.contains(&format!("{key} = ")), "data/aime.toml does not show {section}.{key}");
+    }
+}
+
+/// Every setting of the schema, as section and key.
+fn paths(section: &str, schema: &Value, found: &mut Vec<(String, String)>) {
+    fn walk(section: &str, schema: &Value, root: &Value, found: &mut Vec<(String, String)>) {
+        let schema = match schema["$ref"].as_str() {
+            Some(place) => root.pointer(place.trim_start_matches('#')).unwrap(),
+            None => schema,
+        };
+        let properties = schema["properties"].as_object().or_else(|| schema["additionalProperties"]["$ref"].as_str().and(None));
+        if let Some(model) = schema["additionalProperties"]["$ref"].as_str() {
+            walk(section, root.pointer(model.trim_start_matches('#')).unwrap(), root, found);
+        }
+        for (key, value) in properties.into_iter().flatten() {
+            let place = value["$ref"].as_str().and_then(|place| root.pointer(place.trim_start_matches('#')));
+            if place.is_some_and(|target| target["properties"].is_object()) || value["additionalProperties"]["$ref"].is_string() {
+                walk(key, value, root, found);
+            } else {
+                found.push((section.to_owned(), key.clone()));
+            }
+        }
+    }
+    walk(section, schema, schema, found);
+}
+
+#[test]
+fn what_is_shown_can_be_read_again() {
+    let mut config = Config::default();
+    assert_eq!(toml::from_str::<Config>(&show(&config).unwrap()).unwrap(), config);
+    config.models.insert("default".to_owned(), ModelConfig { model: "m".to_owned(), ..ModelConfig::default() });
+    config.models.insert("a.b".to_owned(), ModelConfig { max_retries: Some(1), ..ModelConfig::default() });
+    config.run.max_tokens = Some(5);
+    let shown = show(&config).unwrap();
+    assert_eq!(toml::from_str::<Config>(&shown).unwrap(), config);
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn values_of_headers_are_not_shown() {
+    let mut config = Config::default();
+    let headers = [("x-team".to_owned(), "s3cr3t-word".to_owned())].into_iter().collect();
+    config.models.insert("default".to_owned(), ModelConfig { headers, ..ModelConfig::default() });
+    let shown = show(&config).unwrap();
+    assert!(shown.contains("x-team = \"[redacted-secret]\"") && !shown.contains("s3cr3t-word"), "{shown}");
+    assert!(toml::from_str::<Config>(&shown).is_ok(), "{shown}");
+}
+
+/// Every file of a folder with this ending, by its name.
+fn files_of(folder: &str, ending: &str) -> BTreeMap<String, String> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|found| found == ending));
+    paths.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(path).unwrap())).collect()
+}
+
+#[test]
+fn the_files_to_copy_are_what_is_built_in() {
+    let found = files_of("config", "toml");
+    assert_eq!(found["defaults.toml"], TEMPLATE, "copy crates/runs/data/aime.toml to config/defaults.toml");
+    assert_eq!(found["categories.toml"], aime_planner::DEFAULT_CATEGORIES, "copy crates/dynamic-planner/data/categories.toml to config/");
+    assert_eq!(found.len(), 2, "each file in config/ is explained in its README.md: {:?}", found.keys());
+    let profiles = files_of("config/profiles", "toml");
+    assert_eq!(
+        profiles,
+        files_of("crates/actor-factory/data/profiles", "toml"),
+        "copy crates/actor-factory/data/profiles/ to config/profiles/"
+    );
+    let mut catalog = aime_actors::ProfileCatalog::default();
+    for (name, text) in &profiles {
+        catalog.add_toml(text, name).unwrap();
+    }
+    let built_in = aime_actors::ProfileCatalog::builtin();
+    assert_eq!(catalog.iter().count(), built_in.iter().count());
+    assert!(built_in.iter().all(|profile| catalog.get(&profile.name) == Some(profile)));
+}

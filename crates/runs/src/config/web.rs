@@ -1,0 +1,121 @@
+//! The web, as settings have it.
+
+use aime_hosts::{UnreadableGrant, check_pattern, check_single};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de::Error};
+
+/// What of the web actors may read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WebConfig {
+    /// Hosts that `web_fetch` may read without asking, such as `docs.rs`, `*.python.org`, or `*` for all.
+    #[serde(deserialize_with = "patterns")]
+    pub allowed_hosts: Vec<String>,
+    /// Hosts that it never reads.
+    #[serde(deserialize_with = "patterns")]
+    pub blocked_hosts: Vec<String>,
+    /// Hosts on this machine or a private network that it may read all the same, such as `wiki.intern` or `127.0.0.1:8080`.
+    #[serde(deserialize_with = "singles")]
+    pub private_hosts: Vec<String>,
+    /// Seconds that a page or a search may take.
+    pub timeout_seconds: u64,
+    /// Megabytes of a page that are read, at most.
+    pub max_megabytes: u64,
+    /// Who searches; without it there is no `web_search`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchConfig>,
+}
+
+impl Default for WebConfig {
+    fn default() -> Self {
+        Self {
+            allowed_hosts: Vec::new(),
+            blocked_hosts: Vec::new(),
+            private_hosts: Vec::new(),
+            timeout_seconds: 30,
+            max_megabytes: 5,
+            search: None,
+        }
+    }
+}
+
+/// Who searches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchConfig {
+    /// `searxng`, `brave`, `tavily` or `model`.
+    pub provider: SearchProviderConfig,
+    /// The server: needed for `searxng`, the provider's own when absent for the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The environment variable that holds the key. The key itself never stands in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key_env: Option<String>,
+    /// Results of one search, at most.
+    #[serde(default = "usual_results")]
+    pub results: usize,
+}
+
+/// A provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchProviderConfig {
+    /// A `SearXNG` of one's own.
+    Searxng,
+    /// Brave's search.
+    Brave,
+    /// Tavily's search.
+    Tavily,
+    /// The provider of the model `search`, or of the default one, where it searches the web for its models.
+    Model,
+}
+
+fn patterns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    hosts(deserializer, check_pattern)
+}
+
+fn singles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    hosts(deserializer, check_single)
+}
+
+/// An entry that no host fits would be left out in silence, also where it is to keep one away.
+fn hosts<'de, D: Deserializer<'de>>(deserializer: D, check: fn(&str) -> Result<(), UnreadableGrant>) -> Result<Vec<String>, D::Error> {
+    let hosts = Vec::<String>::deserialize(deserializer)?;
+    hosts.iter().try_for_each(|host| check(host)).map_err(Error::custom)?;
+    Ok(hosts)
+}
+
+const fn usual_results() -> usize {
+    8
+}
+
+impl WebConfig {
+    /// What cannot stand.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if !(1..=600).contains(&self.timeout_seconds) {
+            found.push(format!("web.timeout_seconds is {}: write 1 to 600", self.timeout_seconds));
+        }
+        if !(1..=50).contains(&self.max_megabytes) {
+            found.push(format!("web.max_megabytes is {}: write 1 to 50", self.max_megabytes));
+        }
+        let Some(search) = &self.search else { return found };
+        if !(1..=20).contains(&search.results) {
+            found.push(format!("web.search.results is {}: write 1 to 20", search.results));
+        }
+        if search.provider == SearchProviderConfig::Searxng && search.url.is_none() {
+            found.push("web.search.url is missing: a SearXNG is one's own, so write its address".to_owned());
+        }
+        let has_key = matches!(search.provider, SearchProviderConfig::Brave | SearchProviderConfig::Tavily);
+        if has_key && search.api_key_env.is_none() {
+            found.push("web.search.api_key_env is missing: write the variable that holds the provider's key".to_owned());
+        }
+        if search.provider == SearchProviderConfig::Model && (search.url.is_some() || search.api_key_env.is_some()) {
+            found.push("web.search takes no url and no api_key_env with the provider `model`: write them into [models.search]".to_owned());
+        }
+        if search.url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+            found.push("web.search.url must begin with http:// or https://".to_owned());
+        }
+        found
+    }
+}

@@ -1,0 +1,150 @@
+//! What people have allowed for good, by folder: a file of the user's own, where no run can write.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::{self, ErrorKind, Write},
+    path::{Path, PathBuf},
+};
+
+use aime_tools::PermissionRule;
+use serde::{Deserialize, Serialize};
+
+use crate::{environment::Environment, error::RunsError};
+
+/// The form of the file. One that is newer is left alone.
+const VERSION: u32 = 1;
+
+/// Where consents are kept, for one working folder.
+#[derive(Debug, Clone)]
+pub struct Consents {
+    file: PathBuf,
+    /// The working folder without links: the key.
+    folder: String,
+}
+
+/// The file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    version: u32,
+    /// By working folder.
+    #[serde(default)]
+    folders: BTreeMap<String, Vec<Consent>>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { version: VERSION, folders: BTreeMap::new() }
+    }
+}
+
+/// One consent. What this version cannot read as a rule is kept, and holds for nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Consent {
+    /// What is allowed.
+    pub rule: String,
+    /// When, in milliseconds since 1970.
+    #[serde(default)]
+    pub at: i64,
+}
+
+impl Consents {
+    /// Where the consents for a folder are; none where the user has no folder of their own for it, or where it lies in the working
+    /// folder itself, in which runs write.
+    pub fn of(environment: &Environment, folder: &Path) -> Option<Self> {
+        let base = environment.path("XDG_STATE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".local").join("state")))?;
+        let folder = folder.canonicalize().ok()?;
+        let within = |path: &Path| path.ancestors().find_map(|part| part.canonicalize().ok()).is_some_and(|real| real.starts_with(&folder));
+        let place = base.join("aime");
+        // What is not there yet would be made below what is.
+        (base.is_absolute() && !within(&place)).then(|| Self { file: place.join("permissions.json"), folder: folder.display().to_string() })
+    }
+
+    /// The consents for this folder, the oldest first.
+    pub fn list(&self) -> Result<Vec<Consent>, RunsError> {
+        Ok(self.read()?.folders.remove(&self.folder).unwrap_or_default())
+    }
+
+    /// The same as rules.
+    pub fn rules(&self) -> Result<Vec<PermissionRule>, RunsError> {
+        Ok(self.list()?.iter().filter_map(|consent| consent.rule.parse().ok()).collect())
+    }
+
+    /// Adds rules that are not there yet.
+    pub fn add(&self, rules: &[String], at: i64) -> Result<(), RunsError> {
+        self.change(|known| {
+            for rule in rules {
+                if !known.iter().any(|consent| consent.rule == *rule) {
+                    known.push(Consent { rule: rule.clone(), at });
+                }
+            }
+        })
+    }
+
+    /// Removes the consent at a place in the list, from 1; all of them without one. Gives what was removed.
+    pub fn forget(&self, number: Option<usize>) -> Result<Vec<Consent>, RunsError> {
+        let mut gone = Vec::new();
+        self.change(|known| match number {
+            Some(number) => gone.extend((1..=known.len()).contains(&number).then(|| known.remove(number - 1))),
+            None => gone = std::mem::take(known),
+        })?;
+        Ok(gone)
+    }
+
+    /// The file, for people.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn read(&self) -> Result<Kept, RunsError> {
+        let text = match fs::read_to_string(&self.file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Kept::default()),
+            Err(error) => return Err(self.failed(&error)),
+        };
+        let kept: Kept = serde_json::from_str(&text).map_err(|error| {
+            RunsError::usage(format!("{} cannot be read: {error}", self.file.display()))
+                .hint("mend it, or move it away: it holds what you have allowed for good")
+        })?;
+        if kept.version > VERSION {
+            return Err(RunsError::usage(format!("{} was written by a newer aime", self.file.display()))
+                .hint("use that one, or move the file away"));
+        }
+        Ok(kept)
+    }
+
+    /// Changes the list of this folder, while no other process does, and puts the new file in the place of the old one at once.
+    fn change(&self, change: impl FnOnce(&mut Vec<Consent>)) -> Result<(), RunsError> {
+        let folder = self.file.parent().unwrap_or(Path::new("."));
+        let failed = |error: io::Error| self.failed(&error);
+        fs::create_dir_all(folder).map_err(failed)?;
+        let lock = lock(&self.file.with_extension("lock")).map_err(failed)?;
+        let mut kept = self.read()?;
+        kept.version = VERSION;
+        let list = kept.folders.entry(self.folder.clone()).or_default();
+        change(list);
+        if list.is_empty() {
+            kept.folders.remove(&self.folder);
+        }
+        let text = serde_json::to_string_pretty(&kept).map_err(RunsError::internal)?;
+        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        new.write_all(text.as_bytes()).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
+        new.persist(&self.file).map_err(|error| self.failed(&error.error))?;
+        drop(lock);
+        Ok(())
+    }
+
+    fn failed(&self, error: &io::Error) -> RunsError {
+        RunsError::usage(format!("{}: {error}", self.file.display())).hint("mend the rights of the file and its folder")
+    }
+}
+
+/// Held while the file lives.
+fn lock(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    file.lock()?;
+    Ok(file)
+}

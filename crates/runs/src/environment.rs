@@ -1,0 +1,92 @@
+//! The environment of the process, read once. Nothing else in the crate reads it.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+/// The environment, read once.
+#[derive(Debug, Clone, Default)]
+pub struct Environment {
+    variables: BTreeMap<OsString, OsString>,
+}
+
+impl Environment {
+    /// The environment of this process.
+    #[expect(clippy::disallowed_methods, reason = "this is the one place where the command reads the environment")]
+    pub fn of_process() -> Self {
+        Self::as_the_system_has_it(std::env::vars_os(), cfg!(windows))
+    }
+
+    /// On Windows the names of variables have no case, and the home folder has another name.
+    fn as_the_system_has_it(variables: impl Iterator<Item = (OsString, OsString)>, windows: bool) -> Self {
+        if !windows {
+            return Self { variables: variables.collect() };
+        }
+        let mut variables: BTreeMap<OsString, OsString> = variables.map(|(name, value)| (name.to_ascii_uppercase(), value)).collect();
+        if let Some(home) = variables.get(std::ffi::OsStr::new("USERPROFILE")).cloned() {
+            variables.entry("HOME".into()).or_insert(home);
+        }
+        Self { variables }
+    }
+
+    /// An environment of these variables alone.
+    pub fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        Self { variables: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
+    /// A variable that is set, not empty, and text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.variables.get(std::ffi::OsStr::new(name)).and_then(|value| value.to_str()).filter(|value| !value.trim().is_empty())
+    }
+
+    /// A variable that is set and not empty, as a path.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    /// Whether a variable says yes: anything but nothing, `0`, `false`, `no` and `off`.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.text(name).is_some_and(|value| !["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str()))
+    }
+
+    /// All variables.
+    pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
+        self.variables.iter().map(|(name, value)| (name.clone(), value.clone()))
+    }
+
+    /// `AIME__SECTION__KEY` and its value; one that is empty sets nothing.
+    pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
+        let text = self.variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        text.filter(|(name, value)| name.starts_with("AIME__") && !value.trim().is_empty())
+    }
+
+    /// `~/x` in the home folder, if that is known.
+    pub fn expand_home(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.path("HOME")) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirement: 19.9
+    #[test]
+    fn variables_of_windows_are_found_by_their_usual_names() {
+        let given =
+            || [("Path", "C:\\bin"), ("UserProfile", "C:\\me"), ("Aime_Model", "m")].map(|(name, value)| (name.into(), value.into()));
+        let windows = Environment::as_the_system_has_it(given().into_iter(), true);
+        for (name, value) in [("PATH", "C:\\bin"), ("HOME", "C:\\me"), ("USERPROFILE", "C:\\me"), ("AIME_MODEL", "m")] {
+            assert_eq!(windows.text(name), Some(value), "{name}");
+        }
+        let elsewhere = Environment::as_the_system_has_it(given().into_iter(), false);
+        assert_eq!((elsewhere.text("PATH"), elsewhere.text("Path"), elsewhere.text("HOME")), (None, Some("C:\\bin"), None));
+        let own = [("Home", "D:\\own"), ("UserProfile", "C:\\me")].map(|(name, value)| (name.into(), value.into()));
+        assert_eq!(Environment::as_the_system_has_it(own.into_iter(), true).text("HOME"), Some("D:\\own"));
+    }
+}

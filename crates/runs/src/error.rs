@@ -1,0 +1,154 @@
+//! Why an operation failed: its kind, the message, the hint, the cause.
+
+use std::{error::Error, fmt, sync::Arc};
+
+use aime_durable::JournalError;
+use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure};
+
+use crate::config::ConfigFault;
+
+/// How a caller can treat a failure: an exit code, an HTTP status, a tool error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The request or the configuration is wrong: the caller can correct it.
+    Usage,
+    /// The run does not exist.
+    NotFound,
+    /// The run ended, or could not begin, for one of the reasons that a result names.
+    Run(FailureCode),
+}
+
+impl ErrorKind {
+    /// The model cannot be used.
+    pub(crate) const MODEL: Self = Self::Run(FailureCode::ModelUnavailable);
+}
+
+/// A failed operation. `Display` gives the message alone; [`RunsError::with_causes`] adds what is behind it.
+#[derive(Debug, Clone)]
+pub struct RunsError {
+    /// How a caller can treat it.
+    pub kind: ErrorKind,
+    /// What failed.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// The error of a library that the message repeats.
+    original: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl RunsError {
+    /// An error of a kind.
+    pub fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
+        Self { kind, message: message.to_string(), hint: None, original: None }
+    }
+
+    /// The caller can correct it.
+    pub fn usage(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Usage, message)
+    }
+
+    /// The model cannot be used.
+    pub fn model(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::MODEL, message)
+    }
+
+    /// A fault in aime itself.
+    pub fn internal(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Run(FailureCode::Internal), message)
+    }
+
+    /// An error of a library, with all causes behind it.
+    pub fn caused(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
+        let message = error.to_string();
+        Self { original: Some(Arc::new(error)), ..Self::new(kind, message) }
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl fmt::Display) -> Self {
+        self.hint = Some(hint.to_string());
+        self
+    }
+
+    /// The message, and below it each cause that it does not repeat.
+    pub fn with_causes(&self) -> String {
+        let mut message = self.message.clone();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !message.contains(&text) {
+                message = format!("{message}\n  caused by: {text}");
+            }
+            cause = error.source();
+        }
+        message
+    }
+}
+
+impl fmt::Display for RunsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for RunsError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.original.as_deref().and_then(Error::source)
+    }
+}
+
+impl From<ConfigFault> for RunsError {
+    fn from(fault: ConfigFault) -> Self {
+        Self { hint: fault.hint.clone(), ..Self::usage(fault) }
+    }
+}
+
+impl From<RunFailure> for RunsError {
+    fn from(failure: RunFailure) -> Self {
+        Self { hint: failure.hint, ..Self::new(ErrorKind::Run(failure.code), failure.message) }
+    }
+}
+
+impl From<OrchestratorError> for RunsError {
+    fn from(error: OrchestratorError) -> Self {
+        let (kind, hint) = match &error {
+            OrchestratorError::NoSuchRun { .. } => (ErrorKind::NotFound, Some("`aime runs` lists the runs of this folder".to_owned())),
+            OrchestratorError::NoSuchVersion { run, .. } => {
+                (ErrorKind::Usage, Some(format!("`aime runs show {run}` tells what made each version")))
+            }
+            OrchestratorError::SecretName => (ErrorKind::Usage, Some("choose another --run-id".to_owned())),
+            OrchestratorError::Lock(_) => (ErrorKind::Usage, Some("wait for it, or stop it with Ctrl-C there".to_owned())),
+            OrchestratorError::Journal(JournalError::RunExists { .. }) => {
+                (ErrorKind::Usage, Some("choose another --run-id, or `aime resume` it".to_owned()))
+            }
+            OrchestratorError::Journal(JournalError::Beginning { run, .. }) => (
+                ErrorKind::Usage,
+                Some(format!("`aime runs check {run}` tells what else is damaged, and `aime runs delete {run}` takes it away")),
+            ),
+            OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. })
+            | OrchestratorError::Unreplayable { .. } => (ErrorKind::Run(FailureCode::Internal), None),
+            // A full disk, missing rights, another version: not faults of aime, and what was recorded before is safe.
+            OrchestratorError::Journal(_) => {
+                (ErrorKind::Usage, Some("what was recorded before is safe: mend it, then `aime resume` the run".to_owned()))
+            }
+        };
+        Self { hint, ..Self::caused(kind, error) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("the top")]
+    struct Top(#[source] std::io::Error);
+
+    #[test]
+    fn every_cause_is_said_once() {
+        let error = RunsError::caused(ErrorKind::Usage, Top(std::io::Error::other("the ground")));
+        assert_eq!(error.with_causes(), "the top\n  caused by: the ground");
+        let error = RunsError::caused(ErrorKind::Usage, Top(std::io::Error::other("top")));
+        assert_eq!(error.with_causes(), "the top", "a cause that the message repeats is left out");
+    }
+}

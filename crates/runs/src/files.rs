@@ -1,0 +1,25 @@
+//! Files that are written whole.
+
+use std::{
+    io::{self, Write},
+    path::Path,
+};
+
+/// Writes a file whole or not at all. A path that is no file, such as a pipe, is written as it comes. `replace` says whether an existing file is
+/// replaced.
+pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
+    if replace && path.metadata().is_ok_and(|found| !found.is_file()) {
+        return std::fs::write(path, text);
+    }
+    // A link stays a link: the file that it leads to is written.
+    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.prefix(".aime-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    let kept = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
+    kept.map(drop).map_err(|error| error.error)
+}

@@ -1,0 +1,42 @@
+//! Runs in folders, as they are configured there.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use aime_runs::{Drive, RunNews, Runs};
+//!
+//! let runs = Runs::open("my/project".as_ref())?;
+//! let mut run = runs.start(runs.request("Say hello"), Drive::default()).await?;
+//! while let Some(news) = run.next().await {
+//!     if let RunNews::Event(event) = news {
+//!         println!("{}", event.event.name());
+//!     }
+//! }
+//! println!("{}", run.result().await?.answer);
+//! runs.end().await;
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod config;
+pub mod models;
+
+mod caller;
+mod consents;
+mod environment;
+mod error;
+mod files;
+mod service;
+mod setup;
+
+pub use self::{
+    caller::{Caller, Notice},
+    consents::{Consent, Consents},
+    environment::Environment,
+    error::{ErrorKind, RunsError},
+    files::write_whole,
+    service::{
+        Answered, Cancelled, CheckerParts, Drive, RunHandle, RunNews, Runs, asks_nothing, fault_list, has_ended, hearer, named, not_driven,
+        outcome, part_of, raised, remember, report_view, settings_of,
+    },
+    setup::{FoundSkills, OwnPrompts, Servers, Setup, SetupBuilder, Watched, working_folder},
+};

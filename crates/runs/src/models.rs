@@ -1,0 +1,353 @@
+//! Which model: flags, then environment, then files.
+
+#[cfg(feature = "local-model")]
+pub mod local;
+#[cfg(not(feature = "local-model"))]
+#[path = "models/no_local.rs"]
+pub mod local;
+mod providers;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use aime_llm::{FactsSource, ModelFacts, ModelLimits, ModelStack, OpenAiSettings, Prices, SettingsError, model_facts};
+use aime_orchestrator::Models;
+use secrecy::SecretString;
+
+pub(crate) use providers::key_variables;
+pub use providers::{Chosen, SERVED, Served};
+use providers::{is_loopback, is_near};
+
+use crate::{
+    config::{Config, ModelConfig, Provider},
+    environment::Environment,
+    error::{ErrorKind, RunsError},
+    setup::Setup,
+};
+
+/// The names that mean a model also where none of that name is configured.
+pub const ROLES: [&str; 3] = ["default", "planner", "classifier"];
+/// What a server on this machine is taken to hold where it does not say.
+const NEAR_WINDOW: u32 = 32_768;
+/// The longest answer of a small model on this machine, in tokens; others may think first.
+const NEAR_ANSWER: u32 = 4_096;
+
+/// Why the local model is the default.
+pub const NO_OTHER: &str = "no other is configured";
+
+/// What was found out about models before any is called.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Every model that can be used, by role or name; `default` is always among them.
+    pub models: BTreeMap<String, ModelConfig>,
+    /// Why this default, for people.
+    pub because: String,
+}
+
+/// Chooses without connecting. Where nothing says which model to use it is the local one, in a build that has it.
+///
+/// A name that local models have means one of them, unless a server is configured: then it is the server's own name.
+pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) -> Result<Option<Choice>, RunsError> {
+    let named = flag.map(|name| (name, "--model")).or_else(|| environment.text("AIME_MODEL").map(|name| (name, "AIME_MODEL")));
+    let configured = config.models.get("default");
+    let chosen = Chosen::in_environment(environment);
+    let is_served = chosen.as_ref().is_some_and(Chosen::has_address) || configured.is_some_and(|model| model.provider != Provider::Local);
+    let remote = |model: &str| ModelConfig {
+        provider: chosen.as_ref().map_or_else(Provider::default, |chosen| chosen.served.provider),
+        model: model.to_owned(),
+        ..ModelConfig::default()
+    };
+    let local = |model: &str| ModelConfig { provider: Provider::Local, model: model.to_owned(), ..ModelConfig::default() };
+    let (default, because) = match (named, configured) {
+        (Some((name, source)), _) if config.models.contains_key(name) => {
+            (config.models.get(name).cloned(), format!("{source} names [models.{name}]"))
+        }
+        (Some((name, source)), None) if !is_served && local::is_local(name) => (Some(local(name)), source.to_owned()),
+        (Some((name, source)), Some(base)) => {
+            let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
+            (Some(named), format!("{source} names it, [models.default] says where"))
+        }
+        (Some((name, source)), None) => {
+            let because = chosen.as_ref().map_or_else(|| source.to_owned(), |chosen| chosen.because_named(source));
+            (Some(remote(name)), because)
+        }
+        (None, Some(base)) => (Some(base.clone()), "[models.default]".to_owned()),
+        (None, None) => match &chosen {
+            Some(chosen) => (Some(remote("")), chosen.because()),
+            None if local::AVAILABLE => (Some(local("")), NO_OTHER.to_owned()),
+            None => (None, String::new()),
+        },
+    };
+    let Some(default) = default else { return Ok(None) };
+    let mut models = config.models.clone();
+    models.insert("default".to_owned(), default);
+    Ok(Some(Choice { models, because }))
+}
+
+/// What to say when no model is configured.
+pub fn none_configured() -> RunsError {
+    let keys: Vec<&str> = key_variables().collect();
+    RunsError::model("no model is configured").hint(format!(
+        "set the key of a provider ({}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or \
+         write [models.default] into aime.toml (`aime config init`)",
+        keys.join(", ")
+    ))
+}
+
+/// Makes the models of a choice, and fetches the local ones that are used and not here.
+pub async fn ready(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> {
+    let used = used(choice, setup)?;
+    local::prepare(choice, &used, setup).await?;
+    let mut choice = choice.clone();
+    let asked = choice.models.iter_mut().filter(|(name, _)| used.contains(*name));
+    futures::future::join_all(asked.map(|(name, config)| ask_for_window(name, config, &setup.environment))).await;
+    build(&choice, setup)
+}
+
+/// Fills in the window of a model on a server nearby, where no file gives one and the server tells it. Where aime is to be offline, only servers on
+/// this machine are asked.
+pub async fn ask_for_window(name: &str, config: &mut ModelConfig, environment: &Environment) {
+    let url = server(config, environment).0;
+    let may_ask = is_near(&url) && (is_loopback(&url) || !environment.is_set("AIME_OFFLINE"));
+    if config.provider == Provider::Local || config.context_tokens.is_some() || !may_ask {
+        return;
+    }
+    if let Ok(settings) = settings(name, config, environment) {
+        config.context_tokens = aime_llm::served_window(&settings).await;
+    }
+}
+
+/// Makes the models of a choice. Local ones that nothing uses are left out: they need not be here.
+pub fn build(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> {
+    let used = used(choice, setup)?;
+    let mut opened = local::Opened::default();
+    let mut single: BTreeMap<&str, ModelStack> = BTreeMap::new();
+    for (name, model) in &choice.models {
+        if model.provider != Provider::Local || used.contains(name) {
+            single.insert(name, self::single(name, model, choice, &mut opened, setup)?);
+        }
+    }
+    let mut roles: BTreeMap<String, ModelStack> = BTreeMap::new();
+    for (name, model) in &choice.models {
+        let Some(first) = single.get(name.as_str()).cloned() else { continue };
+        check_fallbacks(name, model, |other| choice.models.contains_key(other))?;
+        let others: Vec<_> = model.fallback.iter().filter_map(|other| single.get(other.as_str()).cloned()).collect();
+        roles.insert(name.clone(), if others.is_empty() { first } else { first.or_else(others) });
+    }
+    Models::new(roles).ok_or_else(none_configured)
+}
+
+/// The models that a run may ask: the roles, those that profiles and categories name, what is asked in their place, and all on servers, which
+/// tasks of a plan may name.
+fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, RunsError> {
+    let mut open: Vec<String> = ROLES.map(str::to_owned).to_vec();
+    open.extend(setup.profiles()?.iter().filter_map(|profile| profile.model.clone()));
+    open.extend(setup.categories()?.into_iter().filter_map(|category| category.model));
+    open.extend(choice.models.iter().filter(|(_, model)| model.provider != Provider::Local).map(|(name, _)| name.clone()));
+    let mut used = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if let Some(model) = choice.models.get(&name)
+            && used.insert(name)
+        {
+            open.extend(model.fallback.iter().cloned());
+        }
+    }
+    Ok(used)
+}
+
+/// The names that a task of a plan may give as its model: the roles, and what is configured. Local models that no role, profile or category names
+/// are not opened for a run, so they are left out.
+pub fn of_tasks(setup: &Setup) -> Result<Vec<String>, RunsError> {
+    let choice = Choice { models: setup.config.models.clone(), because: String::new() };
+    let configured = used(&choice, setup)?.into_iter().filter(|name| !ROLES.contains(&name.as_str()));
+    Ok(ROLES.into_iter().map(str::to_owned).chain(configured).collect())
+}
+
+/// The models that a run may ask and that have no prices: what they answer counts as 0. One in this process costs nothing.
+pub fn unpriced(choice: &Choice, setup: &Setup) -> Result<Vec<String>, RunsError> {
+    let known = |model: &ModelConfig| model.provider == Provider::Local || prices(model, &setup.environment).is_some();
+    let costs = |name: &String| choice.models.get(name).is_some_and(|model| !known(model));
+    Ok(used(choice, setup)?.into_iter().filter(costs).collect())
+}
+
+/// Where a model is served, and whether a file says so. The provider's own address is no news.
+pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool) {
+    let served = Served::of(config.provider);
+    let own = served.map_or("", |served| served.address);
+    let set = served.and_then(|served| environment.text(served.address_variable));
+    match (&config.base_url, set) {
+        (Some(url), _) => (url.clone(), url.trim_end_matches('/') != own),
+        (None, Some(url)) => (url.to_owned(), false),
+        (None, None) => (own.to_owned(), false),
+    }
+}
+
+/// The variable in which the key of a model is looked for; none where no key is sent.
+pub fn key_variable(config: &ModelConfig, environment: &Environment) -> Option<String> {
+    let named = server(config, environment).1;
+    let own = || Served::of(config.provider).map(|served| served.key_variable(environment).to_owned());
+    config.api_key_env.clone().or_else(|| own().filter(|_| !named))
+}
+
+/// What only all models together show: fallbacks that are not there.
+pub fn check(config: &Config) -> Result<(), RunsError> {
+    config.models.iter().try_for_each(|(name, model)| check_fallbacks(name, model, |other| config.models.contains_key(other)))
+}
+
+fn check_fallbacks(name: &str, model: &ModelConfig, known: impl Fn(&str) -> bool) -> Result<(), RunsError> {
+    match model.fallback.iter().find(|other| !known(other)) {
+        Some(other) => Err(RunsError::usage(format!("models.{name}.fallback names {other:?}, which is not configured"))
+            .hint(format!("add [models.{other}], or take the name out"))),
+        None => Ok(()),
+    }
+}
+
+/// One model alone, without those that would be asked in its place.
+pub fn single(
+    name: &str,
+    config: &ModelConfig,
+    choice: &Choice,
+    opened: &mut local::Opened,
+    setup: &Setup,
+) -> Result<ModelStack, RunsError> {
+    match config.provider {
+        Provider::Local => opened.open(name, config, choice, setup),
+        _ => client(name, config, &setup.environment),
+    }
+}
+
+/// Where a model is, for people.
+pub fn place(config: &ModelConfig, environment: &Environment) -> String {
+    match config.provider {
+        Provider::Local => "in this process".to_owned(),
+        _ => format!("at {}", aime_llm::shown_address(&server(config, environment).0)),
+    }
+}
+
+/// The client of a model behind a server.
+pub fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<ModelStack, RunsError> {
+    ModelStack::server(settings(name, config, environment)?).map_err(|error| {
+        let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
+        let variable = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
+        let mend = if from_environment { format!("mend {variable}") } else { format!("mend [models.{name}]") };
+        RunsError::caused(ErrorKind::Usage, error).hint(mend)
+    })
+}
+
+fn settings(name: &str, config: &ModelConfig, environment: &Environment) -> Result<OpenAiSettings, RunsError> {
+    let base_url = server(config, environment).0;
+    let mut settings = OpenAiSettings::new(model_name(config), base_url.clone());
+    settings.api_key = key(name, config, environment, &base_url)?;
+    settings.provider = Served::of(config.provider).and_then(|served| served.client);
+    settings.protocol = providers::protocol(config.protocol);
+    settings.effort = config.effort;
+    settings.images = config.images.or_else(|| known_images(&facts(config, environment)));
+    settings.headers = config.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone()))).collect();
+    settings.extra_body = config.extra_body.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    settings.limits = limits(config, environment);
+    settings.prices = prices(config, environment);
+    if let Some(seconds) = config.timeout_seconds {
+        settings.timeouts.idle = Duration::from_secs(seconds);
+        settings.retry.deadline = settings.retry.deadline.max(Duration::from_secs(seconds));
+    }
+    if let Some(retries) = config.max_retries {
+        settings.retry.max_retries = retries;
+    }
+    Ok(settings)
+}
+
+/// What the catalog knows of a model.
+pub fn facts(config: &ModelConfig, environment: &Environment) -> ModelFacts {
+    let provider = match Served::of(config.provider) {
+        Some(served) if served.client.is_some() => Some(served.catalog),
+        _ => {
+            let url = server(config, environment).0;
+            let host = url.split_once("://").map_or("", |(_, rest)| rest).split(['/', ':']).next().unwrap_or_default().to_owned();
+            aime_llm::provider_of_host(&host)
+        }
+    };
+    model_facts(provider, &model_name(config))
+}
+
+/// Whether the catalog says that this very model sees images or does not. Of others the server's answer tells.
+fn known_images(facts: &ModelFacts) -> Option<bool> {
+    (facts.source == FactsSource::Exact).then_some(facts.images)
+}
+
+/// Whether a model is on a server of one's own, of which only the server knows.
+fn is_own_server(config: &ModelConfig, environment: &Environment) -> bool {
+    config.provider == Provider::Openai && is_near(&server(config, environment).0)
+}
+
+/// Files win over the catalog. The bound on an answer counts what the model thinks before it.
+pub fn limits(config: &ModelConfig, environment: &Environment) -> ModelLimits {
+    let facts = facts(config, environment).limits;
+    let small = config.small.unwrap_or(facts.small);
+    let near = is_own_server(config, environment);
+    let context_tokens = config.context_tokens.unwrap_or(if near { NEAR_WINDOW } else { facts.context_tokens });
+    let answer = match near {
+        true if small => NEAR_ANSWER,
+        true => (context_tokens / 4).clamp(NEAR_ANSWER, 16_384),
+        false => facts.max_output_tokens.min(context_tokens),
+    };
+    ModelLimits { context_tokens, max_output_tokens: config.max_output_tokens.unwrap_or(answer), small }
+}
+
+/// Prices that a file names, else those of the catalog. What a server of one's own costs, only its owner knows.
+pub fn prices(config: &ModelConfig, environment: &Environment) -> Option<Prices> {
+    let named = config.prices.map(|prices| Prices {
+        input: prices.input,
+        cached_input: prices.cached_input,
+        cache_write: prices.cache_write,
+        output: prices.output,
+        search: prices.search,
+    });
+    named.or_else(|| facts(config, environment).prices.filter(|_| !is_own_server(config, environment)))
+}
+
+/// The name of a model at its server.
+pub fn model_name(config: &ModelConfig) -> String {
+    if config.provider == Provider::Local {
+        return local::shown_name(config);
+    }
+    let usual = || Served::of(config.provider).map_or("", |served| served.model).to_owned();
+    if config.model.is_empty() { usual() } else { config.model.clone() }
+}
+
+/// Whether a model is at its provider's own address.
+pub fn asks_for_a_key(config: &ModelConfig, environment: &Environment) -> bool {
+    is_own_address(config, &server(config, environment).0)
+}
+
+/// Whether an address is the provider's own, which asks for a key.
+fn is_own_address(config: &ModelConfig, url: &str) -> bool {
+    Served::of(config.provider).is_some_and(|served| served.address == url.trim_end_matches('/'))
+}
+
+/// The key for a server. A provider's key never goes to a server that a file names, unless the file says so.
+fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -> Result<Option<SecretString>, RunsError> {
+    let Some(variable) = key_variable(config, environment) else { return Ok(None) };
+    match environment.text(&variable) {
+        Some(key) => Ok(Some(SecretString::from(key.to_owned()))),
+        None if config.api_key_env.is_some() || is_own_address(config, url) => Err(missing_key(name, config, environment, &variable)),
+        None => Ok(None),
+    }
+}
+
+/// Says which key is missing, and names the provider whose key is set, if one is.
+fn missing_key(name: &str, config: &ModelConfig, environment: &Environment, variable: &str) -> RunsError {
+    let failure = RunsError::model(format!("no key for models.{name}: {variable} is not set"));
+    let other = SERVED.iter().find_map(|served| Some((served, served.set_key(environment)?)));
+    match other.filter(|(served, _)| config.api_key_env.is_none() && served.provider != config.provider) {
+        Some((served, key)) => failure
+            .hint(format!("{key} is set: write provider = \"{}\" into [models.{name}] to use it, or export {variable}=…", served.catalog)),
+        None => {
+            let address = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
+            failure.hint(format!("export {variable}=…, or set {address} to a server that needs no key"))
+        }
+    }
+}

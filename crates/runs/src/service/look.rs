@@ -1,0 +1,211 @@
+//! Reads the runs of the folder: the list, one run, its events, its report. Keeps them in order: check, fork, delete.
+
+use std::io;
+
+use aime_durable::{Clock, Journal, RunLock, RunRecord, SystemClock};
+use aime_memory::MemoryStore;
+use aime_orchestrator::{
+    FailureCode, OrchestratorError, PublishedEvent, RunCheck, RunFailure, RunOutput, RunResult, RunStats, RunStatusView, RunView,
+    check_run, fork, new_run_id, run_status, stats, view,
+};
+use aime_progress::{ProgressState, RunId, RunStatus, Timestamp};
+
+use super::Runs;
+use crate::{ErrorKind, RunsError, Setup};
+
+impl Runs {
+    /// All runs, the latest first. Where no run was begun there are none.
+    pub fn list(&self) -> Result<Vec<RunRecord>, RunsError> {
+        let journal = self.setup.existing_journal()?;
+        let runs = journal.map(|journal| journal.runs()).transpose();
+        Ok(runs.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?.unwrap_or_default())
+    }
+
+    /// The run that a text means: its name, the beginning of its name, or `last`.
+    pub fn find(&self, text: &str) -> Result<RunId, RunsError> {
+        if text.is_empty() {
+            return Err(
+                RunsError::usage("the name of the run is empty").hint("`last` is the newest run; `aime runs` lists all of this folder")
+            );
+        }
+        let unknown =
+            |hint| RunsError::new(ErrorKind::NotFound, format!("there is no run {text:?} in {}", self.setup.folder.display())).hint(hint);
+        let none_yet = "nothing has run there yet: `aime run \"…\"` does, and -C names another folder";
+        let runs = self.list()?;
+        match named(text, &runs).as_slice() {
+            [one] => RunId::new(*one).map_err(RunsError::usage),
+            [] if runs.is_empty() => Err(unknown(none_yet)),
+            [] => Err(unknown("`aime runs` lists the runs of this folder")),
+            many => Err(RunsError::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
+        }
+    }
+
+    /// A run as its journal tells it. Damage and contradictions are told to the caller.
+    pub fn view(&self, run: &RunId) -> Result<RunView, RunsError> {
+        let seen = view(&self.setup.journal()?, run)?;
+        if let Some(damage) = &seen.damage {
+            self.setup.note(format!("the journal of {run} is damaged: {damage}; what follows ends at the last good record"));
+        }
+        for contradiction in &seen.inconsistencies {
+            self.setup.note(format!("the state of {run} contradicts itself: {contradiction}"));
+        }
+        Ok(seen)
+    }
+
+    /// [`Self::find`] and [`Self::view`].
+    pub fn read(&self, text: &str) -> Result<(RunId, RunView), RunsError> {
+        let run = self.find(text)?;
+        let seen = self.view(&run)?;
+        Ok((run, seen))
+    }
+
+    /// What a run came to, or where it is now.
+    pub fn result(&self, run: &RunId) -> Result<RunResult, RunsError> {
+        let seen = self.view(run)?;
+        Ok(RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)))
+    }
+
+    /// Where a run can be resumed from. A run that was cancelled cannot.
+    pub fn resumable(&self, run: &RunId) -> Result<RunStatusView, RunsError> {
+        let seen = run_status(&self.setup.journal()?, run)?;
+        if let Some(damage) = &seen.damage {
+            self.setup.note(format!("the journal of {run} was damaged: {damage}; going on from the last good record"));
+        }
+        for unused in &seen.unused {
+            self.setup.note(format!("{unused}; the run is read from the beginning of its journal"));
+        }
+        if seen.state.status == RunStatus::Cancelled { Err(has_ended(run, &seen.state)) } else { Ok(seen) }
+    }
+
+    /// Returns whether a process drives the run: it holds the run's lock.
+    pub fn is_driven(&self, run: &RunId) -> bool {
+        RunLock::is_held(&self.setup.keep().join("runs").join(run.as_str()).join("lock"))
+    }
+
+    /// The events of a run behind `after`, at most `most`, without secrets. They end before a gap, which another look may find filled.
+    pub fn events(&self, run: &RunId, after: u64, most: usize) -> Result<Vec<PublishedEvent>, RunsError> {
+        self.events_in(&self.setup.journal()?, run, after, most)
+    }
+
+    /// The same from a journal that is open: for a caller that looks often.
+    pub fn events_in(&self, journal: &Journal, run: &RunId, after: u64, most: usize) -> Result<Vec<PublishedEvent>, RunsError> {
+        let found = journal.events(run.as_str(), after.saturating_add(1), most);
+        let found = found.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        let gapless = found.into_iter().zip(after.saturating_add(1)..).take_while(|(record, seq)| record.seq == *seq);
+        let read = gapless.map(|(record, seq)| {
+            let mut event = serde_json::from_str(&record.body).map_err(RunsError::internal)?;
+            self.setup.redactor().document(&mut event);
+            let event = serde_json::from_value(event).map_err(RunsError::internal)?;
+            Ok(PublishedEvent { seq, at: Timestamp::from_millis(record.at), event })
+        });
+        read.collect()
+    }
+
+    /// Returns whether what is kept of a run fits together; `mend` repairs what can be repaired.
+    pub async fn check(&self, run: &RunId, mend: bool) -> Result<RunCheck, RunsError> {
+        Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, mend, SystemClock.now()).await?)
+    }
+
+    /// How planning goes, over all runs of the folder.
+    pub fn stats(&self) -> Result<RunStats, RunsError> {
+        let journal = self.setup.existing_journal()?;
+        Ok(journal.map(|journal| stats(&journal)).transpose()?.unwrap_or_default())
+    }
+
+    /// The name that was asked for, or a new one. `last` means the newest run, so no run has that name; and one that holds a secret would appear
+    /// everywhere without it.
+    pub fn new_name(&self, name: Option<&str>) -> Result<RunId, RunsError> {
+        match name {
+            Some("last") => Err(RunsError::usage("no run can be named `last`: that is the newest run").hint("choose another --run-id")),
+            Some(name) if self.setup.redactor().finds(name) => Err(OrchestratorError::SecretName.into()),
+            Some(name) => RunId::new(name).map_err(|error| RunsError::usage(error).hint("choose another --run-id")),
+            None => Ok(new_run_id()),
+        }
+    }
+
+    /// Makes a new run that goes on from a version of the plan of another one. Files stay as they are.
+    pub async fn fork(&self, run: &RunId, version: u32, name: Option<&str>) -> Result<RunId, RunsError> {
+        let new = self.new_name(name)?;
+        fork(&self.setup.journal()?, run, version, &new, SystemClock.now()).await?;
+        Ok(new)
+    }
+
+    /// Deletes a run and all that it kept. What cannot be removed is told to the caller.
+    pub async fn delete(&self, run: &RunId) -> Result<(), RunsError> {
+        let setup = self.setup();
+        let kept = setup.keep().join("runs").join(run.as_str());
+        let lock = RunLock::take(&kept.join("lock"));
+        let lock = lock.map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint("stop the run first"))?;
+        let journal = setup.journal()?;
+        let plan = view(&journal, run).map(|seen| seen.state.plan_id);
+        journal.delete_run(run.as_str()).await.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        drop(lock);
+        setup.kept_plans().forget_run(run);
+        let mut leftovers = vec![std::fs::remove_dir_all(&kept)];
+        if let Ok(plan) = plan {
+            leftovers.push(std::fs::remove_file(setup.keep().join("progress").join(format!("{plan}.json"))));
+        }
+        for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != io::ErrorKind::NotFound) {
+            setup.note(format!("not everything of {run} could be removed: {error}"));
+        }
+        if let Err(error) = forget_memory(run, setup) {
+            setup.note(format!("what was learnt from {run} could not be forgotten: {error}"));
+        }
+        if let Err(error) = aime_undo::clean(&setup.keep()) {
+            setup.note(format!("what was kept of files could not be removed: {error}"));
+        }
+        Ok(())
+    }
+}
+
+impl Setup {
+    /// The memory of the folder, if there is one: looking makes none.
+    pub fn existing_memory(&self) -> Result<Option<MemoryStore>, RunsError> {
+        let file = self.memory_file();
+        // A file that cannot be looked for is reported by opening it.
+        if let Ok(false) = file.try_exists() {
+            return Ok(None);
+        }
+        MemoryStore::open(file, self.memory_bounds()).map(Some).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+    }
+}
+
+/// Forgets what was learnt from a run, if it was remembered.
+fn forget_memory(run: &RunId, setup: &Setup) -> Result<(), RunsError> {
+    let Some(memory) = setup.existing_memory()? else { return Ok(()) };
+    memory.forget(run.as_str()).map(|_| ()).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+}
+
+/// The runs that a text may mean: the one of this name, else those whose names begin with it; the newest for `last`. An empty text means none.
+pub fn named<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
+    match text {
+        "" => Vec::new(),
+        "last" => runs.iter().max_by_key(|run| run.created_at).map(|run| run.id.as_str()).into_iter().collect(),
+        _ => match runs.iter().find(|run| run.id == text) {
+            Some(run) => vec![run.id.as_str()],
+            None => runs.iter().map(|run| run.id.as_str()).filter(|id| id.starts_with(text)).collect(),
+        },
+    }
+}
+
+/// What a run came to, or how it stands.
+pub fn outcome(run: &RunId, seen: &RunView) -> RunOutput {
+    seen.output.clone().unwrap_or_else(|| RunOutput {
+        status: seen.state.status,
+        error: (!seen.over).then(|| RunFailure {
+            code: FailureCode::Interrupted,
+            message: "the run is under way, or was cut off".to_owned(),
+            hint: Some(format!("if nothing drives it, go on with `aime resume {run}`")),
+        }),
+    })
+}
+
+/// Why a run that has ended takes nothing more.
+pub fn has_ended(run: &RunId, state: &ProgressState) -> RunsError {
+    let (status, version) = (state.status, state.version);
+    let ended = if status == RunStatus::Cancelled { "was cancelled" } else { "has ended" };
+    RunsError::usage(format!("run {run} {ended}")).hint(match version {
+        0 => "give the goal anew".to_owned(),
+        _ => format!("`aime runs fork {run} --at {version}` makes one that goes on from its plan"),
+    })
+}

@@ -1,0 +1,191 @@
+//! Messages of people to a run from outside: a sentence, an answer, a pause, a cancel. A run that nobody drives finds them when it is resumed.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_durable::{Clock, LockError, SystemClock};
+use aime_orchestrator::{InboxMessage, NobodyThere, OrchestratorError, RunControl, RunView};
+use aime_progress::{Owner, PlanMode, PlanPatch, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind};
+use tokio::{sync::mpsc, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{Runs, has_ended};
+use crate::{ErrorKind, RunsError};
+
+/// How often to look whether the process that drives a run has released it.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long to wait for that: actors have 10 seconds to end.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A question that has been answered.
+#[derive(Debug)]
+pub struct Answered {
+    /// The question.
+    pub question: Question,
+    /// True if the run was left waiting for the answer.
+    pub left: bool,
+}
+
+/// What a cancel came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cancelled {
+    /// The run is cancelled.
+    Run,
+    /// The run was told, and is still stopping.
+    Stopping,
+    /// The run was told to cancel this task.
+    Task(TaskId),
+}
+
+impl Runs {
+    /// Says something to a run, or to the actor of one task.
+    pub async fn tell(&self, run: &RunId, task: Option<&str>, text: &str) -> Result<(), RunsError> {
+        let task = hearer(run, &self.view(run)?, task)?;
+        self.put(run, &InboxMessage::Say { task, text: text.to_owned() }).await
+    }
+
+    /// Stops a run that some process drives, so that it can be resumed.
+    pub async fn pause(&self, run: &RunId) -> Result<(), RunsError> {
+        self.view(run)?;
+        if !self.is_driven(run) {
+            return Err(not_driven(run));
+        }
+        self.put(run, &InboxMessage::Pause {}).await
+    }
+
+    /// Answers an open question: the one of this id, and no other, or else the first. `answer` gets the question.
+    pub async fn answer(
+        &self,
+        run: &RunId,
+        question: Option<&str>,
+        answer: impl FnOnce(&Question) -> String,
+    ) -> Result<Answered, RunsError> {
+        let seen = self.view(run)?;
+        // Answers that the run has not taken up yet.
+        let answered: Vec<QuestionId> = self.inbox(run)?.into_iter().filter_map(answered_by).collect();
+        let open = |asked: &&Question| asked.answer.is_none() && !answered.contains(&asked.id);
+        let meant = |asked: &&Question| question.is_none_or(|id| asked.id.as_str() == id);
+        let Some(asked) = seen.state.questions.iter().filter(open).find(meant) else {
+            if question.is_some() {
+                return Err(RunsError::usage(format!("run {run} no longer asks that"))
+                    .hint("look again: it was answered, or its task has come to an end"));
+            }
+            let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
+            return Err(asks_nothing(run, what));
+        };
+        self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text: answer(asked) }).await?;
+        let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
+        Ok(Answered { question: asked.clone(), left })
+    }
+
+    /// Ends a run for good, or one of its tasks.
+    pub async fn cancel(&self, run: &RunId, task: Option<&str>) -> Result<Cancelled, RunsError> {
+        let seen = self.view(run)?;
+        if seen.over && seen.output.is_some() {
+            return Err(has_ended(run, &seen.state));
+        }
+        let Some(task) = task else { return self.cancel_run(run).await };
+        // A task that is to be cancelled and that the run has not taken up counts as gone.
+        let before: Vec<TaskId> = self.inbox(run)?.into_iter().filter_map(cancelled_by).collect();
+        let task = part_of(run, &seen, &before, task)?;
+        self.put(run, &InboxMessage::Cancel { task: Some(task.clone()) }).await?;
+        Ok(Cancelled::Task(task))
+    }
+
+    /// Ends the run itself if nobody drives it; else tells the process that does, and waits until it has released the run.
+    async fn cancel_run(&self, run: &RunId) -> Result<Cancelled, RunsError> {
+        let orchestrator = self.setup.orchestrator(None, Arc::new(NobodyThere))?;
+        let (mut told, patience) = (false, Instant::now() + PATIENCE);
+        loop {
+            let (events, _) = mpsc::unbounded_channel();
+            match orchestrator.cancel(run, RunControl { stop: CancellationToken::new(), events }).await {
+                Ok(result) if result.status == RunStatus::Cancelled => return Ok(Cancelled::Run),
+                // It came to its end before it heard.
+                Ok(result) => return Err(RunsError::usage(format!("run {run} has ended as {}", result.status))),
+                Err(OrchestratorError::Lock(LockError::Held { .. })) if Instant::now() < patience => {
+                    if !std::mem::replace(&mut told, true) {
+                        self.put(run, &InboxMessage::Cancel { task: None }).await?;
+                    }
+                    tokio::time::sleep(LOOK).await;
+                }
+                Err(OrchestratorError::Lock(LockError::Held { .. })) => return Ok(Cancelled::Stopping),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Puts a message into the inbox of a run, without secrets.
+    pub async fn put(&self, run: &RunId, message: &InboxMessage) -> Result<(), RunsError> {
+        let mut message = serde_json::to_value(message).map_err(RunsError::internal)?;
+        self.setup.redactor().document(&mut message);
+        let put = self.setup.journal()?.inbox_put(run.as_str(), SystemClock.now(), &message.to_string()).await;
+        put.map(drop).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+    }
+
+    /// The messages that a run has not taken up.
+    fn inbox(&self, run: &RunId) -> Result<Vec<InboxMessage>, RunsError> {
+        let waiting = self.setup.journal()?.inbox(run.as_str()).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        Ok(waiting.iter().filter_map(|message| serde_json::from_str(&message.body).ok()).collect())
+    }
+}
+
+fn answered_by(message: InboxMessage) -> Option<QuestionId> {
+    if let InboxMessage::Answer { question, .. } = message { Some(question) } else { None }
+}
+
+fn cancelled_by(message: InboxMessage) -> Option<TaskId> {
+    if let InboxMessage::Cancel { task } = message { task } else { None }
+}
+
+/// The task whose actor is to hear something; none where the run is.
+pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, RunsError> {
+    let task = task.map(|task| open_task(run, seen, task)).transpose()?.map(|task| &task.spec);
+    if seen.over {
+        return Err(has_ended(run, &seen.state));
+    }
+    if let Some(task) = task.filter(|task| task.kind != TaskKind::Actor) {
+        return Err(RunsError::usage(format!("task {} has no actor who could hear it", task.id))
+            .hint(format!("`aime tell {run} TEXT` tells the run")));
+    }
+    Ok(task.map(|task| task.id.clone()))
+}
+
+/// The task of a name, if it is not settled.
+fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task, RunsError> {
+    let tasks = &seen.state.tasks;
+    let hint = format!("`aime runs show {run}` lists the tasks");
+    let Some(task) = tasks.values().find(|task| task.spec.id.as_str() == name) else {
+        return Err(RunsError::usage(format!("run {run} has no task {name:?}")).hint(hint));
+    };
+    if task.status.is_settled() {
+        return Err(RunsError::usage(format!("task {name} is {}", task.status)).hint(hint));
+    }
+    Ok(task)
+}
+
+/// Nobody who could pause it works on a run.
+pub fn not_driven(run: &RunId) -> RunsError {
+    RunsError::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
+}
+
+/// Nothing can be answered.
+pub fn asks_nothing(run: &RunId, what: &str) -> RunsError {
+    RunsError::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands"))
+}
+
+/// The task of a name, if it can be taken out of the run's plan after those before it.
+pub fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
+    let task = open_task(run, seen, task)?.spec.id.clone();
+    if seen.state.mode == Some(PlanMode::Direct) {
+        return Err(RunsError::usage(format!("{task} is all that run {run} does")).hint(format!("`aime cancel {run}` ends the run")));
+    }
+    let cancelling = |task: &TaskId| PlanPatch::cancelling(task, "cancelled by a person", Owner::Person);
+    let after = before.iter().fold(seen.state.clone(), |state, gone| {
+        let at = state.last_progress_at;
+        state.patched(&cancelling(gone), at).unwrap_or(state)
+    });
+    let still_open = after.tasks.get(&task).is_some_and(|task| !task.status.is_settled());
+    if let (true, Err(faults)) = (still_open, after.check_patch(&cancelling(&task))) {
+        return Err(RunsError::usage(format!("{task} stays in the plan: {faults}")).hint("cancel what needs it first"));
+    }
+    Ok(task)
+}

@@ -1,0 +1,72 @@
+//! Plans that are handed over: checked against what this folder has.
+
+use aime_llm::ToolDefinition;
+use aime_orchestrator::profile_briefs;
+use aime_planner::{CheckedPlan, PlanChecker, PlanFault, ProfileBrief};
+use aime_progress::Plan;
+use aime_tools::{BUNDLES, HandledBy};
+
+use crate::{RunsError, Setup, models};
+
+/// What plans are checked against.
+pub struct CheckerParts {
+    tools: Vec<ToolDefinition>,
+    actor_tools: Vec<String>,
+    profiles: Vec<ProfileBrief>,
+    models: Vec<String>,
+    bundles: Vec<String>,
+}
+
+impl CheckerParts {
+    fn checker(&self) -> PlanChecker<'_> {
+        PlanChecker {
+            tools: &self.tools,
+            actor_tools: &self.actor_tools,
+            profiles: &self.profiles,
+            models: &self.models,
+            bundles: &self.bundles,
+            ..PlanChecker::default()
+        }
+    }
+
+    /// Checks a plan, and that profiles can do what their tasks need.
+    pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
+        self.checker().check(text)
+    }
+}
+
+impl Setup {
+    /// What plans of this folder are checked against.
+    pub fn checker(&self) -> Result<CheckerParts, RunsError> {
+        let registry = self.tools();
+        let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
+        let tools = handled(HandledBy::Runtime).collect();
+        let actor_tools = handled(HandledBy::Actor).map(|tool| tool.name).collect();
+        let bundles = BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect();
+        let catalog = self.profiles()?;
+        let profiles = profile_briefs(&catalog, &registry);
+        let models = models::of_tasks(self)?;
+        Ok(CheckerParts { tools, actor_tools, profiles, models, bundles })
+    }
+
+    /// Reads and checks a plan; `what` names it in the error, which lists all faults. What was repaired is told to the caller.
+    pub fn checked_plan(&self, text: &str, what: &str) -> Result<Plan, RunsError> {
+        match self.checker()?.check(text) {
+            Ok(checked) => {
+                checked.repairs.iter().for_each(|repair| self.note(format!("mended in the plan: {repair}")));
+                Ok(checked.plan)
+            }
+            Err(faults) => {
+                Err(RunsError::usage(fault_list(what, &faults)).hint("`aime check` gives the same list; `aime schema plan` the format"))
+            }
+        }
+    }
+}
+
+/// All faults of a plan, one a line.
+pub fn fault_list(what: &str, faults: &[PlanFault]) -> String {
+    let count = if faults.len() == 1 { "1 fault".to_owned() } else { format!("{} faults", faults.len()) };
+    let mut told = format!("{what} has {count}:");
+    faults.iter().for_each(|fault| told.push_str(&format!("\n  {fault}")));
+    told
+}

@@ -1,0 +1,72 @@
+//! A run as one page.
+
+use aime_durable::{Clock, SystemClock};
+use aime_orchestrator::RunView;
+use aime_progress::{RunId, Timestamp};
+use aime_report::{Content, FileSource, MAX_COMPARED, ReportView, Source};
+use aime_undo::{Author, Entry, Kept, UndoError};
+
+use super::{Runs, outcome};
+use crate::Setup;
+
+/// The most paths whose contents are read.
+const MOST: usize = 2_000;
+
+impl Runs {
+    /// What a report shows of a run.
+    pub fn report(&self, run: &RunId, seen: &RunView) -> ReportView {
+        report_view(run, seen, self.is_driven(run), &self.setup)
+    }
+}
+
+/// What a report shows of a run.
+pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> ReportView {
+    let mut notes: Vec<String> =
+        seen.damage.iter().map(|damage| format!("The journal is damaged: {damage}. What follows ends there.")).collect();
+    notes.extend(seen.inconsistencies.iter().map(|found| format!("The state contradicts itself: {found}.")));
+    let files = match Kept::read(&setup.keep(), run.as_str()) {
+        Ok(kept) => kept.map(|kept| {
+            notes.extend(kept.lost().map(|lost| format!("From some moment on the changes of files were not kept: {lost}.")));
+            kept.changes().take(MOST).map(|(change, by)| changed(&kept, change, &by)).collect()
+        }),
+        Err(error) => {
+            notes.push(format!("What is kept of files cannot be read: {error}."));
+            None
+        }
+    };
+    // What is under way has not failed.
+    let under_way = seen.output.is_none() && driven;
+    notes.extend(under_way.then(|| "The run is under way; this is how it stood.".to_owned()));
+    let failure = outcome(run, seen).error.filter(|_| !under_way).map(|error| aime_report::Failure {
+        code: error.code.word().to_owned(),
+        message: error.message,
+        hint: error.hint,
+    });
+    let events = seen.events.iter().map(|event| (event.at, &event.event)).collect();
+    let made_at = Timestamp::from_millis(SystemClock.now());
+    let source = Source { run, state: &seen.state, events, failure, files, notes, made_at };
+    ReportView::new(&source, setup.redactor())
+}
+
+fn changed(kept: &Kept, change: aime_undo::Change, by: &[&Author]) -> FileSource {
+    let mut names: Vec<String> = by.iter().map(|author| author.task.clone().unwrap_or_else(|| author.tool.clone())).collect();
+    names.dedup();
+    let content = |entry: Option<&Entry>| content(kept, entry).unwrap_or_else(|_| Content::Unknown("no longer kept".to_owned()));
+    FileSource {
+        before: content(change.before.as_ref()),
+        after: content(change.after.as_ref()),
+        path: change.path.to_string_lossy().into_owned(),
+        by: names,
+    }
+}
+
+fn content(kept: &Kept, entry: Option<&Entry>) -> Result<Content, UndoError> {
+    Ok(match entry {
+        None => Content::Nothing,
+        Some(Entry::File { size, .. }) if *size > MAX_COMPARED => Content::Unknown("too large to be compared here".to_owned()),
+        Some(entry @ Entry::File { .. }) => kept.content(entry)?.map_or(Content::Nothing, Content::File),
+        Some(Entry::Folder { .. }) => Content::Folder,
+        Some(Entry::Link { target }) => Content::Link(target.to_string_lossy().into_owned()),
+        Some(Entry::NotKept { why, .. }) => Content::Unknown(format!("not kept: {}", why.words())),
+    })
+}

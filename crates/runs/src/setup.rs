@@ -1,0 +1,458 @@
+//! A folder with its configuration, and the parts of runs that are made from it.
+
+mod hooks;
+mod own;
+mod reach;
+mod secrets;
+mod servers;
+mod skills;
+mod telemetry;
+#[cfg(test)]
+mod tests;
+#[cfg(feature = "web")]
+mod web;
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use aime_actors::ActorFactory;
+use aime_durable::Journal;
+use aime_memory::{KnowledgeSettings, MemorySettings, PromptBounds};
+use aime_orchestrator::{HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, ProjectWords, RunMemory, RunMemorySettings};
+use aime_planner::{Fallback, PlannerSettings, RouteSettings};
+use aime_redact::Redactor;
+use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, Launcher, clean_environment};
+use aime_tools::{BuiltinSettings, RuleLists, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
+
+use crate::{
+    caller::{Caller, Notice},
+    config::{Config, FallbackConfig, Loaded, Places, SandboxMode, load},
+    consents::Consents,
+    environment::Environment,
+    error::{ErrorKind, RunsError},
+};
+
+pub use self::{own::OwnPrompts, servers::Servers, skills::FoundSkills, telemetry::Watched};
+
+/// How folders are opened: with which environment, settings file, caller and launcher. One builder opens any number of folders.
+#[derive(Clone)]
+pub struct SetupBuilder {
+    environment: Environment,
+    config_file: Option<PathBuf>,
+    caller: Arc<dyn Caller>,
+    launcher: Option<Launcher>,
+}
+
+impl SetupBuilder {
+    /// Reads this settings file after those of the user and the project.
+    #[must_use]
+    pub fn config_file(self, file: Option<PathBuf>) -> Self {
+        Self { config_file: file, ..self }
+    }
+
+    /// Tells notices to this caller.
+    #[must_use]
+    pub fn caller(self, caller: Arc<dyn Caller>) -> Self {
+        Self { caller, ..self }
+    }
+
+    /// Gives confined commands a network of their own by this launcher. Without one, a command that is to reach single hosts is refused on Linux.
+    #[must_use]
+    pub fn launcher(self, launcher: Launcher) -> Self {
+        Self { launcher: Some(launcher), ..self }
+    }
+
+    /// The variables of the environment.
+    pub const fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The settings files for a folder.
+    pub fn places(&self, folder: &Path) -> Places {
+        Places::new(&self.environment, folder, self.config_file.clone())
+    }
+
+    /// Reads the configuration for a working folder; without one for the current folder.
+    pub fn open(&self, folder: Option<&Path>) -> Result<Setup, RunsError> {
+        let folder = working_folder(folder)?;
+        let places = self.places(&folder);
+        let loaded = load(&places, &self.environment)?;
+        Ok(self.loaded(folder, places, loaded))
+    }
+
+    pub(crate) fn loaded(&self, folder: PathBuf, places: Places, loaded: Loaded) -> Setup {
+        let Loaded { config, sources, notes } = loaded;
+        let redactor = Redactor::new(secrets::secrets(&self.environment, &config));
+        Setup {
+            environment: self.environment.clone(),
+            opener: self.clone(),
+            folder,
+            places,
+            config,
+            sources,
+            notes,
+            skills: OnceLock::new(),
+            confinement: OnceLock::new(),
+            servers: OnceLock::new(),
+            #[cfg(feature = "otel")]
+            telemetry: OnceLock::new(),
+            redactor,
+        }
+    }
+}
+
+/// A folder with its configuration, and the parts of runs made from it.
+pub struct Setup {
+    /// The environment.
+    pub environment: Environment,
+    opener: SetupBuilder,
+    /// The working folder, without links.
+    pub folder: PathBuf,
+    /// The settings files.
+    pub places: Places,
+    /// The settings in force.
+    pub config: Config,
+    /// The files and variables that were read, lowest first.
+    pub sources: Vec<String>,
+    /// The settings that were left out, and why.
+    pub notes: Vec<String>,
+    /// Read at the first use.
+    skills: OnceLock<FoundSkills>,
+    /// One for all processes: they share a temp folder.
+    confinement: OnceLock<Confinement>,
+    /// MCP servers, made at the first use; they start later still.
+    servers: OnceLock<Servers>,
+    /// Sends telemetry, if the variables of telemetry are set; made when a run is first watched.
+    #[cfg(feature = "otel")]
+    telemetry: OnceLock<Option<aime_telemetry::Telemetry>>,
+    redactor: Redactor,
+}
+
+impl Setup {
+    /// A builder for folders that are opened with this environment.
+    pub fn builder(environment: Environment) -> SetupBuilder {
+        SetupBuilder { environment, config_file: None, caller: Arc::new(()), launcher: None }
+    }
+
+    /// Tells the caller a sentence.
+    pub(crate) fn note(&self, text: impl AsRef<str>) {
+        self.caller().hear(&Notice::Text(text.as_ref()));
+    }
+
+    /// Starts confined commands in a network of their own, if the program has a launcher.
+    pub const fn launcher(&self) -> Option<&Launcher> {
+        self.opener.launcher.as_ref()
+    }
+
+    /// The program that opened the folder.
+    pub(crate) fn caller(&self) -> &dyn Caller {
+        self.opener.caller.as_ref()
+    }
+
+    /// The builder that opened the folder: it opens others in the same way.
+    pub const fn opener(&self) -> &SetupBuilder {
+        &self.opener
+    }
+
+    /// Takes secrets out of what models, journals and people see.
+    pub const fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// Tells the caller what was left out of the configuration.
+    pub fn tell_notes(&self) {
+        self.notes.iter().for_each(|note| self.note(note));
+    }
+
+    /// Where runs are kept.
+    pub fn keep(&self) -> PathBuf {
+        self.folder.join(".aime")
+    }
+
+    /// The same, unless something else has that name.
+    pub fn usable_keep(&self) -> Result<PathBuf, RunsError> {
+        let keep = self.keep();
+        if keep.exists() && !keep.is_dir() {
+            return Err(RunsError::usage(format!("{} is not a folder, and runs are kept in a folder of that name", keep.display()))
+                .hint("move it away, or choose another working folder with -C"));
+        }
+        Ok(keep)
+    }
+
+    /// The journal, made if it is not there yet.
+    pub fn journal(&self) -> Result<Journal, RunsError> {
+        let keep = self.made_keep()?;
+        Journal::open(keep.join("aime.db")).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+    }
+
+    /// Where runs are kept, made and out of git.
+    pub fn made_keep(&self) -> Result<PathBuf, RunsError> {
+        let keep = self.usable_keep()?;
+        let failed = |error: std::io::Error| {
+            RunsError::usage(format!("cannot write to {}: {error}", keep.display()))
+                .hint("choose another working folder with -C, or mend its rights or the disk's space")
+        };
+        std::fs::create_dir_all(&keep).map_err(failed)?;
+        let ignore = keep.join(".gitignore");
+        if !ignore.exists() {
+            std::fs::write(&ignore, "*\n").map_err(failed)?;
+        }
+        Ok(keep)
+    }
+
+    /// The journal, if there is one. Where nobody may look that is no answer.
+    pub fn existing_journal(&self) -> Result<Option<Journal>, RunsError> {
+        let keep = self.usable_keep()?;
+        let there = keep.join("aime.db").try_exists().map_err(|error| {
+            RunsError::usage(format!("cannot look into {}: {error}", keep.display()))
+                .hint("mend the rights of the folder, or choose another working folder with -C")
+        })?;
+        if there { self.journal().map(Some) } else { Ok(None) }
+    }
+
+    /// Whether a run was ever begun in this folder.
+    pub fn has_runs(&self) -> bool {
+        self.keep().join("aime.db").exists()
+    }
+
+    /// The tools.
+    pub fn tools(&self) -> Arc<ToolRegistry> {
+        let tools = &self.config.tools;
+        let mut registry = builtin_with(&BuiltinSettings {
+            bash_time_limit: Duration::from_secs(tools.bash_timeout_seconds),
+            python_time_limit: Duration::from_secs(tools.python_timeout_seconds),
+        });
+        let skills = &self.skills().catalog;
+        if !skills.is_empty() {
+            registry.register(load_skill(skills.clone()));
+        }
+        #[cfg(feature = "web")]
+        for tool in self.web_tools() {
+            registry.register(tool);
+        }
+        for tool in self.servers_known().into_iter().flat_map(Servers::tools) {
+            registry.register(tool);
+        }
+        Arc::new(registry)
+    }
+
+    /// The same, and those of servers that stand in no model's request: actors find them on demand.
+    pub fn every_tool(&self) -> ToolRegistry {
+        let mut registry = self.tools().as_ref().clone();
+        for tool in self.servers_known().into_iter().flat_map(Servers::every_tool) {
+            registry.register(tool);
+        }
+        registry
+    }
+
+    /// What the project says of itself, as it stands in prompts; what is left out of it is told to the user.
+    pub fn project(&self) -> String {
+        let read = ConfinedFolder::open(&self.folder).and_then(|folder| ProjectWords::read(&folder, self.config.run.project_chars));
+        match read {
+            Ok(ProjectWords { text, left_out }) => {
+                if left_out > 0 {
+                    self.note(format!("AGENTS.md is long: {left_out} of its lines are left out of prompts (run.project_chars)"));
+                }
+                text
+            }
+            Err(error) => {
+                self.note(format!("without AGENTS.md: {error}"));
+                String::new()
+            }
+        }
+    }
+
+    /// The skills: the user's own, then the project's. They are text for a model, as `AGENTS.md` is, so no trust is asked for.
+    pub fn skills(&self) -> &FoundSkills {
+        let own = || self.places.user_folder().map(|folder| (folder.join("skills"), None));
+        let of_the_project =
+            || [".agents", ".claude", ".aime"].map(|folder| (self.folder.join(folder).join("skills"), Some(self.folder.as_path())));
+        self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
+    }
+
+    /// What commands see: listed variables, and none that looks like a secret.
+    pub fn clean_environment(&self) -> BTreeMap<OsString, OsString> {
+        let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
+        clean_environment(self.environment.variables(), &allowed)
+    }
+
+    /// How processes are confined.
+    pub fn confinement(&self) -> &Confinement {
+        self.confinement.get_or_init(|| self.confinement_with(|_| {}))
+    }
+
+    /// The same with a change, and a temp folder of its own.
+    fn confinement_with(&self, change: impl FnOnce(&mut ConfinementSettings)) -> Confinement {
+        let sandbox = &self.config.sandbox;
+        if sandbox.mode == SandboxMode::Off {
+            return Confinement::off();
+        }
+        let expanded = |paths: &[PathBuf]| paths.iter().map(|path| self.environment.expand_home(path)).collect();
+        let mut settings = ConfinementSettings::new(&self.folder, &self.clean_environment());
+        settings.read = expanded(&sandbox.read);
+        settings.write = expanded(&sandbox.write);
+        settings.secrets.extend([self.places.user_folder(), self.places.state_folder()].into_iter().flatten().map(Path::to_owned));
+        settings.network = reach::network(&sandbox.network, "sandbox.network", self.launcher());
+        settings.limits = sandbox.limits();
+        settings.go_without = sandbox.go_without().collect();
+        change(&mut settings);
+        Confinement::or_refuse(settings)
+    }
+
+    /// What people have allowed here for good; none where it has no place outside of the working folder.
+    pub fn consents(&self) -> Option<Consents> {
+        Consents::of(&self.environment, &self.folder)
+    }
+
+    /// The rules of the configuration.
+    fn configured_rules(&self) -> RuleLists {
+        let permissions = &self.config.permissions;
+        // They were read once when the configuration was checked.
+        let read = |rules: &[String]| rules.iter().filter_map(|rule| rule.parse().ok()).collect();
+        let (allow, ask, deny) = (read(&permissions.allow), read(&permissions.ask), read(&permissions.deny));
+        RuleLists { allow, ask, deny, remembered: Vec::new() }
+    }
+
+    /// The same with what is remembered for this folder. A list that cannot be read holds for nothing, and that is said.
+    fn rules(&self) -> RuleLists {
+        let remembered = self.consents().map(|consents| consents.rules()).transpose().unwrap_or_else(|failure| {
+            self.note(format!("what \"always\" has allowed is left out: {}", failure.message));
+            None
+        });
+        RuleLists { remembered: remembered.unwrap_or_default(), ..self.configured_rules() }
+    }
+
+    /// What tools are called with.
+    pub fn tool_context(&self) -> Result<ToolContext, RunsError> {
+        let files = ConfinedFolder::open(&self.folder).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        // The shell knows the folder by the links that led there.
+        let files = match self.environment.text("PWD") {
+            Some(shown) => files.also_named(Path::new(shown)),
+            None => files,
+        };
+        let mut context = ToolContext::new(files, self.clean_environment()).with_confinement(self.confinement().clone());
+        context.classes = self.config.classes;
+        learn_secrets_of(&context.folder, &self.redactor);
+        Ok(context.with_rules(self.configured_rules()).with_redactor(self.redactor.clone()))
+    }
+
+    /// How goals are routed and planned.
+    pub fn route(&self) -> RouteSettings {
+        let planning = &self.config.planning;
+        RouteSettings { strategy: planning.strategy, mode: None, bypass: planning.bypass.clone(), classifier: planning.classifier.clone() }
+    }
+
+    /// How plans are asked for and checked.
+    pub fn planner(&self) -> PlannerSettings {
+        PlannerSettings {
+            tries: self.config.planning.tries,
+            temperature: self.config.planning.temperature,
+            first_todos_temperature: self.config.planning.first_todos_temperature,
+            fallback: match self.config.planning.fallback {
+                FallbackConfig::Category => Fallback::Category,
+                FallbackConfig::None => Fallback::Fail,
+            },
+            limits: self.config.planning.limits,
+            ..PlannerSettings::default()
+        }
+    }
+
+    /// Where plans are kept from one run to the next.
+    pub fn kept_plans(&self) -> KeptPlans {
+        KeptPlans::new(self.keep().join("plans"))
+    }
+
+    /// The file of the project's memory.
+    pub fn memory_file(&self) -> PathBuf {
+        self.keep().join("memory.db")
+    }
+
+    /// The folder of documents, if one is named.
+    pub fn knowledge_folder(&self) -> Option<PathBuf> {
+        let folder = self.config.memory.knowledge.as_deref()?;
+        Some(self.folder.join(self.environment.expand_home(folder)))
+    }
+
+    /// How runs use memory, unless it is turned off.
+    pub fn memory(&self) -> Option<RunMemorySettings> {
+        let memory = &self.config.memory;
+        memory.enabled.then(|| RunMemorySettings {
+            store: self.memory_bounds(),
+            knowledge: self.knowledge_folder(),
+            recall: memory.recall,
+            chunks: memory.chunks,
+            documents: KnowledgeSettings { chunk_tokens: memory.chunk_tokens, ..KnowledgeSettings::default() },
+            prompt: PromptBounds { memory_tokens: memory.memory_tokens, knowledge_tokens: memory.knowledge_tokens },
+            redactor: self.redactor.clone(),
+            ..RunMemorySettings::new(self.memory_file())
+        })
+    }
+
+    /// How much the memory holds.
+    pub fn memory_bounds(&self) -> MemorySettings {
+        MemorySettings { max_entries: self.config.memory.max_entries, ..MemorySettings::default() }
+    }
+
+    /// Everything a run needs.
+    pub fn orchestrator(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Orchestrator, RunsError> {
+        self.orchestrator_builder(models)?.human(human).build().map_err(RunsError::internal)
+    }
+
+    /// The builder of an orchestrator that nobody can be asked by.
+    pub fn orchestrator_builder(&self, models: Option<Models>) -> Result<OrchestratorBuilder, RunsError> {
+        self.builder_with(self.journal()?, models)
+    }
+
+    /// Everything that planning alone needs. It keeps nothing, so `.aime` is made only where documents are to be indexed in it.
+    pub fn planning_orchestrator(&self, models: Models) -> Result<Orchestrator, RunsError> {
+        if self.memory().is_some_and(|memory| memory.knowledge.is_some() || memory.file.exists()) {
+            self.made_keep()?;
+        }
+        let journal = Journal::at_first_write(self.usable_keep()?.join("aime.db")).map_err(RunsError::internal)?;
+        self.builder_with(journal, Some(models))?.build().map_err(RunsError::internal)
+    }
+
+    fn builder_with(&self, journal: Journal, models: Option<Models>) -> Result<OrchestratorBuilder, RunsError> {
+        let OwnPrompts { planning, acting, answer } = self.prompts()?;
+        let actors = ActorFactory::new(self.profiles()?, acting).with_settings(self.config.actors);
+        let mut builder = models
+            .map_or_else(OrchestratorBuilder::new, Orchestrator::builder)
+            .tools(self.tools())
+            .tool_context(self.tool_context()?.with_rules(self.rules()))
+            .redactor(self.redactor.clone())
+            .journal(journal, self.keep())
+            .actors(actors.with_skills(self.skills().catalog.clone()))
+            .routing(self.categories()?, self.route())
+            .planner(self.planner(), planning)
+            .answer_prompt(answer)
+            .project(self.project())
+            .project_chars(self.config.run.project_chars)
+            .undo(self.config.undo.enabled.then(|| self.config.undo.settings()))
+            .hooks(self.hooks()?);
+        if self.config.permissions.trust_files {
+            builder = builder.trust_files();
+        }
+        if self.config.planning.cache {
+            builder = builder.kept_plans(self.kept_plans());
+        }
+        if let Some(memory) = self.memory() {
+            builder = builder.memory(Arc::new(RunMemory::new(memory)));
+        }
+        Ok(builder)
+    }
+}
+
+/// The folder that `-C` names, or the current one.
+pub fn working_folder(directory: Option<&Path>) -> Result<PathBuf, RunsError> {
+    let wanted = directory.unwrap_or(Path::new("."));
+    let mend = "name a folder that is there with -C";
+    let folder = wanted
+        .canonicalize()
+        .map_err(|error| RunsError::usage(format!("the working folder {} cannot be used: {error}", wanted.display())).hint(mend))?;
+    if folder.is_dir() { Ok(folder) } else { Err(RunsError::usage(format!("{} is not a folder", folder.display())).hint(mend)) }
+}

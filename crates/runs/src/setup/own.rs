@@ -1,0 +1,136 @@
+//! What people add to what is built in: profiles, categories, prompts.
+
+mod names;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use aime_actors::{ProfileCatalog, Prompts as ActorPrompts};
+use aime_orchestrator::AnswerPrompt;
+use aime_planner::{Prompts, default_categories, read_categories};
+
+use super::Setup;
+use crate::{
+    error::{ErrorKind, RunsError},
+    models,
+};
+
+/// The prompts, with those that the user replaced.
+pub struct OwnPrompts {
+    /// Prompts of the planner.
+    pub planning: Prompts,
+    /// Prompts of actors.
+    pub acting: ActorPrompts,
+    /// The prompt of the final answer.
+    pub answer: AnswerPrompt,
+}
+
+impl Setup {
+    /// The built-in profiles, and those of the user.
+    pub fn profiles(&self) -> Result<ProfileCatalog, RunsError> {
+        let mut catalog = ProfileCatalog::builtin();
+        for (source, text) in self.own_files("profiles", "toml")? {
+            catalog.add_toml(&text, &source).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+            self.check_models(&source, &text)?;
+        }
+        Ok(catalog)
+    }
+
+    /// The built-in categories, and those of the user.
+    pub fn categories(&self) -> Result<Vec<aime_planner::Category>, RunsError> {
+        let mut categories = default_categories();
+        // Their own faults are told by whoever uses them.
+        let profiles = self.profiles().ok();
+        let known: Option<Vec<&str>> = profiles.as_ref().map(|profiles| profiles.iter().map(|profile| profile.name.as_str()).collect());
+        for (source, text) in self.own_files("categories", "toml")? {
+            for category in read_categories(&source, &text).map_err(|error| RunsError::caused(ErrorKind::Usage, error))? {
+                categories.retain(|known| known.name != category.name);
+                categories.push(category);
+            }
+            let unknown = known
+                .as_deref()
+                .map(|known| names::unknown((&source, &text), "profile", ("there is no profile", "`aime profiles` lists them"), known));
+            first(unknown.unwrap_or_default())?;
+            self.check_models(&source, &text)?;
+        }
+        Ok(categories)
+    }
+
+    /// Refuses a file that names a model which is neither a role nor configured: `default` would be asked instead.
+    fn check_models(&self, source: &str, text: &str) -> Result<(), RunsError> {
+        let known: Vec<&str> = models::ROLES.into_iter().chain(self.config.models.keys().map(String::as_str)).collect();
+        first(names::unknown((source, text), "model", ("there is no model", "`aime models list` lists them"), &known))
+    }
+
+    /// The skills that profiles and categories name and that are not here. No run is refused for them, since a project may bring its own: actors go
+    /// without.
+    pub fn missing_skills(&self) -> Result<Vec<RunsError>, RunsError> {
+        let known: Vec<&str> = self.skills().catalog.iter().map(|known| known.skill.name.as_str()).collect();
+        let files = [self.own_files("profiles", "toml")?, self.own_files("categories", "toml")?].concat();
+        let missing = |(source, text): &(String, String)| {
+            names::unknown((source, text), "skills", ("there is no skill", "`aime doctor` lists them"), &known)
+        };
+        Ok(files.iter().flat_map(missing).collect())
+    }
+
+    /// The prompts in force.
+    pub fn prompts(&self) -> Result<OwnPrompts, RunsError> {
+        let hint = |source: &str| format!("mend or remove {source}");
+        let acting = ActorPrompts::builtin().map_err(RunsError::internal)?;
+        let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
+        let mut planning = BTreeMap::new();
+        let planner_names: Vec<&str> = Prompts::built_in().iter().map(|(name, _)| *name).collect();
+        for (source, text) in self.own_files("prompts", "md")? {
+            let name = Path::new(&source).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+            if planner_names.contains(&name.as_str()) {
+                planning.insert(name, text);
+            } else if name == AnswerPrompt::NAME {
+                prompts.answer =
+                    AnswerPrompt::new(&text).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(hint(&source)))?;
+            } else {
+                prompts.acting.replace(&name, text).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(hint(&source)))?;
+            }
+        }
+        prompts.planning = Prompts::with_overrides(&planning).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        Ok(prompts)
+    }
+
+    /// The files of a kind that were added to what is built in: `profiles/*.toml`, `prompts/*.md`. First the user's own, then those of
+    /// the folders that `extensions.folders` names; a later one of the same name wins.
+    fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, RunsError> {
+        let unreadable = |path: &Path, error: std::io::Error| {
+            RunsError::usage(format!("{} cannot be read: {error}", path.display())).hint("mend its rights, or move it away")
+        };
+        let named = self.config.extensions.folders.iter().map(|folder| self.environment.expand_home(folder));
+        let mut folders = Vec::new();
+        for folder in named {
+            if !folder.is_dir() {
+                return Err(RunsError::usage(format!("extensions.folders names {}, which is no folder", folder.display()))
+                    .hint("make it, or take it out of the configuration"));
+            }
+            folders.push(folder);
+        }
+        let mut found = Vec::new();
+        for folder in self.places.user_folder().map(Path::to_owned).into_iter().chain(folders).map(|folder| folder.join(kind)) {
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unreadable(&folder, error)),
+            };
+            let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+            paths.retain(|path| path.extension().is_some_and(|found| found == ending));
+            paths.sort();
+            for path in paths {
+                let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+                found.push((path.display().to_string(), text));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn first(failures: Vec<RunsError>) -> Result<(), RunsError> {
+    failures.into_iter().next().map_or(Ok(()), Err)
+}

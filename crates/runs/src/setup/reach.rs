@@ -1,0 +1,25 @@
+//! What of the network processes reach: for single hosts, by a proxy of their own.
+
+use aime_hosts::{HostGrants, HostProxy};
+use aime_sandbox::{Gate, Launcher, Network, Passage};
+
+use crate::config::NetworkConfig;
+
+/// The network of these settings, which stand under this key; a launcher gives commands a network of their own. Grants were read once when the settings were; one that cannot be read grants nothing.
+pub(super) fn network(config: &NetworkConfig, setting: &str, launcher: Option<&Launcher>) -> Network {
+    match config {
+        NetworkConfig::None => Network::None,
+        NetworkConfig::All => Network::All,
+        NetworkConfig::Hosts(hosts) => {
+            let proxy = HostProxy::new(HostGrants::read(hosts).unwrap_or_default(), setting);
+            let gate = Gate::new(hosts, move |listener| {
+                let open = proxy.open_on(listener)?;
+                Ok(Passage::new(move || open.refused()))
+            });
+            Network::Hosts(match launcher {
+                Some(launcher) => gate.launched_by(launcher.clone()),
+                None => gate,
+            })
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! What nobody must see.
+
+use std::ffi::OsStr;
+
+use aime_redact::{is_ordinary, is_placeholder, is_secret_name, secrets_in};
+use aime_sandbox::looks_secret;
+
+use super::telemetry;
+use crate::{config::Config, environment::Environment, models::key_variables};
+
+/// What the environment holds that nobody must see: what settings name as keys and tokens, and what looks like one.
+pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
+    let servers = || config.mcp.servers.values();
+    let tokens = servers().filter_map(|server| server.bearer_token_env.as_deref());
+    let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
+    let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
+    // Also the key that is sent where no setting names another.
+    let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).collect();
+    let is_key = |name: &str| keys.contains(&name) || key_variables().any(|key| key == name);
+    let text = || environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut found: Vec<String> = text()
+        .filter_map(|(name, value)| match name {
+            name if config.secrets.environment.contains(&name) => Some(value),
+            // Servers that look at no key are given one all the same.
+            name if is_key(&name) => (!is_placeholder(&value)).then_some(value),
+            name => secret_in(&name, &value),
+        })
+        .collect();
+    // What servers are handed may be a token, and may be an address, a folder or a switch.
+    let handed = |name: &String| servers().any(|server| server.env_vars.contains(name));
+    found.extend(
+        text()
+            .filter(|(name, _)| handed(name))
+            .flat_map(|(_, value)| secrets_in(&format!("token={value}")))
+            .filter(|value| !is_ordinary(value)),
+    );
+    found.extend(telemetry::secrets(environment));
+    // Headers of servers often hold tokens, and stand in the user's own file.
+    found.extend(servers().flat_map(|server| server.headers.values()).map(|value| without_scheme(value).to_owned()));
+    // Those of models may also be the name of a program or of a team, and its address: these stand in other texts.
+    let of_models = config.models.values().flat_map(|model| &model.headers);
+    let secret = of_models.filter(|(name, value)| is_secret_name(name) || !is_public_value(value));
+    found.extend(secret.map(|(_, value)| without_scheme(value).to_owned()));
+    found
+}
+
+/// The value of a header without `Bearer` or `Basic` before it.
+fn without_scheme(value: &str) -> &str {
+    let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
+    if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token } else { value }
+}
+
+/// Whether a value is plain words, or an address that holds no login and no parameters.
+fn is_public_value(value: &str) -> bool {
+    let is_address = value.starts_with("https://") || value.starts_with("http://");
+    is_ordinary(value) || (is_address && !looks_secret(OsStr::new(""), OsStr::new(value)) && !value.contains('?'))
+}
+
+/// The secret in a variable that only looks like one. Paths, numbers, words of settings and plain words are none: they stand in every other text.
+pub(super) fn secret_in(name: &str, value: &str) -> Option<String> {
+    if !looks_secret(OsStr::new(name), OsStr::new(value)) {
+        return None;
+    }
+    // `XDG_SESSION_TYPE` and the like: such a value is secret only where it looks like nothing else.
+    let weak = ["SESSION", "AUTH", "PRIVATE", "SIGNATURE", "COOKIE"];
+    let bare = weak.iter().fold(name.to_uppercase(), |name, part| name.replace(part, ""));
+    let name = if is_secret_name(&bare) { name } else { "VALUE" };
+    secrets_in(&format!("{name}={value}")).pop().filter(|value| !is_ordinary(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirement: 14.4
+    #[test]
+    fn a_variable_holds_a_secret_by_its_name_and_its_value() {
+        for (name, value, secret) in [
+            ("OPENAI_API_KEY", "ollama", None),
+            ("OPENAI_API_KEY", "sk-no-key-required", None),
+            ("POSTGRES_PASSWORD", "postgres", None),
+            ("DEPLOY_TOKEN", "staging", None),
+            ("DATABASE_URL", "postgres://postgres:postgres@localhost/db", None),
+            ("XDG_SESSION_TYPE", "wayland", None),
+            ("EDITOR", "hunter2!", None),
+            ("OPENAI_API_KEY", "a-b1c2d3e4f5g6h7", Some("a-b1c2d3e4f5g6h7")),
+            ("DB_PASSWORD", "hunter2!", Some("hunter2!")),
+            ("DB_PASSWORD", "correct-horse-battery", Some("correct-horse-battery")),
+            ("DATABASE_URL", "postgres://me:hunter22@localhost/db", Some("hunter22")),
+        ] {
+            assert_eq!(secret_in(name, value).as_deref(), secret, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn keys_of_all_providers_are_secrets_whatever_they_are() {
+        for name in key_variables() {
+            let found = |value: &str| secrets(&Environment::of([(name, value)]), &Config::default());
+            assert_eq!(found("staging"), ["staging"], "{name}");
+            assert!(found("ollama").is_empty(), "{name}: a server that looks at no key");
+        }
+    }
+
+    #[test]
+    fn headers_of_models_hold_secrets_unless_they_are_words_or_addresses() {
+        let mut config = Config::default();
+        let headers = [
+            ("authorization", "Bearer a-token-of-7"),
+            ("api-key", "staging"),
+            ("http-referer", "https://example.org/aime"),
+            ("x-proxy", "https://me:hunter22@example.org"),
+            ("x-team", "hunter2!"),
+            ("x-title", "aime"),
+        ];
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        config.models.insert("default".to_owned(), crate::config::ModelConfig { headers, ..Default::default() });
+        let found = secrets(&Environment::default(), &config);
+        assert_eq!(found, ["staging", "a-token-of-7", "https://me:hunter22@example.org", "hunter2!"]);
+    }
+
+    #[test]
+    fn a_variable_that_settings_name_holds_a_secret_whatever_it_is() {
+        let mut config = Config::default();
+        config.secrets.environment = vec!["MY_OWN".to_owned()];
+        let found = |name: &str, value: &str, config: &Config| secrets(&Environment::of([(name, value)]), config);
+        for value in ["staging", "ollama"] {
+            assert_eq!(found("MY_OWN", value, &config), [value]);
+        }
+        let model = crate::config::ModelConfig { api_key_env: Some("MY_LOCAL".to_owned()), ..Default::default() };
+        config.models.insert("default".to_owned(), model);
+        assert!(found("MY_LOCAL", "ollama", &config).is_empty(), "a server that looks at no key");
+        assert_eq!(found("MY_LOCAL", "staging", &config), ["staging"]);
+    }
+}

@@ -1,0 +1,100 @@
+//! The skills of the user and of the project.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use aime_sandbox::ConfinedFolder;
+use aime_tools::{InstalledSkill, Skill, SkillCatalog};
+
+/// The largest `SKILL.md`, in bytes.
+const LARGEST: u64 = 1024 * 1024;
+/// So many files of a skill are listed, and so deep are they looked for.
+const MAX_FILES: usize = 200;
+const MAX_DEPTH: usize = 4;
+
+/// The skills that were found, and what is to be said of them.
+#[derive(Debug, Default)]
+pub struct FoundSkills {
+    /// The skills.
+    pub catalog: SkillCatalog,
+    /// Those that were left out, and those that took the place of others.
+    pub notes: Vec<String>,
+}
+
+/// Reads the skills of these folders; one of a later folder takes the place of one of the same name. A faulty one is left out and said, and so is one
+/// that a link leads to out of the project of its folder, where it has one: what is read stands in prompts.
+pub(super) fn find<'a>(folders: impl IntoIterator<Item = (PathBuf, Option<&'a Path>)>) -> FoundSkills {
+    let mut found = FoundSkills::default();
+    for (folder, project) in folders {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => continue,
+            Err(error) => {
+                found.notes.push(format!("without the skills in {}: {error}", folder.display()));
+                continue;
+            }
+        };
+        let mut places: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        places.retain(|place| place.join("SKILL.md").is_file());
+        places.sort();
+        for place in places {
+            match read(&place, project) {
+                Ok(skill) => {
+                    let name = skill.name.clone();
+                    let files = files_of(&place);
+                    if let Some(other) = found.catalog.add(InstalledSkill { skill, folder: place.clone(), files }) {
+                        let (place, other) = (place.display(), other.folder.display());
+                        found.notes.push(format!("the skill `{name}` is that of {place}; the one of {other} is not used"));
+                    }
+                }
+                Err(fault) => found.notes.push(format!("without a skill: {fault}")),
+            }
+        }
+    }
+    found
+}
+
+fn read(place: &Path, project: Option<&Path>) -> Result<Skill, String> {
+    let file = place.join("SKILL.md");
+    let unreadable = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", file.display());
+    let size = fs::metadata(&file).map_err(|error| unreadable(&error))?.len();
+    if size > LARGEST {
+        return Err(format!("{} has {size} bytes, at most {LARGEST} are read: move what is long into files beside it", file.display()));
+    }
+    let bytes = match project {
+        Some(project) => ConfinedFolder::open(project).and_then(|folder| folder.read(&file)).map_err(|error| unreadable(&error))?,
+        None => fs::read(&file).map_err(|error| unreadable(&error))?,
+    };
+    let text = String::from_utf8(bytes).map_err(|error| unreadable(&error))?;
+    Skill::parse(&file, &text).map_err(|error| error.to_string())
+}
+
+/// The files beside the `SKILL.md`, in order. Links and hidden files are passed over.
+fn files_of(place: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    collect(place, place, MAX_DEPTH, &mut files);
+    files.sort();
+    files
+}
+
+fn collect(place: &Path, folder: &Path, depth: usize, files: &mut Vec<String>) {
+    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).collect();
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, kind) = (entry.path(), entry.file_type());
+        let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        if hidden || files.len() >= MAX_FILES {
+            continue;
+        }
+        match kind {
+            Ok(kind) if kind.is_dir() && depth > 1 => collect(place, &path, depth - 1, files),
+            Ok(kind) if kind.is_file() => {
+                let name = path.strip_prefix(place).unwrap_or(&path).to_string_lossy().into_owned();
+                files.extend((name != "SKILL.md").then_some(name));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Telemetry: runs as OpenTelemetry traces, metrics and logs, where the standard variables name who receives them.
+
+#[cfg(not(feature = "otel"))]
+use aime_orchestrator::PublishedEvent;
+use aime_progress::RunId;
+#[cfg(feature = "otel")]
+use aime_telemetry::{Telemetry, TelemetrySettings};
+
+use super::Setup;
+use crate::environment::Environment;
+#[cfg(feature = "otel")]
+use crate::{config::Provider, models};
+
+#[cfg(feature = "otel")]
+pub use aime_telemetry::Watched;
+
+/// Nobody: this build sends nothing.
+#[cfg(not(feature = "otel"))]
+pub enum Watched {}
+
+#[cfg(not(feature = "otel"))]
+impl Watched {
+    /// Nothing is watched.
+    pub fn take(&mut self, _: &PublishedEvent) {
+        match *self {}
+    }
+}
+
+impl Setup {
+    /// Watches a run for telemetry, where some is wanted.
+    #[cfg(feature = "otel")]
+    pub fn watch(&self, run: &RunId) -> Option<Watched> {
+        let begin = || {
+            let (settings, notes) = TelemetrySettings::read(|name| self.environment.text(name).map(str::to_owned));
+            notes.iter().for_each(|note| self.note(note));
+            let choice = models::choose(&self.config, &self.environment, None).ok().flatten();
+            let local = choice.is_some_and(|choice| choice.models.get("default").is_some_and(|model| model.provider == Provider::Local));
+            // The word for whoever is asked by OpenAI's protocol and is not known better.
+            let provider = if local { "aime" } else { "openai" };
+            let begun = settings.map(|settings| Telemetry::begin(settings, provider, env!("CARGO_PKG_VERSION")));
+            begun.transpose().unwrap_or_else(|error| {
+                self.note(error.to_string());
+                None
+            })
+        };
+        self.telemetry.get_or_init(begin).as_ref().map(|telemetry| telemetry.watch(run))
+    }
+
+    /// Nothing is sent.
+    #[cfg(not(feature = "otel"))]
+    pub fn watch(&self, _: &RunId) -> Option<Watched> {
+        None
+    }
+
+    /// Sends what is left of telemetry; five seconds at most.
+    #[cfg(feature = "otel")]
+    pub async fn end_telemetry(&self) {
+        let Some(telemetry) = self.telemetry.get().and_then(Option::as_ref) else { return };
+        match telemetry.end().await {
+            0 => {}
+            pieces => self.caller().hear(&crate::Notice::TelemetryLost { pieces }),
+        }
+    }
+
+    /// Nothing is sent.
+    #[cfg(not(feature = "otel"))]
+    pub async fn end_telemetry(&self) {}
+}
+
+/// What the variables of telemetry hold that nobody else must see.
+#[cfg(feature = "otel")]
+pub(super) fn secrets(environment: &Environment) -> Vec<String> {
+    let (settings, _) = TelemetrySettings::read(|name| environment.text(name).map(str::to_owned));
+    settings.map(|settings| settings.secrets()).unwrap_or_default()
+}
+
+#[cfg(not(feature = "otel"))]
+pub(super) const fn secrets(_: &Environment) -> Vec<String> {
+    Vec::new()
+}

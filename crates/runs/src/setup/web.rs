@@ -1,0 +1,69 @@
+//! The tools of the web, as the settings have them.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_tools::{HttpSearch, ModelSearch, SearchProvider, Tool, WebPolicy, WebSettings, web_tools};
+use secrecy::SecretString;
+
+use super::Setup;
+use crate::{config::SearchProviderConfig, models};
+
+/// The model that searches, if it is not the default one.
+const ROLE: &str = "search";
+
+impl Setup {
+    /// `web_fetch`, and `web_search` where somebody searches. What cannot be had is said.
+    pub(super) fn web_tools(&self) -> Vec<Arc<dyn Tool>> {
+        let web = &self.config.web;
+        let search = self.search().unwrap_or_else(|why| {
+            self.note(format!("without web_search: {why}"));
+            None
+        });
+        let settings = WebSettings {
+            policy: WebPolicy {
+                allowed: web.allowed_hosts.clone(),
+                blocked: web.blocked_hosts.clone(),
+                private: web.private_hosts.clone(),
+            },
+            time_limit: Duration::from_secs(web.timeout_seconds),
+            most_bytes: usize::try_from(web.max_megabytes.saturating_mul(1_000_000)).unwrap_or(usize::MAX),
+            search,
+            results: web.search.as_ref().map_or(1, |search| search.results),
+        };
+        web_tools(&settings).unwrap_or_else(|why| {
+            self.note(format!("without the web: {why}"));
+            Vec::new()
+        })
+    }
+
+    /// Who searches, if anybody.
+    fn search(&self) -> Result<Option<Arc<dyn SearchProvider>>, String> {
+        let Some(search) = &self.config.web.search else { return Ok(None) };
+        let url = search.url.as_deref();
+        let key = || {
+            let variable = search.api_key_env.as_deref().unwrap_or_default();
+            self.environment.text(variable).map(SecretString::from).ok_or_else(|| format!("the variable {variable} is not set"))
+        };
+        let provider = match search.provider {
+            SearchProviderConfig::Searxng => HttpSearch::searxng(url.unwrap_or_default()),
+            SearchProviderConfig::Brave => HttpSearch::brave(url, key()?),
+            SearchProviderConfig::Tavily => HttpSearch::tavily(url, key()?),
+            SearchProviderConfig::Model => return self.model_search().map(|provider| Some(Arc::new(provider) as _)),
+        };
+        provider.map(|provider| Some(Arc::new(provider) as Arc<dyn SearchProvider>))
+    }
+
+    /// A search by the run's model; a model that is named for it must be one that searches.
+    fn model_search(&self) -> Result<ModelSearch, String> {
+        if let Some(config) = self.config.models.get(ROLE) {
+            let client = models::client(ROLE, config, &self.environment).map_err(|failure| failure.with_causes())?;
+            if let Some(protocol) = client.protocol().filter(|protocol| !protocol.searches_the_web()) {
+                return Err(format!(
+                    "[models.{ROLE}] is asked over `{}`, which offers no search; name a model of OpenAI, Anthropic or Gemini",
+                    protocol.as_str()
+                ));
+            }
+        }
+        Ok(ModelSearch)
+    }
+}

@@ -1,0 +1,153 @@
+//! A program that runs beside others: what it prints is kept until somebody asks.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    sync::watch,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    Captured, ProcessEnd, ProcessError, ProcessRequest,
+    capture::Keeper,
+    run::{Group, check},
+    system::SELDOM,
+};
+
+/// Bytes that are read at once.
+const CHUNK: usize = 8 * 1024;
+/// How often somebody who waits looks whether it has printed something.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// A started program with all that it starts, within its limits of time and of resources. Dropped, it is ended as [`run`](super::run) ends one that is
+/// cancelled.
+#[derive(Debug)]
+pub struct BackgroundProcess {
+    number: u32,
+    fresh: Arc<Mutex<Fresh>>,
+    end: watch::Receiver<Option<ProcessEnd>>,
+    cancel: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// What it has printed since somebody asked last.
+#[derive(Debug)]
+struct Fresh {
+    kept: Keeper,
+    limit: usize,
+    refused: Vec<String>,
+}
+
+impl BackgroundProcess {
+    /// Starts a program. Its two streams are kept as one, in the order in which they come; of what nobody has asked for, the first and the last half of
+    /// `output_limit` bytes. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// [`ProcessError`] when it could not be started.
+    pub fn start(request: &ProcessRequest) -> Result<Self, ProcessError> {
+        check(request)?;
+        let mut group = Group::start(request, !request.input.is_empty())?;
+        let number = group.number();
+        let limit = request.output_limit;
+        let fresh = Arc::new(Mutex::new(Fresh { kept: Keeper::new(limit), limit, refused: Vec::new() }));
+        let (ended, end) = watch::channel(None);
+        let cancel = CancellationToken::new();
+        let (kept, stop, input, time_limit) = (Arc::clone(&fresh), cancel.clone(), request.input.clone(), request.time_limit);
+        let task = tokio::spawn(async move {
+            let (stdin, out, err) = group.pipes();
+            let flow = async {
+                tokio::join!(super::run::feed(stdin, &input), listen(out, &kept), listen(err, &kept));
+            };
+            let end = group.watch_every(SELDOM, flow, time_limit, &stop).await;
+            locked(&kept).refused = group.refused();
+            drop(group);
+            // The operating system hides the end of a child only from those who have it already.
+            let _nobody_asks = ended.send(Some(end.unwrap_or(ProcessEnd::Cancelled)));
+        });
+        Ok(Self { number, fresh, end, cancel, task })
+    }
+
+    /// Its number in the operating system.
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Takes what it has printed since this was last called.
+    #[must_use]
+    pub fn take_printed(&self) -> Captured {
+        let mut fresh = locked(&self.fresh);
+        let limit = fresh.limit;
+        std::mem::replace(&mut fresh.kept, Keeper::new(limit)).finish()
+    }
+
+    /// The hosts that were refused to it, in words, once it has ended.
+    #[must_use]
+    pub fn refused(&self) -> Vec<String> {
+        locked(&self.fresh).refused.clone()
+    }
+
+    /// How it ended; nothing while it runs.
+    #[must_use]
+    pub fn end(&self) -> Option<ProcessEnd> {
+        self.end.borrow().clone()
+    }
+
+    /// Waits until there is something to tell, but not longer than `patience`.
+    pub async fn wait_for_news(&self, patience: Duration) {
+        let news = async {
+            while self.end().is_none() && locked(&self.fresh).kept.is_empty() {
+                sleep(LOOK).await;
+            }
+        };
+        let _late = timeout(patience, news).await;
+    }
+
+    /// Waits until it has ended, but not longer than `patience`.
+    pub async fn wait(&self, patience: Duration) -> Option<ProcessEnd> {
+        let mut end = self.end.clone();
+        // One that has ended stays so.
+        let _late = timeout(patience, end.wait_for(Option::is_some)).await;
+        self.end()
+    }
+
+    /// Ends it with all that it started.
+    pub async fn stop(&self) -> Option<ProcessEnd> {
+        self.cancel.cancel();
+        let mut end = self.end.clone();
+        let _gone = end.wait_for(Option::is_some).await;
+        self.end()
+    }
+}
+
+impl Drop for BackgroundProcess {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        if tokio::runtime::Handle::try_current().is_err() {
+            // Nobody is left to end it politely: with the task goes the group.
+            self.task.abort();
+        }
+    }
+}
+
+/// Reads a pipe to its end, so that the program never waits.
+async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<Fresh>) {
+    let Some(mut pipe) = pipe else { return };
+    let mut chunk = vec![0; CHUNK];
+    while let Ok(count) = pipe.read(&mut chunk).await {
+        if count == 0 {
+            break;
+        }
+        locked(fresh).kept.push(chunk.get(..count).unwrap_or_default());
+    }
+}
+
+fn locked(fresh: &Mutex<Fresh>) -> MutexGuard<'_, Fresh> {
+    fresh.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,105 @@
+//! Commands in the background: starting them in `bash`, `bash_output` and `bash_kill`.
+
+use std::{sync::Arc, time::Duration};
+
+use aime_sandbox::{BackgroundProcess, ProcessEnd};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::command::{Command, joined, not_started};
+use crate::{BackgroundProcesses, Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, background::ProcessNews};
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BashOutput {
+    /// Process; without it all are listed
+    id: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BashKill {
+    /// Process
+    id: String,
+}
+
+pub(super) fn tools() -> [Arc<dyn Tool>; 2] {
+    let output = TypedTool::new(
+        "bash_output",
+        "Read what a background command has printed since the last look.",
+        |parameters: BashOutput, context: ToolContext| async move {
+            match &parameters.id {
+                Some(id) => look(id, false, &context).await,
+                None => Ok(list(processes(&context)?)),
+            }
+        },
+    );
+    let kill = TypedTool::new("bash_kill", "End a background command.", |parameters: BashKill, context: ToolContext| async move {
+        look(&parameters.id, true, &context).await
+    });
+    [Arc::new(output.read_only().touches(Touches::Processes)), Arc::new(kill.idempotent().touches(Touches::Nothing))]
+}
+
+fn processes(context: &ToolContext) -> Result<&BackgroundProcesses, ToolError> {
+    context.background.as_ref().ok_or_else(|| {
+        ToolError::Failed("commands cannot go on in the background here; run it without `background`, with a timeout_seconds".to_owned())
+    })
+}
+
+/// Starts a command, and tells what it printed at once.
+pub(super) async fn start(command: Command, text: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let processes = processes(context)?;
+    let command = Command { time_limit: Duration::MAX, ..command };
+    let parameters = Map::from_iter([("command".to_owned(), Value::from(text.as_str()))]);
+    let watched = context.protected.watch_command(&parameters, context).await;
+    let process = BackgroundProcess::start(&command.request(context)).map_err(|error| not_started(&error))?;
+    let Ok(id) = processes.add(&text, process, watched) else {
+        return Err(ToolError::Failed("too many commands run in the background; end one with bash_kill".to_owned()));
+    };
+    look(&id, false, context).await
+}
+
+async fn look(id: &str, stop: bool, context: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let processes = processes(context)?;
+    let Some(news) = processes.news(id, stop, context).await else {
+        let running = list(processes).text;
+        return Err(ToolError::Failed(format!(
+            "no process `{id}` runs: it was ended, or with an earlier part of the run that was interrupted. {running}"
+        )));
+    };
+    let explained = context.confinement.explain(&news.printed, &news.refused);
+    let mut text = news.printed.clone();
+    for more in [explained.unwrap_or_default(), news.protected.clone(), status(&news)] {
+        if !more.is_empty() {
+            text = joined(&text, &more);
+        }
+    }
+    let exit_code = if let Some(ProcessEnd::Exited(code)) = news.end { Some(code) } else { None };
+    let value = json!({"id": id, "running": news.end.is_none(), "exit_code": exit_code, "output": news.printed});
+    Ok(ToolOutput { text, value, ..ToolOutput::default() })
+}
+
+/// Where a process stands, in a line.
+fn status(news: &ProcessNews) -> String {
+    let ProcessNews { id, seconds, .. } = news;
+    match &news.end {
+        None => format!("[{id} runs, since {seconds} s]"),
+        Some(ProcessEnd::Exited(code)) => format!("[{id} ended after {seconds} s with exit code {code}]"),
+        Some(ProcessEnd::Signalled(signal)) => format!("[{id} was ended after {seconds} s by signal {signal}]"),
+        Some(ProcessEnd::Exceeded(bound)) => format!("[{id} took {bound} and was stopped]"),
+        Some(ProcessEnd::TimedOut | ProcessEnd::Cancelled) => format!("[{id} was ended after {seconds} s]"),
+    }
+}
+
+fn list(processes: &BackgroundProcesses) -> ToolOutput {
+    let all = processes.list();
+    let lines: Vec<String> = all.iter().map(|(id, command)| format!("{id}: {}", command.lines().next().unwrap_or_default())).collect();
+    let text = if lines.is_empty() {
+        "No command runs in the background.".to_owned()
+    } else {
+        format!("In the background:\n{}", lines.join("\n"))
+    };
+    let value = json!({"processes": all.iter().map(|(id, command)| json!({"id": id, "command": command})).collect::<Vec<_>>()});
+    ToolOutput { text, value, ..ToolOutput::default() }
+}

@@ -1,0 +1,137 @@
+//! Making edits in a text. Pure.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::builtin::{
+    near_miss::near_miss,
+    tolerant::{self, Ignored, Places, has_windows_line_ends, with_windows_line_ends},
+};
+
+/// The most places named where a text is not unique.
+const MAX_PLACES: usize = 10;
+/// The most characters shown of each.
+const MAX_SHOWN: usize = 120;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Edit {
+    pub(super) old_text: String,
+    pub(super) new_text: String,
+    #[serde(default)]
+    pub(super) replace_all: bool,
+}
+
+/// A text with edits made in it.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) text: String,
+    /// One entry for each edit.
+    pub(super) made: Vec<Made>,
+}
+
+/// What an edit did.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// It replaced its old text `count` times, first at this line.
+    Replaced { count: usize, line: usize, ignored: Ignored, windows: bool },
+    /// It added its new text at the end, from this line on.
+    Added { line: usize, windows: bool },
+    /// Its new text was there, at this line, and its old text nowhere.
+    Already { line: usize },
+}
+
+/// Makes all edits, each in the text that the one before it has left.
+///
+/// # Errors
+/// Every fault of the edits, for a model; nothing is to be changed then.
+pub(super) fn make_all(text: &str, edits: &[Edit], path: &str) -> Result<Outcome, String> {
+    let mut outcome = Outcome { text: text.to_owned(), made: Vec::new() };
+    let mut faults = Vec::new();
+    for (number, edit) in edits.iter().enumerate() {
+        match make(&outcome.text, edit, path) {
+            Ok((text, made)) => {
+                outcome.text = text;
+                outcome.made.push(made);
+            }
+            Err(fault) => faults.push(if edits.len() == 1 { fault } else { format!("edit {}: {fault}", number + 1) }),
+        }
+    }
+    match faults.len() {
+        0 => Ok(outcome),
+        _ if edits.len() == 1 => Err(faults.concat()),
+        _ => Err(format!("nothing was changed, since an edit does not fit:\n{}", faults.join("\n"))),
+    }
+}
+
+fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String> {
+    if edit.old_text.is_empty() {
+        let line = text.lines().count() + 1;
+        let windows = text.contains("\r\n") && edit.new_text.replace("\r\n", "").contains('\n');
+        return Ok((added(text, &edit.new_text), Made::Added { line, windows }));
+    }
+    let Places { ranges, ignored } = tolerant::find(text, &edit.old_text);
+    let (Some(first), count) = (ranges.first(), ranges.len()) else { return missing(text, edit, path) };
+    if count > 1 && !edit.replace_all {
+        let lines: Vec<_> = ranges.iter().take(MAX_PLACES).map(|range| shown(text, line_of(text, range.start))).collect();
+        let more = if count > MAX_PLACES { "\n…" } else { "" };
+        return Err(format!(
+            "old_text occurs {count} times in `{path}`:\n{}{more}\nAdd the lines around the one you mean, or set replace_all",
+            lines.join("\n")
+        ));
+    }
+    let line = line_of(text, first.start);
+    let (mut changed, mut done, mut windows) = (String::with_capacity(text.len()), 0, false);
+    for range in ranges {
+        let old = text.get(range.clone()).unwrap_or_default();
+        let new = with_line_ends(text, old, edit, ignored);
+        windows |= new != edit.new_text && new.contains("\r\n");
+        changed.push_str(text.get(done..range.start).unwrap_or_default());
+        changed.push_str(&new);
+        done = range.end;
+    }
+    changed.push_str(text.get(done..).unwrap_or_default());
+    Ok((changed, Made::Replaced { count, line, ignored, windows }))
+}
+
+/// The new text with the line ends of what it replaces: models write `\n` whatever the file has.
+fn with_line_ends(text: &str, old: &str, edit: &Edit, ignored: Ignored) -> String {
+    let new = &edit.new_text;
+    if old.contains("\r\n") || (!old.contains('\n') && has_windows_line_ends(text)) {
+        with_windows_line_ends(new)
+    } else if ignored.line_ends && edit.old_text.contains("\r\n") {
+        new.replace("\r\n", "\n")
+    } else {
+        new.clone()
+    }
+}
+
+/// Judges an edit whose old text is nowhere. Small models make a change twice, and undo it in their despair if the second is an error: where the new
+/// text makes up whole lines of the file, the change is taken as made.
+fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String> {
+    let new: Vec<&str> = edit.new_text.trim().lines().map(str::trim).collect();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let made = lines.windows(new.len().max(1)).position(|window| window.iter().zip(&new).all(|(line, new)| line == new));
+    match made {
+        Some(at) if !new.is_empty() => Ok((text.to_owned(), Made::Already { line: at + 1 })),
+        _ => Err(format!("old_text is not in `{path}`. {}", near_miss(text, &edit.old_text))),
+    }
+}
+
+/// A text with another after it, on lines of its own and with the line ends that are there.
+fn added(text: &str, new: &str) -> String {
+    let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let open = if text.is_empty() || text.ends_with('\n') { "" } else { ending };
+    let new = new.replace("\r\n", "\n");
+    let end = if new.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{open}{}", (new + end).replace('\n', ending))
+}
+
+/// The number of the line, from 1, in which a byte stands.
+fn line_of(text: &str, at: usize) -> usize {
+    1 + text.get(..at).unwrap_or_default().matches('\n').count()
+}
+
+fn shown(text: &str, line: usize) -> String {
+    format!("{line}: {}", text.lines().nth(line - 1).unwrap_or_default().chars().take(MAX_SHOWN).collect::<String>())
+}

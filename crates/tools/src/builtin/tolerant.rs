@@ -1,0 +1,193 @@
+//! Finding a text in a file that writes it a little differently: with other line ends, with blanks at the ends of lines, or with letters in another
+//! Unicode form. Pure.
+
+use std::ops::Range;
+
+use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
+
+/// The mark that some editors put at the beginning of a file.
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Differences that do not count in a comparison.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Ignored {
+    /// `\r\n` is `\n`.
+    pub(super) line_ends: bool,
+    /// White space at the ends of lines.
+    pub(super) blanks: bool,
+    /// The Unicode form of letters, such as `é` in one character or in two.
+    pub(super) unicode: bool,
+}
+
+impl Ignored {
+    /// What is tried after an exact comparison, from the strictest on.
+    const LADDER: [Self; 4] = [
+        Self { line_ends: true, blanks: false, unicode: false },
+        Self { line_ends: true, blanks: true, unicode: false },
+        Self { line_ends: true, blanks: false, unicode: true },
+        Self { line_ends: true, blanks: true, unicode: true },
+    ];
+
+    /// All differences that do not count in either of two comparisons.
+    pub(super) const fn or(self, other: Self) -> Self {
+        Self { line_ends: self.line_ends || other.line_ends, blanks: self.blanks || other.blanks, unicode: self.unicode || other.unicode }
+    }
+
+    /// Tells a model which differences were ignored; nothing where there were none.
+    pub(super) fn note(self) -> Option<String> {
+        let words = [
+            (self.line_ends && !self.blanks && !self.unicode, "line ends"),
+            (self.blanks, "blanks at line ends"),
+            (self.unicode, "the Unicode form of letters"),
+        ];
+        let words: Vec<&str> = words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect();
+        (!words.is_empty()).then(|| format!("[matched although it differs in {}]", words.join(" and ")))
+    }
+}
+
+/// The places of a text in a file, and what had to be ignored to find them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Places {
+    pub(super) ranges: Vec<Range<usize>>,
+    pub(super) ignored: Ignored,
+}
+
+/// Finds every place of `wanted` in `text`, by the strictest comparison that finds one.
+pub(super) fn find(text: &str, wanted: &str) -> Places {
+    let exact: Vec<_> = text.match_indices(wanted).map(|(at, found)| at..at + found.len()).collect();
+    if !exact.is_empty() {
+        return Places { ranges: exact, ignored: Ignored::default() };
+    }
+    let wanted = wanted.strip_prefix(BYTE_ORDER_MARK).unwrap_or(wanted);
+    for ignored in Ignored::LADDER {
+        let (even, wanted) = (Even::new(text, ignored), Even::new(wanted, ignored).text);
+        if wanted.trim().is_empty() {
+            break;
+        }
+        let ranges: Vec<_> = even.text.match_indices(&wanted).filter_map(|(at, found)| even.original(at..at + found.len(), text)).collect();
+        if !ranges.is_empty() {
+            return Places { ranges, ignored };
+        }
+    }
+    Places::default()
+}
+
+/// A line without what is ignored in it.
+pub(super) fn even_line(line: &str, ignored: Ignored) -> String {
+    Even::new(line, ignored).text
+}
+
+/// A text without what is ignored in it.
+struct Even {
+    text: String,
+    /// The offset in the original of each byte's letter.
+    offsets: Vec<usize>,
+}
+
+impl Even {
+    fn new(text: &str, ignored: Ignored) -> Self {
+        let mut even = Self { text: String::with_capacity(text.len()), offsets: Vec::with_capacity(text.len()) };
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let open = line.strip_suffix('\n').unwrap_or(line);
+            let bare = if ignored.line_ends { open.strip_suffix('\r').unwrap_or(open) } else { open };
+            let kept = if ignored.blanks { bare.trim_end() } else { bare };
+            even.push(kept, start, ignored.unicode);
+            if open.len() < line.len() {
+                even.text.push('\n');
+                // Blanks before the line break belong to what stands before it.
+                even.offsets.push(start + bare.len());
+            }
+            start += line.len();
+        }
+        even
+    }
+
+    fn push(&mut self, part: &str, start: usize, unicode: bool) {
+        let mut rest = part;
+        while let Some(first) = rest.chars().next() {
+            let marks = rest.char_indices().skip(1).find(|(_, sign)| !is_combining_mark(*sign));
+            let letter = rest.get(..marks.map_or(rest.len(), |(end, _)| end)).unwrap_or(rest);
+            let offset = start + part.len() - rest.len();
+            if unicode && !letter.is_ascii() {
+                self.text.extend(letter.nfc());
+            } else if unicode || letter.len() == first.len_utf8() {
+                self.text.push_str(letter);
+            } else {
+                // Each mark counts as a sign of its own.
+                for (at, sign) in letter.char_indices() {
+                    self.text.push(sign);
+                    self.offsets.resize(self.text.len(), offset + at);
+                }
+            }
+            self.offsets.resize(self.text.len(), offset);
+            rest = rest.get(letter.len()..).unwrap_or_default();
+        }
+    }
+
+    /// Where a range lies in the original; nothing where it parts a letter from its marks.
+    fn original(&self, range: Range<usize>, original: &str) -> Option<Range<usize>> {
+        let offset = |at: usize| self.offsets.get(at).copied();
+        let parts = |at: usize| at > 0 && offset(at).is_some() && offset(at) == offset(at - 1);
+        if parts(range.start) || parts(range.end) {
+            return None;
+        }
+        Some(offset(range.start)?..offset(range.end).unwrap_or(original.len()))
+    }
+}
+
+/// Whether every line break of a text is `\r\n`, and there is one.
+pub(super) fn has_windows_line_ends(text: &str) -> bool {
+    let windows = text.matches("\r\n").count();
+    windows > 0 && windows == text.matches('\n').count()
+}
+
+/// A text with `\r\n` for every line break.
+pub(super) fn with_windows_line_ends(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn finds_by_the_strictest_comparison() {
+        let table = [
+            // file, wanted, what is found, what is ignored
+            ("a\nb\n", "a\nb", vec!["a\nb"], ""),
+            ("a\r\nb\r\n", "a\nb", vec!["a\r\nb"], "line ends"),
+            ("a\nb\n", "a\r\nb\r\n", vec!["a\nb\n"], "line ends"),
+            ("a  \nb\t\n", "a\nb\n", vec!["a  \nb\t\n"], "blanks at line ends"),
+            ("a  \nb\t\nc", "a\nb", vec!["a  \nb\t"], "blanks at line ends"),
+            ("a\nb\n", "a \nb  ", vec!["a\nb"], "blanks at line ends"),
+            ("a \r\nb", "a\nb", vec!["a \r\nb"], "blanks at line ends"),
+            ("cafe\u{301} x", "caf\u{e9} x", vec!["cafe\u{301} x"], "the Unicode form of letters"),
+            ("caf\u{e9}", "cafe\u{301}", vec!["caf\u{e9}"], "the Unicode form of letters"),
+            ("caf\u{e9} \nx", "cafe\u{301}\nx", vec!["caf\u{e9} \nx"], "blanks at line ends and the Unicode form of letters"),
+            ("a\nx", "\u{feff}a\nx", vec!["a\nx"], "line ends"),
+            ("x  \nx  \n", "x\nx \n", vec!["x  \nx  \n"], "blanks at line ends"),
+            ("a", "b", vec![], ""),
+            ("a", " \n", vec![], ""),
+            ("", "b", vec![], ""),
+        ];
+        for (text, wanted, expected, ignored) in table {
+            let places = find(text, wanted);
+            let found: Vec<&str> = places.ranges.iter().map(|range| &text[range.clone()]).collect();
+            assert_eq!(found, expected, "{text:?} {wanted:?}");
+            let note = (!ignored.is_empty()).then(|| format!("[matched although it differs in {ignored}]"));
+            assert_eq!(places.ignored.note(), note, "{text:?} {wanted:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_fit_the_text(text in "[aé\u{301} \r\n]{0,30}", wanted in "[aé\u{301} \r\n]{1,6}") {
+            for range in find(&text, &wanted).ranges {
+                prop_assert!(text.get(range).is_some());
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Settings for classes of models: how much of a result each is shown, and how its actors work.
+
+use aime_llm::ModelLimits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cut::MAX_SHOWN_CHARS;
+
+/// Characters of a token, about.
+const CHARS_PER_TOKEN: usize = 4;
+/// The part of a context window that one result fills at most, where it is longer than any model is shown.
+const LARGEST_PART: usize = 8;
+/// The most characters of files that one call shows, however large the window.
+const MOST_OF_FILES: usize = 100_000;
+
+/// Settings for each class of models.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "GivenClasses")]
+#[schemars(with = "GivenClasses")]
+pub struct ModelClasses {
+    /// Models of some four billion parameters or fewer.
+    pub small: ModelClass,
+    /// All others.
+    pub capable: ModelClass,
+}
+
+/// Settings for one class of models.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ModelClass {
+    /// Characters of a result that the model sees; the whole is kept.
+    pub output_characters: usize,
+    /// Part of the context window that one call of `read_file` may fill, where that is more.
+    pub file_share: f64,
+    /// `read_file` numbers the lines.
+    pub line_numbers: bool,
+    /// Answers of the model that an actor may use, unless the run or its profile has another bound.
+    pub max_steps: u32,
+    /// Each round of results is followed by a note on how to go on.
+    pub step_notes: bool,
+    /// A task whose actor reports that it failed is tried again.
+    pub retry_reported: bool,
+}
+
+/// Settings as a user gives them: each may be left out.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct GivenClasses {
+    /// Models of some four billion parameters or fewer.
+    small: GivenClass,
+    /// All others.
+    capable: GivenClass,
+}
+
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct GivenClass {
+    /// Characters of a result that the model sees; the whole is kept.
+    output_characters: Option<usize>,
+    /// Part of the context window that one call of `read_file` may fill, where that is more.
+    file_share: Option<f64>,
+    /// `read_file` numbers the lines.
+    line_numbers: Option<bool>,
+    /// Answers of the model that an actor may use, unless the run or its profile has another bound.
+    max_steps: Option<u32>,
+    /// Each round of results is followed by a note on how to go on.
+    step_notes: Option<bool>,
+    /// A task whose actor reports that it failed is tried again.
+    retry_reported: Option<bool>,
+}
+
+impl From<GivenClasses> for ModelClasses {
+    fn from(given: GivenClasses) -> Self {
+        let Self { small, capable } = Self::default();
+        Self { small: given.small.or(small), capable: given.capable.or(capable) }
+    }
+}
+
+impl GivenClass {
+    fn or(self, usual: ModelClass) -> ModelClass {
+        ModelClass {
+            output_characters: self.output_characters.unwrap_or(usual.output_characters),
+            file_share: self.file_share.unwrap_or(usual.file_share),
+            line_numbers: self.line_numbers.unwrap_or(usual.line_numbers),
+            max_steps: self.max_steps.unwrap_or(usual.max_steps),
+            step_notes: self.step_notes.unwrap_or(usual.step_notes),
+            retry_reported: self.retry_reported.unwrap_or(usual.retry_reported),
+        }
+    }
+}
+
+impl Default for ModelClasses {
+    fn default() -> Self {
+        Self {
+            small: ModelClass {
+                output_characters: MAX_SHOWN_CHARS,
+                file_share: 0.0,
+                line_numbers: false,
+                max_steps: 20,
+                step_notes: true,
+                retry_reported: true,
+            },
+            capable: ModelClass {
+                output_characters: 30_000,
+                file_share: 0.1,
+                line_numbers: true,
+                max_steps: 100,
+                step_notes: false,
+                retry_reported: false,
+            },
+        }
+    }
+}
+
+impl ModelClasses {
+    /// The settings for a model.
+    #[must_use]
+    pub const fn of(&self, model: ModelLimits) -> ModelClass {
+        if model.small { self.small } else { self.capable }
+    }
+}
+
+impl ModelClass {
+    /// The most characters of a result that a model with these limits sees.
+    #[must_use]
+    pub fn output_limit(&self, model: ModelLimits) -> usize {
+        self.output_characters.min((window(model) / LARGEST_PART).max(MAX_SHOWN_CHARS))
+    }
+
+    /// The most characters of files that one call of `read_file` shows it.
+    #[must_use]
+    pub fn file_limit(&self, model: ModelLimits) -> usize {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "a share from 0 to 1 of a window"
+        )]
+        let share = (window(model) as f64 * self.file_share.clamp(0.0, 1.0)) as usize;
+        share.min(MOST_OF_FILES).max(self.output_limit(model))
+    }
+}
+
+/// A context window in characters.
+fn window(model: ModelLimits) -> usize {
+    usize::try_from(model.context_tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_may_be_left_out() {
+        let given: ModelClasses = serde_json::from_str(r#"{"capable": {"file_share": 0.2}}"#).unwrap();
+        let mut expected = ModelClasses::default();
+        expected.capable.file_share = 0.2;
+        assert_eq!(given, expected);
+        assert_eq!(serde_json::from_value::<ModelClasses>(serde_json::to_value(given).unwrap()).unwrap(), given);
+    }
+
+    #[test]
+    fn limits_follow_the_window_and_the_class() {
+        let table = [
+            // tokens, small, of a result, of files
+            (8_192, true, 10_000, 10_000),
+            (131_072, true, 10_000, 10_000),
+            (8_192, false, 10_000, 10_000),
+            (32_768, false, 16_384, 16_384),
+            (128_000, false, 30_000, 51_200),
+            (1_000_000, false, 30_000, 100_000),
+        ];
+        for (context_tokens, small, output, files) in table {
+            let model = ModelLimits { context_tokens, small, ..ModelLimits::default() };
+            let class = ModelClasses::default().of(model);
+            assert_eq!((class.output_limit(model), class.file_limit(model)), (output, files), "{context_tokens} {small}");
+        }
+    }
+}

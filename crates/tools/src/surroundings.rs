@@ -1,0 +1,107 @@
+//! The facts of the place where an actor works, as its prompt tells them.
+
+mod folder;
+mod programs;
+
+use std::{fmt::Write, time::SystemTime};
+
+use crate::ToolContext;
+
+/// Changed files that are named, at most.
+const MOST_CHANGES: usize = 20;
+
+/// Facts of the place where an actor works. They are read once, before it begins, and are part of its input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The day, such as `2026-11-25`.
+    pub date: String,
+    /// The operating system and the processor.
+    pub system: String,
+    /// What commands may write and reach, in the words of a denial.
+    pub commands: String,
+    /// Programs that are there, with their versions.
+    pub programs: Vec<String>,
+    /// The state of the repository; none where there is none.
+    pub git: Option<GitState>,
+    /// The paths of files with instructions for agents.
+    pub instructions: Vec<String>,
+    /// Two levels of the folder, a line each; folders end in `/`.
+    pub tree: String,
+}
+
+/// The state of a repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GitState {
+    /// The branch, or words for none.
+    pub branch: String,
+    /// Changed and new files, as `git status --short` lists them.
+    pub changes: Vec<String>,
+}
+
+impl Surroundings {
+    /// Reads the facts of the folder and of the machine. What cannot be told is left out. `programs` are those of [`programs`](Self::programs),
+    /// which do not change during a run.
+    pub async fn read(context: &ToolContext, date: String, programs: Vec<String>) -> Self {
+        let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::look(context));
+        let mut commands = context.confinement.in_words();
+        if context.read_only {
+            commands.push_str(" Nothing may be changed in this run.");
+        }
+        let system = format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH);
+        Self { date, system, commands, programs, git, instructions, tree }
+    }
+
+    /// Asks common programs for their versions. Those that are not there, or do not answer, are left out.
+    pub async fn programs(context: &ToolContext) -> Vec<String> {
+        programs::versions(context).await
+    }
+
+    /// Returns in words which files of the folder were changed at a time or later.
+    pub async fn changed_since(context: &ToolContext, since: SystemTime) -> String {
+        let (changed, more) = folder::changed_since(context, since, MOST_CHANGES).await;
+        let names: Vec<String> = changed.iter().map(|path| format!("`{path}`")).collect();
+        match (names.is_empty(), more) {
+            (true, _) => "No file of the working folder was changed since".to_owned(),
+            (false, 0) => format!("Files changed since: {}", names.join(", ")),
+            (false, more) => format!("Files changed since: {} and {more} more", names.join(", ")),
+        }
+    }
+
+    /// The facts in Markdown.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!("- System: {}. Today is {}.\n- {}\n", self.system, self.date, self.commands);
+        if !self.programs.is_empty() {
+            let _ = writeln!(text, "- Programs: {}.", self.programs.join(", "));
+        }
+        if let Some(git) = &self.git {
+            let _ = writeln!(text, "- Git: {}", git.in_words());
+        }
+        if !self.instructions.is_empty() {
+            let names: Vec<String> = self.instructions.iter().map(|path| format!("`{path}`")).collect();
+            let _ = writeln!(text, "- Instructions: {}. Read those of the folders that you work in.", names.join(", "));
+        }
+        if self.tree.is_empty() {
+            text.push_str("- The working folder is empty.");
+        } else {
+            let _ = write!(text, "\nThe working folder:\n```\n{}\n```", self.tree.trim_end());
+        }
+        text
+    }
+}
+
+impl GitState {
+    fn in_words(&self) -> String {
+        let branch = &self.branch;
+        let shown = self.changes.iter().take(MOST_CHANGES).map(|change| format!("`{change}`")).collect::<Vec<_>>().join(", ");
+        match self.changes.len() {
+            0 => format!("{branch}, nothing changed."),
+            1 => format!("{branch}, 1 changed file: {shown}."),
+            all if all <= MOST_CHANGES => format!("{branch}, {all} changed files: {shown}."),
+            all => format!("{branch}, {all} changed files, among them {shown}."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Two levels of the working folder, and its files with instructions.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::ControlFlow,
+    path::Path,
+    time::SystemTime,
+};
+
+use crate::{
+    ToolContext,
+    builtin::{blocking, walk},
+};
+
+/// The names of files with instructions for agents.
+const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot-instructions.md"];
+/// Files that are looked at, at most.
+const MOST_FILES: usize = 20_000;
+/// Lines of the tree, and entries of one folder in it, at most.
+const MOST_LINES: usize = 120;
+const MOST_ENTRIES: usize = 24;
+/// Files with instructions that are named, at most.
+const MOST_INSTRUCTIONS: usize = 20;
+
+/// What is beneath the folder: its own files and folders, and theirs.
+#[derive(Default)]
+struct Tree {
+    /// Names; of folders with the names right inside, where those of folders end in `/`.
+    entries: BTreeMap<String, Option<BTreeSet<String>>>,
+    instructions: Vec<String>,
+    files: usize,
+}
+
+/// Returns the tree in lines, and the paths of files with instructions. Files that `.gitignore` names are left out.
+pub(super) async fn look(context: &ToolContext) -> (String, Vec<String>) {
+    let context = context.clone();
+    let looked = blocking(move || {
+        let mut tree = Tree::default();
+        walk(&context, Path::new(""), |path| {
+            tree.add(path);
+            Ok(if tree.files < MOST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        Ok((tree.lines(), tree.instructions))
+    });
+    looked.await.unwrap_or_default()
+}
+
+/// Returns the files that were changed at a time or later, as many as `most`, and how many more there are.
+pub(super) async fn changed_since(context: &ToolContext, since: SystemTime, most: usize) -> (Vec<String>, usize) {
+    let context = context.clone();
+    let looked = blocking(move || {
+        let (root, mut changed, mut files) = (context.working_folder().to_path_buf(), Vec::new(), 0);
+        walk(&context, Path::new(""), |path| {
+            files += 1;
+            let modified = root.join(path).symlink_metadata().and_then(|facts| facts.modified());
+            if modified.is_ok_and(|at| at >= since) {
+                changed.push(path.display().to_string());
+            }
+            Ok(if files < MOST_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        let more = changed.len().saturating_sub(most);
+        changed.truncate(most);
+        Ok((changed, more))
+    });
+    looked.await.unwrap_or_default()
+}
+
+impl Tree {
+    fn add(&mut self, path: &Path) {
+        self.files += 1;
+        let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        if parts.last().is_some_and(|name| INSTRUCTIONS.contains(&name.as_str())) && self.instructions.len() < MOST_INSTRUCTIONS {
+            self.instructions.push(parts.join("/"));
+        }
+        match parts.as_slice() {
+            [] => {}
+            [file] => drop(self.entries.insert(file.clone(), None)),
+            [folder, name, rest @ ..] => {
+                let name = if rest.is_empty() { name.clone() } else { format!("{name}/") };
+                self.entries.entry(folder.clone()).or_default().get_or_insert_default().insert(name);
+            }
+        }
+    }
+
+    fn lines(&self) -> String {
+        let mut lines = Vec::new();
+        for (name, folder) in &self.entries {
+            let Some(folder) = folder else {
+                lines.push(name.clone());
+                continue;
+            };
+            lines.push(format!("{name}/"));
+            lines.extend(folder.iter().take(MOST_ENTRIES).map(|inner| format!("  {inner}")));
+            if let more @ 1.. = folder.len().saturating_sub(MOST_ENTRIES) {
+                lines.push(format!("  … {more} more"));
+            }
+        }
+        let more = lines.len().saturating_sub(MOST_LINES);
+        lines.truncate(MOST_LINES);
+        if more > 0 {
+            lines.push(format!("… {more} more lines"));
+        }
+        if self.files >= MOST_FILES {
+            lines.push(format!("… only the first {MOST_FILES} files were looked at"));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,102 @@
+//! What programs say of themselves, and git of the folder.
+
+use std::{env, ffi::OsStr, time::Duration};
+
+use aime_sandbox::{ProcessEnd, ProcessRequest, run};
+use futures::future::join_all;
+
+use super::GitState;
+use crate::ToolContext;
+
+const PROGRAMS: [&str; 4] = ["python3", "node", "cargo", "git"];
+const TIME_LIMIT: Duration = Duration::from_secs(3);
+const OUTPUT_LIMIT: usize = 64 * 1024;
+/// `git` runs no program that the repository names, and takes no lock that others wait for.
+const STATUS: [&str; 6] = ["-c", "core.fsmonitor=false", "--no-optional-locks", "status", "--short", "--branch"];
+
+/// Returns the programs that are there, each with its version.
+pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
+    let asked = PROGRAMS.map(|program| async move {
+        let said = printed(context, program, &["--version"]).await?;
+        Some(format!("{program} {}", version(&said)?))
+    });
+    join_all(asked).await.into_iter().flatten().collect()
+}
+
+/// Returns the first word that begins with a number and has a dot, without a `v` before it.
+fn version(said: &str) -> Option<&str> {
+    let words = said.split_whitespace().map(|word| word.trim_start_matches('v'));
+    words.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
+}
+
+/// Returns the branch and the changed files of the repository that holds the folder.
+pub(super) async fn git_state(context: &ToolContext) -> Option<GitState> {
+    if !context.working_folder().ancestors().any(|folder| folder.join(".git").exists()) {
+        return None;
+    }
+    printed(context, "git", &STATUS).await.map(|said| of_status(&said))
+}
+
+fn of_status(said: &str) -> GitState {
+    let mut lines = said.lines();
+    let head = lines.next().unwrap_or_default().trim_start_matches("## ");
+    let branch = match head.strip_prefix("No commits yet on ") {
+        Some(branch) => format!("branch `{branch}` without a commit"),
+        None if head.starts_with("HEAD ") => "no branch (detached HEAD)".to_owned(),
+        None => format!("branch `{}`", head.split("...").next().unwrap_or(head)),
+    };
+    // The runtime's own folder is no part of the work.
+    GitState { branch, changes: lines.filter(|line| !line.ends_with(" .aime/")).map(str::to_owned).collect() }
+}
+
+/// Returns what a program prints, where it is there and succeeds.
+async fn printed(context: &ToolContext, program: &str, arguments: &[&str]) -> Option<String> {
+    let path = context.environment.get(OsStr::new("PATH"))?;
+    let is_there = |folder: std::path::PathBuf| folder.join(format!("{program}{}", env::consts::EXE_SUFFIX)).is_file();
+    if context.confinement.refusal().is_some() || !env::split_paths(path).any(is_there) {
+        return None;
+    }
+    let request = ProcessRequest {
+        program: program.into(),
+        arguments: arguments.iter().map(Into::into).collect(),
+        working_folder: context.working_folder().to_path_buf(),
+        environment: context.environment.as_ref().clone(),
+        input: Vec::new(),
+        time_limit: TIME_LIMIT,
+        output_limit: OUTPUT_LIMIT,
+        confinement: context.confinement.clone(),
+    };
+    let outcome = run(request, &context.cancel).await.ok()?;
+    (outcome.end == ProcessEnd::Exited(0)).then(|| outcome.stdout.text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_what_programs_print() {
+        for (said, expected) in [
+            ("Python 3.12.3\n", Some("3.12.3")),
+            ("v22.1.0\n", Some("22.1.0")),
+            ("cargo 1.90.0 (840b83a10 2025-07-30)\n", Some("1.90.0")),
+            ("git version 2.43.0\n", Some("2.43.0")),
+            ("no idea\n", None),
+        ] {
+            assert_eq!(version(said), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn git_tells_the_branch_and_the_changes() {
+        for (said, branch, changes) in [
+            ("## main...origin/main [ahead 1]\n M a.rs\n?? b\n", "branch `main`", vec![" M a.rs", "?? b"]),
+            ("## No commits yet on main\n?? .aime/\n", "branch `main` without a commit", vec![]),
+            ("## HEAD (no branch)\n", "no branch (detached HEAD)", vec![]),
+            ("## fix/one\n", "branch `fix/one`", vec![]),
+        ] {
+            let state = of_status(said);
+            assert_eq!((state.branch.as_str(), state.changes.iter().map(String::as_str).collect()), (branch, changes), "{said}");
+        }
+    }
+}

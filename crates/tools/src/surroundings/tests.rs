@@ -1,0 +1,85 @@
+use std::fs;
+
+use super::*;
+
+fn folder(files: &[&str]) -> (tempfile::TempDir, ToolContext) {
+    let folder = tempfile::tempdir().unwrap();
+    for file in files {
+        let path = folder.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "x").unwrap();
+    }
+    let context = ToolContext::in_folder(folder.path()).unwrap();
+    (folder, context)
+}
+
+#[tokio::test]
+async fn two_levels_are_shown_and_folders_marked() {
+    let (place, context) = folder(&[
+        "README.md",
+        ".github/workflows/ci.yml",
+        "src/lib.rs",
+        "src/deep/deeper/x.rs",
+        "src/deep/AGENTS.md",
+        "AGENTS.md",
+        "out/big.bin",
+        ".aime/aime.db",
+        ".git/HEAD",
+    ]);
+    fs::write(place.path().join(".gitignore"), "out\n").unwrap();
+    let read = Surroundings::read(&context, "2026-11-25".to_owned(), Vec::new()).await;
+    let expected = ".github/\n  workflows/\n.gitignore\nAGENTS.md\nREADME.md\nsrc/\n  deep/\n  lib.rs";
+    assert_eq!(read.tree, expected);
+    assert_eq!(read.instructions, ["AGENTS.md", "src/deep/AGENTS.md"]);
+    assert_eq!(read.git, None, "no program is there to ask");
+}
+
+#[tokio::test]
+async fn long_folders_are_cut_with_their_number() {
+    let names: Vec<String> = (0..30).map(|number| format!("many/{number:02}.txt")).chain((0..200).map(|n| format!("f{n:03}"))).collect();
+    let (_place, context) = folder(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let tree = Surroundings::read(&context, String::new(), Vec::new()).await.tree;
+    assert_eq!(tree.lines().last(), Some("… 106 more lines"));
+    let (_place, context) = folder(&names[..30].iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(Surroundings::read(&context, String::new(), Vec::new()).await.tree.lines().last(), Some("  … 6 more"));
+}
+
+#[test]
+fn the_facts_as_a_prompt_tells_them() {
+    let mut facts = Surroundings {
+        date: "2026-11-25".to_owned(),
+        system: "linux (x86_64)".to_owned(),
+        commands: "Commands write in the working folder and in $TMPDIR only.".to_owned(),
+        ..Surroundings::default()
+    };
+    insta::assert_snapshot!(facts.to_markdown(), @r"
+    - System: linux (x86_64). Today is 2026-11-25.
+    - Commands write in the working folder and in $TMPDIR only.
+    - The working folder is empty.
+    ");
+    facts.programs = vec!["python3 3.12.3".to_owned(), "git 2.43.0".to_owned()];
+    facts.git = Some(GitState { branch: "branch `main`".to_owned(), changes: vec![" M a.rs".to_owned()] });
+    facts.instructions = vec!["AGENTS.md".to_owned(), "src/AGENTS.md".to_owned()];
+    facts.tree = "src/\n  a.rs".to_owned();
+    insta::assert_snapshot!(facts.to_markdown(), @r"
+    - System: linux (x86_64). Today is 2026-11-25.
+    - Commands write in the working folder and in $TMPDIR only.
+    - Programs: python3 3.12.3, git 2.43.0.
+    - Git: branch `main`, 1 changed file: ` M a.rs`.
+    - Instructions: `AGENTS.md`, `src/AGENTS.md`. Read those of the folders that you work in.
+
+    The working folder:
+    ```
+    src/
+      a.rs
+    ```
+    ");
+}
+
+#[tokio::test]
+async fn changed_files_are_told() {
+    let (_place, context) = folder(&["a.txt", "src/b.txt"]);
+    let (before, later) = (SystemTime::UNIX_EPOCH, SystemTime::now() + std::time::Duration::from_secs(3_600));
+    assert_eq!(Surroundings::changed_since(&context, before).await, "Files changed since: `a.txt`, `src/b.txt`");
+    assert_eq!(Surroundings::changed_since(&context, later).await, "No file of the working folder was changed since");
+}

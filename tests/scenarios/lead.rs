@@ -1,0 +1,191 @@
+//! Runs that one conversation leads: it looks, works itself or plans, and is woken with what happened.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{Ended, World, done, plan, task, tool, write};
+
+fn lead() -> When {
+    When::tool("submit_plan")
+}
+
+fn submit(tasks: &[Value]) -> Reply {
+    Reply::call("submit_plan", plan(tasks))
+}
+
+fn worker(id: &str, description: &str, dependencies: &[&str]) -> Value {
+    crate::harness::actor(id, description, dependencies)
+}
+
+fn lead_requests(world: &World) -> Vec<Value> {
+    let offers = |request: &Value| request["tools"].to_string().contains("submit_plan");
+    world.server().requests().into_iter().filter(offers).collect()
+}
+
+fn run(world: &World, arguments: &[&str]) -> Ended {
+    world.aime(["run", "do the dishes", "--output", "jsonl"].iter().chain(arguments))
+}
+
+fn messages(request: &Value) -> &[Value] {
+    request["messages"].as_array().unwrap()
+}
+
+/// Each request is the one before it, byte for byte, and an end.
+fn grows_only_at_its_end(requests: &[Value]) {
+    for pair in requests.windows(2) {
+        let (before, after) = (messages(&pair[0]), messages(&pair[1]));
+        assert!(after.len() > before.len() && after[..before.len()] == *before, "a request grows only at its end");
+        assert_eq!(pair[0]["tools"], pair[1]["tools"], "the list of tools is one for the whole run");
+    }
+}
+
+// Requirement: 2.2
+#[test]
+fn a_lead_works_itself_where_one_agent_can() {
+    let replies = || [Reply::call("read_file", json!({"path": "cups.txt"})), write("out.txt", "clean"), done("The cups are clean.")];
+    let script = |replies: [Reply; 3]| Script::new().on(When::tools(), replies);
+    let world = World::led(script(replies()));
+    world.file("cups.txt", "dirty");
+    let ended = run(&world, &[]).must(0);
+    let result = ended.last();
+    assert_eq!((world.read("out.txt").as_str(), result["answer"].as_str()), ("clean", Some("The cups are clean.")));
+    assert_eq!(task(&result, "main")["status"], "completed");
+    let routed = ended.events("routed");
+    assert_eq!((routed.len(), routed[0]["by"].as_str(), routed[0]["mode"].as_str()), (1, Some("lead"), Some("direct")));
+    let started = ended.events("tool_call_started");
+    assert_eq!(started.iter().map(|event| event["task"].as_str()).collect::<Vec<_>>(), [None, Some("main"), Some("main")], "{started:?}");
+    let alone = World::led(script(replies()));
+    alone.file("cups.txt", "dirty");
+    run(&alone, &["--mode", "direct"]).must(0);
+    assert_eq!(world.server().requests().len(), alone.server().requests().len(), "no request more than the plain loop");
+    grows_only_at_its_end(&lead_requests(&world));
+}
+
+// Requirement: 3.1
+#[test]
+fn a_lead_looks_and_plans_independent_parts() {
+    let replies = [
+        Reply::call("list_dir", json!({"path": "."})),
+        submit(&[worker("wash", "WASH the cups", &[]), worker("dry", "DRY the plates", &[])]),
+        done("All is clean."),
+    ];
+    let world = World::led(Script::new().on(lead(), replies).on(When::tools(), [done("sixty rows: ROW-60")]));
+    let ended = run(&world, &["--mode", "complex"]).must(0);
+    let result = ended.last();
+    assert_eq!((result["answer"].as_str(), result["plan_version"].as_u64()), (Some("All is clean."), Some(1)));
+    let ids: Vec<&str> = result["tasks"].as_array().unwrap().iter().filter_map(|task| task["id"].as_str()).collect();
+    assert_eq!(ids, ["wash", "dry"]);
+    let requests = lead_requests(&world);
+    assert_eq!((requests.len(), world.server().requests().len()), (3, 5));
+    grows_only_at_its_end(&requests);
+    let woken = messages(requests.last().unwrap()).last().unwrap();
+    assert_eq!(woken["role"], "tool", "the wake is the result of the accepted call");
+    assert!(woken["content"].as_str().unwrap().contains("ROW-60"), "{woken}");
+}
+
+#[test]
+fn a_refused_plan_returns_at_once_and_three_leave_it_to_rules() {
+    let cyclic = || submit(&[worker("wash", "WASH", &["dry"]), worker("dry", "DRY", &["wash"])]);
+    let good = submit(&[worker("wash", "WASH", &[])]);
+    let world = World::led(Script::new().on(lead(), [cyclic(), good, done("Done.")]).on(When::tools(), [done("done")]));
+    run(&world, &["--mode", "simple"]).must(0);
+    let again = &lead_requests(&world)[1];
+    assert!(messages(again).last().unwrap()["content"].as_str().unwrap().contains("cycle"), "{again}");
+    let small = plan(&[worker("wash", "WASH", &[])]);
+    let world = World::led(
+        Script::new().on(lead(), [cyclic()]).on(When::schema("aime_plan"), [Reply::json(small)]).on(When::tools(), [done("done")]),
+    );
+    run(&world, &["--mode", "simple"]).must(0);
+    assert_eq!((lead_requests(&world).len(), world.schema_requests("aime_plan").len()), (3, 1));
+}
+
+#[test]
+fn evidence_changes_the_plan_and_a_change_that_half_fits_is_told() {
+    let find = json!({"type": "discovery", "significance": "high", "content": "the plates are paper"});
+    let change = json!({"reasoning": "paper is not dried", "changes": [
+        {"op": "remove_task", "id": "dry", "reason": "paper"},
+        {"op": "remove_task", "id": "wash", "reason": "it runs"},
+        {"op": "add_task", "task": {"id": "bin", "description": "BIN the plates"}},
+    ]});
+    let replies = [
+        submit(&[worker("wash", "WASH", &[]), worker("dry", "DRY", &["wash"])]),
+        Reply::call("change_plan", change),
+        Reply::text("The rest is as it should be."),
+        done("Done."),
+    ];
+    let world = World::led(
+        Script::new()
+            .on(lead(), replies)
+            .on(When::tools().and_contains("WASH").and_turn(0), [Reply::call("report_evidence", find)])
+            .on(When::tools().and_contains("WASH").and_turn(1), [done("done").after_request("Not carried out")])
+            .on(When::tools(), [done("done")]),
+    );
+    let ended = run(&world, &["--mode", "complex"]).must(0);
+    let result = ended.last();
+    assert_eq!((task(&result, "dry")["status"].as_str(), task(&result, "bin")["status"].as_str()), (Some("skipped"), Some("completed")));
+    let requests = lead_requests(&world);
+    grows_only_at_its_end(&requests);
+    assert!(messages(&requests[1]).last().unwrap()["content"].as_str().unwrap().contains("the plates are paper"));
+    let told: Vec<&str> = requests.iter().filter_map(|request| messages(request).last()?["content"].as_str()).collect();
+    assert!(told.iter().any(|text| text.contains("Not carried out") && text.contains("wash")), "{told:#?}");
+}
+
+#[test]
+fn a_run_whose_lead_asks_waits_for_the_answer_and_goes_on() {
+    let ask = Reply::call("ask_human", json!({"question": "Which cups?"}));
+    let world = World::led(Script::new().on(lead(), [ask, done("The blue cups are clean.")]));
+    let ended = world.aime(["run", "do the dishes", "--unattended", "--run-id", "dishes", "--output", "json"]).must(5);
+    assert!(ended.json()["error"]["message"].as_str().unwrap().contains("Which cups?"), "{ended}");
+    world.aime(["answer", "dishes", "the blue ones"]).must(0);
+    let resumed = world.aime(["resume", "dishes", "--output", "json"]).must(0);
+    assert_eq!(resumed.json()["answer"], "The blue cups are clean.");
+    let requests = lead_requests(&world);
+    assert_eq!(requests.len(), 2);
+    assert!(messages(&requests[1]).last().unwrap()["content"].as_str().unwrap().contains("the blue ones"));
+}
+
+#[test]
+fn tool_tasks_and_their_failures_reach_the_lead() {
+    let replies = [
+        submit(&[tool("look", "read_file", json!({"path": "nowhere.txt"}), &[])]),
+        Reply::call(
+            "change_plan",
+            json!({"reasoning": "it is elsewhere", "changes": [
+                {"op": "add_task", "task": {"id": "look-2", "kind": "tool", "tool": "list_dir", "parameters": {"path": "."}}, "replaces": ["look"]},
+            ]}),
+        ),
+        done("There is nothing."),
+    ];
+    let world = World::led(Script::new().on(lead(), replies));
+    world.file("aime.toml", "[triggers]\nmax_retries = 0\n");
+    let ended = run(&world, &["--mode", "complex"]).must(0);
+    assert_eq!(task(&ended.last(), "look-2")["status"], "completed");
+    assert!(messages(&lead_requests(&world)[1]).last().unwrap()["content"].as_str().unwrap().contains("nowhere.txt"));
+}
+
+// Requirement: 7.11
+#[test]
+fn a_killed_lead_goes_on_in_its_conversation() {
+    let script = || {
+        Script::new()
+            .on(lead().and_turn(0), [Reply::call("list_dir", json!({"path": "."}))])
+            .on(lead().and_turn(1), [Reply::hang()])
+            .on(lead(), [done("Done.")])
+            .on(When::tools(), [done("done")])
+    };
+    let mut world = World::led(script());
+    let running = world.start(["run", "do the dishes", "--mode", "simple", "--run-id", "dishes"]);
+    world.wait_for_requests(2);
+    running.kill();
+    let before = lead_requests(&world);
+    world.serve(
+        Script::new()
+            .on(lead().and_turn(1), [submit(&[worker("wash", "WASH", &[])])])
+            .on(lead(), [done("Done.")])
+            .on(When::tools(), [done("done")]),
+    );
+    world.aime(["resume", "dishes", "--output", "json"]).must(0);
+    let after = lead_requests(&world);
+    assert_eq!(messages(&after[0]), messages(&before[1]), "the request that was cut off is made again");
+    grows_only_at_its_end(&after);
+}
