@@ -29,24 +29,22 @@ impl ChatModel for Clerk {
 }
 
 fn answer(request: &ChatRequest) -> ChatResponse {
-    // The planner asks for a plan that fits a schema.
-    if request.schema_name() == Some("aime_plan") {
+    let seen = request.messages.iter().find_map(|message| match message.as_ref() {
+        Message::Tool { content, .. } => Some(content),
+        _ => None,
+    });
+    // The lead plans, rests while its workers do the tasks, and ends the run when it is woken.
+    if request.tools.iter().any(|tool| tool.name == "submit_plan") {
         let plan = json!({"tasks": [
             {"id": "look", "kind": "actor", "description": "Find out the phase of the moon on the third"},
             {"id": "note", "kind": "tool", "tool": "write_file", "dependencies": ["look"],
              "parameters": {"path": "moon.txt", "content": "@{steps.look.result}"}},
         ]});
-        return ChatResponse::text("clerk", plan.to_string());
+        let answer = json!({"status": "success", "message": "I looked at the moon and wrote it down in moon.txt."});
+        let call = if seen.is_none() { ToolCall::new("1", "submit_plan", &plan) } else { ToolCall::new("2", "terminate", &answer) };
+        return ChatResponse::calls("clerk", [call]);
     }
-    // The final answer is asked for without tools.
-    if request.tools.is_empty() {
-        return ChatResponse::text("clerk", "I looked at the moon and wrote it down in moon.txt.");
-    }
-    // An actor calls a tool, sees what it gave, and ends.
-    let seen = request.messages.iter().find_map(|message| match message.as_ref() {
-        Message::Tool { content, .. } => Some(content),
-        _ => None,
-    });
+    // A worker calls a tool, sees what it gave, and ends.
     let call = match seen {
         None => ToolCall::new("1", "moon_phase", &json!({"day": 3})),
         Some(phase) => ToolCall::new("2", "terminate", &json!({"status": "success", "message": phase})),
