@@ -120,17 +120,17 @@ fn a_claim_without_the_file_is_no_success() {
     let mut tasks = plan(&[actor("write", "WRITE-IT", &[])]);
     tasks["tasks"][0]["completion_criteria"] = json!(["out.txt exists"]);
     let script = Script::new()
-        // The first actor claims, the second does.
-        .once(When::tools(), [done("out.txt is written, believe me")])
-        .on(When::tools().and_turn(0), [write("out.txt", "out\n")])
-        .on(When::tools(), [done("out.txt is written")]);
+        // The actor claims first; its result comes back, and it does the work.
+        .on(When::tools().and_turn(0), [done("out.txt is written, believe me")])
+        .on(When::tools().and_turn(1), [write("out.txt", "out\n")])
+        .on(When::tools().and_turn(2), [done("out.txt is written")]);
     let world = World::with(script);
     world.plan("plan.json", &tasks);
     let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl"]);
     assert_eq!(ended.code, Some(0), "{ended}");
     let checks: Vec<Value> = ended.events("criterion_checked").into_iter().map(|event| event["passed"].clone()).collect();
     assert_eq!(checks, [false, true]);
-    assert_eq!(task(&ended.last(), "write")["attempts"], 2);
+    assert_eq!(task(&ended.last(), "write")["attempts"], 1);
 }
 
 // Requirement: 3.23

@@ -75,6 +75,8 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     /// Commands that see, change or block what a run does.
     pub hooks: HooksConfig,
+    /// Commands that check files after an edit, by patterns of their names.
+    pub diagnostics: BTreeMap<String, String>,
     /// MCP servers, whose tools actors are given.
     pub mcp: McpConfig,
     /// What of the web actors may read.

@@ -27,7 +27,7 @@ use aime_orchestrator::{HumanChannel, KeptPlans, Models, Orchestrator, Orchestra
 use aime_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, Launcher, clean_environment};
-use aime_tools::{BuiltinSettings, RuleLists, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
+use aime_tools::{BuiltinSettings, Diagnostics, RuleLists, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
 
 use crate::{
     caller::{Caller, Notice},
@@ -337,6 +337,8 @@ impl Setup {
         };
         let mut context = ToolContext::new(files, self.clean_environment()).with_confinement(self.confinement().clone());
         context.classes = self.config.classes;
+        let commands = self.config.diagnostics.iter().map(|(pattern, command)| (pattern.as_str(), command.as_str()));
+        context.diagnostics = Diagnostics::new(commands).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         learn_secrets_of(&context.folder, &self.redactor);
         Ok(context.with_rules(self.configured_rules()).with_redactor(self.redactor.clone()))
     }

@@ -9,7 +9,7 @@ use std::{
 use aime_durable::{Disk, Fate, Journal};
 use aime_orchestrator::{OrchestratorBuilder, actors::ActorFactory};
 use aime_sandbox::ConfinedFolder;
-use aime_tools::ToolContext;
+use aime_tools::{Surroundings, ToolContext};
 use tempfile::TempDir;
 
 use crate::{
@@ -66,7 +66,8 @@ impl Stage {
         std::fs::write(keep.join("progress"), "").map_err(|error| failed(&error))?;
         let confined = ConfinedFolder::open(folder.path()).map_err(|error| failed(&error))?;
         let journal = Journal::simulated(Arc::new(Whole)).map_err(|error| failed(&error))?;
-        let context = ToolContext::new(confined, BTreeMap::new());
+        // Reading the folder takes a thread of the machine's, whose time no seed decides.
+        let context = ToolContext::new(confined, BTreeMap::new()).with_surroundings(Surroundings::default());
         let actors = ActorFactory::builtin().map_err(|error| failed(&error))?;
         let slot = Slot::default();
         let builder = OrchestratorBuilder::new().tool_context(context).journal(journal, &keep).actors(actors);

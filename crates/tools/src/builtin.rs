@@ -25,6 +25,7 @@ use std::{sync::Arc, time::Duration};
 
 pub(crate) use self::{
     apply_patch::named as named_in_patch,
+    command::shell_output,
     files::{blocking, no_text},
     walk::walk,
 };

@@ -19,7 +19,8 @@ use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, FileError};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    AskModel, AskPerson, BackgroundProcesses, ModelClasses, PermissionRules, ProtectedPlaces, RuleLists, TellProgress, UndoTask,
+    AskModel, AskPerson, BackgroundProcesses, Diagnostics, ModelClasses, PermissionRules, ProtectedPlaces, RuleLists, Surroundings,
+    TellProgress, UndoTask,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -60,6 +61,10 @@ pub struct ToolContext {
     pub undo: Option<UndoTask>,
     /// Whom a call may ask that needs a model of the run.
     pub model: Option<AskModel>,
+    /// The commands that check files after an edit.
+    pub diagnostics: Diagnostics,
+    /// The facts that prompts tell of the folder and the machine; without them they are read anew for each actor.
+    pub surroundings: Option<Arc<Surroundings>>,
     /// Takes secrets out of results before anybody sees them. What tools write to files goes by it.
     pub redactor: Redactor,
 }
@@ -87,6 +92,8 @@ impl ToolContext {
             protected: ProtectedPlaces::default(),
             undo: None,
             model: None,
+            diagnostics: Diagnostics::default(),
+            surroundings: None,
             redactor: Redactor::default(),
         }
     }
@@ -119,6 +126,13 @@ impl ToolContext {
     /// How many characters of a tool's result are shown; nothing where it is not cut.
     pub(crate) fn limit_of(&self, tool: &str) -> Option<usize> {
         self.text_limit.map(|limit| if tool == "read_file" { limit.max(self.file_limit) } else { limit })
+    }
+
+    /// The same with facts of the folder that are given and not read, for folders that only the program knows.
+    #[must_use]
+    pub fn with_surroundings(mut self, surroundings: Surroundings) -> Self {
+        self.surroundings = Some(Arc::new(surroundings));
+        self
     }
 
     /// The same with processes confined in another way, or not.

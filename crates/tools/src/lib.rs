@@ -11,6 +11,7 @@ mod context;
 mod coordination;
 mod cut;
 mod delegation;
+mod diagnostics;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod names;
@@ -43,6 +44,7 @@ pub use context::ToolContext;
 pub use coordination::{AskHuman, ReportEvidence, Terminate, TerminateStatus, UpdateProgress};
 pub use cut::{cut_output, note_of_whole};
 pub use delegation::{DELEGATE_TASK, DelegateTask};
+pub use diagnostics::{DiagnosticPatternError, Diagnostics};
 #[cfg(feature = "mcp")]
 pub use mcp::{
     McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool, McpTransport,

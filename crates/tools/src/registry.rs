@@ -82,7 +82,7 @@ impl ToolRegistry {
         Ok(self.known(name)?.sheet())
     }
 
-    /// Makes one call: keeps the time limit, takes secrets out of the result, and cuts the text of the result, or of the error, to
+    /// Makes one call: keeps the time limit, takes secrets out of the result, adds diagnostics of changed files, and cuts the text of the result, or of the error, to
     /// [`ToolContext::text_limit`]. A call that is cancelled or out of time is told to stop, and left behind if it does not within
     /// 3 seconds. What the context denies, by a rule or because it is read-only, is not made, whoever allowed it.
     ///
@@ -101,12 +101,14 @@ impl ToolRegistry {
         let result = match wall {
             Ok(()) => {
                 learn_named(parameters, context);
+                let checked = context.diagnostics.before(name, parameters, context).await;
                 let watched = context.protected.watch(tool.sheet(), parameters, context).await;
                 let result = within_limits(tool.as_ref(), call, context).await;
-                match watched {
+                let result = match watched {
                     Some(watched) => watched.end(result, context).await,
                     None => result,
-                }
+                };
+                with_diagnostics(result, &checked, context).await
             }
             Err(error) => Err(error),
         };
@@ -139,6 +141,19 @@ impl ToolRegistry {
     fn known(&self, name: &str) -> Result<&Arc<dyn Tool>, UnknownTool> {
         self.get(name).ok_or_else(|| UnknownTool::new(name, self.names()))
     }
+}
+
+/// Adds to the result of an edit what commands print anew of the files that it changed.
+async fn with_diagnostics(
+    result: Result<ToolOutput, ToolError>,
+    commands: &[&str],
+    context: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let mut output = result?;
+    if let Some(new) = context.diagnostics.after(commands, context).await {
+        output.text.push_str(&new);
+    }
+    Ok(output)
 }
 
 /// Whether the context denies a call, and why: the wall behind what was decided before.

@@ -39,9 +39,12 @@ pub struct GitState {
 }
 
 impl Surroundings {
-    /// Reads the facts of the folder and of the machine. What cannot be told is left out. `programs` are those of [`programs`](Self::programs),
-    /// which do not change during a run.
+    /// Reads the facts of the folder and of the machine, or returns those that the context holds. Unknown facts are left out. `programs` are
+    /// those of [`programs`](Self::programs), which do not change during a run.
     pub async fn read(context: &ToolContext, date: String, programs: Vec<String>) -> Self {
+        if let Some(given) = &context.surroundings {
+            return given.as_ref().clone();
+        }
         let (git, (tree, instructions)) = futures::join!(programs::git_state(context), folder::look(context));
         let mut commands = context.confinement.in_words();
         if context.read_only {
@@ -53,11 +56,18 @@ impl Surroundings {
 
     /// Asks common programs for their versions. Those that are not there, or do not answer, are left out.
     pub async fn programs(context: &ToolContext) -> Vec<String> {
+        if let Some(given) = &context.surroundings {
+            return given.programs.clone();
+        }
         programs::versions(context).await
     }
 
-    /// Returns in words which files of the folder were changed at a time or later.
+    /// Returns in words which files of the folder were changed at a time or later. Where the context holds the facts of the folder, it is
+    /// unknown.
     pub async fn changed_since(context: &ToolContext, since: SystemTime) -> String {
+        if context.surroundings.is_some() {
+            return "Nobody looked which files were changed since".to_owned();
+        }
         let (changed, more) = folder::changed_since(context, since, MOST_CHANGES).await;
         let names: Vec<String> = changed.iter().map(|path| format!("`{path}`")).collect();
         match (names.is_empty(), more) {

@@ -2,6 +2,7 @@
 
 use aime_llm::check_base_url;
 use aime_memory::KnowledgeSettings;
+use aime_tools::Diagnostics;
 
 use super::{Config, ModelConfig, Provider};
 
@@ -103,6 +104,11 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     }
     found.extend(config.permissions.faults().map(|(_, fault)| fault));
     found.extend(config.hooks.faults());
+    for (pattern, command) in &config.diagnostics {
+        let fault = Diagnostics::new([(pattern.as_str(), command.as_str())]).err().map(|error| error.to_string());
+        let empty = command.trim().is_empty().then(|| "the command is empty".to_owned());
+        found.extend(fault.or(empty).map(|fault| format!("diagnostics.\"{pattern}\": {fault}")));
+    }
     found.extend(config.sandbox.faults());
     found.extend(config.mcp.faults());
     found.extend(config.web.faults());

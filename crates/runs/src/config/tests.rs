@@ -1,5 +1,6 @@
 //! Files and variables as people write them, well and badly.
 
+mod diagnostics;
 mod hooks;
 mod permissions;
 mod redirected;
@@ -74,6 +75,11 @@ fn fault_in(name: &str, text: &str) -> String {
     let world = World::new();
     world.file(&format!("work/{name}"), text);
     world.fault()
+}
+
+/// Own settings that trust the working folder.
+fn trust(world: &World) -> String {
+    format!("[permissions]\ntrusted_folders = [{:?}]\n", world.at("work"))
 }
 
 #[test]

@@ -81,6 +81,17 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
     })
 }
 
+/// Runs a shell command in the working folder, and returns what it printed on both streams. One that cannot be run, or is stopped, says so.
+pub(crate) async fn shell_output(script: &str, time_limit: Duration, context: &ToolContext) -> String {
+    let arguments = vec!["-c".into(), script.into()];
+    let command = Command { program: "bash", arguments, input: Vec::new(), time_limit, what: "the command" };
+    match call(command, context).await {
+        Ok(output) => output.text,
+        Err(ToolError::Exited { printed, .. }) => printed,
+        Err(error) => error.to_string(),
+    }
+}
+
 /// Standard output, then standard error under a mark of its own.
 fn printed(stdout: &str, stderr: &str) -> String {
     if stderr.is_empty() { stdout.to_owned() } else { joined(stdout, &format!("[stderr]\n{stderr}")) }

@@ -1,6 +1,7 @@
 //! Tools as they are called: through the registry, in a folder of their own.
 
 mod commands;
+mod diagnostics;
 mod edit;
 mod escapes;
 mod files;

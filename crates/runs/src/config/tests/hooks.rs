@@ -8,10 +8,6 @@ fn commands(config: &Config) -> Vec<(HookPoint, &str)> {
     config.hooks.all().map(|(point, hook)| (point, hook.command.as_str())).collect()
 }
 
-fn trust(world: &World) -> String {
-    format!("[permissions]\ntrusted_folders = [{:?}]\n", world.at("work"))
-}
-
 #[test]
 fn the_hooks_of_all_places_are_asked_ones_own_first() {
     let mut world = World::new();

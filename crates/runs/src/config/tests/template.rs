@@ -34,7 +34,13 @@ fn the_template_shows_the_real_defaults() {
     let mut shown: Config = toml::from_str(&uncommented()).unwrap_or_else(|error| panic!("{error}\n{}", uncommented()));
     assert_eq!(shown.models.remove("default").map(|model| model.model).as_deref(), Some("gpt-5.6-terra"));
     let run = &mut shown.run;
-    assert!(run.max_tokens.take().is_some() && run.max_cost_usd.take().is_some() && run.max_seconds.take().is_some(), "examples");
+    assert!(
+        run.max_steps.take().is_some()
+            && run.max_tokens.take().is_some()
+            && run.max_cost_usd.take().is_some()
+            && run.max_seconds.take().is_some(),
+        "examples"
+    );
     assert!(shown.memory.knowledge.take().is_some(), "an example");
     assert!(shown.local.memory_mb.take().is_some() && shown.local.threads.take().is_some(), "examples");
     assert!(shown.mcp.servers.remove("git").is_some() && shown.web.search.take().is_some(), "examples");
@@ -51,7 +57,9 @@ fn the_template_and_the_book_know_every_setting() {
     for (section, key) in keys {
         let told = |text: &str| text.contains(&format!("`{key}`")) || text.contains(&format!(".{key}`"));
         assert!(told(book), "docs/src/reference/settings.md does not tell {section}.{key}");
-        assert!(template.contains(&format!("{key} = ")), "data/aime.toml does not show {section}.{key}");
+        let shown = format!("{key} = ");
+        let is_section = section.is_empty() && template.contains(&format!("[{key}]"));
+        assert!(template.contains(&shown) || is_section, "data/aime.toml does not show {section}.{key}");
     }
 }
 
