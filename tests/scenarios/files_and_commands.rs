@@ -96,9 +96,9 @@ fn after_a_crash_an_actor_is_told_that_its_commands_ended() {
 fn an_edit_is_followed_by_what_it_broke() {
     let mut world = World::alone();
     world.file("old.txt", "bad since long\n");
-    world.user_settings("[diagnostics]\n\"*.txt\" = \"grep -n bad *.txt\"\n");
+    world.user_settings("[diagnostics]\n\"*.txt\" = \"grep -Hn bad *.txt\"\n");
     let write = |content: &str| Reply::call("write_file", json!({"path": "new.txt", "content": content}));
     let told = results(&mut world, vec![write("good\nbad\n"), write("good\n")]);
-    assert!(told[0].contains("\nNew since this edit, by `grep -n bad *.txt`:\nnew.txt:2:bad"), "{}", told[0]);
+    assert!(told[0].contains("\nNew since this edit, by `grep -Hn bad *.txt`:\nnew.txt:2:bad"), "{}", told[0]);
     assert!(!told[0].contains("since long") && !told[1].contains("New since"), "{told:?}");
 }
