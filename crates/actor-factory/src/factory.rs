@@ -269,7 +269,7 @@ impl ActorFactory {
 
     /// Makes the actor for a task: chooses the profile, gathers its tools, renders its prompts. Pure.
     ///
-    /// The tools are those of the profile and of the task's bundles, without those the profile denies, and always the coordination tools;
+    /// The tools are those of the profile and of the task's bundles, without those that the profile or the task denies, and always the coordination tools;
     /// an actor of a read-only profile gets none that could change something, whoever asks for it. One that is made for the call of
     /// another actor has no tool that that one has not, no more steps, no wider approval mode and rules, and stands one deeper.
     ///
@@ -300,7 +300,8 @@ impl ActorFactory {
         }
         let tools = self.known_tools.shared(tools);
         let budget = u64::from(limits.context_tokens) * SHARE / 100;
-        let Preloaded { names: skills, texts } = preload(&self.skills, profile, context.skills, budget, &mut selection.reasons);
+        let Preloaded { names: skills, texts } =
+            preload(&self.skills, profile, task.skills.iter().chain(context.skills), budget, &mut selection.reasons);
         let rules = context.rules;
         let most_steps = context.max_steps.unwrap_or(class.max_steps);
         let max_steps = profile.max_steps.map_or(most_steps, |own| own.min(most_steps)).max(1);

@@ -272,6 +272,8 @@ fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut
     spec.completion_criteria = draft.criteria;
     spec.profile = draft.profile;
     spec.bundles = draft.bundles;
+    spec.denied_tools = draft.denied_tools;
+    spec.skills = draft.skills;
     spec.phase = draft.phase;
     spec.model = draft.model;
     spec.effort = draft.effort;

@@ -202,6 +202,8 @@ fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
         model,
         effort,
         bundles,
+        denied_tools,
+        skills,
         dependencies,
         effort_seconds: _,
     } = change;
@@ -212,6 +214,8 @@ fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
         || model.as_ref().is_some_and(|model| task.model.as_ref() != Some(model))
         || effort.is_some_and(|effort| task.effort != Some(effort))
         || bundles.as_ref().is_some_and(|bundles| *bundles != task.bundles)
+        || denied_tools.as_ref().is_some_and(|denied| *denied != task.denied_tools)
+        || skills.as_ref().is_some_and(|skills| *skills != task.skills)
         || completion_criteria.as_ref().is_some_and(|criteria| *criteria != task.completion_criteria)
         || dependencies.as_ref().is_some_and(|dependencies| *dependencies != task.dependencies)
 }

@@ -167,6 +167,12 @@ pub struct TaskChange {
     /// Other bundles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundles: Option<Vec<String>>,
+    /// Other tools that the actor does not get.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub denied_tools: Option<Vec<String>>,
+    /// Other skills.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skills: Option<Vec<String>>,
     /// Other dependencies, whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Vec<TaskId>>,

@@ -161,6 +161,12 @@ pub struct TaskSpec {
     /// Tool bundles for the actor, beside its profile's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bundles: Vec<String>,
+    /// Tools that the actor does not get, whatever brings them; `NAME*` denies all that begin so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied_tools: Vec<String>,
+    /// Skills that the actor is given whole, beside its profile's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<String>,
     /// Tasks that must be completed first.
     #[serde(default)]
     pub dependencies: Vec<TaskId>,
@@ -239,6 +245,8 @@ impl TaskSpec {
             model: None,
             effort: None,
             bundles: Vec::new(),
+            denied_tools: Vec::new(),
+            skills: Vec::new(),
             dependencies: Vec::new(),
             parent: None,
             phase: None,

@@ -79,7 +79,7 @@ pub(super) fn gather(
     let mut sheets: Vec<Arc<ToolSheet>> = Vec::new();
     let mut servers_left_out = 0_usize;
     for name in names {
-        let denied = profile.denies(&name);
+        let denied = profile.denies(&name) || (name != TERMINATE && task.denied_tools.iter().any(|denied| denies(denied, &name)));
         let nobody = name == ASK_HUMAN && !context.attended;
         let too_deep = name == DELEGATE_TASK && !may_delegate;
         let not_the_callers = name != TERMINATE && context.delegated.as_ref().is_some_and(|delegated| !delegated.may_have(&name));

@@ -37,7 +37,13 @@ impl Preloaded {
 
 /// The skills of the profile, those that stand in it first, and those that the caller adds. Together they get about `budget` tokens, the first
 /// ones first.
-pub(super) fn preload(skills: &SkillCatalog, profile: &Profile, added: &[String], budget: u64, reasons: &mut Vec<String>) -> Preloaded {
+pub(super) fn preload<'a>(
+    skills: &SkillCatalog,
+    profile: &'a Profile,
+    added: impl Iterator<Item = &'a String>,
+    budget: u64,
+    reasons: &mut Vec<String>,
+) -> Preloaded {
     let mut preloaded = Preloaded::default();
     let mut left = budget;
     let no_room = |name: &str| format!("without the skill `{name}` in the prompt: those before it take all the room that skills may take");

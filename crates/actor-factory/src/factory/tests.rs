@@ -385,6 +385,25 @@ fn skills_are_told_in_a_line_each_and_preloaded_where_they_are_named() {
     insta::assert_snapshot!("skills_that_are_given_whole", preloaded.input.system);
 }
 
+// Requirement: 4.2
+#[test]
+fn a_task_adds_tools_and_skills_and_denies_tools() {
+    let mut registry = builtin();
+    registry.register(load_skill(skills()));
+    let mut asked = task("Make bread.txt");
+    asked.profile = Some("sisyphus".to_owned());
+    asked.bundles = vec!["files".to_owned()];
+    asked.denied_tools = vec!["bash".to_owned(), "web_*".to_owned(), "terminate".to_owned()];
+    asked.skills = vec!["bake".to_owned()];
+    let context = ActorContext::new("g", &registry, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(0));
+    let factory = ActorFactory::builtin().unwrap().with_skills(skills());
+    let spec = factory.compose(&asked, &context).unwrap().input.spec;
+    for (tool, has) in [("write_file", true), ("bash", false), ("bash_output", false), ("web_fetch", false), ("terminate", true)] {
+        assert_eq!(spec.tool(tool).is_some(), has, "{tool}");
+    }
+    assert_eq!(spec.skills, ["bake"]);
+}
+
 // Requirement: 4.4
 #[test]
 fn a_spec_holds_the_skills_that_stand_in_its_profile() {

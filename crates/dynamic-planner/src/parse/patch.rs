@@ -396,6 +396,8 @@ impl Reader<'_> {
             model,
             effort: level.as_ref().and_then(effort),
             bundles: one("bundles", &["tool_bundles"], self.notes).as_ref().map(texts),
+            denied_tools: one("denied_tools", &["exclude_tools"], self.notes).as_ref().map(texts),
+            skills: one("skills", &["skill"], self.notes).as_ref().map(texts),
             effort_seconds: one("effort_seconds", &["effort"], self.notes).as_ref().and_then(seconds),
             ..TaskChange::default()
         };

@@ -40,6 +40,8 @@ pub(super) struct Draft {
     pub(super) inside: Option<usize>,
     pub(super) profile: Option<String>,
     pub(super) bundles: Vec<String>,
+    pub(super) denied_tools: Vec<String>,
+    pub(super) skills: Vec<String>,
     pub(super) phase: Option<String>,
     pub(super) effort_seconds: Option<u32>,
     pub(super) model: Option<String>,
@@ -203,6 +205,8 @@ pub(super) fn read_object<'a>(
         .filter(|p| !is_nothing(p));
     draft.phase = members.take_where("phase", &["stage"], notes, is_name).and_then(text).filter(|phase| !is_nothing(phase));
     draft.bundles = members.take("bundles", &["bundle", "tool_bundles"], notes).map(texts).unwrap_or_default();
+    draft.denied_tools = members.take("denied_tools", &["exclude_tools"], notes).map(texts).unwrap_or_default();
+    draft.skills = members.take("skills", &["skill"], notes).map(texts).unwrap_or_default();
     // `mode` is no slip of it.
     if members.has("model") {
         draft.model = members.take_where("model", &[], notes, is_name).and_then(text).filter(|model| !is_nothing(model));

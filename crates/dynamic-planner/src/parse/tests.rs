@@ -122,6 +122,25 @@ fn effort_is_a_level_or_an_estimate() {
     assert_eq!((both.plan.tasks[0].effort, both.plan.tasks[0].effort_seconds), (Some(ReasoningEffort::Low), Some(9)));
 }
 
+#[test]
+fn tools_and_skills_of_a_task_are_read() {
+    let members = json!({"bundles": ["web"], "denied_tools": ["bash", "mcp__*"], "skills": "bake"});
+    let task = |extra: &serde_json::Value| {
+        let mut task = json!({"id": "a", "description": "x"});
+        task.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        task
+    };
+    let spec = read(json!({"tasks": [task(&members)]})).plan.tasks.remove(0);
+    assert_eq!((spec.denied_tools, spec.skills), (vec!["bash".to_owned(), "mcp__*".to_owned()], vec!["bake".to_owned()]));
+    let change = json!({"op": "modify_task", "id": "a", "change": members});
+    let patch = patch_from_value(&json!({"changes": [change]})).unwrap();
+    let [PlanChange::ModifyTask { change, .. }] = patch.patch.changes.as_slice() else { panic!("{patch:?}") };
+    assert_eq!(
+        (change.denied_tools.as_ref().unwrap().len(), change.skills.as_ref().unwrap().as_slice()),
+        (2, ["bake".to_owned()].as_slice())
+    );
+}
+
 // Requirement: 3.35
 #[test]
 fn all_that_cannot_be_read_is_told_at_once() {

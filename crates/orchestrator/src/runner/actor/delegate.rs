@@ -101,7 +101,10 @@ impl Attempt {
     ) -> Result<Made, String> {
         let framing = self.framing(request)?;
         let mut spec = TaskSpec::actor(self.task.clone(), request.description.clone());
-        spec.bundles.clone_from(&framing.as_ref().unwrap_or(&self.brief.spec).bundles);
+        let framed = framing.as_ref().unwrap_or(&self.brief.spec);
+        spec.bundles.clone_from(&framed.bundles);
+        spec.denied_tools.clone_from(&framed.denied_tools);
+        spec.skills.clone_from(&framed.skills);
         let frame = framing.as_ref().map(frame).unwrap_or_default();
         let own = (!request.use_actor_factory).then_some(by.spec.profile.as_str());
         let profile = request.profile.as_deref().or(own);
