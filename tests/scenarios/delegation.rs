@@ -74,3 +74,25 @@ fn an_actor_reads_a_skill_and_a_faulty_one_is_told() {
     let ended = world.aime(["tools", "call", "load_skill", "{\"name\": \"sow\"}"]).must(1);
     ended.tells(&["Unknown skill: sow. The skills are: `bake-bread`"]);
 }
+
+#[test]
+fn a_task_decides_its_tools_and_skills_and_that_is_shown() {
+    let mut world = World::with(Script::new().on(When::tools(), [done("baked")]));
+    world.user_file("skills/bake-bread/SKILL.md", "---\nname: bake-bread\ndescription: How bread is baked here.\n---\nKNEAD-TWICE\n");
+    let task =
+        json!({"id": "bake", "description": "BAKE-IT", "denied_tools": ["bash", "web_*"], "skills": ["bake-bread"], "effort": "low"});
+    world.plan("plan.json", &json!({"goal": "bread", "tasks": [task]}));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "loaf"]).must(0);
+    let requests = world.actor_requests("BAKE-IT");
+    let request = requests[0].to_string();
+    assert!(request.contains("KNEAD-TWICE") && !request.contains("\"name\":\"bash\""), "{request}");
+    let shown = world.aime(["runs", "show", "loaf"]).must(0).stdout;
+    let line = shown.lines().find(|line| line.starts_with("actor")).unwrap();
+    assert!(
+        line.starts_with("actor   bake: sisyphus on gpt-5.6-terra (low), ") && line.contains("at most 100 steps; skills bake-bread; "),
+        "{line}"
+    );
+    world.aime(["runs", "report", "loaf", "-o", "loaf.html"]).must(0);
+    let report = world.read("loaf.html");
+    assert!(report.contains("(effort <bdi>low</bdi>)") && report.contains("at most 100 answers"), "{report}");
+}

@@ -183,6 +183,14 @@ pub enum TurnKind {
         model: String,
         /// Its tools.
         tools: Vec<String>,
+        /// The skills that it was given whole.
+        skills: Vec<String>,
+        /// How long its model thinks, if that is not the model's own setting.
+        effort: Option<String>,
+        /// How many answers of the model it may use; 0 if the event does not tell.
+        max_steps: u32,
+        /// Why this profile and these tools.
+        reasons: Vec<String>,
     },
     /// The model answered.
     Said {

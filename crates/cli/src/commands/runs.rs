@@ -2,7 +2,7 @@
 
 use aime_durable::RunRecord;
 use aime_orchestrator::{FileChange, OrchestratorError, RunOutput, RunResult, RunView, state_at};
-use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, TaskId};
+use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, Task, TaskId};
 use aime_runs::{Runs, RunsError, outcome};
 use serde_json::{Value, json};
 
@@ -117,6 +117,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     }
     lines.push(head("head-plan", &format!("v{}", state.version)));
     lines.push(describe_tasks(state, WIDTH));
+    lines.extend(state.tasks.values().filter_map(actor_of));
     for decision in &state.decisions {
         let why = row(decision.triggers.iter().map(|reason| reason.detail.as_str()));
         let told = msg!("run-decided", version = decision.version, why = why, reasoning = decision.patch.reasoning);
@@ -141,6 +142,27 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     }
     output::result(&lines.join("\n"));
     Ok(())
+}
+
+/// Returns the actor that was last made for a task, with what it had, in a line.
+fn actor_of(task: &Task) -> Option<String> {
+    let actor = task.actor.as_ref()?;
+    let model = actor.effort.as_ref().map_or_else(|| actor.model.clone(), |effort| format!("{} ({effort})", actor.model));
+    let mut told = msg!(
+        "run-actor",
+        task = task.spec.id,
+        profile = actor.profile,
+        model = model,
+        tools = count(actor.tools.len(), "tool"),
+        steps = actor.max_steps
+    );
+    if !actor.skills.is_empty() {
+        told = format!("{told}; {}", msg!("run-actor-skills", skills = row(actor.skills.iter().map(String::as_str))));
+    }
+    for reason in &actor.reasons {
+        told = format!("{told}; {}", said(reason));
+    }
+    Some(head("head-actor", &plain(&told)))
 }
 
 /// A line with the word that it begins with.

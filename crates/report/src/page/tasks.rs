@@ -102,9 +102,14 @@ const fn kind(kind: TaskKind) -> &'static str {
 fn one_turn(id: &str, turn: &Turn) -> Markup {
     let at = html! { time datetime=(rfc3339(turn.at)) { (clock(turn.at)) } };
     match &turn.what {
-        TurnKind::Actor { profile, model, tools } => html! {
-            li.turn.told id=(id) { (at) " " strong { "actor" } " " (name(profile)) " with " (name(model)) " and " (count(tools.len(), "tool"))
-                span.quiet { ": " (name(&tools.join(", "))) } }
+        TurnKind::Actor { profile, model, tools, skills, effort, max_steps, reasons } => html! {
+            li.turn.told id=(id) { (at) " " strong { "actor" } " " (name(profile)) " with " (name(model))
+                @if let Some(effort) = effort { " (effort " (name(effort)) ")" }
+                " and " (count(tools.len(), "tool"))
+                span.quiet { ": " (name(&tools.join(", "))) }
+                @if !skills.is_empty() { "; skills " span.quiet { (name(&skills.join(", "))) } }
+                @if *max_steps > 0 { "; at most " (count(usize::try_from(*max_steps).unwrap_or(usize::MAX), "answer")) }
+                @if !reasons.is_empty() { span.quiet { "; " (name(&reasons.join("; "))) } } }
         },
         TurnKind::Said { model, purpose, text, spent: cost, duration_ms } => html! {
             li.turn.said id=(id) {

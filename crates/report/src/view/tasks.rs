@@ -108,11 +108,18 @@ impl<'a> Work<'a> {
     fn turn(&self, event: &ProgressEvent, reader: &Reader<'_>) -> TurnKind {
         let told = |who: &str, text: &str| TurnKind::Told { who: reader.line(who, TITLE), text: reader.text(text, LONG) };
         match event {
-            ProgressEvent::ActorCreated { profile, model, tools, .. } => TurnKind::Actor {
-                profile: reader.line(profile, TITLE),
-                model: reader.line(model, TITLE),
-                tools: tools.iter().take(REFERENCES).map(|tool| reader.line(tool, TITLE)).collect(),
-            },
+            ProgressEvent::ActorCreated { profile, model, tools, skills, effort, max_steps, reasons, .. } => {
+                let names = |names: &[String]| names.iter().take(REFERENCES).map(|name| reader.line(name, TITLE)).collect();
+                TurnKind::Actor {
+                    profile: reader.line(profile, TITLE),
+                    model: reader.line(model, TITLE),
+                    tools: names(tools),
+                    skills: names(skills),
+                    effort: effort.as_deref().map(|effort| reader.line(effort, TITLE)),
+                    max_steps: *max_steps,
+                    reasons: names(reasons),
+                }
+            }
             ProgressEvent::ModelCalled { purpose, model, spent, duration_ms, text, .. } => TurnKind::Said {
                 model: reader.line(model, TITLE),
                 purpose: reader.line(purpose, TITLE),
