@@ -43,6 +43,7 @@ mod memory;
 mod models;
 mod modes;
 mod new_user;
+mod one_file;
 mod output;
 mod parallel;
 mod people;

@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_llm::{Message, ToolDefinition};
 use aime_progress::{Conclusion, Origin, ProgressEvent, TodoItem};
-use aime_tools::{ToolRouter, ToolSheet};
+use aime_tools::{SeenFiles, ToolRouter, ToolSheet};
 use serde::{Deserialize, Serialize};
 
 use self::turn::Turn;
@@ -100,6 +100,9 @@ pub struct ActorMachine {
     overflowed: bool,
     /// What the actor's calls made.
     references: Vec<String>,
+    /// The versions of files that the actor has read or written last.
+    #[serde(default, skip_serializing_if = "SeenFiles::is_empty")]
+    seen: SeenFiles,
     /// Calls that succeeded.
     calls_ok: u32,
     /// The beginning of what the last of them showed, where a small model makes them.
@@ -255,6 +258,7 @@ impl ActorMachine {
             plain_text: String::new(),
             overflowed: false,
             references: Vec::new(),
+            seen: SeenFiles::new(),
             calls_ok: 0,
             last_result: None,
             last_error: None,

@@ -8,7 +8,7 @@ use aime_durable::{
 };
 use aime_llm::{ChatModel as _, Model, ModelStack};
 use aime_progress::{CallOutcome, Conclusion, Outcome};
-use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, ValidatedCall};
+use aime_tools::{SeenFiles, ToolContext, ToolError, ToolOutput, ToolRegistry, ValidatedCall, WriteGuard};
 use futures::future::BoxFuture;
 
 use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
@@ -83,7 +83,7 @@ impl Runner {
                 let answer = ModelAnswer::from(self.model.complete(request).await);
                 ActorFact::ModelAnswered { id, answer, duration_ms: millis_since(begun) }
             }
-            ActorEffect::Tool { call, .. } => self.call(id, call, context).await,
+            ActorEffect::Tool { call, seen, .. } => self.call(id, call, seen, context).await,
             ActorEffect::Ask { question, .. } => {
                 let answer = match &self.context.person {
                     Some(person) => person.ask(question).await,
@@ -101,9 +101,10 @@ impl Runner {
         }
     }
 
-    async fn call(&self, id: EffectId, call: ValidatedCall, context: &EffectContext<ActorMachine>) -> ActorFact {
+    async fn call(&self, id: EffectId, call: ValidatedCall, seen: SeenFiles, context: &EffectContext<ActorMachine>) -> ActorFact {
         let begun = Instant::now();
-        let tool_context = self.context.clone().with_cancel(context.cancel.clone());
+        let guard = WriteGuard::new(id.as_str(), seen);
+        let tool_context = self.context.clone().with_cancel(context.cancel.clone()).with_guard(guard);
         match self.tools.call(call, &tool_context).await {
             Ok(output) => ended(id, CallOutcome::Ok, output, begun),
             Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, ToolOutput::default(), begun),
@@ -113,8 +114,8 @@ impl Runner {
 }
 
 fn ended(id: EffectId, outcome: CallOutcome, output: ToolOutput, begun: Instant) -> ActorFact {
-    let ToolOutput { text, value, references, images } = output;
-    ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms: millis_since(begun), origins: Vec::new() }
+    let ToolOutput { text, value, references, images, seen } = output;
+    ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms: millis_since(begun), origins: Vec::new() }
 }
 
 fn millis_since(begun: Instant) -> u64 {

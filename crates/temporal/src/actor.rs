@@ -291,6 +291,7 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
         value: Value::Null,
         references: Vec::new(),
         images: Vec::new(),
+        seen: Vec::new(),
         duration_ms: 0,
         origins: Vec::new(),
     }
@@ -300,11 +301,11 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
 /// `stays` says whether that is asked of this history.
 fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> ActorFact {
     match fact {
-        ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins } => {
+        ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } => {
             let in_doubt = outcome == CallOutcome::InDoubt && stays();
             let text = format!("{text}\n\n{}", why.into_words()).trim_start().to_owned();
             let outcome = if in_doubt { CallOutcome::InDoubt } else { CallOutcome::Error };
-            ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins }
+            ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }
         }
         other => other,
     }

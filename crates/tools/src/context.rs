@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     AskModel, AskPerson, BackgroundProcesses, Diagnostics, ModelClasses, PermissionRules, ProtectedPlaces, RuleLists, Surroundings,
-    TellProgress, UndoTask,
+    TellProgress, UndoTask, WriteGuard,
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
@@ -65,6 +65,8 @@ pub struct ToolContext {
     pub diagnostics: Diagnostics,
     /// The facts that prompts tell of the folder and the machine; without them they are read anew for each actor.
     pub surroundings: Option<Arc<Surroundings>>,
+    /// What the actor of the call knows of files, where an actor makes it: nothing else is overwritten.
+    pub guard: Option<WriteGuard>,
     /// Takes secrets out of results before anybody sees them. What tools write to files goes by it.
     pub redactor: Redactor,
 }
@@ -94,6 +96,7 @@ impl ToolContext {
             model: None,
             diagnostics: Diagnostics::default(),
             surroundings: None,
+            guard: None,
             redactor: Redactor::default(),
         }
     }
@@ -188,6 +191,13 @@ impl ToolContext {
     #[must_use]
     pub fn with_model(mut self, model: AskModel) -> Self {
         self.model = Some(model);
+        self
+    }
+
+    /// The same for a call of an actor, which overwrites no change that it has not seen.
+    #[must_use]
+    pub fn with_guard(mut self, guard: WriteGuard) -> Self {
+        self.guard = Some(guard);
         self
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Source, ToolContext, ValidatedCall,
+    SeenFile, Source, ToolContext, ValidatedCall,
     names::{nearest_first, quoted},
     schema::SchemaCheck,
 };
@@ -159,6 +159,9 @@ pub struct ToolOutput {
     /// Images that the model sees beside the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    /// The versions of files that the caller knows by this call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seen: Vec<SeenFile>,
 }
 
 impl ToolOutput {

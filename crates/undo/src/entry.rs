@@ -53,7 +53,9 @@ impl Entry {
         matches!(self, Self::Folder { .. })
     }
 
-    pub(crate) fn hash(&self) -> Option<&str> {
+    /// The BLAKE3 hash of its content, of a file whose content is kept.
+    #[must_use]
+    pub fn hash(&self) -> Option<&str> {
         match self {
             Self::File { hash, .. } => Some(hash),
             _ => None,
@@ -116,12 +118,21 @@ pub struct Author {
     pub task: Option<String>,
     /// The tool, or what else did it.
     pub tool: String,
+    /// The actor that called the tool, by its name in the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub actor: Option<String>,
 }
 
 impl Author {
     /// A tool, for a task or for the run as a whole.
     #[must_use]
     pub fn new(task: Option<&str>, tool: &str) -> Self {
-        Self { task: task.map(str::to_owned), tool: tool.to_owned() }
+        Self { task: task.map(str::to_owned), tool: tool.to_owned(), actor: None }
+    }
+
+    /// The same, called by an actor.
+    #[must_use]
+    pub fn of_actor(self, actor: Option<&str>) -> Self {
+        Self { actor: actor.map(str::to_owned), ..self }
     }
 }

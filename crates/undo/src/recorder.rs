@@ -16,6 +16,7 @@ use aime_sandbox::{ConfinedFolder, WatchChanges};
 
 pub use self::{
     bringing::{Brought, Content},
+    looking::PathChange,
     undoing::Undone,
 };
 use self::{

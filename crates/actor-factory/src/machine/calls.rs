@@ -2,7 +2,9 @@
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
-use aime_tools::{ConsentedCall, DelegateTask, HandledBy, Permission, Permissions, SILENT, Touches, ValidatedCall, origin_of};
+use aime_tools::{
+    ConsentedCall, DelegateTask, HandledBy, Permission, Permissions, SILENT, SeenFile, SeenFiles, Touches, ValidatedCall, origin_of,
+};
 
 use super::{
     ActorEffect, ActorFact, ActorMachine, QuestionKind,
@@ -141,7 +143,9 @@ impl ActorMachine {
         }
         let sheet = self.sheet(&call.name);
         let read_only = sheet.is_some_and(|sheet| sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files));
-        out.issue(effect, ActorEffect::Tool { of: call.id.clone(), call: allowed, read_only });
+        let changes_files = sheet.is_some_and(|sheet| !sheet.read_only && sheet.touches == Touches::Files);
+        let seen = if changes_files { self.seen.clone() } else { SeenFiles::new() };
+        out.issue(effect, ActorEffect::Tool { of: call.id.clone(), call: allowed, read_only, seen });
     }
 
     pub(super) fn ask(&mut self, index: usize, question: String, kind: QuestionKind, out: &mut Outbox<Self>) {
@@ -177,7 +181,7 @@ impl ActorMachine {
     }
 
     pub(super) fn tool_ended(&mut self, at: UnixMillis, fact: &ActorFact, out: &mut Outbox<Self>) {
-        let ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins } = fact else {
+        let ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } = fact else {
             return;
         };
         // A host that fails at an effect says so in this way, whatever the effect was.
@@ -188,6 +192,12 @@ impl ActorMachine {
             return;
         };
         self.learn_origin(index, origins);
+        for SeenFile { path, hash } in seen {
+            match hash {
+                Some(hash) => drop(self.seen.insert(path.clone(), hash.clone())),
+                None => drop(self.seen.remove(path)),
+            }
+        }
         let tool = self.call_mut(index).map(|call| call.name.clone()).unwrap_or_default();
         let exited = self.has_exited(&tool, *outcome, value);
         self.note_process(&tool, *outcome, value);

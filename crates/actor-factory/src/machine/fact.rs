@@ -4,7 +4,7 @@ use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, Image, ModelError};
 use aime_progress::{CallOutcome, LeadCommand, Origin, QuestionId};
 use aime_redact::Redactor;
-use aime_tools::{DelegateTask, ValidatedCall};
+use aime_tools::{DelegateTask, SeenFile, SeenFiles, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,6 +40,9 @@ pub enum ActorFact {
         /// Images that the model sees beside the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
+        /// The versions of files that the actor knows by the call.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        seen: Vec<SeenFile>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
         /// Of another actor's work: where the texts come from that it has read and that nobody vouches for.
@@ -102,18 +105,20 @@ pub enum ActorFact {
 }
 
 impl ActorFact {
-    /// Takes out the secrets that `redactor` finds, save in the data of images: it is no text, and a change would break it.
+    /// Takes out the secrets that `redactor` finds, save in the data of images and the hashes of files: a change would break them.
     #[must_use]
     pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
-        let shown = match &mut self {
+        let (shown, mut versions) = match &mut self {
             // The runtime carries out the call as the model wrote it.
             Self::ModelAnswered { .. } => return redactor.typed_values(self),
-            Self::ToolEnded { images, .. } => std::mem::take(images),
+            Self::ToolEnded { images, seen, .. } => (std::mem::take(images), std::mem::take(seen)),
             _ => return redactor.typed(self),
         };
+        // A hash is no secret, though it looks like one.
+        versions.retain(|file| redactor.text(&file.path) == file.path);
         let mut clean = redactor.typed(self);
-        if let Self::ToolEnded { images, .. } = &mut clean {
-            *images = shown;
+        if let Self::ToolEnded { images, seen, .. } = &mut clean {
+            (*images, *seen) = (shown, versions);
         }
         clean
     }
@@ -186,6 +191,9 @@ pub enum ActorEffect {
         call: ValidatedCall,
         /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
         read_only: bool,
+        /// The versions of files that the actor knows, for a call that may change files.
+        #[serde(default, skip_serializing_if = "SeenFiles::is_empty")]
+        seen: SeenFiles,
     },
     /// Have another actor do a part of the work. Answered by [`ActorFact::ToolEnded`]. The other actor has a journal of its own, which
     /// `call` names: issued again after a stop or a crash, it goes on from there.

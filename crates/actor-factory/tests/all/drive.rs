@@ -49,6 +49,7 @@ fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
         value: Value::Null,
         references: vec![],
         images: vec![],
+        seen: vec![],
         duration_ms: 5,
         origins: vec![],
     }

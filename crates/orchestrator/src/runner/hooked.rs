@@ -8,7 +8,10 @@ mod tool;
 use aime_durable::FactSender;
 use aime_progress::{RunId, TaskId};
 
-use super::{RunRunner, kept_files::KeptFiles};
+use super::{
+    RunRunner,
+    kept_files::{KeptFiles, author},
+};
 use crate::{
     HookPoint, Hooks, RunFact, RunMachine,
     hooks::{Heard, HookEvent, HookPayload},
@@ -69,7 +72,7 @@ impl Asking {
         let heard = if matches!(point, HookPoint::BeforeTool | HookPoint::AfterTool) || !self.at(point) {
             asked.await
         } else {
-            let window = self.kept_files.open(self.task.as_ref(), "hook", &self.facts).await;
+            let window = self.kept_files.open(author(self.task.as_ref(), "hook"), &self.facts).await;
             let heard = asked.await;
             self.kept_files.close(window, &self.facts).await;
             heard

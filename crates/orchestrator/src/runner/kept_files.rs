@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use aime_progress::{LiveStore, RunId, TaskId};
-use aime_tools::{TaskUndone, ToolContext, ToolSheet, Touches, UndoTask};
-use aime_undo::{Author, Change, Entry, Recorder, Scope, Window, line_diff};
+use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolSheet, Touches, UndoTask, WriteGuard};
+use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, Window, line_diff};
 use tokio::task::spawn_blocking;
 
 use crate::{FileChange, PassingFolder, RunFact, RunMachine};
@@ -34,7 +34,8 @@ impl KeptFiles {
     /// The context of a call: what it changes through its folder is kept as the task's, and tasks can be undone by it.
     pub(super) fn watched(&self, context: ToolContext, task: Option<&TaskId>, tool: &str) -> ToolContext {
         let Some(recorder) = &self.recorder else { return context };
-        let folder = context.folder.clone().watched_by(recorder.watcher(author(task, tool)));
+        let author = author(task, tool).of_actor(context.guard.as_ref().map(WriteGuard::actor));
+        let folder = context.folder.clone().watched_by(recorder.watcher(author));
         let (here, recorder) = (self.clone(), Arc::clone(recorder));
         let undo = UndoTask::new(move |task| {
             let (here, recorder) = (here.clone(), Arc::clone(&recorder));
@@ -55,6 +56,21 @@ impl KeptFiles {
         ToolContext { folder, ..context }.with_undo(undo)
     }
 
+    /// The guard of an actor that has seen these versions of files.
+    pub(super) fn guard(&self, actor: &str, seen: SeenFiles) -> WriteGuard {
+        let (recorder, me) = (self.recorder.clone(), actor.to_owned());
+        WriteGuard::new(actor, seen).looking_up(move |path, hash| {
+            let Some(changes) = recorder.as_ref().and_then(|recorder| recorder.changes_of(path)) else { return OtherChange::Unknown };
+            let after = |change: &PathChange| hash.is_some() && change.after.as_ref().and_then(Entry::hash) == hash;
+            let known = changes.iter().rposition(after).map_or(0, |at| at + 1);
+            let since = changes.get(known..).unwrap_or_default();
+            // What a command of its own did to a file that it has read the actor has not seen either.
+            let own = || since.last().filter(|_| hash.is_some());
+            let change = since.iter().rfind(|change| !is_own(change, &me)).or_else(own);
+            change.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
+        })
+    }
+
     /// What a task is: itself and all below it.
     fn scope(&self, task: &str) -> Result<Scope, String> {
         let state = self.live.get(&self.run).ok_or("the run is not live")?;
@@ -66,9 +82,8 @@ impl KeptFiles {
     }
 
     /// Something begins that may change any file.
-    pub(super) async fn open(&self, task: Option<&TaskId>, what: &str, facts: &Facts) -> Option<Window> {
+    pub(super) async fn open(&self, author: Author, facts: &Facts) -> Option<Window> {
         let recorder = Arc::clone(self.recorder.as_ref().filter(|_| self.passing.is_none())?);
-        let author = author(task, what);
         let opened = self.blocking(facts, move || recorder.open(author)).await;
         opened.flatten()
     }
@@ -163,7 +178,7 @@ fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<Fi
         (kept(&before) && kept(&after)).then(|| Some((recorder.content(before.as_ref()).ok()?, recorder.content(after.as_ref()).ok()?)));
     let diff = contents.flatten().and_then(|(before, after)| line_diff(&before, &after));
     let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
-    let Author { task, tool } = author;
+    let Author { task, tool, .. } = author;
     Some(FileChange { task, tool, path: path.to_string_lossy().into_owned(), did: did.to_owned(), added, removed, diff })
 }
 
@@ -186,7 +201,23 @@ pub(super) fn may_change_anything(sheet: &ToolSheet) -> bool {
     !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network | Touches::Anything)
 }
 
-fn author(task: Option<&TaskId>, tool: &str) -> Author {
+/// Returns whether an actor alone may have made a change.
+fn is_own(change: &PathChange, actor: &str) -> bool {
+    !change.by.is_empty() && change.by.iter().all(|author| author.actor.as_deref() == Some(actor))
+}
+
+/// Names the authors of a change to the actor `me`.
+fn who(by: &[Author], me: &str) -> String {
+    let name = |author: &Author| match (&author.actor, &author.task) {
+        (Some(actor), _) if actor == me => format!("a command of your own ({})", author.tool),
+        (_, Some(task)) => format!("task `{task}` ({})", author.tool),
+        (_, None) => format!("the run itself ({})", author.tool),
+    };
+    let names: BTreeSet<String> = by.iter().map(name).collect();
+    if names.is_empty() { "a person or another program".to_owned() } else { names.into_iter().collect::<Vec<_>>().join(" or ") }
+}
+
+pub(super) fn author(task: Option<&TaskId>, tool: &str) -> Author {
     Author::new(task.map(TaskId::as_str), tool)
 }
 

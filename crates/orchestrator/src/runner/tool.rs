@@ -69,7 +69,7 @@ fn execution_of(id: &EffectId) -> u32 {
 
 fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {
     match result {
-        Ok(ToolOutput { text, value, references, images: _ }) => {
+        Ok(ToolOutput { text, value, references, images: _, seen: _ }) => {
             let summary: String = text.chars().take(SUMMARY_CHARS).collect();
             let whole = (summary.len() < text.len()).then_some(text);
             Conclusion { text: whole, result: value, references, ..Conclusion::success(summary) }

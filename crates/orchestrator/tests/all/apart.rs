@@ -186,7 +186,7 @@ async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
     let made = driven.apart().make_actor(id, order, Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();
     let id = EffectId::new("middle/1/1/1");
     let call = bench.call("append", json!({"line": "two"}));
-    let effect = ActorEffect::Tool { of: "c".to_owned(), call, read_only: false };
+    let effect = ActorEffect::Tool { of: "c".to_owned(), call, read_only: false, seen: std::collections::BTreeMap::new() };
     let fact = driven.apart().act(made.input, issue(&id, &effect, true), CancellationToken::new(), |_| {}).await;
     assert!(matches!(fact, ActorFact::ToolEnded { outcome: CallOutcome::InDoubt, .. }), "{fact:?}");
     assert_eq!(bench.log(), Vec::<String>::new(), "it is not made again");

@@ -82,9 +82,9 @@ impl Delegation {
             },
         };
         let (outcome, output) = delegated(&conclusion, text_limit);
-        let ToolOutput { text, value, references, images } = output;
+        let ToolOutput { text, value, references, images, seen } = output;
         let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
-        ActorFact::ToolEnded { id: self.id, outcome, text, value, references, images, duration_ms, origins: conclusion.origins }
+        ActorFact::ToolEnded { id: self.id, outcome, text, value, references, images, seen, duration_ms, origins: conclusion.origins }
     }
 
     /// What the other one came to, and how much of that is told.

@@ -23,7 +23,7 @@ use super::{
     files::{blocking, counted, editing, name, no_text, read},
     tolerant::Ignored,
 };
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, secrets::admit};
+use crate::{SeenFile, Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, secrets::admit};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -45,14 +45,17 @@ fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let sections = parse::parse(patch).map_err(ToolError::InvalidParameters)?;
     let _one_at_a_time = editing();
     let (files, done) = plan(&sections, context)?;
+    let others: Vec<String> = files.iter().filter_map(|(path, file)| context.note_of_other_change(path, file.before.as_ref()?)).collect();
     write(&context.folder, &files)?;
-    let lines: Vec<String> = done.iter().map(Done::line).collect();
+    let seen = done.iter().flat_map(|done| done.seen(&files, context)).collect();
+    let lines: Vec<String> = done.iter().map(Done::line).chain(others).collect();
     let value = json!({"files": done.iter().map(Done::value).collect::<Vec<_>>()});
     let references = done.iter().filter(|done| done.did != "deleted").map(|done| done.path.clone()).collect();
     Ok(ToolOutput {
         text: format!("Changed {}:\n{}", counted(done.len(), "file"), lines.join("\n")),
         value,
         references,
+        seen,
         ..ToolOutput::default()
     })
 }
@@ -107,6 +110,20 @@ impl Done {
         format!("{} `{}`{from}{counts}{ignored}", self.did, self.path)
     }
 
+    /// The versions of files that the actor of the call knows now.
+    fn seen(&self, files: &BTreeMap<String, Versions>, context: &ToolContext) -> Vec<SeenFile> {
+        let from = self.from.as_ref().unwrap_or(&self.path);
+        let before = files.get(from).and_then(|versions| versions.before.as_deref());
+        let after = files.get(&self.path).and_then(|versions| versions.after.as_deref());
+        let gone = (self.did == "deleted" || self.from.is_some()).then(|| context.deleted(from)).into_iter().flatten();
+        let made = match (before, after) {
+            (_, None) => Vec::new(),
+            (None, Some(after)) => context.saw(&self.path, after),
+            (Some(before), Some(after)) => context.edited(from, before, &self.path, after),
+        };
+        gone.chain(made).collect()
+    }
+
     fn value(&self) -> Value {
         json!({"path": self.path, "did": self.did, "from": self.from, "added": self.counts.added, "removed": self.counts.removed})
     }
@@ -158,9 +175,10 @@ impl Planned<'_> {
                 Ok(Done { did: "added", path, from: None, counts, ignored: Ignored::default() })
             }
             Section::Delete { .. } => {
-                if self.current(&path)?.is_none() {
+                match self.current(&path)? {
+                    Some(bytes) => self.context.must_have_seen(&path, &bytes, "deleted")?,
                     // Says what is like its name.
-                    read(self.context, section.path())?;
+                    None => drop(read(self.context, section.path())?),
                 }
                 self.files.entry(path.clone()).or_default().after = None;
                 Ok(Done { did: "deleted", path, from: None, counts: Counts::default(), ignored: Ignored::default() })

@@ -77,12 +77,14 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
         return Err(ToolError::Failed(format!("`{path}` is no UTF-8 text; edit_file cannot change it")));
     };
     let Outcome { text, made } = edit::make_all(&before, &edits, &path).map_err(ToolError::Failed)?;
+    let other = context.note_of_other_change(&path, before.as_bytes());
     if text != before || is_new {
         context.folder.write(&asked, text.as_bytes()).map_err(|error| explained(context, &asked, error))?;
     }
     let mut lines = vec![headline(&path, &made, is_new)];
     let replaced = made.iter().map(|made| if let Made::Replaced { count, .. } = made { *count } else { 0 }).sum::<usize>();
     lines.extend(notes(&made));
+    lines.extend(other);
     if replaced > 0 {
         lines.push(difference(&before, &text));
     }
@@ -91,7 +93,11 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
     let kinds = [("added", added), ("made", already)].into_iter().filter(|(_, holds)| *holds);
     let mut value = Map::from_iter([("path".to_owned(), json!(path)), ("replacements".to_owned(), json!(replaced))]);
     value.extend(kinds.map(|(kind, holds)| (kind.to_owned(), json!(holds))));
-    Ok(ToolOutput { text: lines.join("\n"), value: Value::Object(value), references: vec![path], ..ToolOutput::default() })
+    let seen = match is_new {
+        true => context.saw(&path, text.as_bytes()),
+        false => context.edited(&path, before.as_bytes(), &path, text.as_bytes()),
+    };
+    Ok(ToolOutput { text: lines.join("\n"), value: Value::Object(value), references: vec![path], seen, ..ToolOutput::default() })
 }
 
 /// What became of the file, in a line.

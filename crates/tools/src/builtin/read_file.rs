@@ -73,6 +73,7 @@ fn all(paths: &[&str], room: Option<usize>, context: &ToolContext) -> Result<Too
         let text = match part(&Part { path, first: 0, limit: None, room }, context) {
             Ok(read) => {
                 output.images.extend(read.images);
+                output.seen.extend(read.seen);
                 read.text
             }
             Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),
@@ -92,31 +93,37 @@ fn all(paths: &[&str], room: Option<usize>, context: &ToolContext) -> Result<Too
 fn part(part: &Part<'_>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let path = name(context, part.path)?;
     let bytes = read(context, part.path)?;
+    let output = shown(part, &path, &bytes, context)?;
+    Ok(ToolOutput { seen: context.saw(&path, &bytes), ..output })
+}
+
+/// What is shown of the content of a file.
+fn shown(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let room = part.room.map(|room| room.saturating_sub(ROOM_FOR_NOTE));
-    if is_pdf(&bytes) {
+    if is_pdf(bytes) {
         // `offset` and `limit` count pages.
-        let pages = read_pages(&bytes, part.first, part.limit.unwrap_or(USUAL_PAGES));
+        let pages = read_pages(bytes, part.first, part.limit.unwrap_or(USUAL_PAGES));
         let pages = pages.map_err(|error| ToolError::Failed(format!("`{path}` {error}")))?;
         let text = pages.shown(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
         return Ok(ToolOutput::text(text));
     }
-    if let Some(format) = ImageFormat::of(&bytes) {
-        return image(&path, &bytes, format);
+    if let Some(format) = ImageFormat::of(bytes) {
+        return image(path, bytes, format);
     }
-    if let Some(kind) = no_text(&bytes) {
+    if let Some(kind) = no_text(bytes) {
         return Err(ToolError::Failed(format!(
             "`{path}` is {kind} of {} bytes; read_file reads text, images and PDF only; `bash` or `python` may look into it",
             bytes.len()
         )));
     }
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(bytes);
     let excerpt = Excerpt::new(&text, part.first, part.limit);
     let Some(excerpt) = excerpt else {
         let lines = counted(text.split_inclusive('\n').count(), "line");
         return Err(ToolError::Failed(format!("`{path}` has {lines}; offset {} is behind its end", part.first + 1)));
     };
     Ok(ToolOutput::text(match room {
-        Some(room) => excerpt.shown(&path, room, if context.line_numbers { Style::Numbered } else { Style::Plain }),
+        Some(room) => excerpt.shown(path, room, if context.line_numbers { Style::Numbered } else { Style::Plain }),
         None => excerpt.whole(),
     }))
 }

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use aime_sandbox::FileError;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    files::{blocking, counted, explained},
+    files::{blocking, counted, editing, explained, name},
     tolerant::{BYTE_ORDER_MARK, has_windows_line_ends, with_windows_line_ends},
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
@@ -35,8 +36,18 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
     if content.contains('\0') {
         return Err(ToolError::InvalidParameters("content holds a NUL byte; write_file writes text only".to_owned()));
     }
-    let before = context.folder.read(path).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let _one_at_a_time = editing();
+    let there = match context.folder.read(path) {
+        Ok(bytes) => Some(bytes),
+        // Nobody has seen its content, and none has this hash.
+        Err(FileError::TooLarge { .. }) => Some(Vec::new()),
+        Err(_) => None,
+    };
+    let before = there.clone().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
     let (content, kept) = in_the_form_of(&before, content);
+    if let Some(there) = there.filter(|there| there != content.as_bytes()) {
+        context.must_have_seen(&name(context, path)?, &there, "written")?;
+    }
     let written = context.folder.write(path, content.as_bytes()).map_err(|error| explained(context, path, error))?;
     let path = written.path.to_string_lossy().into_owned();
     let verb = if written.created { "Created" } else { "Wrote" };
@@ -45,6 +56,7 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
     Ok(ToolOutput {
         text: format!("{verb} `{path}`: {}, {}{instead}.{kept}", counted(content.lines().count(), "line"), counted(content.len(), "byte")),
         value: json!({"path": path, "bytes": content.len(), "created": written.created}),
+        seen: context.saw(&path, content.as_bytes()),
         references: vec![path],
         ..ToolOutput::default()
     })

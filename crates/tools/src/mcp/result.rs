@@ -42,7 +42,7 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     if is_error {
         return Err(ToolError::Failed(if text.is_empty() { "it failed and says nothing".to_owned() } else { text }));
     }
-    Ok(ToolOutput { text, value, references: beside.references, images: beside.images })
+    Ok(ToolOutput { text, value, references: beside.references, images: beside.images, seen: Vec::new() })
 }
 
 /// What an answer holds beside its text.

@@ -70,6 +70,23 @@ impl Recorder {
         Ok(now)
     }
 
+    /// Returns every change of a path in the run that still holds, oldest first, a change that is not recorded yet included; nothing where
+    /// changes are not kept. A change without authors was made by nobody of the run.
+    #[must_use]
+    pub fn changes_of(&self, path: &Path) -> Option<Vec<PathChange>> {
+        self.keeping(&mut self.state(), |live, counts| {
+            let chain = live.history.chains.get(path).into_iter().flatten();
+            let mut changes: Vec<PathChange> = chain.map(|link| PathChange { by: link.by.clone(), after: link.after.clone() }).collect();
+            let now = self.now(live, counts, path)?;
+            let last = live.known.as_ref().and_then(|known| known.get(path)).map(|known| &known.entry);
+            let last = last.or_else(|| changes.last()?.after.as_ref());
+            if last.is_some_and(|last| Some(last) != now.as_ref()) {
+                changes.push(PathChange { by: live.authors(), after: now });
+            }
+            Ok(changes)
+        })
+    }
+
     /// One file is changed, and nothing else.
     pub(super) fn exactly(&self, author: &Author, path: &Path, make: &mut dyn FnMut()) {
         let mut state = self.state();
@@ -139,6 +156,15 @@ fn difference(before: &KnownFolder, after: &KnownFolder) -> Vec<Change> {
     let mut changes: Vec<Change> = gone.chain(other).collect();
     changes.sort_by(|one, other| one.path.cmp(&other.path));
     changes
+}
+
+/// One change of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathChange {
+    /// Whoever may have made it.
+    pub by: Vec<Author>,
+    /// What stood there after it.
+    pub after: Option<Entry>,
 }
 
 /// Sees what is changed through a folder's handle.

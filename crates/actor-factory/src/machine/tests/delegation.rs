@@ -16,6 +16,7 @@ fn ended(id: &str, outcome: CallOutcome, text: &str) -> ActorFact {
         value: Value::Null,
         references,
         images: vec![],
+        seen: vec![],
         duration_ms: 5,
         origins: vec![],
     }

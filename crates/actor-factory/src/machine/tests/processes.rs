@@ -10,8 +10,8 @@ fn bash(play: &mut Play, command: &str, outcome: CallOutcome, text: &str, value:
     play.calls(vec![call(command, "bash", &json!({"command": command}))]);
     let id = EffectId::new(play.open_ids()[0]);
     match tool_ended(&id, outcome, text) {
-        ActorFact::ToolEnded { id, outcome, text, references, images, duration_ms, origins, .. } => {
-            play.fact(ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins });
+        ActorFact::ToolEnded { id, outcome, text, references, images, seen, duration_ms, origins, .. } => {
+            play.fact(ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins });
         }
         other => panic!("{other:?}"),
     }

@@ -142,6 +142,7 @@ pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> Act
         value: Value::Null,
         references: vec![],
         images: vec![],
+        seen: vec![],
         duration_ms: 5,
         origins: vec![],
     }

@@ -10,7 +10,7 @@ use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer,
 use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
 use aime_progress::{CallOutcome, QuestionId};
-use aime_tools::{Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
+use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -54,7 +54,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         None => revoked(id),
                     }
                 }
-                ActorEffect::Tool { call, .. } => {
+                ActorEffect::Tool { call, seen, .. } => {
                     let repeatable = self.input.spec.tool(call.tool()).is_some_and(|sheet| sheet.repeatable());
                     if reissued && !repeatable {
                         let known = Box::pin(self.known_of(id.as_str())).await;
@@ -64,7 +64,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return revoked(id);
                     }
                     // Boxed: while it waits for its model an actor need not hold the room for a call.
-                    Box::pin(self.call_tool(id, call, &context)).await
+                    Box::pin(self.call_tool(id, call, seen, &context)).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
@@ -72,8 +72,9 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     }
                     let told = self.attempt.delegate(&self.input, &call, (&request, &origins), &context.cancel);
                     let (outcome, output, origins) = Box::pin(told).await;
-                    let ToolOutput { text, value, references, images } = output;
-                    ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms: millis_since(begun), origins }
+                    let ToolOutput { text, value, references, images, seen } = output;
+                    let duration_ms = millis_since(begun);
+                    ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }
                 }
                 ActorEffect::Plan { call, .. } => Box::pin(self.attempt.read_plan_call(id, &call)).await,
                 ActorEffect::Ask { id: question, question: text, kind } => {
@@ -110,18 +111,19 @@ impl ActorRunner {
         true
     }
 
-    async fn call_tool(&self, id: EffectId, mut call: ValidatedCall, context: &Context) -> ActorFact {
+    async fn call_tool(&self, id: EffectId, mut call: ValidatedCall, seen: SeenFiles, context: &Context) -> ActorFact {
         let begun = Instant::now();
-        let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
+        let guard = self.attempt.runner.kept_files.guard(&self.input.effect_prefix(), seen);
+        let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone()).with_guard(guard);
         if self.input.attended {
             let Attempt { runner, facts, task, execution, .. } = self.attempt.as_ref();
             tool_context = tool_context.with_person(runner.person(facts, task, *execution));
         }
         let asking = self.attempt.asking();
         match self.attempt.runner.call_with_hooks(&asking, &mut call, tool_context).await {
-            Ok(ToolOutput { text, value, references, images }) => {
+            Ok(ToolOutput { text, value, references, images, seen }) => {
                 let (outcome, duration_ms, origins) = (CallOutcome::Ok, millis_since(begun), Vec::new());
-                ActorFact::ToolEnded { id, outcome, text, value, references, images, duration_ms, origins }
+                ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }
             }
             Err(ToolError::Cancelled) => ended(id, CallOutcome::Cancelled, String::new(), begun),
             Err(error) => {
@@ -150,5 +152,6 @@ fn ended(id: EffectId, outcome: CallOutcome, text: String, begun: Instant) -> Ac
 
 fn ended_with(id: EffectId, outcome: CallOutcome, (text, value): (String, Value), begun: Instant) -> ActorFact {
     let (duration_ms, origins) = (millis_since(begun), Vec::new());
-    ActorFact::ToolEnded { id, outcome, text, value, references: Vec::new(), images: Vec::new(), duration_ms, origins }
+    let (references, images, seen) = (Vec::new(), Vec::new(), Vec::new());
+    ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }
 }

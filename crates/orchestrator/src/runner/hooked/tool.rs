@@ -1,13 +1,18 @@
 //! Calls of tools, with hooks around them.
 
-use aime_tools::{Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, Touches, ValidatedCall};
+use aime_tools::{
+    Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, Touches, ValidatedCall, WriteGuard,
+};
 use serde_json::Value;
 
 use super::{Asking, Passed};
 use crate::{
     FileChange, HookPoint, RunFact,
     hooks::{HookPayload, HookToolResult},
-    runner::{RunRunner, kept_files::may_change_anything},
+    runner::{
+        RunRunner,
+        kept_files::{author, may_change_anything},
+    },
 };
 
 impl RunRunner {
@@ -31,7 +36,8 @@ impl RunRunner {
             tell_protected(asking, &tool, &context);
             return result;
         }
-        let window = Box::pin(kept_files.open(task, &tool, facts)).await;
+        let author = author(task, &tool).of_actor(context.guard.as_ref().map(WriteGuard::actor));
+        let window = Box::pin(kept_files.open(author, facts)).await;
         let result = self.call_between(asking, call, &context).await;
         Box::pin(kept_files.close(window, facts)).await;
         tell_protected(asking, &tool, &context);

@@ -1,0 +1,68 @@
+//! Several actors and people change one file at once, and no change is lost.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{World, actor, done, plan, said};
+
+const STATS: &str = "def total(values):\n    return sum(values)\n";
+const DOCUMENTED: &str = "def total(values):\n    \"\"\"Return the sum.\"\"\"\n    return sum(values)\n";
+const MEAN: &str = "\n\ndef mean(values):\n    return sum(values) / len(values) if values else 0.0\n";
+
+fn call(tool: &str, parameters: Value) -> Reply {
+    Reply::call(tool, parameters)
+}
+
+fn read() -> Reply {
+    call("read_file", json!({"path": "stats.py"}))
+}
+
+fn write(content: &str) -> Reply {
+    call("write_file", json!({"path": "stats.py", "content": content}))
+}
+
+#[test]
+fn two_actors_keep_both_edits_of_one_file() {
+    let (doc, mean) =
+        (|turn| When::tools().and_contains("DOC-PART").and_turn(turn), |turn| When::tools().and_contains("MEAN-PART").and_turn(turn));
+    // The second actor changes the file after the first has read it, and before the first writes it whole.
+    let script = Script::new()
+        .on(doc(0), [read()])
+        .on(mean(0), [call("edit_file", json!({"path": "stats.py", "old_text": "", "new_text": MEAN})).after_request("return sum(values)")])
+        .on(mean(1), [done("mean is there")])
+        .on(doc(1), [write(DOCUMENTED).after_request("def mean")])
+        .on(doc(2), [read()])
+        .on(doc(3), [write(&format!("{DOCUMENTED}{MEAN}"))])
+        .on(doc(4), [done("documented")]);
+    let world = World::with(script);
+    world.file("stats.py", STATS);
+    world.plan("plan.json", &plan(&[actor("doc", "DOC-PART", &[]), actor("mean", "MEAN-PART", &[])]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0);
+    assert_eq!(world.read("stats.py"), format!("{DOCUMENTED}{MEAN}"), "{ended}");
+    let told = world.actor_requests("DOC-PART").iter().map(said).find(|said| said.contains("not written"));
+    let refused = "not written: `stats.py` was changed by task `mean` (edit_file) since you last read it. Read it again";
+    assert!(told.is_some_and(|told| told.contains(refused)), "{ended}");
+}
+
+#[test]
+fn a_resumed_actor_knows_what_it_has_read() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [read()])
+        .once(When::tools().and_turn(1), [Reply::hang()])
+        .on(When::tools().and_turn(1), [write("mine\n")])
+        .on(When::tools().and_turn(2), [call("edit_file", json!({"path": "stats.py", "old_text": "total", "new_text": "sum_of"}))])
+        .on(When::tools().and_turn(3), [done("renamed")]);
+    let world = World::with(script);
+    world.file("stats.py", STATS);
+    world.plan("plan.json", &plan(&[actor("rename", "RENAME-PART", &[])]));
+    let running = world.start(["run", "--plan", "plan.json", "--run-id", "trip", "--output", "json"]);
+    world.wait_for_requests(2);
+    running.kill();
+    world.file("stats.py", &format!("# by Ann\n{STATS}"));
+    let ended = world.aime(["resume", "trip", "--output", "json"]).must(0);
+    assert_eq!(world.read("stats.py"), format!("# by Ann\n{}", STATS.replace("total", "sum_of")), "{ended}");
+    let said = world.actor_requests("RENAME-PART").iter().map(said).collect::<String>();
+    let by = "was changed by a person or another program since you last read it";
+    assert!(said.contains(&format!("not written: `stats.py` {by}")), "{said}");
+    assert!(said.contains(&format!("[`stats.py` {by}; this edit was made on top of that change, which is kept]")), "{said}");
+}
