@@ -274,6 +274,7 @@ fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut
     spec.bundles = draft.bundles;
     spec.denied_tools = draft.denied_tools;
     spec.skills = draft.skills;
+    spec.exclusive = draft.exclusive;
     spec.phase = draft.phase;
     spec.model = draft.model;
     spec.effort = draft.effort;

@@ -390,6 +390,7 @@ impl TaskChange {
         set(&mut spec.bundles, self.bundles.as_ref());
         set(&mut spec.denied_tools, self.denied_tools.as_ref());
         set(&mut spec.skills, self.skills.as_ref());
+        set(&mut spec.exclusive, self.exclusive.as_ref());
         set(&mut spec.dependencies, self.dependencies.as_ref());
         if self.tool.is_some() {
             spec.tool.clone_from(&self.tool);

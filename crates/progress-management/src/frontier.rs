@@ -105,14 +105,23 @@ impl Frontier {
         changes
     }
 
-    /// The first of [`TaskGraph::ready_by_priority`], at most so many.
+    /// The first of [`TaskGraph::ready_by_priority`] that may start together, at most so many: a task that needs something for itself that
+    /// is `held`, or that one before it needs, is left out.
     #[must_use]
-    pub fn ready(&mut self, state: &ProgressState, at_most: usize) -> Vec<TaskId> {
+    pub fn ready(&mut self, state: &ProgressState, at_most: usize, mut held: BTreeSet<String>) -> Vec<TaskId> {
         if self.shortened {
             self.place(state);
         }
-        let nodes = self.ready.iter().take(at_most).filter_map(|(_, _, at)| self.graph.nodes.get(*at));
-        nodes.map(|node| node.id.clone()).collect()
+        let ready = self.ready.iter().filter_map(|(_, _, at)| self.graph.nodes.get(*at));
+        let free = ready.filter(|node| {
+            let needs = state.tasks.get(&node.id).map(|task| task.spec.exclusive.as_slice()).unwrap_or_default();
+            let is_free = needs.iter().all(|name| !held.contains(name));
+            if is_free {
+                held.extend(needs.iter().cloned());
+            }
+            is_free
+        });
+        free.take(at_most).map(|node| node.id.clone()).collect()
     }
 
     /// Looks at a task again whose status or result is another, and at those for which that means something.

@@ -204,6 +204,7 @@ fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
         bundles,
         denied_tools,
         skills,
+        exclusive,
         dependencies,
         effort_seconds: _,
     } = change;
@@ -216,6 +217,7 @@ fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
         || bundles.as_ref().is_some_and(|bundles| *bundles != task.bundles)
         || denied_tools.as_ref().is_some_and(|denied| *denied != task.denied_tools)
         || skills.as_ref().is_some_and(|skills| *skills != task.skills)
+        || exclusive.as_ref().is_some_and(|exclusive| *exclusive != task.exclusive)
         || completion_criteria.as_ref().is_some_and(|criteria| *criteria != task.completion_criteria)
         || dependencies.as_ref().is_some_and(|dependencies| *dependencies != task.dependencies)
 }

@@ -173,6 +173,9 @@ pub struct TaskChange {
     /// Other skills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<String>>,
+    /// Other things that it needs for itself, whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exclusive: Option<Vec<String>>,
     /// Other dependencies, whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Vec<TaskId>>,

@@ -167,6 +167,9 @@ pub struct TaskSpec {
     /// Skills that the actor is given whole, beside its profile's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
+    /// What it needs for itself, such as `port:8080`: of two tasks that name the same one runs at a time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclusive: Vec<String>,
     /// Tasks that must be completed first.
     #[serde(default)]
     pub dependencies: Vec<TaskId>,
@@ -247,6 +250,7 @@ impl TaskSpec {
             bundles: Vec::new(),
             denied_tools: Vec::new(),
             skills: Vec::new(),
+            exclusive: Vec::new(),
             dependencies: Vec::new(),
             parent: None,
             phase: None,

@@ -165,7 +165,11 @@ impl Run {
                 assert_eq!(self.state.inconsistencies(), [], "after {event:?}");
                 self.frontier.follow(&self.state, &event);
                 assert_eq!(self.frontier.next_changes(&self.state), self.state.next_changes(), "after {event:?}");
-                assert_eq!(self.frontier.ready(&self.state, usize::MAX), self.state.ready_by_priority(), "after {event:?}");
+                assert_eq!(
+                    self.frontier.ready(&self.state, usize::MAX, std::collections::BTreeSet::new()),
+                    self.state.ready_by_priority(),
+                    "after {event:?}"
+                );
                 self.census.follow(&self.state, &event);
                 assert_eq!(self.census, Census::new(&self.state), "after {event:?}");
                 self.events.push(Timed { at: now, event });

@@ -119,6 +119,7 @@ fn task(names: &PlanChecker<'_>) -> Value {
         ),
     ];
     members.extend(common(names));
+    members.push(("exclusive", described(texts(), "Such as port:8080: tasks that name the same never run at once.")));
     members.push(("parent", text("The group that holds the task.")));
     members.push(("phase", text("The name of a phase; ready tasks of earlier phases go first.")));
     object(members, &["id", "description"])

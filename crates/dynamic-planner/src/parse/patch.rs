@@ -398,6 +398,7 @@ impl Reader<'_> {
             bundles: one("bundles", &["tool_bundles"], self.notes).as_ref().map(texts),
             denied_tools: one("denied_tools", &["exclude_tools"], self.notes).as_ref().map(texts),
             skills: one("skills", &["skill"], self.notes).as_ref().map(texts),
+            exclusive: one("exclusive", &["exclusively", "locks"], self.notes).as_ref().map(texts),
             effort_seconds: one("effort_seconds", &["effort"], self.notes).as_ref().and_then(seconds),
             ..TaskChange::default()
         };

@@ -42,6 +42,7 @@ pub(super) struct Draft {
     pub(super) bundles: Vec<String>,
     pub(super) denied_tools: Vec<String>,
     pub(super) skills: Vec<String>,
+    pub(super) exclusive: Vec<String>,
     pub(super) phase: Option<String>,
     pub(super) effort_seconds: Option<u32>,
     pub(super) model: Option<String>,
@@ -207,6 +208,7 @@ pub(super) fn read_object<'a>(
     draft.bundles = members.take("bundles", &["bundle", "tool_bundles"], notes).map(texts).unwrap_or_default();
     draft.denied_tools = members.take("denied_tools", &["exclude_tools"], notes).map(texts).unwrap_or_default();
     draft.skills = members.take("skills", &["skill"], notes).map(texts).unwrap_or_default();
+    draft.exclusive = members.take("exclusive", &["exclusively", "locks"], notes).map(texts).unwrap_or_default();
     // `mode` is no slip of it.
     if members.has("model") {
         draft.model = members.take_where("model", &[], notes, is_name).and_then(text).filter(|model| !is_nothing(model));

@@ -1,5 +1,7 @@
 //! Tasks of the plan that actors take over by `delegate_task`.
 
+use std::collections::BTreeSet;
+
 use aime_progress::{ProgressEvent, TaskId, TaskStatus};
 use serde::{Deserialize, Serialize};
 
@@ -34,9 +36,30 @@ impl RunMachine {
     /// Starts the claimed tasks that are ready. They need no slot of their own: the actors that claimed them wait meanwhile.
     pub(super) fn start_claimed(&mut self, out: &mut Out) {
         for task in self.executions.claimed() {
-            if self.state.tasks.get(&task).is_some_and(|known| known.status == TaskStatus::Ready) && self.fault.is_none() {
+            let Some(known) = self.state.tasks.get(&task).filter(|known| known.status == TaskStatus::Ready) else { continue };
+            let held = self.held(known.claimed_by.as_deref());
+            if self.fault.is_none() && known.spec.exclusive.iter().all(|name| !held.contains(name)) {
                 self.start_task(&task, out);
             }
         }
     }
+
+    /// Returns what the tasks under way need for themselves, save for the one that has made the call `claimed_by` and waits for it, and those
+    /// that wait for that one in the same way.
+    pub(super) fn held(&self, claimed_by: Option<&str>) -> BTreeSet<String> {
+        let mut waits = BTreeSet::new();
+        let mut next = claimed_by.and_then(task_of);
+        while let Some(task) = next.filter(|task| waits.insert(*task)) {
+            let known = self.state.tasks.iter().find(|(id, _)| id.as_str() == task);
+            next = known.and_then(|(_, known)| task_of(known.claimed_by.as_deref()?));
+        }
+        let under_way = self.effects.attempts().filter(|(task, _)| !waits.contains(task.as_str()));
+        let needs = under_way.filter_map(|(task, _)| self.state.tasks.get(task));
+        needs.flat_map(|known| known.spec.exclusive.iter().cloned()).collect()
+    }
+}
+
+/// Returns the task whose actor makes a call, by the name of the call.
+fn task_of(call: &str) -> Option<&str> {
+    call.split('/').next()
 }

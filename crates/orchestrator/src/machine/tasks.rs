@@ -86,8 +86,9 @@ impl RunMachine {
             if free == 0 {
                 return;
             }
+            let held = self.held(None);
             let (frontier, state) = self.state.frontier();
-            let ready = frontier.ready(state, free);
+            let ready = frontier.ready(state, free, held);
             if ready.is_empty() {
                 return;
             }

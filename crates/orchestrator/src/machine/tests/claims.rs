@@ -1,6 +1,9 @@
 //! Tasks of the plan that actors take over.
 
-use super::{build::id, world::World};
+use super::{
+    build::{id, plan},
+    world::World,
+};
 use crate::{RunEffect, RunFact};
 
 fn claims(world: &mut World, task: &str, by: &str) {
@@ -48,6 +51,30 @@ fn a_claimed_task_that_fails_fires_its_trigger() {
     claims(&mut world, "b", "a");
     world.fails_for_good("b");
     assert_eq!(world.open(), "a replan");
+}
+
+#[test]
+fn a_claimed_task_waits_for_what_another_holds() {
+    let mut planned = plan("a; b; c");
+    for task in &mut planned.tasks {
+        task.exclusive = vec!["port:8080".to_owned()];
+    }
+    let mut world = World::given(|input| input.plan = Some(planned.clone()));
+    assert_eq!(world.open(), "a");
+    claims(&mut world, "b", "a");
+    assert_eq!(world.open(), "a b", "a waits for b, and lends it what it holds");
+    world.done("b").done("a");
+    assert_eq!(world.open(), "c");
+    let mut planned = plan("a; b; c");
+    for task in planned.tasks.iter_mut().skip(1) {
+        task.exclusive = vec!["port:8080".to_owned()];
+    }
+    let mut world = World::given(|input| input.plan = Some(planned.clone()));
+    assert_eq!(world.open(), "a b");
+    claims(&mut world, "c", "a");
+    assert_eq!(world.open(), "a b");
+    world.done("b");
+    assert_eq!(world.open(), "a c");
 }
 
 #[test]

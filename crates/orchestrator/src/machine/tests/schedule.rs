@@ -34,6 +34,29 @@ fn the_longest_remaining_path_goes_first() {
     assert_eq!(world.open(), "b c");
 }
 
+#[test]
+fn tasks_with_a_common_name_never_run_at_once() {
+    let mut planned = plan("a; b; c; d; e: a");
+    for (task, needs) in planned.tasks.iter_mut().zip([vec!["port:1"], vec!["port:1", "db"], vec!["db"], vec![], vec!["port:1"]]) {
+        task.exclusive = needs.into_iter().map(str::to_owned).collect();
+    }
+    let mut world = World::given(|input| {
+        input.plan = Some(planned.clone());
+        input.settings.max_parallel = 3;
+    });
+    assert_eq!(world.open(), "a c d", "a task that must wait takes nobody's slot");
+    world.done("c");
+    assert_eq!(world.open(), "a d");
+    world.crashed();
+    assert_eq!(world.state().tasks.values().filter(|task| task.status == aime_progress::TaskStatus::Running).count(), 2);
+    world.done("a");
+    assert_eq!(world.open(), "d b");
+    world.done("b");
+    assert_eq!(world.open(), "d e");
+    world.done("d").done("e").answers("done");
+    assert_eq!(world.ended(), "completed");
+}
+
 // Requirement: 1.4
 #[test]
 fn a_slow_task_holds_up_nobody_else() {
