@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, plan, said};
+use crate::harness::{World, actor, bash, done, plan, said, tool};
 
 const STATS: &str = "def total(values):\n    return sum(values)\n";
 const DOCUMENTED: &str = "def total(values):\n    \"\"\"Return the sum.\"\"\"\n    return sum(values)\n";
@@ -65,4 +65,32 @@ fn a_resumed_actor_knows_what_it_has_read() {
     let by = "was changed by a person or another program since you last read it";
     assert!(said.contains(&format!("not written: `stats.py` {by}")), "{said}");
     assert!(said.contains(&format!("[`stats.py` {by}; this edit was made on top of that change, which is kept]")), "{said}");
+}
+
+#[test]
+fn the_repository_is_left_alone_while_others_work() {
+    let commit = "git init -q && git add . && git -c user.name=a -c user.email=a@b.example commit -qm first";
+    let (one, two) =
+        (|turn| When::tools().and_contains("ONE-PART").and_turn(turn), |turn| When::tools().and_contains("TWO-PART").and_turn(turn));
+    let script = Script::new()
+        .on(one(0), [bash("git stash -q; cat stats.py").after_request("mine")])
+        .on(one(1), [done("not now")])
+        .on(two(0), [write("mine\n")])
+        .on(two(1), [done("written").after_request("changes the branch")]);
+    let world = World::with(script);
+    world.file("stats.py", STATS);
+    world.plan(
+        "plan.json",
+        &plan(&[
+            tool("begin", "bash", json!({"command": commit}), &[]),
+            actor("one", "ONE-PART", &["begin"]),
+            actor("two", "TWO-PART", &["begin"]),
+            tool("end", "bash", json!({"command": "git stash -q"}), &["one", "two"]),
+        ]),
+    );
+    let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--output", "json"]).must(0);
+    let told = world.actor_requests("ONE-PART").iter().map(said).collect::<String>();
+    let refused = "not run: `git stash` changes the branch, the index, the stash or the files of the repository, and other tasks work in the same folder now: `two`.";
+    assert!(told.contains(refused), "{told}");
+    assert_eq!(world.read("stats.py"), STATS, "a task that runs alone may do it\n{ended}");
 }

@@ -51,7 +51,9 @@ pub use mcp::{
     McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool, McpTransport,
     NamePatternError, NamePatterns,
 };
-pub use permission::{PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, nearest_tool, tool_names};
+pub use permission::{
+    PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, changes_repository, nearest_tool, tool_names,
+};
 pub use protected::{PlaceChange, PlaceDeed, PlaceOutcome, ProtectedPlaces};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};

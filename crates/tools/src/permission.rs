@@ -14,8 +14,9 @@ mod sign;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::{act::emptied_before_read, protected::Granted, rules::Verdict, shell::written_files};
 pub use self::{
+    act::changes_repository,
     rule::{PermissionRule, RuleError, nearest_tool, tool_names},
     rules::{PermissionRules, RuleLists, RulesFolderError},
 };
+pub(crate) use self::{act::emptied_before_read, protected::Granted, rules::Verdict, shell::written_files};

@@ -71,6 +71,11 @@ impl KeptFiles {
         })
     }
 
+    /// Returns whether nothing stays in the folder, so that nobody shares it.
+    pub(super) fn is_passing(&self) -> bool {
+        self.passing.is_some()
+    }
+
     /// What a task is: itself and all below it.
     fn scope(&self, task: &str) -> Result<Scope, String> {
         let state = self.live.get(&self.run).ok_or("the run is not live")?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     path::CallPath,
     protected::known_words,
-    sets_up::sets_up,
+    sets_up::{self, sets_up},
     shell::{Script, SimpleCommand, Word},
     sign::{Sign, text_of},
 };
@@ -177,6 +177,17 @@ pub(crate) fn emptied_before_read(text: &str) -> Option<(String, String)> {
         let names = programs.map(|program| program.rsplit('/').next().unwrap_or_default().to_owned());
         names.filter(|name| READERS.contains(&name.as_str())).map(|name| (path.clone(), name)).next()
     })
+}
+
+/// Returns the first command of git in a text for the shell that changes the state of the repository in the working folder, as far as that can be
+/// told: the branch, the index, the stash, or files that others may be at work on. What runs in another folder is left out.
+#[must_use]
+pub fn changes_repository(text: &str) -> Option<String> {
+    let script = Script::read(text);
+    let stays = |folder: &String| !folder.starts_with('/') && !folder.split('/').any(|part| part == "..");
+    let here = script.folders(".").is_some_and(|folders| folders.iter().all(stays));
+    let mut found = script.commands.iter().filter_map(|command| sets_up::changes_repository(&known_words(command)));
+    found.next().filter(|_| here)
 }
 
 /// The files that the arguments of a command name, as far as that can be told. What a program does beside that only the sandbox can hold.

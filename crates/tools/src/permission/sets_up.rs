@@ -27,6 +27,29 @@ const WORK_TREE: [&str; 15] = [
     "sparse-checkout",
 ];
 
+/// Commands of git that change the branch, the index or the stash, or files that others may be at work on.
+const SHARED_STATE: [&str; 19] = [
+    "add",
+    "am",
+    "bisect",
+    "checkout",
+    "cherry-pick",
+    "clean",
+    "commit",
+    "merge",
+    "mv",
+    "pull",
+    "read-tree",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "sparse-checkout",
+    "stash",
+    "switch",
+];
+
 /// A word of a command; none where nobody can tell it before it runs.
 pub(super) type KnownWord = Option<String>;
 
@@ -47,6 +70,16 @@ pub(super) fn sets_up(words: &[KnownWord]) -> Vec<String> {
 pub(super) fn writes_work_tree(words: &[KnownWord]) -> bool {
     let Some(("git", rest)) = program(words) else { return false };
     git_command(rest).is_some_and(|(_, command, _)| WORK_TREE.contains(&command))
+}
+
+/// Returns the command of git, such as `git stash`, by which a simple command changes the state of the repository in its folder.
+pub(super) fn changes_repository(words: &[KnownWord]) -> Option<String> {
+    let ("git", rest) = program(words)? else { return None };
+    let (folder, command, arguments) = git_command(rest)?;
+    let elsewhere = folder.is_some_and(|folder| folder.starts_with('/') || folder.split('/').any(|part| part == ".."));
+    let first = arguments.first().and_then(Option::as_deref);
+    let only_looks = command == "stash" && matches!(first, Some("list" | "show"));
+    (!elsewhere && !only_looks && SHARED_STATE.contains(&command)).then(|| format!("git {command}"))
 }
 
 /// The program that runs, behind what runs packages, and its arguments.
@@ -160,6 +193,18 @@ mod tests {
             [("git checkout main", true), ("git -C sub pull", true), ("git apply x", false), ("git config a.b c", false), ("ls", false)]
         {
             assert_eq!(writes_work_tree(&words(command)), expected, "{command}");
+        }
+        for (command, expected) in [
+            ("git stash", Some("git stash")),
+            ("git -c a=b -C sub checkout main", Some("git checkout")),
+            ("git stash list", None),
+            ("git -C /elsewhere commit", None),
+            ("git -C ../x commit", None),
+            ("git status", None),
+            ("git diff", None),
+            ("git branch", None),
+        ] {
+            assert_eq!(changes_repository(&words(command)).as_deref(), expected, "{command}");
         }
     }
 }

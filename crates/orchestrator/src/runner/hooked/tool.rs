@@ -1,7 +1,9 @@
 //! Calls of tools, with hooks around them.
 
+use aime_progress::{Task, TaskId, TaskKind, TaskStatus};
 use aime_tools::{
     Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, Touches, ValidatedCall, WriteGuard,
+    changes_repository,
 };
 use serde_json::Value;
 
@@ -47,6 +49,7 @@ impl RunRunner {
     /// The call between its hooks.
     async fn call_between(&self, asking: &Asking, call: &mut ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         self.within_reach(call.tool(), context)?;
+        self.alone_in_repository(asking, call)?;
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
             return self.parts.tools.call(call.clone(), context).await;
         }
@@ -82,6 +85,47 @@ impl RunRunner {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses a command that changes the state of the repository while other tasks that may write work in the same folder.
+    fn alone_in_repository(&self, asking: &Asking, call: &ValidatedCall) -> Result<(), ToolError> {
+        let command = call.parameters().get("command").and_then(Value::as_str).filter(|_| call.tool() == "bash");
+        let Some(command) = command.and_then(changes_repository).filter(|_| !self.kept_files.is_passing()) else { return Ok(()) };
+        let others = self.other_writers(asking.task.as_ref());
+        if others.is_empty() {
+            return Ok(());
+        }
+        let others = others.iter().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
+        Err(ToolError::Failed(format!(
+            "not run: `{command}` changes the branch, the index, the stash or the files of the repository, and other tasks work in the same folder now: {others}. Look with git status, git diff or git log, and leave such a change to a task that runs after them"
+        )))
+    }
+
+    /// Returns the tasks under way, save for `task` and those that wait for it, that may change files of the folder.
+    fn other_writers(&self, task: Option<&TaskId>) -> Vec<TaskId> {
+        let Some(state) = self.live.get(&self.run) else { return Vec::new() };
+        let mut waiting: Vec<&str> = Vec::new();
+        let mut next = task.map(TaskId::as_str);
+        while let Some(task) = next.filter(|task| !waiting.contains(task)) {
+            waiting.push(task);
+            let known = state.tasks.iter().find(|(id, _)| id.as_str() == task);
+            next = known.and_then(|(_, known)| known.claimed_by.as_deref()?.split('/').next());
+        }
+        let writes =
+            |tool: &str| self.parts.tools.get(tool).is_none_or(|tool| !tool.sheet().read_only && tool.sheet().touches != Touches::Nothing);
+        let may_write = |known: &Task| match known.spec.kind {
+            TaskKind::Group => false,
+            TaskKind::Tool => known.spec.tool.as_deref().is_none_or(writes),
+            TaskKind::Actor => known.actor.as_ref().is_none_or(|actor| {
+                let outside = |tool: &&String| self.parts.tools.get(tool).is_some_and(|tool| !tool.sheet().handled_by.is_inside());
+                actor.tools.iter().filter(outside).any(|tool| writes(tool))
+            }),
+        };
+        let others = state
+            .tasks
+            .iter()
+            .filter(|(id, known)| known.status == TaskStatus::Running && !waiting.contains(&id.as_str()) && may_write(known));
+        others.map(|(id, _)| id.clone()).collect()
     }
 
     /// Asks before a call; who changed the parameters, if anybody did. A changed call is another call: it is checked and decided on.

@@ -316,3 +316,19 @@ fn what_is_emptied_before_it_is_read_is_found() {
         assert_eq!(found(text).as_deref(), expected, "{text}");
     }
 }
+
+#[test]
+fn changes_of_the_repository_are_found() {
+    for (text, expected) in [
+        ("git stash && cargo test; git stash pop", Some("git stash")),
+        ("if true; then bash -c 'git checkout -b x'; fi", Some("git checkout")),
+        ("env A=b git commit -am x", Some("git commit")),
+        ("cd sub && git add .", Some("git add")),
+        ("cd /elsewhere && git commit -m x", None),
+        ("cd $(mktemp -d) && git init && git commit -m x", None),
+        ("git status --short; git diff | head", None),
+        ("echo git stash", None),
+    ] {
+        assert_eq!(crate::changes_repository(text).as_deref(), expected, "{text}");
+    }
+}
