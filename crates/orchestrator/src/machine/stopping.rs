@@ -239,7 +239,8 @@ impl RunMachine {
             self.ask(task.as_ref(), id, kind, question, out);
         }
         self.cancel_next(out);
-        if self.is_led() && self.lead.is_awake() {
+        // A cancel that came before the stop may end the run at once.
+        if self.is_led() && self.lead.is_awake() && !self.stopping.is_leaving() && self.phase == Phase::Executing {
             self.wake_again(out);
         }
         self.advance(out);
