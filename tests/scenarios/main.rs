@@ -28,6 +28,7 @@ mod history;
 mod hooks;
 mod images;
 mod injection;
+mod isolation;
 mod kept_plans;
 mod languages;
 mod lead;

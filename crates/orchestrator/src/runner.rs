@@ -10,6 +10,7 @@ mod kept_plans;
 mod lead;
 mod memory;
 pub(crate) mod plan;
+pub(crate) mod private;
 mod tool;
 mod tool_models;
 mod verify;
@@ -47,6 +48,7 @@ pub(crate) struct RunRunner {
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,
     pub(crate) kept_files: kept_files::KeptFiles,
+    pub(crate) private: private::PrivatePlaces,
     /// The runs as they stand.
     pub(crate) live: Arc<LiveStore>,
     /// Takes the error of an actor's journal that cannot be written: it ends the process's work on the run.

@@ -49,6 +49,17 @@ pub enum Reflect {
     Always,
 }
 
+/// The folders that tasks which run at once work in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// All in the working folder.
+    #[default]
+    Shared,
+    /// Each actor of a plan in a private copy of it, joined with the working folder when the actor has ended.
+    Worktree,
+}
+
 /// Who decides how a goal is worked on and plans it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -93,6 +104,9 @@ pub struct RunSettings {
     pub mode: Option<PlanMode>,
     /// How many tasks run at once, at most.
     pub max_parallel: u32,
+    /// The folders that they work in.
+    #[serde(default)]
+    pub isolation: Isolation,
     /// Limits.
     pub bounds: Bounds,
     /// When a replan is wanted.
@@ -131,6 +145,7 @@ impl Default for RunSettings {
             strategy: Strategy::default(),
             mode: None,
             max_parallel: 3,
+            isolation: Isolation::default(),
             bounds: Bounds::default(),
             triggers: TriggerSettings::default(),
             frequency: FrequencySettings::default(),

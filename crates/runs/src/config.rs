@@ -295,6 +295,8 @@ pub enum FallbackConfig {
 pub struct RunConfig {
     /// How many tasks run at once, at most.
     pub max_parallel: u32,
+    /// The folders that tasks which run at once work in.
+    pub isolation: aime_orchestrator::Isolation,
     /// Tokens, sent and received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
@@ -322,6 +324,7 @@ impl Default for RunConfig {
         let bounds = aime_orchestrator::Bounds::default();
         Self {
             max_parallel: 3,
+            isolation: aime_orchestrator::Isolation::default(),
             max_tokens: None,
             max_cost_usd: None,
             max_seconds: None,

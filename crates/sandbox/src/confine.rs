@@ -186,6 +186,19 @@ impl Confinement {
         Self::new(settings).unwrap_or_else(|error| Self(State::Refused(error.to_string().into())))
     }
 
+    /// The same for commands that work in another folder, and that also read `read`.
+    #[must_use]
+    pub fn in_folder(&self, folder: &Path, read: Option<&Path>) -> Self {
+        match &self.0 {
+            State::Off | State::Refused(_) => self.clone(),
+            State::On(confined) => {
+                let mut settings = ConfinementSettings { working_folder: folder.to_owned(), ..confined.settings.clone() };
+                settings.read.extend(read.map(Path::to_owned));
+                Self::or_refuse(settings)
+            }
+        }
+    }
+
     /// Whether commands run as they are.
     #[must_use]
     pub const fn is_off(&self) -> bool {

@@ -45,6 +45,8 @@ pub(crate) struct Git {
     pub(crate) repository: PathBuf,
     pub(crate) folder: PathBuf,
     pub(crate) path: OsString,
+    /// The index, where it is not that of the repository.
+    pub(crate) index: Option<PathBuf>,
 }
 
 /// What a command said, and how it ended.
@@ -73,9 +75,15 @@ impl Git {
 
     /// Runs a command to its end, whatever its code.
     pub(crate) async fn run<A: AsRef<OsStr>>(&self, what: &'static str, arguments: &[A], input: Vec<u8>) -> Result<Said, WorkTreeError> {
+        let places = [option("--git-dir=", &self.repository), option("--work-tree=", &self.folder)];
+        let arguments = arguments.iter().map(|argument| argument.as_ref().to_owned());
+        self.run_plain(what, places.into_iter().chain(arguments).collect(), input).await
+    }
+
+    /// Runs a command that is not about the repository and the folder.
+    pub(crate) async fn run_plain(&self, what: &'static str, arguments: Vec<OsString>, input: Vec<u8>) -> Result<Said, WorkTreeError> {
         let mut all: Vec<OsString> = SETTINGS.iter().flat_map(|setting| ["-c".into(), setting.into()]).collect();
-        all.extend([option("--git-dir=", &self.repository), option("--work-tree=", &self.folder)]);
-        all.extend(arguments.iter().map(|argument| argument.as_ref().to_owned()));
+        all.extend(arguments);
         let request = ProcessRequest {
             program: "git".into(),
             arguments: all,
@@ -103,7 +111,8 @@ impl Git {
         let forms = [("GIT_DEFAULT_HASH", "sha1"), ("GIT_DEFAULT_REF_FORMAT", "files")];
         let fixed = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
         let all = fixed.into_iter().chain(forms).chain(NOBODY).map(|(name, value)| (name.into(), value.into()));
-        all.chain([("PATH".into(), self.path.clone()), ("HOME".into(), self.repository.clone().into())]).collect()
+        let index = self.index.iter().map(|index| ("GIT_INDEX_FILE".into(), index.into()));
+        all.chain([("PATH".into(), self.path.clone()), ("HOME".into(), self.repository.clone().into())]).chain(index).collect()
     }
 }
 

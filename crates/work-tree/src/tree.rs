@@ -55,7 +55,7 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`] where the repository cannot be made, or there is no `git`, which must be 2.38 or later.
     pub async fn open(folder: &Path, repository: &Path, path: OsString) -> Result<Self, WorkTreeError> {
-        let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path };
+        let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None };
         made(repository).await?;
         // Where it is there already this mends what a killed one left half made.
         git.must("make a repository", &["init", "--quiet", "--template="]).await?;
@@ -238,7 +238,7 @@ impl WorkTree {
         if said.code == 1 {
             return Ok(Merged::Conflict(parts.filter(|path| !path.is_empty()).collect()));
         }
-        Ok(Merged::Clean(self.commit(&tree, &[ours, theirs], NOBODY).await?))
+        Ok(Merged::Clean(self.joined(&tree, ours, theirs).await?))
     }
 
     /// Whether a commit is here.
@@ -319,6 +319,10 @@ impl WorkTree {
         if said.code == 0 { Ok(Some(line(said.stdout).try_into()?)) } else { Ok(None) }
     }
 
+    pub(crate) async fn joined(&self, tree: &str, ours: &Commit, theirs: &Commit) -> Result<Commit, WorkTreeError> {
+        self.commit(tree, &[ours, theirs], NOBODY).await
+    }
+
     async fn commit(&self, tree: &str, parents: &[&Commit], by: &str) -> Result<Commit, WorkTreeError> {
         let mut arguments = vec!["commit-tree", tree];
         for parent in parents {
@@ -389,10 +393,10 @@ pub(crate) fn of(path: &Path) -> impl FnOnce(std::io::Error) -> WorkTreeError {
     move |source| WorkTreeError::File { path, source }
 }
 
-async fn made(folder: &Path) -> Result<(), WorkTreeError> {
+pub(crate) async fn made(folder: &Path) -> Result<(), WorkTreeError> {
     fs::create_dir_all(folder).await.map_err(of(folder))
 }
 
-async fn write(path: &Path, text: &str) -> Result<(), WorkTreeError> {
+pub(crate) async fn write(path: &Path, text: &str) -> Result<(), WorkTreeError> {
     fs::write(path, text).await.map_err(of(path))
 }

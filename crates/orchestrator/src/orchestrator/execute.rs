@@ -17,7 +17,7 @@ use crate::{
     inbox::read_inbox,
     publish::{Entry, PublishingStream},
     questions::Answers,
-    runner::{RunRunner, kept_files::KeptFiles},
+    runner::{RunRunner, kept_files::KeptFiles, private::PrivatePlaces},
     snapshots::SnapshotsDue,
     words::Words,
 };
@@ -48,6 +48,7 @@ impl Orchestrator {
         parts.tool_context.background = Some(background.clone());
         let runner = Arc::new(RunRunner {
             run: run.clone(),
+            private: PrivatePlaces::new(&parts, &run),
             kept_files: kept_files.clone(),
             live: Arc::clone(&self.live),
             input: start.input,
@@ -123,6 +124,9 @@ impl Orchestrator {
         let mut result = RunResult::new(run, state, &ended.output);
         if self.parts.hooks.are_at(HookPoint::Stop) {
             kept_files.around("hook", self.parts.hooks.stopped(&mut result)).await;
+        }
+        if ended.machine.is_over() {
+            result.notes.extend(runner.private.remove().await);
         }
         result.notes.extend(kept_files.finish().await);
         Ok(result)

@@ -10,7 +10,7 @@ use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
 use crate::{
     Budget, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
     questions::Answers,
-    runner::{RunRunner, kept_files::KeptFiles},
+    runner::{RunRunner, kept_files::KeptFiles, private::PrivatePlaces},
     words::Words,
 };
 
@@ -48,6 +48,7 @@ impl Orchestrator {
             bounds,
             answers: Arc::new(Answers::default()),
             words: Arc::new(Words::default()),
+            private: PrivatePlaces::new(&self.parts, &run),
             kept_files: KeptFiles::new(None, run.clone(), Arc::clone(&live)),
             live,
             broken,

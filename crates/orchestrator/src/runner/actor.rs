@@ -23,7 +23,7 @@ use self::{
     effects::ActorRunner,
     reports::{Refused, ReportingStream, Reports},
 };
-use super::{Context, RunRunner, evidence::of_actor, hooked::Asking, millis_since, on_bound};
+use super::{Context, RunRunner, evidence::of_actor, hooked::Asking, millis_since, on_bound, private::PrivatePlace};
 use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
     models::{Models, OnBound},
@@ -49,6 +49,8 @@ pub(super) struct Attempt {
     pub(super) known: String,
     /// It is the run's lead.
     pub(super) leads: bool,
+    /// The folder that it works in, where that is not the working folder.
+    pub(super) private: Option<PrivatePlace>,
 }
 
 /// A new actor, and the event that tells of it.
@@ -70,6 +72,10 @@ impl RunRunner {
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
+        let private = match self.private_place(&brief, task, execution).await {
+            Ok(private) => private,
+            Err(message) => return RunFact::EffectFailed { id, message },
+        };
         let (runner, facts) = (Arc::clone(self), context.facts.clone());
         let attempt = Arc::new(Attempt {
             runner,
@@ -81,6 +87,7 @@ impl RunRunner {
             origins,
             known,
             leads: false,
+            private,
         });
         let refused = OnceLock::new();
         let make = async {
@@ -100,6 +107,20 @@ impl RunRunner {
                 return RunFact::EffectFailed { id, message };
             }
         };
+        // An actor that was stopped goes on in its folder.
+        let joins = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
+        let joined = match joins {
+            Some(private) => self.join(private, task, context).await,
+            None => Ok(None),
+        };
+        match joined {
+            Ok(None) => {}
+            Ok(Some(conflict)) => {
+                let (checks, calls) = (vec![conflict], Vec::new());
+                return RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) };
+            }
+            Err(message) => return RunFact::EffectFailed { id, message },
+        }
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution, &conclusion);
         let (checks, calls) = self.verify_task(&attempt.brief.spec, &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
@@ -244,6 +265,9 @@ impl Attempt {
         }
         input.images = Vec::new();
         let mut tool_context = self.runner.tool_context(cancel.clone(), &self.task).for_model(input.limits);
+        if let Some(private) = &self.private {
+            tool_context = private.context(tool_context);
+        }
         tool_context.background = tool_context.background.map(|all| all.of_owner(&owner));
         Ok(ActorRunner {
             attempt: Arc::clone(self),

@@ -8,7 +8,7 @@ use aime_redact::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, RunRunner, evidence::CallRecord};
+use super::{Context, RunRunner, evidence::CallRecord, private::PrivatePlaces};
 use crate::{
     Budget, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, questions::Answers, words::Words,
 };
@@ -50,6 +50,7 @@ impl Orchestrator {
         parts.tool_context.background = None;
         let runner = RunRunner {
             run: run.clone(),
+            private: PrivatePlaces::new(&parts, &run),
             input,
             bounds: so_far.bounds.clone(),
             parts,

@@ -63,6 +63,7 @@ impl RunRunner {
             origins,
             known,
             leads: true,
+            private: None,
         });
         let refused = OnceLock::new();
         let make = async {

@@ -21,6 +21,7 @@ pub fn settings_of(config: &Config) -> RunSettings {
             ModeConfig::Emergent => Some(PlanMode::Emergent),
         },
         max_parallel: run.max_parallel,
+        isolation: run.isolation,
         bounds: Bounds {
             max_tokens: run.max_tokens,
             max_cost_usd: run.max_cost_usd,

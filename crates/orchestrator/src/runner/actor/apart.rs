@@ -107,7 +107,18 @@ impl Attempt {
     fn apart(runner: &Arc<RunRunner>, order: ActorOrder, facts: FactSender<RunMachine>) -> Self {
         let ActorOrder { brief, task, execution, origins, known } = order;
         let on_bound = on_bound_of(facts.clone());
-        Self { runner: Arc::clone(runner), facts, on_bound, brief: Box::new(brief), task, execution, origins, known, leads: false }
+        Self {
+            runner: Arc::clone(runner),
+            facts,
+            on_bound,
+            brief: Box::new(brief),
+            task,
+            execution,
+            origins,
+            known,
+            leads: false,
+            private: None,
+        }
     }
 }
 

@@ -28,11 +28,13 @@ impl RunRunner {
     ) -> Result<ToolOutput, ToolError> {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
         let tool = call.tool().to_owned();
-        let mut context = kept_files.watched(context, task, &tool);
+        // What is done in a private folder is kept when it is joined.
+        let is_private = self.is_private(&context);
+        let mut context = if is_private { context } else { kept_files.watched(context, task, &tool) };
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
         context.model = self.model_for_tools(asking);
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
-        if !hooked && !self.parts.tools.get(&tool).is_some_and(|known| may_change_anything(known.sheet())) {
+        if is_private || !hooked && !self.parts.tools.get(&tool).is_some_and(|known| may_change_anything(known.sheet())) {
             let result = self.call_between(asking, call, &context).await;
             kept_files.tell(facts).await;
             tell_protected(asking, &tool, &context);
@@ -49,7 +51,7 @@ impl RunRunner {
     /// The call between its hooks.
     async fn call_between(&self, asking: &Asking, call: &mut ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         self.within_reach(call.tool(), context)?;
-        self.alone_in_repository(asking, call)?;
+        self.alone_in_repository(asking, call, context)?;
         if !asking.at(HookPoint::BeforeTool) && !asking.at(HookPoint::AfterTool) {
             return self.parts.tools.call(call.clone(), context).await;
         }
@@ -88,9 +90,12 @@ impl RunRunner {
     }
 
     /// Refuses a command that changes the state of the repository while other tasks that may write work in the same folder.
-    fn alone_in_repository(&self, asking: &Asking, call: &ValidatedCall) -> Result<(), ToolError> {
+    fn alone_in_repository(&self, asking: &Asking, call: &ValidatedCall, context: &ToolContext) -> Result<(), ToolError> {
         let command = call.parameters().get("command").and_then(Value::as_str).filter(|_| call.tool() == "bash");
-        let Some(command) = command.and_then(changes_repository).filter(|_| !self.kept_files.is_passing()) else { return Ok(()) };
+        let Some(command) = command.and_then(changes_repository).filter(|_| !self.kept_files.is_passing() && !self.is_private(context))
+        else {
+            return Ok(());
+        };
         let others = self.other_writers(asking.task.as_ref());
         if others.is_empty() {
             return Ok(());
@@ -99,6 +104,11 @@ impl RunRunner {
         Err(ToolError::Failed(format!(
             "not run: `{command}` changes the branch, the index, the stash or the files of the repository, and other tasks work in the same folder now: {others}. Look with git status, git diff or git log, and leave such a change to a task that runs after them"
         )))
+    }
+
+    /// Returns whether a call works in a private folder.
+    fn is_private(&self, context: &ToolContext) -> bool {
+        context.working_folder() != self.parts.tool_context.working_folder()
     }
 
     /// Returns the tasks under way, save for `task` and those that wait for it, that may change files of the folder.

@@ -1,0 +1,271 @@
+//! Private folders: several work at once, each in a folder of its own, and what each did is joined with the shared folder.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use tokio::fs;
+
+use crate::{
+    Commit, Held, Merged, WorkTree, WorkTreeError,
+    git::Git,
+    tree::{line, made, of, write},
+};
+
+/// How often a join begins anew where somebody changes the shared folder meanwhile.
+const TRIES: u32 = 3;
+/// What begins a line before the first version of a conflict, and after the last one.
+const MARKS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
+/// Files beside a private folder: the state that its work builds on, and the paths of a conflict.
+const BASE: &str = "base";
+const CONFLICT: &str = "conflict";
+/// The last state of the shared folder.
+const SHARED: &str = "shared";
+
+/// The private folders beside a shared one. One call of [`begin`](Self::begin) or [`join`](Self::join) at a time; other processes are kept away.
+#[derive(Debug)]
+pub struct PrivateFolders {
+    shared: WorkTree,
+    place: PathBuf,
+    _held: Held,
+}
+
+/// A private folder.
+#[derive(Debug, Clone)]
+pub struct PrivateFolder {
+    tree: WorkTree,
+    home: PathBuf,
+    objects: Option<PathBuf>,
+}
+
+/// What came of joining the work of a private folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Joined {
+    /// Nothing was changed in it.
+    Unchanged,
+    /// The shared folder holds the work.
+    Clean,
+    /// Others changed the same parts of these paths, and the shared folder is as it was. In the private folder both versions stand between marks, in
+    /// text files; of other files it has that of the shared folder.
+    Conflict(Vec<String>),
+}
+
+impl PrivateFolders {
+    /// Opens what is kept in `place` for a shared folder. `path` is the `PATH` on which `git` is found.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`], as [`WorkTree::open`] and [`WorkTree::hold`].
+    pub async fn open(folder: &Path, place: &Path, path: OsString) -> Result<Self, WorkTreeError> {
+        let shared = WorkTree::open(folder, &place.join("repository"), path).await?;
+        let held = shared.hold(true).await?;
+        Ok(Self { shared, place: place.to_owned(), _held: held })
+    }
+
+    /// Returns the private folder of this name. A new one holds what the shared folder holds now, save for what `.gitignore` names; one that is there is
+    /// left as it is.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`].
+    pub async fn begin(&self, name: &str) -> Result<PrivateFolder, WorkTreeError> {
+        let home = self.place.join(name);
+        let (folder, index) = (home.join("folder"), home.join("index"));
+        self.free(&home).await?;
+        if fs::symlink_metadata(&folder).await.is_err() {
+            match fs::remove_dir_all(&home).await {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(of(&home)(error)),
+                _ => {}
+            }
+            let new = home.join("new");
+            made(&new).await?;
+            let now = self.now().await?;
+            let tree = self.private(&new, &index);
+            tree.turn(&now).await?;
+            tree.lend_repository(&self.shared.git.folder).await?;
+            write_whole(&home.join(BASE), now.as_str()).await?;
+            // What has this name is whole.
+            fs::rename(&new, &folder).await.map_err(of(&folder))?;
+        }
+        let objects = fs::read(folder.join(".git/objects/info/alternates")).await.ok().map(|text| PathBuf::from(line(text)));
+        Ok(PrivateFolder { tree: self.private(&folder, &index), home, objects })
+    }
+
+    /// Joins what was done in a private folder `by` somebody with the shared folder, as `git` joins three versions. After a conflict the next join takes
+    /// the private folder as the resolution, once no marks are left.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`]: then the shared folder may hold a part of the work, and the next join completes it.
+    pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<Joined, WorkTreeError> {
+        self.free(&private.home).await?;
+        let unresolved = private.unresolved().await?;
+        if !unresolved.is_empty() {
+            return Ok(Joined::Conflict(unresolved));
+        }
+        let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
+        let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
+        if Some(&theirs) == base.as_ref() && !private.had_conflict().await {
+            return Ok(Joined::Unchanged);
+        }
+        loop {
+            let ours = self.now().await?;
+            match self.shared.merge(&ours, &theirs).await? {
+                Merged::Clean(both) => {
+                    tries += 1;
+                    match self.shared.update(&ours, &both).await {
+                        Err(WorkTreeError::Git { .. }) if tries < TRIES => continue,
+                        updated => updated?,
+                    }
+                    write_whole(&self.place.join(SHARED), both.as_str()).await?;
+                    private.tree.turn(&both).await?;
+                    write_whole(&private.home.join(BASE), both.as_str()).await?;
+                    private.settle().await?;
+                    return Ok(Joined::Clean);
+                }
+                Merged::Conflict(paths) => {
+                    let marked = self.marked(&ours, &theirs).await?;
+                    write_whole(&private.home.join(CONFLICT), &paths.join("\0")).await?;
+                    private.tree.turn(&marked).await?;
+                    write_whole(&private.home.join(BASE), marked.as_str()).await?;
+                    return Ok(Joined::Conflict(paths));
+                }
+            }
+        }
+    }
+
+    /// Removes all private folders but those with a conflict that was not resolved, whose states are kept with them. Returns the folders that are left.
+    ///
+    /// # Errors
+    /// [`WorkTreeError::File`].
+    pub async fn remove(self) -> Result<Vec<PathBuf>, WorkTreeError> {
+        let (place, mut left) = (self.place, Vec::new());
+        let mut homes = fs::read_dir(&place).await.map_err(of(&place))?;
+        while let Some(home) = homes.next_entry().await.map_err(of(&place))? {
+            let home = home.path();
+            if fs::symlink_metadata(home.join(CONFLICT)).await.is_ok() {
+                left.push(home.join("folder"));
+            } else if fs::symlink_metadata(home.join(BASE)).await.is_ok() {
+                fs::remove_dir_all(&home).await.map_err(of(&home))?;
+            }
+        }
+        if left.is_empty() {
+            fs::remove_dir_all(&place).await.map_err(of(&place))?;
+        }
+        Ok(left)
+    }
+
+    /// Records the shared folder.
+    async fn now(&self) -> Result<Commit, WorkTreeError> {
+        let path = self.place.join(SHARED);
+        let now = self.shared.record(commit(&path).await?.as_ref(), &[]).await?;
+        write_whole(&path, now.as_str()).await?;
+        Ok(now)
+    }
+
+    fn private(&self, folder: &Path, index: &Path) -> WorkTree {
+        WorkTree { git: Git { folder: folder.to_owned(), index: Some(index.to_owned()), ..self.shared.git.clone() } }
+    }
+
+    /// Frees what a `git` that was killed has locked.
+    async fn free(&self, home: &Path) -> Result<(), WorkTreeError> {
+        self.shared.free().await?;
+        drop(fs::remove_file(home.join("index.lock")).await);
+        Ok(())
+    }
+
+    /// Makes a commit of two that cannot be joined, with both versions between marks.
+    async fn marked(&self, ours: &Commit, theirs: &Commit) -> Result<Commit, WorkTreeError> {
+        let what = "mark what cannot be joined";
+        let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.as_str(), theirs.as_str()];
+        let said = self.shared.git.run(what, &merge, Vec::new()).await?;
+        if !matches!(said.code, 0 | 1) {
+            return Err(said.refused(what));
+        }
+        let tree = line(said.stdout.split(|byte| *byte == 0).next().unwrap_or_default().to_vec());
+        self.shared.joined(&tree, ours, theirs).await
+    }
+}
+
+impl PrivateFolder {
+    /// Returns the folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.tree.git.folder
+    }
+
+    /// Returns where the objects of the folder's own repository are, if the shared folder has one.
+    #[must_use]
+    pub fn objects(&self) -> Option<&Path> {
+        self.objects.as_deref()
+    }
+
+    /// Returns the paths of a conflict in which marks are left.
+    async fn unresolved(&self) -> Result<Vec<String>, WorkTreeError> {
+        let Ok(paths) = fs::read_to_string(self.home.join(CONFLICT)).await else { return Ok(Vec::new()) };
+        let mut left = Vec::new();
+        for path in paths.split('\0') {
+            let text = fs::read(self.path().join(path)).await.unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            if MARKS.iter().all(|mark| text.lines().any(|line| line.starts_with(mark))) {
+                left.push(path.to_owned());
+            }
+        }
+        Ok(left)
+    }
+
+    async fn had_conflict(&self) -> bool {
+        fs::symlink_metadata(self.home.join(CONFLICT)).await.is_ok()
+    }
+
+    /// Forgets a conflict that is resolved.
+    async fn settle(&self) -> Result<(), WorkTreeError> {
+        let path = self.home.join(CONFLICT);
+        match fs::remove_file(&path).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(of(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl WorkTree {
+    /// Gives the folder a repository of its own, where `original` has one: its objects are those of the original, its branch is the same, and nothing
+    /// that is done in it reaches the original.
+    async fn lend_repository(&self, original: &Path) -> Result<(), WorkTreeError> {
+        let what = "lend the repository of the folder";
+        if fs::symlink_metadata(original.join(".git")).await.is_err() {
+            return Ok(());
+        }
+        let place = tempfile::tempdir_in(&self.git.repository).map_err(of(&self.git.repository))?;
+        let copy = place.path().join("copy");
+        let mut clone: Vec<OsString> = ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--"].map(OsString::from).into();
+        clone.extend([original.into(), copy.clone().into()]);
+        let plain = Git { index: None, ..self.git.clone() };
+        let said = plain.run_plain(what, clone, Vec::new()).await?;
+        if said.code != 0 {
+            return Err(said.refused(what));
+        }
+        let own = self.git.folder.join(".git");
+        fs::rename(copy.join(".git"), &own).await.map_err(of(&own))?;
+        // A repository without a commit has nothing to set the index to.
+        Git { repository: own, ..plain }.run(what, &["reset", "--quiet"], Vec::new()).await.map(drop)
+    }
+}
+
+/// Reads the name of a commit from a file.
+async fn commit(path: &Path) -> Result<Option<Commit>, WorkTreeError> {
+    match fs::read(path).await {
+        Ok(text) => Ok(Some(line(text).try_into()?)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(of(path)(error)),
+    }
+}
+
+/// Writes a file whole or not at all.
+async fn write_whole(path: &Path, text: &str) -> Result<(), WorkTreeError> {
+    let new = path.with_extension("new");
+    write(&new, text).await?;
+    fs::rename(&new, path).await.map_err(of(path))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -1,0 +1,274 @@
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use proptest::{prelude::*, test_runner::TestRunner};
+
+use super::{Joined, PrivateFolder, PrivateFolders};
+use crate::WorkTreeError;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// A shared folder and the place of its private ones.
+struct Shared {
+    root: tempfile::TempDir,
+}
+
+#[expect(clippy::disallowed_methods, reason = "git is found as the tests' own environment says")]
+fn path() -> OsString {
+    std::env::var_os("PATH").unwrap()
+}
+
+impl Shared {
+    fn new() -> Self {
+        let shared = Self { root: tempfile::tempdir().unwrap() };
+        fs::create_dir(shared.folder()).unwrap();
+        shared.write("text", TEXT);
+        shared
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.root.path().join("work")
+    }
+
+    async fn open(&self, path: OsString) -> Result<PrivateFolders, WorkTreeError> {
+        PrivateFolders::open(&self.folder(), &self.root.path().join("place"), path).await
+    }
+
+    async fn opened(&self) -> PrivateFolders {
+        self.open(path()).await.unwrap()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        fs::write(self.folder().join(path), text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.folder().join(path)).unwrap_or_default()
+    }
+}
+
+fn edit(folder: &Path, from: &str, to: &str) {
+    let text = fs::read_to_string(folder.join("text")).unwrap();
+    assert!(text.contains(from), "{from} in {text}");
+    fs::write(folder.join("text"), text.replacen(from, to, 1)).unwrap();
+}
+
+/// Resolves every conflict of a folder in favour of both.
+fn keep_both(private: &PrivateFolder, paths: &[String]) {
+    for path in paths {
+        let path = private.path().join(path);
+        let text = fs::read_to_string(&path).unwrap();
+        let marks = ["<<<<<<<", "=======", ">>>>>>>"];
+        let kept: Vec<&str> = text.lines().filter(|line| !marks.iter().any(|mark| line.starts_with(mark))).collect();
+        fs::write(&path, kept.join("\n") + "\n").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn edits_of_two_are_both_kept() {
+    let shared = Shared::new();
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a").await.unwrap(), folders.begin("b").await.unwrap());
+    edit(a.path(), "one", "1");
+    edit(b.path(), "seven", "7");
+    fs::write(b.path().join("new"), "b's\n").unwrap();
+    shared.write("by hand", "a person's\n");
+    assert_eq!(shared.read("text"), TEXT, "nobody sees what is not joined");
+    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Unchanged);
+    assert_eq!(shared.read("text"), TEXT.replace("one", "1").replace("seven", "7"));
+    assert_eq!((shared.read("new"), shared.read("by hand")), ("b's\n".to_owned(), "a person's\n".to_owned()));
+    assert_eq!(fs::read_to_string(a.path().join("new")).unwrap(), "b's\n", "a folder that is joined goes on from all that is there");
+    assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new());
+    assert!(!shared.root.path().join("place").exists());
+}
+
+#[tokio::test]
+async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
+    let shared = Shared::new();
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a").await.unwrap(), folders.begin("b").await.unwrap());
+    edit(a.path(), "one", "a's");
+    edit(b.path(), "one", "b's");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    let conflict = Joined::Conflict(vec!["text".to_owned()]);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), conflict);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), conflict, "the marks are still there");
+    assert_eq!(shared.read("text"), TEXT.replace("one", "a's"), "the shared folder is as it was");
+    edit(a.path(), "seven", "7");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    keep_both(&b, &["text".to_owned()]);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+    assert_eq!(shared.read("text"), TEXT.replace("one", "a's\nb's").replace("seven", "7"));
+    assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new());
+}
+
+#[tokio::test]
+async fn what_is_no_text_conflicts_whole_and_is_kept() {
+    let shared = Shared::new();
+    fs::write(shared.folder().join("image"), [0, 1, 2]).unwrap();
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a").await.unwrap(), folders.begin("b").await.unwrap());
+    fs::write(a.path().join("image"), [0, 1, 3]).unwrap();
+    fs::remove_file(a.path().join("text")).unwrap();
+    fs::write(b.path().join("image"), [0, 1, 4]).unwrap();
+    edit(b.path(), "one", "b's");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    let Joined::Conflict(mut paths) = folders.join(&b, "b").await.unwrap() else { panic!("both changed both") };
+    paths.sort();
+    assert_eq!(paths, ["image", "text"]);
+    assert_eq!(fs::read(shared.folder().join("image")).unwrap(), [0, 1, 3]);
+    assert_eq!(
+        fs::read_to_string(b.path().join("text")).unwrap(),
+        TEXT.replace("one", "b's"),
+        "what one deleted and the other changed is there"
+    );
+    let folder = b.path().to_owned();
+    assert_eq!(folders.remove().await.unwrap(), [folder.as_path()], "a conflict that nobody resolved stays");
+    assert!(!folder.parent().unwrap().with_file_name("a").exists());
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test looks with git itself")]
+#[tokio::test]
+async fn a_repository_of_its_own_reaches_nobody_else() {
+    let shared = Shared::new();
+    shared.write(".gitignore", "ignored\n");
+    shared.write("ignored", "x");
+    let git = |folder: &Path, arguments: &[&str]| {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@b.example"];
+        let said = Command::new("git").args(identity).args(arguments).current_dir(folder).output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stdout).unwrap()
+    };
+    git(&shared.folder(), &["init", "-q", "-b", "trunk"]);
+    git(&shared.folder(), &["add", "."]);
+    git(&shared.folder(), &["commit", "-qm", "first"]);
+    shared.write("text", &TEXT.replace("seven", "7"));
+    let folders = shared.opened().await;
+    let a = folders.begin("a").await.unwrap();
+    assert_eq!(git(a.path(), &["status", "--short"]), " M text\n", "it stands where the shared folder stands");
+    assert!(a.objects().unwrap().starts_with(fs::canonicalize(shared.folder()).unwrap()));
+    edit(a.path(), "one", "1");
+    git(a.path(), &["checkout", "-qb", "other"]);
+    git(a.path(), &["commit", "-qam", "second"]);
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(git(&shared.folder(), &["branch", "--show-current"]), "trunk\n");
+    assert_eq!(git(&shared.folder(), &["log", "--format=%s"]), "first\n");
+    assert_eq!((shared.read("text"), shared.read("ignored")), (TEXT.replace("one", "1").replace("seven", "7"), "x".to_owned()));
+    assert!(!a.path().join("ignored").exists());
+}
+
+/// A `git` that dies at its call of this number, before it does anything or after it has done its work.
+fn mortal(root: &Path, dies_at: u32, after: bool) -> OsString {
+    let bin = root.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let real = std::env::split_paths(&path()).map(|folder| folder.join("git")).find(|git| git.exists()).unwrap();
+    let (count, real) = (root.join("count").display().to_string(), real.display().to_string());
+    let work = if after { format!("{real} \"$@\"; exit 137") } else { "exit 137".to_owned() };
+    let script = format!(
+        "#!/bin/sh\nn=$(cat '{count}' 2>/dev/null || echo 0); n=$((n + 1)); echo $n > '{count}'\nif [ $n -ge {dies_at} ]; then {work}; fi\nexec {real} \"$@\"\n"
+    );
+    fs::write(bin.join("git"), script).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    drop(fs::remove_file(root.join("count")));
+    let mut all = OsString::from(bin);
+    all.push(":");
+    all.push(path());
+    all
+}
+
+/// Makes two private folders, works in them, and joins them; goes on where it was cut off before.
+async fn work(shared: &Shared, path: OsString) -> Result<(), WorkTreeError> {
+    let folders = shared.open(path).await?;
+    for (name, from, to) in [("a", "one", "1"), ("b", "seven", "7")] {
+        let private = folders.begin(name).await?;
+        let text = fs::read_to_string(private.path().join("text")).unwrap();
+        if text.contains(from) {
+            fs::write(private.path().join("text"), text.replace(from, to)).unwrap();
+        }
+    }
+    for name in ["a", "b"] {
+        let private = folders.begin(name).await?;
+        assert_ne!(folders.join(&private, name).await?, Joined::Conflict(vec!["text".to_owned()]));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_cut_anywhere_leaves_the_folder_before_or_after() {
+    let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1").replace("seven", "7"));
+    let mut cuts = 0;
+    for cut in (1..).step_by(3) {
+        // Before the work of a call, or after it.
+        let after = cut % 2 == 0;
+        let shared = Shared::new();
+        let finished = work(&shared, mortal(shared.root.path(), cut, after)).await.is_ok();
+        let text = shared.read("text");
+        assert!([TEXT, &one, &both].contains(&text.as_str()), "cut {cut}: {text}");
+        work(&shared, path()).await.unwrap();
+        assert_eq!(shared.read("text"), both, "cut {cut}");
+        if finished {
+            break;
+        }
+        cuts += 1;
+    }
+    assert!(cuts > 10, "{cuts}");
+}
+
+/// A line of the text, the one who changes it, and whether that one joins then.
+fn edits() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
+    proptest::collection::vec((0..7_usize, 0..8_usize, proptest::bool::weighted(0.2)), 200)
+}
+
+#[test]
+fn every_edit_of_eight_is_joined_or_reported() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut runner = TestRunner::new(ProptestConfig { cases: 1, failure_persistence: None, ..ProptestConfig::default() });
+    let run = |edits: Vec<(usize, usize, bool)>| {
+        runtime.block_on(async {
+            let shared = Shared::new();
+            let folders = shared.opened().await;
+            let mut all = Vec::new();
+            for name in 0..8 {
+                all.push(folders.begin(&format!("actor-{name}")).await.unwrap());
+            }
+            let mut reported = 0;
+            for (number, (line, actor, joins)) in edits.iter().enumerate() {
+                let text = fs::read_to_string(all[*actor].path().join("text")).unwrap();
+                let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+                let line = line * lines.len() / 7;
+                lines[line].push_str(&format!(" edit-{number}."));
+                fs::write(all[*actor].path().join("text"), lines.join("\n") + "\n").unwrap();
+                if *joins {
+                    reported += settle(&folders, &all[*actor]).await;
+                }
+            }
+            for private in &all {
+                reported += settle(&folders, private).await;
+            }
+            let text = shared.read("text");
+            for number in 0..edits.len() {
+                prop_assert!(text.contains(&format!(" edit-{number}.")), "edit {} is lost:\n{}", number, text);
+            }
+            prop_assert!(reported > 0);
+            Ok(())
+        })
+    };
+    runner.run(&edits(), run).unwrap();
+}
+
+/// Joins, and resolves conflicts until it is joined; returns how many there were.
+async fn settle(folders: &PrivateFolders, private: &PrivateFolder) -> usize {
+    let mut conflicts = 0;
+    while let Joined::Conflict(paths) = folders.join(private, "an actor").await.unwrap() {
+        keep_both(private, &paths);
+        conflicts += 1;
+    }
+    conflicts
+}

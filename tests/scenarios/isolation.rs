@@ -1,0 +1,116 @@
+//! Tasks that run at once work in private folders, and what they did is joined.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{World, actor, bash, done, plan, said, task};
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+const SETTINGS: &str = "[run]\nisolation = \"worktree\"\n";
+const RUN: [&str; 9] = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "json"];
+
+fn a(turn: usize) -> When {
+    When::tools().and_contains("A-PART").and_turn(turn)
+}
+
+fn b(turn: usize) -> When {
+    When::tools().and_contains("B-PART").and_turn(turn)
+}
+
+fn edit(old: &str, new: &str) -> Reply {
+    Reply::call("edit_file", json!({"path": "text", "old_text": old, "new_text": new}))
+}
+
+/// Two actors with a file of seven lines.
+fn two(script: Script, settings: &str) -> World {
+    let world = World::with(script).settings(settings);
+    world.file("text", TEXT);
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[])]));
+    world
+}
+
+fn notes(result: &Value) -> String {
+    result["notes"].to_string()
+}
+
+#[test]
+fn commands_and_edits_of_two_are_joined() {
+    // Each works while the other has changed the file and not ended.
+    let script = Script::new()
+        .on(a(0), [bash("sed -i 's/one/1/' text && echo a >> new-of-a && cat text && echo A-HAS-CHANGED")])
+        .on(b(0), [edit("seven", "7").after_request("A-HAS-CHANGED")])
+        .on(b(1), [bash("cat text; ls; (echo leak > ../../../../../../leak); (echo leak > ../../a-1/folder/leak); echo B-HAS-CHANGED")])
+        .on(a(1), [bash("cat text").after_request("B-HAS-CHANGED")])
+        .on(a(2), [done("a is done")])
+        .on(b(2), [done("b is done")]);
+    let world = two(script, SETTINGS);
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+    assert_eq!(world.read("new-of-a"), "a\n");
+    let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
+    assert!(told.contains("seven") || told.contains("7"), "{told}");
+    assert!(!told.contains("new-of-a"), "nobody sees what is not joined: {told}");
+    assert!(!world.exists("leak"), "commands of one write in the folder of no other\n{ended}");
+    assert!(!world.exists(".aime/runs/r/private"), "{ended}");
+    world.aime(["runs", "undo", "r", "a", "--yes"]).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("seven", "7"), "what one task did can be undone alone");
+}
+
+#[test]
+fn a_conflict_goes_to_its_own_actor() {
+    let script = Script::new()
+        .on(a(0), [edit("one", "a's")])
+        .on(a(1), [done("a is done")])
+        .on(b(0), [edit("one", "b's")])
+        .on(b(1), [done("b is done").after_request("THE-END-OF-A")])
+        .on(b(2), [bash("grep -v '^[<=>]\\{7\\}' text > text.new && mv text.new text")])
+        .on(b(3), [done("both are kept")])
+        .on(When::tools().and_contains("C-PART"), [done("THE-END-OF-A")]);
+    let world = two(script, SETTINGS);
+    // The third task begins when the first has ended, and tells so.
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "a's\nb's"), "{ended}");
+    let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
+    assert!(told.contains("others changed the same parts of `text`"), "{told}");
+    assert!(!world.exists(".aime/runs/r/private"), "{ended}");
+}
+
+#[test]
+fn a_conflict_that_stays_is_reported_and_kept() {
+    let script = Script::new()
+        .on(a(0), [edit("one", "a's")])
+        .on(a(1), [done("a is done")])
+        .on(b(0), [edit("one", "b's")])
+        .on(b(1), [done("b is done").after_request("THE-END-OF-A")])
+        .on(When::tools().and_contains("C-PART"), [done("THE-END-OF-A")])
+        .on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "nothing helps", "changes": []}))])
+        .on(When::plain(), [Reply::text("It did not work.")]);
+    let world = two(script, &format!("{SETTINGS}[triggers]\nmax_retries = 0\n"));
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
+    let ended = world.aime(RUN).must(1);
+    let result = ended.json();
+    assert_eq!(world.read("text"), TEXT.replace("one", "a's"), "{ended}");
+    assert_eq!(task(&result, "b")["status"], "failed", "{ended}");
+    assert!(task(&result, "b")["error"].as_str().unwrap().contains("others changed the same parts of `text`"), "{ended}");
+    assert!(notes(&result).contains("changes that conflict with others are kept in"), "{ended}");
+    assert!(world.read(".aime/runs/r/private/b-1/folder/text").contains("b's"), "{ended}");
+}
+
+#[test]
+fn a_private_folder_survives_a_crash() {
+    let script = Script::new()
+        .on(a(0), [edit("one", "1")])
+        .once(a(1), [Reply::hang()])
+        .on(a(1), [bash("sed -i 's/two/2/' text")])
+        .on(a(2), [done("a is done")])
+        .on(b(0), [edit("seven", "7")])
+        .on(b(1), [done("b is done")]);
+    let world = two(script, SETTINGS);
+    let running = world.start(RUN);
+    world.wait_for_requests(4);
+    running.kill();
+    world.aime(["resume", "r", "--output", "json"]).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("two", "2").replace("seven", "7"));
+    assert!(!world.exists(".aime/runs/r/private"));
+}
