@@ -10,6 +10,7 @@ mod acp;
 mod any_tool;
 mod cancel;
 mod chain;
+mod checks;
 mod commands;
 mod confinement;
 mod damage;

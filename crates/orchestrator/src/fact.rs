@@ -71,6 +71,12 @@ pub enum RunFact {
         rest: Box<LeadRest>,
         /// The category of the goal, by the rules.
         category: String,
+        /// The checks of its own work, where it says that this is done.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        checks: Vec<CriterionResult>,
+        /// Model calls that they took.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ModelUse>,
     },
     /// Something happened in the lead's conversation, or in an actor to which it delegated.
     LeadReported {

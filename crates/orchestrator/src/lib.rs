@@ -85,7 +85,7 @@ pub use profile_briefs::profile_briefs;
 pub use project::ProjectWords;
 pub use publish::PublishedEvent;
 pub use request::{MAX_GOAL_IMAGES, RunControl, RunRequest, new_run_id};
-pub use result::{RunResult, TaskResult};
+pub use result::{CriterionOutcome, RunResult, TaskResult};
 pub use run_context::RunContext;
 pub use run_status::{RunStatusView, run_status};
 pub use runner::{

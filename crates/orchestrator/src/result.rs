@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use aime_progress::{EvidenceKind, ProgressState, RunId, RunStatus, Spent, TaskKind, TaskStatus};
+use aime_progress::{
+    AmendedCriterion, CheckMethod, CheckedCriterion, Criterion, EvidenceKind, Owner, ProgressState, RunId, RunStatus, Spent, TaskId,
+    TaskKind, TaskStatus,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +29,12 @@ pub struct RunResult {
     pub plan_version: u32,
     /// Every task and what became of it.
     pub tasks: Vec<TaskResult>,
+    /// Every criterion of the plan and of its tasks, and the checks that actors named, each as it was found last.
+    #[serde(default)]
+    pub criteria: Vec<CriterionOutcome>,
+    /// The criteria that were amended.
+    #[serde(default)]
+    pub amended: Vec<AmendedCriterion>,
     /// How often the plan was mended; that it grew as planned is not counted.
     pub replans: u32,
     /// What the models cost.
@@ -58,6 +67,65 @@ pub struct TaskResult {
     pub references: Vec<String>,
 }
 
+/// A criterion in a result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CriterionOutcome {
+    /// `N` for the success criterion number N of the plan, `TASK/N` for the criterion number N of a task; checks that its actor named follow.
+    pub id: String,
+    /// The criterion, in words.
+    pub text: String,
+    /// The owner.
+    pub owner: Owner,
+    /// How it was checked.
+    pub how: CheckMethod,
+    /// Whether it holds; null when nobody could tell.
+    pub holds: Option<bool>,
+    /// What shows it, or why it was not checked.
+    pub evidence: String,
+}
+
+/// Returns all criteria of a run, as they were found last.
+fn criteria(state: &ProgressState) -> Vec<CriterionOutcome> {
+    let mut found = of_list(state, None, &state.strategic.success_criteria);
+    for task in state.tasks.values() {
+        found.extend(of_list(state, Some(&task.spec.id), &task.spec.completion_criteria));
+    }
+    found
+}
+
+/// Returns the criteria of a task, or of the plan: those that it names, then what was checked besides.
+fn of_list(state: &ProgressState, task: Option<&TaskId>, named: &[Criterion]) -> Vec<CriterionOutcome> {
+    let checked: Vec<&CheckedCriterion> = state.checked.iter().filter(|known| known.task.as_ref() == task).collect();
+    let mut found: Vec<CriterionOutcome> = Vec::new();
+    let id = |number: usize| task.map_or_else(|| number.to_string(), |task| format!("{task}/{number}"));
+    let outcome = |number: usize, known: &CheckedCriterion| CriterionOutcome {
+        id: id(number),
+        text: known.criterion.clone(),
+        owner: known.owner,
+        how: known.how,
+        holds: known.holds,
+        evidence: known.evidence.clone(),
+    };
+    for criterion in named {
+        let (number, text) = (found.len() + 1, criterion.to_string());
+        let known = checked.iter().find(|known| known.criterion == text);
+        let unchecked = || CriterionOutcome {
+            id: id(number),
+            text: text.clone(),
+            owner: criterion.owner,
+            how: CheckMethod::Unchecked,
+            holds: None,
+            evidence: String::new(),
+        };
+        found.push(known.map_or_else(unchecked, |known| outcome(number, known)));
+    }
+    // A criterion that was amended, or that stands no more in the plan, is not told again.
+    for known in checked.iter().filter(|known| known.owner == Owner::Actor) {
+        found.push(outcome(found.len() + 1, known));
+    }
+    found
+}
+
 impl RunResult {
     /// The result of a run as it stands.
     #[must_use]
@@ -83,6 +151,8 @@ impl RunResult {
             answer: state.answer.clone().unwrap_or_default(),
             plan_version: state.version,
             tasks: tasks.collect(),
+            criteria: criteria(state),
+            amended: state.amended.clone(),
             replans: u32::try_from(state.decisions.iter().filter(|decision| decision.is_replan()).count()).unwrap_or(u32::MAX),
             usage: state.spent,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
@@ -101,6 +171,8 @@ impl RunResult {
             answer: String::new(),
             plan_version: 0,
             tasks: Vec::new(),
+            criteria: Vec::new(),
+            amended: Vec::new(),
             replans: 0,
             usage: Spent::default(),
             duration_ms: 0,

@@ -3,6 +3,7 @@
 pub(crate) mod actor;
 pub(crate) mod answer;
 pub(crate) mod apart;
+mod checks;
 pub(crate) mod evidence;
 mod hooked;
 pub(crate) mod kept_files;

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use aime_llm::Image;
 use aime_planner::{Adaptive, GrowthSettings, Strategy};
-use aime_progress::{GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
+use aime_progress::{Criterion, GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet, Trust};
 use schemars::JsonSchema;
@@ -122,6 +122,9 @@ pub struct RunSettings {
     /// When the end of a run is looked at before it counts as one.
     #[serde(default)]
     pub reflect: Reflect,
+    /// The commands of the project that every run must pass: success criteria of each plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Criterion>,
     /// What actors may do without asking.
     pub approval: Approval,
     /// The tool tasks of a plan that a person handed over need no further approval. Those that a replan adds or changes do.
@@ -152,6 +155,7 @@ impl Default for RunSettings {
             growth: GrowthSettings::default(),
             adaptive: Adaptive::default(),
             reflect: Reflect::default(),
+            checks: Vec::new(),
             approval: Approval::Edits,
             plan_approved: false,
             unattended: false,

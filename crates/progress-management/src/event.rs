@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Conclusion, Decision, Evidence, EvidenceId, Origin, Plan, PlanId, ProgressReport, QuestionId, RecalledItem, RunStatus, TaskId,
-    TaskStatus, Timestamp, TodoItem, TriggerReason,
+    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, Origin, Owner, Plan, PlanId, ProgressReport, QuestionId, RecalledItem,
+    RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event as other programs see it.
@@ -379,6 +379,12 @@ pub enum ProgressEvent {
         task: Option<TaskId>,
         /// The criterion.
         criterion: String,
+        /// The owner of the criterion.
+        #[serde(default)]
+        owner: Owner,
+        /// How it was checked.
+        #[serde(default)]
+        how: CheckMethod,
         /// Whether it holds; absent when nobody could tell.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passed: Option<bool>,

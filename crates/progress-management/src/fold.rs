@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    EvidenceId, EvidenceKind, Faults, IllegalTransition, PlanId, ProgressEvent, ProgressState, Question, QuestionId, RunStatus, Spent,
-    Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp,
+    CheckedCriterion, EvidenceId, EvidenceKind, Faults, IllegalTransition, PlanId, ProgressEvent, ProgressState, Question, QuestionId,
+    RunStatus, Spent, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp,
 };
 
 /// Why an event does not follow from the state.
@@ -135,6 +135,7 @@ impl ProgressState {
             version: 0,
             strategic: Strategic::default(),
             unmet_criteria: Vec::new(),
+            checked: Vec::new(),
             amended: Vec::new(),
             tasks: indexmap::IndexMap::new(),
             edges: Vec::new(),
@@ -289,10 +290,22 @@ impl ProgressState {
                     }
                 }
             }
-            ProgressEvent::CriterionChecked { task: Some(task), .. } => {
-                self.task_mut(task)?;
+            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason } => {
+                self.task_mut_if_any(task.as_ref())?;
+                if task.is_none() {
+                    self.success_criterion_checked(criterion, *passed);
+                }
+                self.checked.retain(|known| known.task != *task || known.criterion != *criterion);
+                self.checked.push(CheckedCriterion {
+                    task: task.clone(),
+                    criterion: criterion.clone(),
+                    owner: *owner,
+                    how: *how,
+                    holds: *passed,
+                    evidence: reason.clone(),
+                    tool_calls: self.tool_calls,
+                });
             }
-            ProgressEvent::CriterionChecked { task: None, criterion, passed, .. } => self.criterion_checked(criterion, *passed),
             ProgressEvent::RunStatusChanged { from, to, .. } => {
                 if self.status != *from {
                     return Err(FoldError::RunStatusMismatch { expected: *from, actual: self.status });
@@ -357,7 +370,7 @@ impl ProgressState {
     }
 
     /// What nobody could tell changes nothing of what is known.
-    fn criterion_checked(&mut self, criterion: &str, passed: Option<bool>) {
+    fn success_criterion_checked(&mut self, criterion: &str, passed: Option<bool>) {
         let Some(passed) = passed else { return };
         self.unmet_criteria.retain(|unmet| unmet.to_string() != criterion);
         if !passed {

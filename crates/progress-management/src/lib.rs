@@ -67,7 +67,7 @@ pub(crate) use settle::DependencyState;
 pub use settle::StatusChange;
 pub(crate) use snapshot::PROGRESS_SCHEMA;
 pub use snapshot::{Snapshot, SnapshotError, read_snapshot, write_snapshot};
-pub use state::{AmendedCriterion, ProgressState, Question, RunStatus};
+pub use state::{AmendedCriterion, CheckMethod, CheckedCriterion, ProgressState, Question, RunStatus};
 pub use status::IllegalTransition;
 pub use store::{LiveStore, StoreError};
 pub use task::{Conclusion, FailureCause, Outcome, ProgressReport, Task, TaskActor, TaskStatus};

@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Criterion, Decision, Edge, Evidence, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId, Timestamp};
+use crate::{Criterion, Decision, Edge, Evidence, Owner, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId, Timestamp};
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +65,40 @@ pub struct AmendedCriterion {
     pub version: u32,
 }
 
+/// How a criterion was checked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckMethod {
+    /// aime ran the command, or looked at the file.
+    Executed,
+    /// A model judged it.
+    Audited,
+    /// Nobody checked it.
+    #[default]
+    Unchecked,
+}
+
+/// A criterion as it was found when it was last checked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckedCriterion {
+    /// The task whose criterion it is; absent for a success criterion of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The criterion, in words.
+    pub criterion: String,
+    /// The owner.
+    pub owner: Owner,
+    /// How it was checked.
+    pub how: CheckMethod,
+    /// Whether it holds; absent when nobody could tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<bool>,
+    /// What shows it.
+    pub evidence: String,
+    /// The tool calls of the run until then: as long as there is no further one, what holds still holds.
+    pub tool_calls: u64,
+}
+
 /// Everything known of a run. It changes by [`ProgressState::apply`] alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgressState {
@@ -88,6 +122,9 @@ pub struct ProgressState {
     /// person has said something of the run since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet_criteria: Vec<Criterion>,
+    /// The criteria that were checked, each as it was found last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checked: Vec<CheckedCriterion>,
     /// The criteria that were amended, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedCriterion>,

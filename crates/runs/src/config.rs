@@ -23,6 +23,7 @@ use aime_actors::ActorSettings;
 use aime_llm::Effort;
 use aime_orchestrator::{PlanRoute, Reflect};
 use aime_planner::{Adaptive, BypassSettings, ClassifierSettings, GrowthSettings, PlanLimits, PlannerSettings, Strategy};
+use aime_progress::{Check, CommandCheck, Criterion, Owner};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::ModelClasses;
 use schemars::JsonSchema;
@@ -75,6 +76,8 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     /// Commands that see, change or block what a run does.
     pub hooks: HooksConfig,
+    /// Commands that every run must pass, by name.
+    pub checks: BTreeMap<String, CheckConfig>,
     /// Commands that check files after an edit, by patterns of their names.
     pub diagnostics: BTreeMap<String, String>,
     /// MCP servers, whose tools actors are given.
@@ -89,6 +92,28 @@ pub struct Config {
     pub local: LocalConfig,
     /// What the command says to people.
     pub messages: MessageConfig,
+}
+
+/// A command that every run must pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CheckConfig {
+    /// It must end with exit code 0.
+    Command(String),
+    /// It must have another result.
+    Expecting(CommandCheck),
+}
+
+impl CheckConfig {
+    /// Returns the check as a criterion of the project.
+    #[must_use]
+    pub fn criterion(&self) -> Criterion {
+        let check = match self {
+            Self::Command(command) => CommandCheck::new(command.as_str()),
+            Self::Expecting(check) => check.clone(),
+        };
+        Criterion { check: Check::Command(check), owner: Owner::Project }
+    }
 }
 
 /// Who serves a model.

@@ -57,6 +57,8 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         answer: String::new(),
         plan_version: 1,
         tasks: Vec::new(),
+        criteria: Vec::new(),
+        amended: Vec::new(),
         replans: 0,
         usage: Spent::default(),
         duration_ms: 0,

@@ -1,6 +1,6 @@
 //! What effects come to: members of the facts that answer them.
 
-use aime_progress::{Origin, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
+use aime_progress::{Check, CheckMethod, Criterion, FileFact, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
 use serde::{Deserialize, Serialize};
 
 /// What earlier runs and documents say of a goal.
@@ -131,13 +131,61 @@ pub struct RefusedAnswer {
     pub faults: Vec<String>,
 }
 
-/// What is known of a criterion.
+/// The result of a check of a criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriterionResult {
     /// The criterion.
     pub criterion: String,
+    /// Its owner.
+    #[serde(default)]
+    pub owner: Owner,
+    /// It is a success criterion of the plan, that was checked with a task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_plan: bool,
+    /// Code can check it: it is a command or a fact about a file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub executable: bool,
+    /// How it was checked.
+    #[serde(default)]
+    pub how: CheckMethod,
     /// Whether it holds; absent when nobody could tell.
     pub passed: Option<bool>,
     /// By what.
     pub reason: String,
+}
+
+impl CriterionResult {
+    /// Returns the result of a criterion that nobody has checked yet.
+    #[must_use]
+    pub fn open(criterion: &Criterion) -> Self {
+        Self {
+            criterion: criterion.to_string(),
+            owner: criterion.owner,
+            of_plan: false,
+            executable: match &criterion.check {
+                Check::Command(_) => true,
+                // Nothing tells how a file was when the run began.
+                Check::File(file) => file.fact != FileFact::Unchanged,
+                Check::Text(_) => false,
+            },
+            how: CheckMethod::Unchecked,
+            passed: None,
+            reason: String::new(),
+        }
+    }
+
+    /// Returns why the work does not count as done, if it does not: the criterion does not hold, or aime could not check a command or file
+    /// that a person or the project asks for.
+    #[must_use]
+    pub fn fault(&self) -> Option<String> {
+        let required = self.owner.needs_consent() && self.executable;
+        match self.passed {
+            Some(true) => None,
+            Some(false) => Some(format!("{:?} does not hold: {}", self.criterion, self.reason)),
+            None if required && self.how == CheckMethod::Unchecked => {
+                Some(format!("{:?} was not checked: {}", self.criterion, self.reason))
+            }
+            None => None,
+        }
+    }
 }

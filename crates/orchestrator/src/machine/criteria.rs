@@ -19,7 +19,7 @@ impl CriteriaState {
 
     pub(super) fn look(&mut self, checks: &[CriterionResult]) {
         self.looked_at = true;
-        let unmet = checks.iter().filter(|check| check.passed == Some(false));
+        let unmet = checks.iter().filter(|check| check.fault().is_some());
         self.unmet = unmet.map(|check| format!("{}: {}", check.criterion, check.reason)).collect();
     }
 
@@ -35,15 +35,21 @@ impl CriteriaState {
 
 #[cfg(test)]
 mod tests {
+    use aime_progress::{CheckMethod, Criterion, Owner};
+
     use super::*;
 
     #[test]
     fn only_a_criterion_that_does_not_hold_is_a_failure() {
-        let check = |passed| CriterionResult { criterion: "it runs".to_owned(), passed, reason: "tried".to_owned() };
+        let check = |passed| CriterionResult { passed, reason: "tried".to_owned(), ..CriterionResult::open(&Criterion::command("run")) };
+        let required =
+            CriterionResult { reason: "denied".to_owned(), ..CriterionResult::open(&Criterion::command("run").owned_by(Owner::Project)) };
+        let judged = CriterionResult { how: CheckMethod::Executed, ..required.clone() };
         let cases = [
             (vec![], None),
-            (vec![check(Some(true)), check(None)], None),
-            (vec![check(Some(true)), check(Some(false))], Some("success criteria do not hold: it runs: tried")),
+            (vec![check(Some(true)), check(None), judged], None),
+            (vec![required], Some("success criteria do not hold: `run` gives exit 0: denied")),
+            (vec![check(Some(true)), check(Some(false))], Some("success criteria do not hold: `run` gives exit 0: tried")),
         ];
         for (checks, expected) in cases {
             let mut criteria = CriteriaState::default();

@@ -30,7 +30,10 @@ impl RunMachine {
                 }
                 self.replanned(outcome, reasons, out);
             }
-            (RunFact::LeadRested { rest, category, .. }, Some(Work::Lead)) => self.lead_rested(rest, category, out),
+            (RunFact::LeadRested { rest, category, checks, calls, .. }, Some(Work::Lead)) => {
+                self.record_calls(calls, out);
+                self.lead_rested(rest, category, checks, out);
+            }
             (RunFact::LeadReported { call, number, event }, _) => {
                 if self.lead_reported(call.as_deref(), *number, event, out) {
                     self.after_report(event, out);

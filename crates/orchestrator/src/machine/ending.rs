@@ -1,6 +1,6 @@
 //! The end of a run: the criteria, the answer, the honest report.
 
-use aime_progress::{ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
+use aime_progress::{Check, ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
@@ -84,9 +84,11 @@ impl RunMachine {
 
     /// Returns whether the result is compared with the plan's criteria, or with the goal if the plan names none.
     fn is_reflected(&self) -> bool {
-        let named = !self.state.strategic.success_criteria.is_empty();
+        let criteria = &self.state.strategic.success_criteria;
+        let named = !criteria.is_empty();
         match self.input.settings.reflect {
-            Reflect::Never => false,
+            // Commands and facts of a person and of the project cost no request.
+            Reflect::Never => criteria.iter().any(|known| known.owner.needs_consent() && !matches!(known.check, Check::Text(_))),
             Reflect::Criteria => named,
             Reflect::Always => named || self.input.can_plan,
         }

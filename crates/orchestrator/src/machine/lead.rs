@@ -1,6 +1,7 @@
 //! The lead: when the run wakes it, and what it has seen.
 
 mod commands;
+mod own_work;
 
 pub(crate) use self::commands::lead_words_id;
 
@@ -10,13 +11,13 @@ use aime_actors::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
 use aime_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
 use aime_progress::{
-    Conclusion, DroppedChange, EvidenceId, Outcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskSpec, TaskStatus,
-    TriggerKind, TriggerReason,
+    Conclusion, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus, TriggerKind,
+    TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work, tasks::task_of_report};
-use crate::{LeadWakeOrder, RunEffect, RunOutput};
+use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
 /// The task that is the lead's own work.
 pub(crate) const MAIN: &str = "main";
@@ -220,7 +221,7 @@ impl RunMachine {
     }
 
     /// Takes in what the lead wants.
-    pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, out: &mut Out) {
+    pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
         let Some(wake) = self.lead.open.take() else { return };
         self.lead.answered = wake.number;
         self.lead.known.extend(wake.evidence.iter().cloned());
@@ -234,10 +235,10 @@ impl RunMachine {
             return self.lead_gave_up(&wake, out);
         }
         match &rest.conclusion {
-            Some(conclusion) if rest.commands.is_empty() => self.lead_concluded(conclusion, category, out),
+            Some(conclusion) if rest.commands.is_empty() => self.lead_concluded(conclusion, category, checks, out),
             // Its words about its own work end that work.
             None if rest.commands.is_empty() && self.works_itself() => {
-                self.lead_concluded(&Conclusion::new(Outcome::Success, rest.said.clone()), category, out);
+                self.lead_concluded(&Conclusion::new(Outcome::Success, rest.said.clone()), category, checks, out);
             }
             _ if rest.commands.is_empty() => self.lead_said(&wake, &rest.said, category, out),
             _ => self.carry_out(&wake, rest, category, out),
@@ -245,7 +246,7 @@ impl RunMachine {
     }
 
     /// The lead has ended the run, or its own work.
-    fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, out: &mut Out) {
+    fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, checks: &[CriterionResult], out: &mut Out) {
         if conclusion.cause == Some(aime_progress::FailureCause::Model) {
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
@@ -260,8 +261,10 @@ impl RunMachine {
             self.begin_main("the lead worked on the goal itself", category, out);
         }
         if self.works_itself() {
-            let main = main_id();
-            return self.task_ended(&main, conclusion, &[], 0, out);
+            if self.return_own_result(checks, out) {
+                return;
+            }
+            return self.task_ended(&main_id(), conclusion, checks, 0, out);
         }
         // Running tasks stop first.
         self.lead.ending = Some(conclusion.clone());
@@ -347,31 +350,6 @@ impl RunMachine {
     fn report_lead_route(&mut self, mode: PlanMode, why: &str, category: &str, out: &mut Out) {
         let (by, category, reasons) = ("lead".to_owned(), category.to_owned(), vec![why.to_owned()]);
         self.emit(ProgressEvent::Routed { mode, by, score: None, category, reasons }, out);
-    }
-
-    /// Makes the task that is the lead's own work, and has it run.
-    pub(super) fn begin_main(&mut self, why: &str, category: &str, out: &mut Out) {
-        if self.state.version != 0 {
-            return;
-        }
-        self.report_lead_route(PlanMode::Direct, why, category, out);
-        let task = TaskSpec { name: "Work on the goal".to_owned(), ..TaskSpec::actor(main_id(), self.input.goal.clone()) };
-        let plan = Plan::new(self.input.goal.clone(), [task]);
-        self.emit(ProgressEvent::PlanCreated { plan, repairs: Vec::new(), fallback: None }, out);
-        self.set_status(RunStatus::Executing, None, out);
-        self.phase = Phase::Executing;
-        let main = main_id();
-        self.executions.begin(&main);
-        self.set_task(&main, TaskStatus::Ready, None, out);
-        self.set_task(&main, TaskStatus::Running, None, out);
-    }
-
-    /// Has the lead go on with its own work, after a stop or a failed attempt.
-    pub(super) fn go_on_with_main(&mut self, out: &mut Out) {
-        let main = main_id();
-        self.executions.begin(&main);
-        self.set_task(&main, TaskStatus::Running, None, out);
-        self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
     }
 
     /// Takes a report of the lead's conversation, or of an actor to which it delegated; each once.

@@ -106,6 +106,17 @@ impl RunMachine {
         }
     }
 
+    /// Returns the plan with the commands of the project among its success criteria.
+    pub(super) fn with_checks(&self, mut plan: Plan) -> Plan {
+        let criteria = &mut plan.strategic.success_criteria;
+        for check in &self.input.settings.checks {
+            if !criteria.contains(check) {
+                criteria.push(check.clone());
+            }
+        }
+        plan
+    }
+
     /// Makes a plan the run's plan and starts what can start.
     pub(super) fn adopt(&mut self, mut plan: Plan, repairs: Vec<String>, fallback: Option<String>, out: &mut Out) {
         if plan.goal.is_empty() {
@@ -117,6 +128,7 @@ impl RunMachine {
             self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
             return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
         }
+        let plan = self.with_checks(plan);
         self.emit(ProgressEvent::PlanCreated { plan, repairs, fallback }, out);
         if self.input.plan_only {
             return self.leave(RunOutput { status: self.state.status, error: None }, out);

@@ -261,11 +261,7 @@ impl RunMachine {
         let (outcome, text) = end_of_call(&conclusion);
         self.report_call_end(task, outcome, text, duration_ms, out);
         self.report_checks(Some(task), checks, out);
-        let unmet: Vec<String> = checks
-            .iter()
-            .filter(|check| check.passed == Some(false))
-            .map(|check| format!("{:?} does not hold: {}", check.criterion, check.reason))
-            .collect();
+        let unmet: Vec<String> = checks.iter().filter_map(CriterionResult::fault).collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
             if self.return_result(task, &unmet.join("; "), out) {
                 return self.advance(out);

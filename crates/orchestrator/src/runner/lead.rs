@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use aime_actors::{ActorFact, ActorOutput, ActorTools, LeadSettings, LeadWake};
+use aime_actors::{ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
 use aime_durable::EffectId;
 use aime_llm::ModelLimits;
 use aime_planner::{
     BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, Strategy, ToolLine, WakeKind,
     lead_tools, parse_command, read_result, route, wake_message,
 };
-use aime_progress::{LeadCommand, Origin, TaskSpec};
+use aime_progress::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
 use aime_tools::{BUNDLES, HandledBy, ToolSheet, ValidatedCall};
 
 use super::{
@@ -18,8 +18,8 @@ use super::{
     on_bound,
 };
 use crate::{
-    ActorBrief, LeadPolicy, LeadWakeOrder, RunFact,
-    machine::lead::{MAIN_EXECUTION, main_id},
+    ActorBrief, CriterionResult, LeadPolicy, LeadWakeOrder, ModelUse, RunFact,
+    machine::lead::{MAIN, MAIN_EXECUTION, main_id},
 };
 
 /// The profile whose tools the lead works with.
@@ -72,7 +72,10 @@ impl RunRunner {
             Ok(made)
         };
         match attempt.act(None, Some(woken), &context.cancel, make).await {
-            Ok(ActorOutput::Rested(rest)) => RunFact::LeadRested { id, rest: Box::new(rest), category },
+            Ok(ActorOutput::Rested(rest)) => {
+                let (checks, calls) = self.verify_lead(&rest, (works, state.version), context).await;
+                RunFact::LeadRested { id, rest: Box::new(rest), category, checks, calls }
+            }
             // It was stopped: the run, which stopped it, does not read this.
             Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.summary },
             Err(message) => {
@@ -85,8 +88,21 @@ impl RunRunner {
         }
     }
 
+    /// Checks the lead's own work, where it says that this is done. `begun` is whether it worked, and the version of the plan, at its wake.
+    async fn verify_lead(&self, rest: &LeadRest, begun: (bool, u32), context: &Context) -> (Vec<CriterionResult>, Vec<ModelUse>) {
+        let working = |state: &ProgressState| state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
+        let (works, version) = self.live.get(&self.run).map_or(begun, |state| (working(&state), state.version));
+        if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || version == 0) {
+            return (Vec::new(), Vec::new());
+        }
+        let said = works.then(|| Conclusion::new(Outcome::Success, rest.said.clone()));
+        let Some(conclusion) = rest.conclusion.clone().or(said) else { return (Vec::new(), Vec::new()) };
+        let spec = TaskSpec::actor(main_id(), self.input.goal.clone());
+        self.verify_task(&spec, &conclusion, || Ok(String::new()), context).await
+    }
+
     /// Returns those of the origins that nobody vouches for.
-    fn untrusted(&self, origins: &[Origin]) -> Vec<Origin> {
+    pub(super) fn untrusted(&self, origins: &[Origin]) -> Vec<Origin> {
         self.input.settings.trust.map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
     }
 

@@ -2,33 +2,48 @@
 
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
-use aime_progress::{Check, Conclusion, Criterion, FileCheck, FileFact, Outcome, ProgressState, Spent, TaskSpec};
+use aime_progress::{
+    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, ProgressState, Spent, TaskId, TaskSpec,
+};
 use aime_tools::{Permission, Permissions, ToolError};
 use serde_json::Map;
 use tokio::time::Instant;
 
 use super::{
     Context, RunRunner,
+    checks::{Author, confirmed},
     evidence::{of_files, of_run},
     plan::model_use,
 };
-use crate::{CriterionResult, ModelUse, RunFact, read_criterion};
+use crate::{CriterionResult, ModelUse, Reflect, RunFact, read_criterion};
 
 /// The tool whose permissions count for what a verifier is shown.
 const READ_FILE: &str = "read_file";
 
 impl RunRunner {
-    /// The goal's criteria, when every task is settled.
+    /// Checks the goal's criteria, when every task is settled. What aime found to hold since the last tool call still holds.
     pub(super) async fn verify(&self, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let criteria = &state.strategic.success_criteria;
         // A plan that names none is held against its goal, where the settings ask for that.
         let goal = [Criterion::text(format!("what was done reaches the goal: {}", state.goal))];
-        let mut checks = self.check_files(if criteria.is_empty() { &goal } else { criteria });
-        let calls = self.judge(&state.goal, &mut checks, || Ok(of_run(state)), context).await;
+        let author = self.author(state, &[]);
+        let mut checks = Vec::new();
+        for criterion in if criteria.is_empty() { &goal } else { criteria.as_slice() } {
+            checks.push(match confirmed(state, criterion) {
+                Some(known) => known,
+                None => self.execute(criterion, None, &author, context).await,
+            });
+        }
+        let calls = match self.input.settings.reflect {
+            Reflect::Never => Vec::new(),
+            Reflect::Criteria | Reflect::Always => self.judge(&state.goal, &mut checks, || Ok(of_run(state)), context).await,
+        };
         RunFact::Verified { id, checks, calls }
     }
 
-    /// A task's criteria, when an attempt at it says that it is done. What the attempt is believed is what was recorded of it.
+    /// Checks a task's criteria, when an attempt at it says that it is done: those of the plan, and the commands that the actor names. With
+    /// the only task of a plan the success criteria are checked that code can check, so that its actor hears what is missing. The attempt is
+    /// believed what was recorded of it.
     pub(super) async fn verify_task(
         &self,
         spec: &TaskSpec,
@@ -39,12 +54,22 @@ impl RunRunner {
         if conclusion.outcome != Outcome::Success {
             return (Vec::new(), Vec::new());
         }
-        let mut checks = self.check_files(&spec.completion_criteria);
-        // An attempt that has failed already needs no second opinion.
-        if checks.iter().any(|check| check.passed == Some(false)) {
-            return (checks, Vec::new());
+        let state = self.live.get(&self.run);
+        let author = match &state {
+            Some(state) => self.author(state, &conclusion.origins),
+            None => Author { origins: conclusion.origins.clone(), consents: Vec::new() },
+        };
+        let mut checks = Vec::new();
+        let own = conclusion.checks.iter().map(|check| Criterion { check: Check::Command(check.clone()), owner: Owner::Actor });
+        for criterion in spec.completion_criteria.iter().cloned().chain(own) {
+            checks.push(self.execute(&criterion, Some(&spec.id), &author, context).await);
         }
-        if checks.iter().all(|check| check.passed.is_some()) {
+        for criterion in self.criteria_of_plan(state.as_deref()) {
+            let check = self.execute(&criterion, Some(&spec.id), &author, context).await;
+            checks.push(CriterionResult { of_plan: true, ..check });
+        }
+        // An attempt that has failed already needs no second opinion.
+        if checks.iter().any(|check| check.passed == Some(false)) || checks.iter().all(|check| check.executable || check.passed.is_some()) {
             return (checks, Vec::new());
         }
         let goal = format!("{}\n{}", spec.title(), spec.description);
@@ -52,6 +77,16 @@ impl RunRunner {
         // Of an attempt that is being stopped nobody reads the result: it is judged when the run goes on.
         let calls = judged.unwrap_or_default();
         (checks, calls)
+    }
+
+    /// Returns the success criteria that are checked with a task: those that code can check, where the plan has no other task.
+    fn criteria_of_plan(&self, state: Option<&ProgressState>) -> Vec<Criterion> {
+        let criteria = match state {
+            Some(state) if state.tasks.len() > 1 => return Vec::new(),
+            Some(state) if state.version > 0 => &state.strategic.success_criteria,
+            _ => &self.input.settings.checks,
+        };
+        criteria.iter().filter(|criterion| !matches!(criterion.check, Check::Text(_))).cloned().collect()
     }
 
     /// Puts the criteria that are still open to a model, all in one question. What cannot be judged stays open, with the reason.
@@ -63,7 +98,8 @@ impl RunRunner {
         context: &Context,
     ) -> Vec<ModelUse> {
         let begun = Instant::now();
-        let open: Vec<String> = checks.iter().filter(|check| check.passed.is_none()).map(|check| check.criterion.clone()).collect();
+        let is_open = |check: &CriterionResult| check.passed.is_none() && !check.executable;
+        let open: Vec<String> = checks.iter().filter(|check| is_open(check)).map(|check| check.criterion.clone()).collect();
         if open.is_empty() {
             return Vec::new();
         }
@@ -82,8 +118,9 @@ impl RunRunner {
             Ok(judged) => (Some(judged.verdict.passed), told(&judged.verdict), judged.model, judged.spent),
             Err((error, spent)) => (None, format!("not checked: {error}"), String::new(), spent),
         };
-        for check in checks.iter_mut().filter(|check| check.passed.is_none()) {
+        for check in checks.iter_mut().filter(|check| is_open(check)) {
             check.passed = passed;
+            check.how = if passed.is_some() { CheckMethod::Audited } else { CheckMethod::Unchecked };
             check.reason.clone_from(&reason);
         }
         if spent.requests > 0 { vec![model_use("verdict", &model, spent, begun)] } else { Vec::new() }
@@ -100,20 +137,18 @@ impl RunRunner {
         })
     }
 
-    /// Checks the criteria that state facts about files; leaves the others open.
-    fn check_files(&self, criteria: &[Criterion]) -> Vec<CriterionResult> {
-        criteria
-            .iter()
-            .map(|criterion| {
-                let file = match &criterion.check {
-                    Check::File(file) => Some(file.clone()),
-                    Check::Text(text) => read_criterion(text),
-                    Check::Command(_) => None,
-                };
-                let (passed, reason) = file.map_or((None, "not about a file".to_owned()), |file| self.check_file(&file));
-                CriterionResult { criterion: criterion.to_string(), passed, reason }
-            })
-            .collect()
+    /// Checks a criterion that code can check; leaves the others open.
+    async fn execute(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
+        let open = CriterionResult::open(criterion);
+        let file = match &criterion.check {
+            Check::File(file) => Some(file.clone()),
+            Check::Text(text) => read_criterion(text),
+            Check::Command(command) => return self.run_check(command, open, task, author, context).await,
+        };
+        let Some(file) = file else { return CriterionResult { reason: "not about a file".to_owned(), ..open } };
+        let (passed, reason) = self.check_file(&file);
+        let how = if passed.is_some() { CheckMethod::Executed } else { CheckMethod::Unchecked };
+        CriterionResult { passed, reason, how, ..open }
     }
 
     /// Checks a fact about a file. A path that the run may not see, such as one outside the working folder, cannot be checked.

@@ -2,8 +2,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    Evidence, EvidenceKind, Outcome, Owner, Phase, ProgressEvent, ReasoningEffort, Risk, Significance, Strategic, StrategicChange,
-    testing::*,
+    CheckMethod, Evidence, EvidenceKind, Outcome, Owner, Phase, ProgressEvent, ReasoningEffort, Risk, Significance, Strategic,
+    StrategicChange, testing::*,
 };
 
 fn add(task: TaskSpec, replaces: &str) -> PlanChange {
@@ -411,6 +411,8 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
     let checked = |criterion: &str, passed| ProgressEvent::CriterionChecked {
         task: None,
         criterion: criterion.into(),
+        owner: Owner::Lead,
+        how: CheckMethod::Executed,
         passed,
         reason: String::new(),
     };

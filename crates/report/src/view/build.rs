@@ -118,7 +118,7 @@ type Looked<'a> = (Option<&'a TaskId>, &'a str);
 impl<'a> Checks<'a> {
     pub(crate) fn of(source: &'a Source<'_>) -> Self {
         let looked_at = source.events.iter().filter_map(|(_, event)| match event {
-            ProgressEvent::CriterionChecked { task, criterion, passed, reason } => {
+            ProgressEvent::CriterionChecked { task, criterion, passed, reason, .. } => {
                 Some(((task.as_ref(), criterion.as_str()), (*passed, reason.as_str())))
             }
             _ => None,

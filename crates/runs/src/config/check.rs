@@ -2,6 +2,7 @@
 
 use aime_llm::check_base_url;
 use aime_memory::KnowledgeSettings;
+use aime_progress::Check;
 use aime_tools::Diagnostics;
 
 use super::{Config, ModelConfig, Provider};
@@ -104,6 +105,11 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     }
     found.extend(config.permissions.faults().map(|(_, fault)| fault));
     found.extend(config.hooks.faults());
+    for (name, check) in &config.checks {
+        if matches!(check.criterion().check, Check::Command(command) if command.command.trim().is_empty()) {
+            found.push(format!("checks.{name}: the command is empty"));
+        }
+    }
     for (pattern, command) in &config.diagnostics {
         let fault = Diagnostics::new([(pattern.as_str(), command.as_str())]).err().map(|error| error.to_string());
         let empty = command.trim().is_empty().then(|| "the command is empty".to_owned());

@@ -26,7 +26,7 @@ pub struct Loaded {
 }
 
 /// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted. Permissions it may only narrow.
-const SAFETY: [&str; 9] = ["secrets", "sandbox", "hooks", "diagnostics", "mcp", "web", "undo", "extensions", "local"];
+const SAFETY: [&str; 10] = ["secrets", "sandbox", "hooks", "checks", "diagnostics", "mcp", "web", "undo", "extensions", "local"];
 
 /// Reads every place and merges them.
 pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {

@@ -1,8 +1,8 @@
 //! Files and variables as people write them, well and badly.
 
-mod diagnostics;
 mod hooks;
 mod permissions;
+mod project;
 mod redirected;
 mod template;
 

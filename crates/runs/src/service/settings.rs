@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use aime_orchestrator::{Bounds, RunSettings};
 use aime_progress::PlanMode;
 
-use crate::config::{Config, ModeConfig, RunConfig};
+use crate::config::{CheckConfig, Config, ModeConfig, RunConfig};
 
 /// The configured settings of a run.
 pub fn settings_of(config: &Config) -> RunSettings {
@@ -35,6 +35,7 @@ pub fn settings_of(config: &Config) -> RunSettings {
         growth: config.planning.growth.clone(),
         adaptive: config.planning.adaptive,
         reflect: config.planning.reflect,
+        checks: config.checks.values().map(CheckConfig::criterion).collect(),
         approval: config.permissions.approve,
         plan_approved: false,
         unattended: false,

@@ -1,6 +1,6 @@
 //! What an actor tells: each event once, of its own task, and nothing that decides about the run.
 
-use aime_progress::{PlanMode, ProgressEvent, ProgressReport, RunStatus, Significance, TaskStatus};
+use aime_progress::{CheckMethod, Owner, PlanMode, ProgressEvent, ProgressReport, RunStatus, Significance, TaskStatus};
 
 use super::{
     build::{conclusion, id},
@@ -137,7 +137,14 @@ fn an_actor_decides_nothing_about_the_run() {
         ProgressEvent::RunStatusChanged { from: RunStatus::Executing, to: RunStatus::Completed, reason: None },
         ProgressEvent::QuestionAsked { id: "q".parse().unwrap(), task: Some(id("a")), kind: "approval".into(), question: "May I?".into() },
         ProgressEvent::QuestionAnswered { id: "q".parse().unwrap(), answer: "yes".into() },
-        ProgressEvent::CriterionChecked { task: Some(id("a")), criterion: "good".into(), passed: Some(true), reason: "I say so".into() },
+        ProgressEvent::CriterionChecked {
+            task: Some(id("a")),
+            criterion: "good".into(),
+            owner: Owner::Lead,
+            how: CheckMethod::Audited,
+            passed: Some(true),
+            reason: "I say so".into(),
+        },
         ProgressEvent::EvidenceProcessed { evidence: vec![], reason: "no".into() },
         ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },
         ProgressEvent::RunInterrupted { reason: "no".into() },

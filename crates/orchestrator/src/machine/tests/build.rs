@@ -85,7 +85,7 @@ pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {
 }
 
 pub(super) fn check(criterion: &str, passed: Option<bool>) -> CriterionResult {
-    CriterionResult { criterion: criterion.to_owned(), passed, reason: "looked".to_owned() }
+    CriterionResult { passed, reason: "looked".to_owned(), ..CriterionResult::open(&aime_progress::Criterion::text(criterion)) }
 }
 
 pub(super) fn parameters(value: Value) -> Map<String, Value> {

@@ -30,7 +30,7 @@ impl World {
         let name = format!("lead {:?}", order.wake.kind).to_lowercase();
         let id = self.effect(&name);
         let rest = Box::new(LeadRest { wake: order.wake.number, ..rest });
-        self.send(RunFact::LeadRested { id, rest, category: "general".to_owned() })
+        self.send(RunFact::LeadRested { id, rest, category: "general".to_owned(), checks: Vec::new(), calls: Vec::new() })
     }
 
     fn wants(&mut self, commands: Vec<LeadCommand>) -> &mut Self {

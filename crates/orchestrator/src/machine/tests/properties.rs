@@ -196,7 +196,13 @@ impl Way {
                 };
                 RunFact::Replanned { id, outcome, repairs: vec![], calls: vec![model_use("patch", 10)] }
             }
-            RunEffect::Lead { order } => RunFact::LeadRested { id, rest: Box::new(self.rest(order)), category: "general".to_owned() },
+            RunEffect::Lead { order } => RunFact::LeadRested {
+                id,
+                rest: Box::new(self.rest(order)),
+                category: "general".to_owned(),
+                checks: Vec::new(),
+                calls: Vec::new(),
+            },
             RunEffect::StartActor { .. } | RunEffect::CallTool { .. } => {
                 let said = |outcome, cause| conclusion(outcome, (outcome != Outcome::Success).then_some("it broke"), cause);
                 let conclusion = match self {

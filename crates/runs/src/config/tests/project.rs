@@ -1,4 +1,4 @@
-//! Commands that check files after an edit.
+//! Commands of the project: those that check files after an edit, and those that every run must pass.
 
 use super::{World, fault_in, trust};
 
@@ -21,4 +21,16 @@ fn faulty_patterns_and_empty_commands_are_named() {
         let fault = fault_in("aime.toml", &format!("[diagnostics]\n{line}\n"));
         assert!(fault.starts_with("work/aime.toml:") && fault.contains(said), "{fault}");
     }
+}
+
+#[test]
+fn checks_of_a_project_are_read_in_both_forms() {
+    let world = World::new();
+    world.file("config/aime/config.toml", "[checks]\na = \"cargo test\"\nb = { command = \"./count\", expect = \"output contains 3\" }\n");
+    let config = world.load().unwrap().config;
+    let written: Vec<String> = config.checks.values().map(|check| check.criterion().to_string()).collect();
+    assert_eq!(written, ["`cargo test` gives exit 0", "`./count` gives output contains 3"]);
+    assert!(config.checks.values().all(|check| check.criterion().owner.needs_consent()));
+    let fault = fault_in("aime.toml", "[checks]\na = \"\"\n");
+    assert!(fault.contains("checks.a: the command is empty"), "{fault}");
 }

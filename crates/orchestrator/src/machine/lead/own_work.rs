@@ -1,0 +1,53 @@
+//! The work that the lead does itself: one task, `main`.
+
+use aime_planner::WakeKind;
+use aime_progress::{Plan, PlanMode, ProgressEvent, RunStatus, TaskSpec, TaskStatus};
+
+use super::main_id;
+use crate::{
+    CriterionResult,
+    machine::{Out, Phase, RunMachine},
+};
+
+impl RunMachine {
+    /// Makes the task that is the lead's own work, and has it run.
+    pub(in crate::machine) fn begin_main(&mut self, why: &str, category: &str, out: &mut Out) {
+        if self.state.version != 0 {
+            return;
+        }
+        self.report_lead_route(PlanMode::Direct, why, category, out);
+        let task = TaskSpec { name: "Work on the goal".to_owned(), ..TaskSpec::actor(main_id(), self.input.goal.clone()) };
+        let plan = self.with_checks(Plan::new(self.input.goal.clone(), [task]));
+        self.emit(ProgressEvent::PlanCreated { plan, repairs: Vec::new(), fallback: None }, out);
+        self.set_status(RunStatus::Executing, None, out);
+        self.phase = Phase::Executing;
+        let main = main_id();
+        self.executions.begin(&main);
+        self.set_task(&main, TaskStatus::Ready, None, out);
+        self.set_task(&main, TaskStatus::Running, None, out);
+    }
+
+    /// Has the lead go on with its own work, after a stop or a failed attempt.
+    pub(in crate::machine) fn go_on_with_main(&mut self, out: &mut Out) {
+        let main = main_id();
+        self.executions.begin(&main);
+        self.set_task(&main, TaskStatus::Running, None, out);
+        self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
+    }
+
+    /// Returns the lead's result to it where the checks of its work failed: it goes on in its conversation. Returns whether it does.
+    pub(super) fn return_own_result(&mut self, checks: &[CriterionResult], out: &mut Out) -> bool {
+        let main = main_id();
+        let failed: Vec<String> = checks.iter().filter(|check| check.passed == Some(false)).filter_map(CriterionResult::fault).collect();
+        let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
+        if failed.is_empty() || self.stopping.is_leaving() || before >= self.input.settings.triggers.max_retries {
+            return false;
+        }
+        self.report_checks(Some(&main), checks, out);
+        let missing = failed.join("; ");
+        self.lead.refuse(format!("your result is not accepted yet: {missing}. Do what is missing, and end again"));
+        self.executions.return_result(&main, missing);
+        self.wake_lead(WakeKind::Refused, Vec::new(), out);
+        true
+    }
+}

@@ -1,0 +1,160 @@
+//! Commands that show whether criteria hold. aime runs them itself.
+
+use aime_progress::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin, Owner, ProgressState, TaskId};
+use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall};
+use serde_json::{Map, Value};
+
+use super::{Context, RunRunner};
+use crate::{CriterionResult, machine::lead::main_id, settings::in_force};
+
+/// The tool that runs them.
+const BASH: &str = "bash";
+/// The time that one may take, in seconds.
+const TIME_LIMIT: u32 = 300;
+/// Characters of the output that are evidence: so many of its head, and so many of its tail.
+const SHOWN: usize = 800;
+/// The line between the two streams of a command in the text of its result.
+const SECOND_STREAM: &str = "[stderr]\n";
+
+/// The origins of the texts that a model may have made criteria of, and the consents of people.
+pub(super) struct Author {
+    pub(super) origins: Vec<Origin>,
+    pub(super) consents: Vec<String>,
+}
+
+/// The outcome of one run of a command.
+enum Outcome {
+    Ran { holds: bool, evidence: String },
+    TookTooLong(String),
+    NotRun(String),
+}
+
+impl RunRunner {
+    /// Returns the author of criteria at this state. `more` are origins beside those of the results.
+    pub(super) fn author(&self, state: &ProgressState, more: &[Origin]) -> Author {
+        let mut origins = self.untrusted(&self.input.settings.origins);
+        let results = state.tasks.values().filter_map(|task| task.conclusion.as_ref()).flat_map(|conclusion| &conclusion.origins);
+        Origin::merge(&mut origins, results.chain(more));
+        Author { origins, consents: state.consents.clone() }
+    }
+
+    /// Runs the command of a criterion, once more where it does not hold: with two outcomes nobody can tell. A command that may not be run
+    /// leaves the criterion unchecked.
+    pub(super) async fn run_check(
+        &self,
+        check: &CommandCheck,
+        open: CriterionResult,
+        task: Option<&TaskId>,
+        author: &Author,
+        context: &Context,
+    ) -> CriterionResult {
+        let call = match self.permit_check(check, open.owner, author) {
+            Ok(call) => call,
+            Err(reason) => return CriterionResult { reason, ..open },
+        };
+        let how = CheckMethod::Executed;
+        let first = match self.run_once(check, call.clone(), task, context).await {
+            Outcome::Ran { holds: true, evidence } => return CriterionResult { how, passed: Some(true), reason: evidence, ..open },
+            Outcome::TookTooLong(reason) => return CriterionResult { how, passed: Some(false), reason, ..open },
+            Outcome::NotRun(reason) => return CriterionResult { reason, ..open },
+            Outcome::Ran { holds: false, evidence } => evidence,
+        };
+        match self.run_once(check, call, task, context).await {
+            Outcome::Ran { holds: true, evidence } => {
+                let reason = format!("cannot tell (flaky): it failed, and then held\n{first}\nthen\n{evidence}");
+                CriterionResult { how, passed: None, reason, ..open }
+            }
+            Outcome::Ran { .. } | Outcome::TookTooLong(_) | Outcome::NotRun(_) => {
+                CriterionResult { how, passed: Some(false), reason: first, ..open }
+            }
+        }
+    }
+
+    /// Decides whether a command may be run. A person and the project consent by naming it; of all others it is decided as of a call.
+    fn permit_check(&self, check: &CommandCheck, owner: Owner, author: &Author) -> Result<ValidatedCall, String> {
+        let tool = self.parts.tools.get(BASH).ok_or("not run: there is no `bash` here")?;
+        let settings = &self.input.settings;
+        let rules = in_force(&self.input.rules, &author.consents);
+        let named = owner.needs_consent();
+        let permissions = Permissions {
+            approval: if named { Approval::All } else { settings.approval },
+            rules: &rules,
+            trust: settings.trust.filter(|_| !named),
+            origins: &author.origins,
+            handed_over: named,
+        };
+        let parameters = Map::from_iter([
+            ("command".to_owned(), Value::from(check.command.as_str())),
+            ("timeout_seconds".to_owned(), Value::from(TIME_LIMIT)),
+        ]);
+        let call = tool.sheet().check(parameters).map_err(|error| format!("not run: {error}"))?;
+        match permissions.decide(tool.sheet(), call) {
+            Permission::Allow(call) => Ok(call),
+            Permission::Ask(_) => {
+                Err("not run: nobody has allowed this command (--approve all, or a rule in permissions.allow)".to_owned())
+            }
+            Permission::Deny { reason } => Err(format!("not run: {reason}")),
+        }
+    }
+
+    async fn run_once(&self, check: &CommandCheck, mut call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
+        if let Err(error) = self.budget.count_tool_call() {
+            return Outcome::NotRun(format!("not run: {error}"));
+        }
+        let folder = task.cloned().unwrap_or_else(main_id);
+        let tool_context = self.tool_context(context.cancel.clone(), &folder).with_whole_results();
+        let asking = self.asking(&context.facts, task);
+        let (exit, printed) = match self.call_with_hooks(&asking, &mut call, tool_context).await {
+            Ok(ToolOutput { value, .. }) => {
+                let text = |stream: &str| value[stream].as_str().unwrap_or_default().to_owned();
+                (0, (text("stdout"), text("stderr")))
+            }
+            Err(ToolError::Exited { code, printed }) => {
+                let streams = printed.split_once(SECOND_STREAM).map(|(stdout, stderr)| (stdout.to_owned(), stderr.to_owned()));
+                (code, streams.unwrap_or((printed, String::new())))
+            }
+            Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(bounded(&text)),
+            Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: bounded(&text) },
+            Err(error) => return Outcome::NotRun(format!("not run: {error}")),
+        };
+        let (stdout, stderr) = (&printed.0, &printed.1);
+        let holds = check.expect.holds(&CommandResult { exit: Some(exit), stdout, stderr });
+        let output = format!("{stdout}{stderr}");
+        let evidence =
+            if output.trim().is_empty() { format!("exit code {exit}") } else { format!("exit code {exit}\n{}", bounded(&output)) };
+        Outcome::Ran { holds, evidence }
+    }
+}
+
+/// Returns a success criterion that was found to hold and still does, because no tool was called since.
+pub(super) fn confirmed(state: &ProgressState, criterion: &Criterion) -> Option<CriterionResult> {
+    let open = CriterionResult::open(criterion);
+    let known = state.checked.iter().find(|known| known.task.is_none() && known.criterion == open.criterion)?;
+    let holds = known.how == CheckMethod::Executed && known.holds == Some(true) && known.tool_calls == state.tool_calls;
+    holds.then(|| CriterionResult { how: known.how, passed: known.holds, reason: known.evidence.clone(), ..open })
+}
+
+/// Returns the head and the tail of a text.
+fn bounded(text: &str) -> String {
+    let text = text.trim();
+    let characters = text.chars().count();
+    if characters <= 2 * SHOWN {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(SHOWN).collect();
+    let tail: String = text.chars().skip(characters - SHOWN).collect();
+    format!("{head}\n[… {} characters …]\n{tail}", characters - 2 * SHOWN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evidence_keeps_head_and_tail() {
+        assert_eq!(bounded(" short\n"), "short");
+        let long = format!("{}{}", "a".repeat(SHOWN), "b".repeat(SHOWN + 5));
+        let shown = bounded(&long);
+        assert!(shown.starts_with("aa") && shown.ends_with("bb") && shown.contains("[… 5 characters …]"), "{shown}");
+    }
+}
