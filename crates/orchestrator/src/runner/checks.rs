@@ -106,7 +106,7 @@ impl RunRunner {
         let asking = self.asking(&context.facts, task);
         let (exit, printed) = match self.call_with_hooks(&asking, &mut call, tool_context).await {
             Ok(ToolOutput { value, .. }) => {
-                let text = |stream: &str| value[stream].as_str().unwrap_or_default().to_owned();
+                let text = |stream: &str| value.get(stream).and_then(Value::as_str).unwrap_or_default().to_owned();
                 (0, (text("stdout"), text("stderr")))
             }
             Err(ToolError::Exited { code, printed }) => {
