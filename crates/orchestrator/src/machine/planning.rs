@@ -110,8 +110,9 @@ impl RunMachine {
     pub(super) fn with_checks(&self, mut plan: Plan) -> Plan {
         let criteria = &mut plan.strategic.success_criteria;
         for check in &self.input.settings.checks {
-            if !criteria.contains(check) {
-                criteria.push(check.clone());
+            match criteria.iter_mut().find(|known| known.check == check.check) {
+                Some(known) => known.owner = check.owner,
+                None => criteria.push(check.clone()),
             }
         }
         plan

@@ -34,7 +34,8 @@ impl RunRunner {
     pub(super) fn author(&self, state: &ProgressState, more: &[Origin]) -> Author {
         let mut origins = self.untrusted(&self.input.settings.origins);
         let results = state.tasks.values().filter_map(|task| task.conclusion.as_ref()).flat_map(|conclusion| &conclusion.origins);
-        Origin::merge(&mut origins, results.chain(more));
+        let evidence = state.evidence.iter().flat_map(|evidence| &evidence.origins);
+        Origin::merge(&mut origins, results.chain(evidence).chain(more));
         Author { origins, consents: state.consents.clone() }
     }
 

@@ -3,7 +3,8 @@
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
 use aime_progress::{
-    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, ProgressState, Spent, TaskId, TaskSpec,
+    Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, PlanMode, ProgressState, Spent, TaskId, TaskKind,
+    TaskSpec,
 };
 use aime_tools::{Permission, Permissions, ToolError};
 use serde_json::Map;
@@ -64,7 +65,7 @@ impl RunRunner {
         for criterion in spec.completion_criteria.iter().cloned().chain(own) {
             checks.push(self.execute(&criterion, Some(&spec.id), &author, context).await);
         }
-        for criterion in self.criteria_of_plan(state.as_deref()) {
+        for criterion in self.criteria_of_plan(spec, state.as_deref()) {
             let check = self.execute(&criterion, Some(&spec.id), &author, context).await;
             checks.push(CriterionResult { of_plan: true, ..check });
         }
@@ -79,12 +80,17 @@ impl RunRunner {
         (checks, calls)
     }
 
-    /// Returns the success criteria that are checked with a task: those that code can check, where the plan has no other task.
-    fn criteria_of_plan(&self, state: Option<&ProgressState>) -> Vec<Criterion> {
-        let criteria = match state {
-            Some(state) if state.tasks.len() > 1 => return Vec::new(),
-            Some(state) if state.version > 0 => &state.strategic.success_criteria,
-            _ => &self.input.settings.checks,
+    /// Returns the success criteria that are checked with a task: those that code can check, where an actor does the whole goal.
+    fn criteria_of_plan(&self, spec: &TaskSpec, state: Option<&ProgressState>) -> Vec<Criterion> {
+        // Where the state is not at hand, the end of the run checks them.
+        let Some(state) = state.filter(|state| spec.kind == TaskKind::Actor && state.mode == Some(PlanMode::Direct) || state.version == 0)
+        else {
+            return Vec::new();
+        };
+        let criteria = match state.version {
+            0 => &self.input.settings.checks,
+            _ if state.tasks.len() == 1 => &state.strategic.success_criteria,
+            _ => return Vec::new(),
         };
         criteria.iter().filter(|criterion| !matches!(criterion.check, Check::Text(_))).cloned().collect()
     }
