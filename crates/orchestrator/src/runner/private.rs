@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use aime_progress::{PlanMode, RunId, TaskId};
+use aime_progress::{CheckMethod, Criterion, PlanMode, RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
 use aime_work_tree::{Joined, PrivateFolder, PrivateFolders, WorkTreeError};
@@ -110,7 +110,12 @@ impl RunRunner {
                     "others changed the same parts of {paths}. Your folder holds the changes of all now. In text files both versions stand between \
                      <<<<<<< and >>>>>>>: keep what both are for, and remove the marks; other files are as the others left them"
                 );
-                Ok(Some(CriterionResult { criterion: CRITERION.to_owned(), passed: Some(false), reason }))
+                Ok(Some(CriterionResult {
+                    passed: Some(false),
+                    how: CheckMethod::Executed,
+                    reason,
+                    ..CriterionResult::open(&Criterion::text(CRITERION))
+                }))
             }
         }
     }
