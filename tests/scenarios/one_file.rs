@@ -48,15 +48,17 @@ fn two_actors_keep_both_edits_of_one_file() {
 fn a_resumed_actor_knows_what_it_has_read() {
     let script = Script::new()
         .on(When::tools().and_turn(0), [read()])
-        .once(When::tools().and_turn(1), [Reply::hang()])
-        .on(When::tools().and_turn(1), [write("mine\n")])
-        .on(When::tools().and_turn(2), [call("edit_file", json!({"path": "stats.py", "old_text": "total", "new_text": "sum_of"}))])
-        .on(When::tools().and_turn(3), [done("renamed")]);
+        // A call that changes something writes its intent first, and with it all that was read until then.
+        .on(When::tools().and_turn(1), [call("write_file", json!({"path": "other.txt", "content": "x"}))])
+        .once(When::tools().and_turn(2), [Reply::hang()])
+        .on(When::tools().and_turn(2), [write("mine\n")])
+        .on(When::tools().and_turn(3), [call("edit_file", json!({"path": "stats.py", "old_text": "total", "new_text": "sum_of"}))])
+        .on(When::tools().and_turn(4), [done("renamed")]);
     let world = World::with(script);
     world.file("stats.py", STATS);
     world.plan("plan.json", &plan(&[actor("rename", "RENAME-PART", &[])]));
     let running = world.start(["run", "--plan", "plan.json", "--run-id", "trip", "--output", "json"]);
-    world.wait_for_requests(2);
+    world.wait_for_requests(3);
     running.kill();
     world.file("stats.py", &format!("# by Ann\n{STATS}"));
     let ended = world.aime(["resume", "trip", "--output", "json"]).must(0);
