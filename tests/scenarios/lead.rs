@@ -75,6 +75,12 @@ fn a_lead_looks_and_plans_independent_parts() {
     assert_eq!((result["answer"].as_str(), result["plan_version"].as_u64()), (Some("All is clean."), Some(1)));
     let ids: Vec<&str> = result["tasks"].as_array().unwrap().iter().filter_map(|task| task["id"].as_str()).collect();
     assert_eq!(ids, ["wash", "dry"]);
+    let (usage, by) = (&result["usage"], &result["usage_by"]);
+    assert_eq!(["lead", "actors", "checks"].map(|who| by[who]["requests"].as_u64()), [Some(3), Some(2), Some(0)], "{by}");
+    for figure in ["input_tokens", "cached_input_tokens", "output_tokens"] {
+        let parts = ["lead", "actors", "checks"].iter().filter_map(|who| by[who][figure].as_u64());
+        assert_eq!(Some(parts.sum::<u64>()), usage[figure].as_u64(), "{figure}");
+    }
     let requests = lead_requests(&world);
     assert_eq!((requests.len(), world.server().requests().len()), (3, 5));
     grows_only_at_its_end(&requests);

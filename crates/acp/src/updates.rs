@@ -110,7 +110,9 @@ impl Updates {
             E::EvidenceAdded { evidence: Evidence { kind: EvidenceKind::UserInput, content, .. } } => {
                 self.typed(content).into_iter().collect()
             }
-            E::ModelCalled { task: Some(task), purpose, text, .. } if purpose == "act" && !text.trim().is_empty() => {
+            E::ModelCalled { task: Some(task), purpose, text, .. }
+                if matches!(purpose.as_str(), "act" | "lead") && !text.trim().is_empty() =>
+            {
                 vec![thought(&self.of_task(task, text))]
             }
             E::PlanCreated { fallback: Some(why), .. } => vec![thought(&format!("The plan is a fallback: {why}"))],

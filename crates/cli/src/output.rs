@@ -10,6 +10,7 @@ use std::{
 };
 
 use aime_orchestrator::FailureCode;
+use aime_progress::SpentBy;
 use aime_redact::Redactor;
 use aime_runs::Environment;
 pub(crate) use aime_terminal::plain;
@@ -250,11 +251,35 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
     words::counted(number, thing)
 }
 
+/// Who asked the models for how much, where more than one did: `lead 900 tokens in 3 requests, actors …`.
+pub(crate) fn by_who(by: &SpentBy) -> Option<String> {
+    let asked = by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
+    let told = asked.map(|(who, spent)| {
+        let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
+        let cost = if spent.cost_usd > 0.0 { format!(" (${:.4})", spent.cost_usd) } else { String::new() };
+        let tokens = spent.input_tokens + spent.output_tokens;
+        format!("{}{cost}", msg!("spent-by", who = words::named("spent", who), tokens = tokens, requests = requests))
+    });
+    let told: Vec<String> = told.collect();
+    (told.len() > 1).then(|| told.join(&msg!("view-comma")))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+
+    #[test]
+    fn who_spent_is_told_where_more_than_one_did() {
+        let spent = |requests, input_tokens, cost_usd| json!({"requests": requests, "input_tokens": input_tokens, "cost_usd": cost_usd});
+        let told = |by: Value| by_who(&serde_json::from_value(by).unwrap());
+        assert_eq!(told(json!({})), None);
+        assert_eq!(told(json!({"actors": spent(2, 90, 0.5)})), None, "the sum says it");
+        let all = json!({"lead": spent(1, 40, 0.25), "actors": spent(2, 90, 0.0), "checks": spent(1, 7, 0.0)});
+        let expected = "lead 40 tokens in 1 request ($0.2500), actors 90 tokens in 2 requests, checks 7 tokens in 1 request";
+        assert_eq!(told(all).as_deref(), Some(expected));
+    }
 
     #[test]
     fn nothing_but_colours_reaches_a_terminal() {

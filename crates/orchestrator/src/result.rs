@@ -3,8 +3,8 @@
 use std::fmt;
 
 use aime_progress::{
-    AmendedCriterion, CheckMethod, CheckedCriterion, Criterion, EvidenceKind, Owner, ProgressState, RunId, RunStatus, Spent, TaskId,
-    TaskKind, TaskStatus,
+    AmendedCriterion, CheckMethod, CheckedCriterion, Criterion, EvidenceKind, Owner, ProgressState, RunId, RunStatus, Spent, SpentBy,
+    TaskId, TaskKind, TaskStatus,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,9 @@ pub struct RunResult {
     pub replans: u32,
     /// What the models cost.
     pub usage: Spent,
+    /// The same by who asked.
+    #[serde(default)]
+    pub usage_by: SpentBy,
     /// From the start to the last event, in milliseconds.
     pub duration_ms: u64,
     /// Why the goal was not reached, or why the run was left.
@@ -155,6 +158,7 @@ impl RunResult {
             amended: state.amended.clone(),
             replans: u32::try_from(state.decisions.iter().filter(|decision| decision.is_replan()).count()).unwrap_or(u32::MAX),
             usage: state.spent,
+            usage_by: state.spent_by,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
             error: output.error.clone(),
             notes: unused_words(state, output),
@@ -175,6 +179,7 @@ impl RunResult {
             amended: Vec::new(),
             replans: 0,
             usage: Spent::default(),
+            usage_by: SpentBy::default(),
             duration_ms: 0,
             error: Some(failure),
             notes: Vec::new(),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     CheckMethod, Conclusion, Decision, Evidence, EvidenceId, Origin, Owner, Plan, PlanId, ProgressReport, QuestionId, RecalledItem,
-    RunStatus, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
+    RunStatus, Spent, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event as other programs see it.
@@ -37,33 +37,6 @@ pub enum PlanMode {
     Complex,
     /// A few TODOs at first, grown by what is found.
     Emergent,
-}
-
-/// What model calls have cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct Spent {
-    /// Requests that were answered.
-    pub requests: u64,
-    /// Tokens sent, cached ones included.
-    pub input_tokens: u64,
-    /// Tokens sent that the server had in its cache.
-    pub cached_input_tokens: u64,
-    /// Tokens sent that the server wrote into its cache.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub cache_write_tokens: u64,
-    /// Tokens received, reasoning included.
-    pub output_tokens: u64,
-    /// Tokens of reasoning among those received.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub reasoning_tokens: u64,
-    /// US dollars; 0 for models without a price.
-    pub cost_usd: f64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
-const fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// How a tool call ended.
@@ -232,7 +205,7 @@ pub enum ProgressEvent {
         /// The task, if it was for one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// `route`, `plan`, `patch`, `act`, `verdict`, `answer`, `search`.
+        /// `lead`, `route`, `plan`, `patch`, `act`, `verdict`, `answer`, `search`.
         purpose: String,
         /// The model's name.
         model: String,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     CheckedCriterion, EvidenceId, EvidenceKind, Faults, IllegalTransition, PlanId, ProgressEvent, ProgressState, Question, QuestionId,
-    RunStatus, Spent, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp,
+    RunStatus, Spent, SpentBy, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp,
 };
 
 /// Why an event does not follow from the state.
@@ -144,6 +144,7 @@ impl ProgressState {
             questions: Vec::new(),
             consents: Vec::new(),
             spent: Spent::default(),
+            spent_by: SpentBy::default(),
             tool_calls: 0,
             started_at: at,
             last_progress_at: at,
@@ -220,9 +221,10 @@ impl ProgressState {
                 self.task_mut_if_any(task.as_ref())?;
                 self.process(std::slice::from_ref(evidence))?;
             }
-            ProgressEvent::ModelCalled { task, spent, .. } => {
+            ProgressEvent::ModelCalled { task, purpose, spent, .. } => {
                 self.task_mut_if_any(task.as_ref())?;
                 self.spent.add(spent);
+                self.spent_by.add(purpose, task.is_some(), spent);
                 self.moved(at);
             }
             ProgressEvent::ToolCallStarted { task, tool, parameters, .. } => {
@@ -440,19 +442,6 @@ impl Task {
             TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked => {}
         }
         Ok(())
-    }
-}
-
-impl Spent {
-    /// Adds what another call has cost.
-    pub fn add(&mut self, other: &Self) {
-        self.requests = self.requests.saturating_add(other.requests);
-        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
-        self.cached_input_tokens = self.cached_input_tokens.saturating_add(other.cached_input_tokens);
-        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
-        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
-        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
-        self.cost_usd += other.cost_usd;
     }
 }
 

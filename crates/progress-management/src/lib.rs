@@ -30,6 +30,7 @@ mod reference;
 mod schema;
 mod settle;
 mod snapshot;
+mod spent;
 mod state;
 mod status;
 mod store;
@@ -47,7 +48,7 @@ pub use criterion::{
     Check, CommandCheck, CommandResult, Criterion, Expectation, FileCheck, FileFact, InvalidExpectation, JsonPath, Owner, Pattern,
 };
 pub use diff::{ChangedMember, ChangedTask, PlanDiff, RemovedTask};
-pub use event::{CallOutcome, EVENT_SCHEMA, GoalImage, PlanMode, ProgressEvent, Spent, Timed};
+pub use event::{CallOutcome, EVENT_SCHEMA, GoalImage, PlanMode, ProgressEvent, Timed};
 pub use evidence::{Decision, Evidence, EvidenceKind, Significance, TriggerKind, TriggerReason};
 pub use fault::{Fault, Faults, Problem};
 pub use fold::{FoldError, fold};
@@ -67,6 +68,7 @@ pub(crate) use settle::DependencyState;
 pub use settle::StatusChange;
 pub(crate) use snapshot::PROGRESS_SCHEMA;
 pub use snapshot::{Snapshot, SnapshotError, read_snapshot, write_snapshot};
+pub use spent::{Spent, SpentBy};
 pub use state::{AmendedCriterion, CheckMethod, CheckedCriterion, ProgressState, Question, RunStatus};
 pub use status::IllegalTransition;
 pub use store::{LiveStore, StoreError};

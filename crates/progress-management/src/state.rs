@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Criterion, Decision, Edge, Evidence, Owner, PlanId, PlanMode, QuestionId, Spent, Strategic, Task, TaskId, Timestamp};
+use crate::{Criterion, Decision, Edge, Evidence, Owner, PlanId, PlanMode, QuestionId, Spent, SpentBy, Strategic, Task, TaskId, Timestamp};
 
 /// Where a run stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +144,9 @@ pub struct ProgressState {
     pub consents: Vec<String>,
     /// What it has cost.
     pub spent: Spent,
+    /// The same by who asked; journals from before it was told apart have only the sum.
+    #[serde(default, skip_serializing_if = "SpentBy::is_nothing")]
+    pub spent_by: SpentBy,
     /// Tool calls that were started.
     pub tool_calls: u64,
     /// When it began.

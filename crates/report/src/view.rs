@@ -348,6 +348,8 @@ pub struct QuestionView {
 pub struct Spending {
     /// All of it.
     pub total: Spent,
+    /// By who asked: the lead, the actors, the checks.
+    pub by_who: Vec<(String, Spent)>,
     /// By model.
     pub by_model: Vec<(String, Spent)>,
     /// By what was done: each task by its title, and what was done for the run as a whole.

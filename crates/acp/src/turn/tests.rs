@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use aime_durable::Recorded;
 use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_of};
-use aime_progress::{ProgressEvent, RunStatus, Spent, Timestamp};
+use aime_progress::{ProgressEvent, RunStatus, Spent, SpentBy, Timestamp};
 use aime_tools::{PermissionRules, RuleLists};
 
 use super::*;
@@ -61,6 +61,7 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         amended: Vec::new(),
         replans: 0,
         usage: Spent::default(),
+        usage_by: SpentBy::default(),
         duration_ms: 0,
         error: code.map(|code| RunFailure { code, message: "so it is".to_owned(), hint: Some("do this".to_owned()) }),
         notes: Vec::new(),

@@ -172,7 +172,7 @@ impl ActorMachine {
         let model = if response.model.is_empty() { &self.input.spec.model } else { &response.model };
         out.emit(ProgressEvent::ModelCalled {
             task: self.works_for(),
-            purpose: "act".to_owned(),
+            purpose: if self.leads().is_some() { "lead" } else { "act" }.to_owned(),
             model: model.clone(),
             spent: Spent {
                 requests: 1,

@@ -362,5 +362,6 @@ pub(super) fn summary(result: &RunResult) -> String {
         0 => String::new(),
         tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens = tokens)),
     };
-    format!("{DIM}{told}{cached}{cost}{DIM:#}")
+    let by_who = output::by_who(&result.usage_by).map(|text| format!(" · {text}")).unwrap_or_default();
+    format!("{DIM}{told}{cached}{cost}{by_who}{DIM:#}")
 }

@@ -133,6 +133,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     let tokens = state.spent.input_tokens + state.spent.output_tokens;
     let took = msg!("run-took", span = span(result.duration_ms), tokens = tokens, requests = requests);
     lines.push(format!("{DIM}{took}{DIM:#}"));
+    lines.extend(output::by_who(&state.spent_by).map(|text| format!("{DIM}{text}{DIM:#}")));
     if let Some(error) = &result.error {
         lines.push(format!("{BOLD}{}{BOLD:#} {}", named("code", error.code.word()), plain(&asked(&said(&error.message)))));
         lines.extend(error.hint.iter().map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), said(hint))));

@@ -12,7 +12,7 @@ use super::{
     tree::{checklist, progress},
 };
 use crate::{
-    output::{self, BOLD, DIM, count},
+    output::{self, BOLD, DIM, by_who, count},
     words::{msg, named},
 };
 
@@ -191,13 +191,15 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, row
         RunStatus::Cancelled => msg!("view-run-cancelled"),
     };
     lines.push(format!("{BOLD}{doing}{BOLD:#}{}", progress(state).map(|text| format!(" · {text}")).unwrap_or_default()));
-    lines.extend(checklist(state, now, columns, rows.saturating_sub(6).max(3)));
+    let by_who = by_who(&state.spent_by);
+    lines.extend(checklist(state, now, columns, rows.saturating_sub(6 + usize::from(by_who.is_some())).max(3)));
     let elapsed = span(u64::try_from(now - state.started_at.as_millis()).unwrap_or(0));
     let spent = &state.spent;
     let tokens = spent.input_tokens + spent.output_tokens;
     let cost = if spent.cost_usd > 0.0 { format!(" · ${:.4}", spent.cost_usd) } else { String::new() };
     let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
     let foot = msg!("live-foot", elapsed = elapsed, tokens = tokens, requests = requests, cost = cost, run = run);
+    lines.extend(by_who.map(|text| format!("{DIM}{text}{DIM:#}")));
     lines.push(format!("{DIM}{foot}{DIM:#}"));
     // One column less, as a full line would wrap on some terminals; and room for the `^C`s that a terminal writes behind the last one.
     let width = columns.saturating_sub(1).max(1);

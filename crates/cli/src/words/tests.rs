@@ -169,6 +169,7 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
         "deed-",
         "permissions-",
         "place-",
+        "spent-",
     ];
     let unused: Vec<_> = known
         .keys()

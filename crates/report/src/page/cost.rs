@@ -12,6 +12,7 @@ pub(super) fn cost(spending: &Spending) -> Markup {
         "Cost",
         html! {
             p.quiet { (number(spending.tool_calls)) " calls of tools were begun. A model without a price costs nothing here." }
+            @if spending.by_who.len() > 1 { (table("By who asked", "Who", &spending.by_who, &spending.total)) }
             (table("By model", "Model", &spending.by_model, &spending.total))
             (table("By what was done", "Task", &spending.by_task, &spending.total))
         },

@@ -20,12 +20,15 @@ pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>
             by_task.add(task.as_ref().map_or_else(|| reader.line(&for_the_run(purpose), TITLE), |task| titles.title(task)), spent);
         }
     }
-    Spending { total: source.state.spent, by_model: by_model.most(), by_task: by_task.most(), tool_calls: source.state.tool_calls }
+    let by_who = source.state.spent_by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
+    let by_who = by_who.map(|(who, spent)| (who.to_owned(), *spent)).collect();
+    Spending { total: source.state.spent, by_who, by_model: by_model.most(), by_task: by_task.most(), tool_calls: source.state.tool_calls }
 }
 
 /// What is done for the run as a whole, in words.
 pub(super) fn for_the_run(purpose: &str) -> String {
     match purpose {
+        "lead" => "leading the run".to_owned(),
         "route" => "choosing the way of working".to_owned(),
         "plan" => "making the plan".to_owned(),
         "patch" => "changing the plan".to_owned(),

@@ -1,0 +1,114 @@
+//! What model calls have cost, and for whom.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What model calls have cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Spent {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Tokens sent, cached ones included.
+    pub input_tokens: u64,
+    /// Tokens sent that the server had in its cache.
+    pub cached_input_tokens: u64,
+    /// Tokens sent that the server wrote into its cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
+    /// Tokens received, reasoning included.
+    pub output_tokens: u64,
+    /// Tokens of reasoning among those received.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+    /// US dollars; 0 for models without a price.
+    pub cost_usd: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Spent {
+    /// Adds what another call has cost.
+    pub fn add(&mut self, other: &Self) {
+        self.requests = self.requests.saturating_add(other.requests);
+        self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
+        self.cached_input_tokens = self.cached_input_tokens.saturating_add(other.cached_input_tokens);
+        self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
+        self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
+        self.cost_usd += other.cost_usd;
+    }
+}
+
+/// What model calls have cost, by who asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SpentBy {
+    /// The conversation that leads the run; without one, the requests that chose the way, made and changed the plan and wrote the answer.
+    pub lead: Spent,
+    /// The actors, those to which they delegated, and what their tools asked of models.
+    pub actors: Spent,
+    /// The verdicts on criteria.
+    pub checks: Spent,
+}
+
+impl SpentBy {
+    /// Adds what a call of this purpose has cost.
+    pub(crate) fn add(&mut self, purpose: &str, for_task: bool, spent: &Spent) {
+        let of = match purpose {
+            "verdict" => &mut self.checks,
+            "lead" | "route" | "plan" | "patch" | "answer" => &mut self.lead,
+            _ if for_task => &mut self.actors,
+            _ => &mut self.lead,
+        };
+        of.add(spent);
+    }
+
+    /// Returns whether nothing was spent.
+    pub(crate) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the parts by their names.
+    #[must_use]
+    pub const fn parts(&self) -> [(&'static str, &Spent); 3] {
+        [("lead", &self.lead), ("actors", &self.actors), ("checks", &self.checks)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Requirement: 10.1
+    #[test]
+    fn each_call_counts_for_one_who_asked() {
+        let cases = [
+            ("lead", false, "lead"),
+            ("lead", true, "lead"),
+            ("route", false, "lead"),
+            ("plan", false, "lead"),
+            ("patch", false, "lead"),
+            ("answer", false, "lead"),
+            ("act", true, "actors"),
+            ("search", true, "actors"),
+            ("search", false, "lead"),
+            ("verdict", true, "checks"),
+            ("verdict", false, "checks"),
+        ];
+        for (purpose, for_task, expected) in cases {
+            let mut by = SpentBy::default();
+            assert!(by.is_nothing());
+            by.add(purpose, for_task, &Spent { requests: 1, input_tokens: 7, ..Spent::default() });
+            let counted = by.parts().map(|(name, spent)| (name, spent.requests));
+            assert_eq!(
+                counted.iter().filter(|(_, requests)| *requests == 1).map(|(name, _)| *name).collect::<Vec<_>>(),
+                [expected],
+                "{purpose}"
+            );
+        }
+    }
+}
