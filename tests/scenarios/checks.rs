@@ -38,6 +38,13 @@ fn a_false_claim_is_caught_by_a_command() {
     assert_eq!(result["criteria"][0]["evidence"], "exit code 0\nout");
     let told = world.server().requests()[1].to_string();
     assert!(told.contains("not accepted yet") && told.contains("No such file"), "{told}");
+    let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
+    assert!(shown.contains("holds   `cat out.txt` gives exit 0 (actor, executed): exit code 0\n"), "{shown}");
+    world.aime(["runs", "report", "last", "-o", "report.html"]).must(0);
+    assert!(world.read("report.html").contains("(actor, executed)"));
+    // The text result counts them.
+    let text = world.aime(["run", "make out.txt", "--mode", "direct", "--approve", "all"]).must(0);
+    assert!(text.stderr.contains("1 of 1 criteria hold: 1 executed, 0 audited, 0 unchecked, 0 amended"), "{text}");
 }
 
 // Requirement: 5.1

@@ -11,7 +11,7 @@ mod versions;
 
 pub use self::graph::{Graph, Line, LineKind, Node};
 
-use aime_progress::{PlanMode, RunStatus, Significance, Spent, TaskKind, TaskStatus, Timestamp};
+use aime_progress::{CheckMethod, Owner, PlanMode, RunStatus, Significance, Spent, TaskKind, TaskStatus, Timestamp};
 use serde::Serialize;
 
 use crate::{Failure, text::Text};
@@ -81,6 +81,10 @@ pub struct Strategy {
 pub struct Criterion {
     /// Its words.
     pub text: Text,
+    /// Its owner.
+    pub owner: Owner,
+    /// How it was checked.
+    pub how: CheckMethod,
     /// Whether it holds; none where nobody looked or could tell.
     pub passed: Option<bool>,
     /// By what.

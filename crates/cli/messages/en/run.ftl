@@ -79,6 +79,7 @@ tree-progress = plan v{$version} · {$done} of {$tasks} done
 
 run-stopping = stopping … (again to stop at once)
 run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, {$tokens} tokens in {$requests}
+run-checks = {$holding} of {$all} criteria hold: {$executed} executed, {$audited} audited, {$unchecked} unchecked, {$amended} amended
 run-cached = {$tokens} from the cache
 spent-by = {$who} {$tokens} tokens in {$requests}
 spent-lead = lead

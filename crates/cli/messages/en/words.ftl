@@ -94,6 +94,14 @@ status-blocked = blocked
 status-skipped = skipped
 status-rolled-back = rolled_back
 
+owner-person = person
+owner-project = project
+owner-lead = lead
+owner-actor = actor
+checked-executed = executed
+checked-audited = audited
+checked-unchecked = unchecked
+
 # How a run ended, in its last line.
 ended-completed = completed
 ended-cancelled = cancelled

@@ -79,6 +79,7 @@ tree-progress = 计划 v{$version} · {$tasks}已完成 {$done} 个
 
 run-stopping = 正在停止 …（再按一次立即停止）
 run-summary = 运行 {$run} {$ended}：{$tasks}完成 {$done} 个，{$replans}，用时 {$span}，{$requests}共 {$tokens} 个 token
+run-checks = {$all} 条标准中 {$holding} 条成立：执行检查 {$executed}，审查 {$audited}，未检查 {$unchecked}，修订 {$amended}
 run-cached = 其中 {$tokens} 个来自缓存
 spent-by = {$who}：{$requests}共 {$tokens} 个 token
 spent-lead = 主导

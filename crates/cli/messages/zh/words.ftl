@@ -40,6 +40,14 @@ status-blocked = 受阻
 status-skipped = 已跳过
 status-rolled-back = 已回滚
 
+owner-person = 人
+owner-project = 项目
+owner-lead = 主导
+owner-actor = 执行者
+checked-executed = 已执行
+checked-audited = 已审查
+checked-unchecked = 未检查
+
 # 运行结束时，最后一行里的说法。
 ended-completed = 已完成
 ended-cancelled = 已取消

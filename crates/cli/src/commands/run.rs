@@ -6,7 +6,7 @@ mod tests;
 use std::sync::Arc;
 
 use aime_orchestrator::{Bounds, FailureCode, Models, RunFailure, RunRequest, RunResult, RunSettings, view};
-use aime_progress::{Owner, Plan, PlanMode, ProgressState, RunId};
+use aime_progress::{CheckMethod, Owner, Plan, PlanMode, ProgressState, RunId};
 use aime_runs::{Drive, Runs, Setup, config::Config, models, outcome, settings_of};
 use aime_tools::Approval;
 
@@ -326,6 +326,7 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
                 output::answer(&result.answer);
             }
             result.notes.iter().for_each(|note| output::note(note));
+            checks(result).iter().for_each(|line| output::note(line));
             output::note(&summary(result));
         }
     }
@@ -339,6 +340,22 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
         }
     }
     Ok(error.code.exit_code())
+}
+
+/// Returns how many criteria were checked and in which way, and how many were amended; nothing where there was none.
+fn checks(result: &RunResult) -> Option<String> {
+    let how = |method| result.criteria.iter().filter(|known| known.how == method).count();
+    let holding = result.criteria.iter().filter(|known| known.holds == Some(true)).count();
+    let told = msg!(
+        "run-checks",
+        holding = holding,
+        all = result.criteria.len(),
+        executed = how(CheckMethod::Executed),
+        audited = how(CheckMethod::Audited),
+        unchecked = how(CheckMethod::Unchecked),
+        amended = result.amended.len()
+    );
+    (!result.criteria.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
 }
 
 /// The last line: how it ended and what it took.

@@ -1,8 +1,8 @@
 //! `aime runs`.
 
 use aime_durable::RunRecord;
-use aime_orchestrator::{FileChange, OrchestratorError, RunOutput, RunResult, RunView, state_at};
-use aime_progress::{ChangedMember, Edge, PlanDiff, ProgressState, RunId, Task, TaskId};
+use aime_orchestrator::{CriterionOutcome, FileChange, OrchestratorError, RunOutput, RunResult, RunView, state_at};
+use aime_progress::{ChangedMember, CheckMethod, Edge, PlanDiff, ProgressState, RunId, Task, TaskId};
 use aime_runs::{Runs, RunsError, outcome};
 use serde_json::{Value, json};
 
@@ -125,6 +125,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
         lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered))));
     }
+    lines.extend(result.criteria.iter().map(criterion_line));
     lines.extend(file_changes(&seen));
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
         lines.push(head("head-asks", &plain(&asked(&question.question))));
@@ -143,6 +144,22 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     }
     output::result(&lines.join("\n"));
     Ok(())
+}
+
+/// Returns a criterion with its owner, how it was checked and what shows it, in a line.
+fn criterion_line(known: &CriterionOutcome) -> String {
+    let id = match known.holds {
+        Some(true) => "head-holds",
+        Some(false) => "head-fails",
+        None => "head-unknown",
+    };
+    let how = match known.how {
+        CheckMethod::Executed => "executed",
+        CheckMethod::Audited => "audited",
+        CheckMethod::Unchecked => "unchecked",
+    };
+    let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&said(&known.evidence), WIDTH)) };
+    head(id, &format!("{} ({}, {}){shown}", plain(&known.text), named("owner", known.owner.word()), named("checked", how)))
 }
 
 /// Returns the actor that was last made for a task, with what it had, in a line.

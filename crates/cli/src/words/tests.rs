@@ -156,6 +156,8 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
         "count-",
         "status-",
         "ended-",
+        "owner-",
+        "checked-",
         "code-",
         "mode-",
         "by-",

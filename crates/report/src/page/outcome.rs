@@ -1,5 +1,6 @@
 //! The head of the page, and what the run came to.
 
+use aime_progress::CheckMethod;
 use maud::{Markup, html};
 
 use super::{markdown::markdown, name, prose, section, spent, time_at, tone, words};
@@ -100,7 +101,15 @@ fn strategy(view: &ReportView) -> Markup {
     }
 }
 
-/// Criteria, each with whether it holds.
+fn how(method: CheckMethod) -> &'static str {
+    match method {
+        CheckMethod::Executed => "executed",
+        CheckMethod::Audited => "audited",
+        CheckMethod::Unchecked => "unchecked",
+    }
+}
+
+/// Criteria, each with its owner, how it was checked and whether it holds.
 pub(super) fn criteria(criteria: &[Criterion]) -> Markup {
     html! {
         ul.criteria {
@@ -112,7 +121,7 @@ pub(super) fn criteria(criteria: &[Criterion]) -> Markup {
                 };
                 li {
                     span class=(format!("mark {class}")) title=(word) aria-label=(word) role="img" { (sign) }
-                    " " (words(&criterion.text))
+                    " " (words(&criterion.text)) " " span.quiet { "(" (criterion.owner.word()) ", " (how(criterion.how)) ")" }
                     @if !criterion.reason.is_empty() { span.quiet { " – " (words(&criterion.reason)) } }
                 }
             }

@@ -1,8 +1,8 @@
 //! From what is known of a run to what a report shows of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use aime_progress::{ProgressEvent, ProgressState, TaskId};
+use aime_progress::{CheckMethod, Owner, ProgressEvent, ProgressState, TaskId};
 use aime_redact::Redactor;
 
 use super::{Criterion, EvidenceView, QuestionView, ReportView, Strategy, files, graph::graph, spending, story, tasks, timeline, versions};
@@ -110,7 +110,16 @@ fn strategy(source: &Source<'_>, reader: &Reader<'_>) -> Strategy {
 }
 
 /// How criteria were looked at last, those of tasks and those of the goal.
-pub(crate) struct Checks<'a>(HashMap<Looked<'a>, (Option<bool>, &'a str)>);
+pub(crate) struct Checks<'a>(BTreeMap<Looked<'a>, Found<'a>>);
+
+/// A criterion as it was found.
+#[derive(Clone, Copy, Default)]
+struct Found<'a> {
+    owner: Owner,
+    how: CheckMethod,
+    passed: Option<bool>,
+    reason: &'a str,
+}
 
 /// Whose criterion, and its words.
 type Looked<'a> = (Option<&'a TaskId>, &'a str);
@@ -118,22 +127,27 @@ type Looked<'a> = (Option<&'a TaskId>, &'a str);
 impl<'a> Checks<'a> {
     pub(crate) fn of(source: &'a Source<'_>) -> Self {
         let looked_at = source.events.iter().filter_map(|(_, event)| match event {
-            ProgressEvent::CriterionChecked { task, criterion, passed, reason, .. } => {
-                Some(((task.as_ref(), criterion.as_str()), (*passed, reason.as_str())))
+            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason } => {
+                Some(((task.as_ref(), criterion.as_str()), Found { owner: *owner, how: *how, passed: *passed, reason }))
             }
             _ => None,
         });
         Self(looked_at.collect())
     }
 
-    /// The criteria of a task, or of the goal.
+    /// Returns the criteria of a task, or of the goal, and then the commands that its actor named.
     pub(crate) fn read(&self, of: Option<&TaskId>, criteria: &[aime_progress::Criterion], reader: &Reader<'_>) -> Vec<Criterion> {
-        let read = |criterion: &aime_progress::Criterion| {
-            let words = criterion.to_string();
-            let (passed, reason) = self.0.get(&(of, words.as_str())).copied().unwrap_or((None, ""));
-            Criterion { text: reader.text(&words, LONG), passed, reason: reader.text(reason, LONG) }
+        let view = |words: &str, found: Found<'_>| {
+            let Found { owner, how, passed, reason } = found;
+            Criterion { text: reader.text(words, LONG), owner, how, passed, reason: reader.text(reason, LONG) }
         };
-        criteria.iter().map(read).collect()
+        let named = criteria.iter().map(|criterion| {
+            let words = criterion.to_string();
+            let found = self.0.get(&(of, words.as_str())).copied().unwrap_or_default();
+            view(&words, Found { owner: criterion.owner, ..found })
+        });
+        let own = self.0.iter().filter(|((task, _), found)| *task == of && found.owner == Owner::Actor);
+        named.chain(own.map(|((_, words), found)| view(words, *found))).collect()
     }
 }
 
