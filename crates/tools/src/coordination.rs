@@ -293,7 +293,7 @@ pub(crate) struct TerminateParameters {
     message: String,
     /// Files made or changed
     references: Option<Vec<String>>,
-    /// Commands that show that the work is done; they are run
+    /// Commands that show that the work is done; aime runs them at your end, so you need not, and you hear of those that fail
     checks: Option<Vec<CheckParameter>>,
     /// What you lack, if blocked
     needs: Option<String>,
