@@ -195,3 +195,50 @@ fn a_killed_lead_goes_on_in_its_conversation() {
     assert_eq!(messages(&after[0]), messages(&before[1]), "the request that was cut off is made again");
     grows_only_at_its_end(&after);
 }
+
+#[test]
+fn a_run_that_has_ended_goes_on_with_a_follow_up_twice() {
+    let replies = |out: &str, said: &str| [write("out.txt", out), done(said)];
+    let script = || Script::new().on(lead(), [replies("clean", "Clean."), replies("dry", "Dry."), replies("away", "Put away.")].concat());
+    let world = World::led(script());
+    run(&world, &["--run-id", "dishes"]).must(0);
+    for (goal, file, answer) in [("DRY them", "dry", "Dry."), ("PUT them away", "away", "Put away.")] {
+        let ended = world.aime(["continue", "dishes", goal, "--output", "json"]).must(0);
+        assert_eq!((world.read("out.txt").as_str(), ended.json()["answer"].as_str()), (file, Some(answer)), "{ended}");
+    }
+    let requests = lead_requests(&world);
+    grows_only_at_its_end(&requests);
+    let told = requests[4]["messages"].to_string();
+    assert!(requests.len() == 6 && told.contains("DRY them") && told.contains("PUT them away"), "{told}");
+    let newest = messages(&requests[4]).last().unwrap()["content"].to_string();
+    assert!(newest.contains("PUT them away") && !newest.contains("DRY them"), "only the new words: {newest}");
+}
+
+#[test]
+fn a_killed_follow_up_goes_on_in_its_conversation() {
+    let mut world = World::led(Script::new().on(lead().and_contains("DRY"), [Reply::hang()]).on(lead(), [done("Clean.")]));
+    run(&world, &["--run-id", "dishes"]).must(0);
+    let running = world.start(["continue", "dishes", "DRY them"]);
+    world.wait_for_requests(2);
+    running.kill();
+    let before = lead_requests(&world);
+    world.serve(Script::new().on(lead(), [done("Dry.")]));
+    let resumed = world.aime(["resume", "dishes", "--output", "json"]).must(0);
+    assert_eq!(resumed.json()["answer"], "Dry.");
+    assert_eq!(messages(&lead_requests(&world)[0]), messages(&before[1]), "the request that was cut off is made again");
+}
+
+#[test]
+fn a_follow_up_without_a_lead_changes_the_plan() {
+    let change = json!({"reasoning": "more is wanted", "changes": [
+        {"op": "add_task", "task": {"id": "dry", "kind": "actor", "description": "DRY the cups"}},
+    ]});
+    let world = World::with(Script::new().on(When::schema("aime_patch"), [Reply::json(change)]).on(When::tools(), [done("done")]));
+    world.aime(["run", "do the dishes", "--mode", "direct", "--run-id", "dishes"]).must(0);
+    let ended = world.aime(["continue", "dishes", "DRY them", "--output", "json"]).must(0);
+    assert_eq!(task(&ended.json(), "dry")["status"], "completed", "{ended}");
+    world.aime(["cancel", "dishes"]).must(2);
+    let fresh = ["run", "do the dishes", "--mode", "direct", "--run-id", "asks", "--unattended", "--max-tokens", "1"];
+    world.aime(fresh).must(4);
+    world.aime(["continue", "asks", "DRY them"]).must(2).tells(&["it has not ended"]);
+}

@@ -120,6 +120,8 @@ pub(crate) enum Command {
     },
     /// Go on after a stop, a crash or an answer
     Resume(ResumeArgs),
+    /// Go on with a run that has ended: say what is to be reached next
+    Continue(ContinueArgs),
     /// Look at runs
     Runs {
         #[command(subcommand)]
@@ -332,6 +334,14 @@ pub(crate) struct PlanArgs {
     /// Write it to a file; - for standard output
     #[arg(short, value_name = "FILE")]
     pub(crate) output_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ContinueArgs {
+    #[command(flatten)]
+    pub(crate) of: ResumeArgs,
+    /// What is to be reached next; - for standard input
+    pub(crate) goal: String,
 }
 
 #[derive(Debug, Args)]

@@ -76,7 +76,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     crate::output::keep_secret(setup.redactor());
     match command {
         // Their first line is the model that is used.
-        Command::Run(_) | Command::Resume(_) => {}
+        Command::Run(_) | Command::Resume(_) | Command::Continue(_) => {}
         _ => setup.tell_notes(),
     }
     #[cfg(feature = "temporal")]
@@ -95,6 +95,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         }),
         Command::Check { plan_file, format } => on_runtime(setup.with_servers(async { check::check(&plan_file, format, &setup) })),
         Command::Resume(args) => on_runs(setup, async |runs| resume::resume(args, &global, runs).await),
+        Command::Continue(args) => on_runs(setup, async |runs| resume::continue_run(args, &global, runs).await),
         Command::Runs { command, output } => on_runs(setup, async |runs| runs::runs(command, output, &global, runs).await),
         Command::Tell { run, task, text } => {
             on_runs(setup, async |runs| steering::tell(&run, task.as_deref(), &text.join(" "), runs).await)

@@ -252,6 +252,14 @@ pub enum RunFact {
         #[serde(default)]
         bounds: Option<crate::Bounds>,
     },
+    /// A person goes on with a run that has ended.
+    Continued {
+        /// What is to be reached next.
+        goal: String,
+        /// Bounds that were changed for what follows.
+        #[serde(default)]
+        bounds: Option<crate::Bounds>,
+    },
     /// An effect was revoked.
     Revoked {
         /// The effect.

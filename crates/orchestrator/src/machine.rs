@@ -8,6 +8,7 @@ mod dispatch;
 mod effects;
 mod ending;
 mod executions;
+mod following_up;
 mod growing;
 pub(crate) mod lead;
 mod origins;
@@ -170,7 +171,8 @@ impl Machine for RunMachine {
             | RunFact::StopRequested { .. }
             | RunFact::CancelRequested { .. }
             | RunFact::Forked {}
-            | RunFact::Resumed { .. } => None,
+            | RunFact::Resumed { .. }
+            | RunFact::Continued { .. } => None,
         }
     }
 

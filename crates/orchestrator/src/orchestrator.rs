@@ -48,6 +48,14 @@ pub enum OrchestratorError {
         /// The latest.
         latest: u32,
     },
+    /// The run cannot go on with a follow-up.
+    #[error("run {run} cannot be continued: {why}")]
+    NoFollowUp {
+        /// The run.
+        run: String,
+        /// Why.
+        why: &'static str,
+    },
     /// The run would stand everywhere under another name, and not be found by its own.
     #[error("the name of the run holds what is taken for a secret, which is written nowhere")]
     SecretName,
@@ -238,6 +246,20 @@ impl Orchestrator {
         self.take_up(run, RunFact::Resumed { bounds }, control).await
     }
 
+    /// Goes on with a run that has ended: `goal` is what is to be reached next. The lead remembers, and the plan keeps its history.
+    ///
+    /// # Errors
+    /// [`OrchestratorError`]; [`OrchestratorError::NoFollowUp`] where the run has not ended, was cancelled or cannot plan.
+    pub async fn continue_run(
+        &self,
+        run: &RunId,
+        goal: impl Into<String>,
+        bounds: Option<Bounds>,
+        control: RunControl,
+    ) -> Result<RunResult, OrchestratorError> {
+        self.take_up(run, RunFact::Continued { goal: goal.into(), bounds }, control).await
+    }
+
     /// Ends a run for good that no process carries out. Nothing of it is begun for that. One that has ended gives its result again; one that
     /// is carried out is to be told by [`InboxMessage::Cancel`](crate::InboxMessage::Cancel).
     ///
@@ -253,7 +275,11 @@ impl Orchestrator {
         self.parts.journal.flush().await?;
         let stood = load_machine(&self.parts.journal, run)?;
         let view = RunStatusView::of(&stood);
-        if let (true, Some(output)) = (view.over, &view.output) {
+        let follows_up = matches!(first, RunFact::Continued { .. });
+        if let (true, Some(why)) = (follows_up, stood.standing.machine().refuses_follow_up()) {
+            return Err(OrchestratorError::NoFollowUp { run: run.to_string(), why });
+        }
+        if let (true, false, Some(output)) = (view.over, follows_up, &view.output) {
             // Its process may have died after the last fact, before it said so elsewhere.
             self.parts.keep_snapshot(&view.state);
             self.list(run, &view.state).await?;
@@ -266,8 +292,11 @@ impl Orchestrator {
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
         // One that was cut off at its very end comes to it by going on.
-        let first = if view.over { RunFact::Resumed { bounds: None } } else { first };
-        let bounds = if let RunFact::Resumed { bounds: Some(bounds) } = &first { bounds.clone() } else { view.bounds };
+        let first = if view.over && !follows_up { RunFact::Resumed { bounds: None } } else { first };
+        let bounds = match &first {
+            RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => bounds.clone(),
+            _ => view.bounds,
+        };
         let reports = undelivered_reports(&self.parts, stood.standing.machine(), run.as_str())?;
         let (undelivered_calls, undelivered_spent) = cost_of(&reports);
         let mut then = Vec::new();
@@ -276,7 +305,7 @@ impl Orchestrator {
             let fact = RunFact::ActorsHeard { reports }.without_secrets(&self.parts.redactor);
             then.push(Recorded { at: stood.standing.now(), fact });
         }
-        then.push(Recorded { at: now, fact: first });
+        then.push(Recorded { at: now, fact: first.without_secrets(&self.parts.redactor) });
         // What was answered meanwhile comes before anything is asked again.
         for message in self.parts.journal.inbox(run.as_str())? {
             match fact_in(&message) {

@@ -51,7 +51,7 @@ impl RunContext {
     pub fn take(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
         for recorded in facts {
             match &recorded.fact {
-                RunFact::Resumed { bounds: Some(bounds) } => self.bounds = bounds.clone(),
+                RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => self.bounds = bounds.clone(),
                 RunFact::PersonSaid { id, task, text } if !self.said.iter().any(|(_, told)| told.id == *id) => {
                     self.said.push((task.clone(), Told { id: id.clone(), text: text.clone() }));
                 }

@@ -1,40 +1,59 @@
-//! `aime resume`.
+//! `aime resume` and `aime continue`.
 
 use aime_orchestrator::{Bounds, Models, RunOutput, RunResult, RunStatusView};
 use aime_runs::{Runs, Setup, models, raised};
 
-use super::run::{Carry, Work, at_hand, bounds, carry_out, tell_model, tell_unpriced, told_as_result};
+use super::{
+    read_goal,
+    run::{Carry, Work, at_hand, bounds, carry_out, tell_model, tell_unpriced, told_as_result},
+};
 use crate::{
-    args::{Global, ResumeArgs},
+    args::{ContinueArgs, Global, ResumeArgs},
     failure::Failure,
 };
 
 pub(super) async fn resume(args: ResumeArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
+    go_on(args, None, global, runs).await
+}
+
+pub(super) async fn continue_run(args: ContinueArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
+    let goal = read_goal(&args.goal)?;
+    go_on(args.of, Some(goal), global, runs).await
+}
+
+async fn go_on(args: ResumeArgs, follow_up: Option<String>, global: &Global, runs: &Runs) -> Result<u8, Failure> {
     let setup = runs.setup();
     runs.ready().await?;
     let run = runs.find(&args.run)?;
     let seen = runs.resumable(&run)?;
     let wanted = raised(bounds(&args.bounds, seen.bounds.clone()), &seen.bounds_reached, &setup.config.run);
-    let models = models_for(&seen, &wanted, args.model.as_deref(), setup).await.map_err(|failure| {
+    let models = models_for(&seen, follow_up.is_some(), &wanted, args.model.as_deref(), setup).await.map_err(|failure| {
         let as_it_stands = |failed| RunOutput { status: seen.state.status, error: Some(failed) };
         told_as_result(failure, args.output, |failed| RunResult::new(run.clone(), &seen.state, &as_it_stands(failed)))
     })?;
     let bounds = (wanted != seen.bounds).then(|| wanted.clone());
     let carry = Carry { run, output: args.output, unattended: seen.settings().unattended, models, bounds: wanted };
-    carry_out(carry, global, runs, Work::Resume { bounds, before: Box::new(seen.state) }).await
+    carry_out(carry, global, runs, Work::Resume { bounds, follow_up, before: Box::new(seen.state) }).await
 }
 
 /// The models that a run goes on with, within these bounds.
-async fn models_for(seen: &RunStatusView, bounds: &Bounds, named: Option<&str>, setup: &Setup) -> Result<Option<Models>, Failure> {
+async fn models_for(
+    seen: &RunStatusView,
+    follows_up: bool,
+    bounds: &Bounds,
+    named: Option<&str>,
+    setup: &Setup,
+) -> Result<Option<Models>, Failure> {
     let choice = models::choose(&setup.config, &setup.environment, named)?;
+    let plans = seen.can_plan() && (follows_up || !seen.over);
     match &choice {
-        Some(choice) if seen.can_plan() && !seen.over => {
+        Some(choice) if plans => {
             tell_model(Some(choice), setup);
             let models = models::ready(choice, setup).await?;
             tell_unpriced(bounds, Some(choice), setup)?;
             Ok(Some(models))
         }
-        None if seen.can_plan() && !seen.over => Err(models::none_configured().into()),
+        None if plans => Err(models::none_configured().into()),
         _ => Ok(at_hand(choice.as_ref(), setup)),
     }
 }

@@ -222,6 +222,8 @@ pub(super) enum Work {
     Resume {
         /// Bounds that were changed.
         bounds: Option<Bounds>,
+        /// What is to be reached next, of a run that has ended.
+        follow_up: Option<String>,
         /// Where it stood.
         before: Box<ProgressState>,
     },
@@ -254,6 +256,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: 
     let drive = Drive::default().models(models).human(Arc::clone(&seen.human));
     let mut driven = match work {
         Work::Start(request) => runs.start(*request, drive).await?,
+        Work::Resume { bounds, follow_up: Some(goal), .. } => runs.continue_run(&run, goal, bounds, drive).await?,
         Work::Resume { bounds, .. } => runs.resume(&run, bounds, drive).await?,
     };
     let (stop, abort) = (driven.stop().clone(), driven.abort_handle());

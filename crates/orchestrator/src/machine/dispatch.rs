@@ -89,6 +89,7 @@ impl RunMachine {
             (RunFact::CancelRequested { task: Some(task), reason, .. }, _) => self.cancel_task(task, reason, out),
             (RunFact::Forked {}, _) => self.forked(out),
             (RunFact::Resumed { bounds }, _) => self.resume(bounds.as_ref(), out),
+            (RunFact::Continued { goal, bounds }, _) => self.follow_up(goal, bounds.as_ref(), out),
             (RunFact::Revoked { id, .. }, Some(Work::Task(task))) => self.task_stopped(&task, id, out),
             (RunFact::Revoked { .. }, Some(Work::Lead)) => self.lead_stopped(out),
             (RunFact::Revoked { .. }, work) => {

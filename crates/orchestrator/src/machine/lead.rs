@@ -72,6 +72,11 @@ impl LeadState {
         !self.dropped.is_empty() || !self.refused.is_empty()
     }
 
+    /// Forgets how the run was ended.
+    pub(super) fn reopen(&mut self) {
+        (self.ending, self.asked_for_answer) = (None, (0, 0));
+    }
+
     fn hold(&mut self, task: TaskId) {
         self.holding.insert(task);
     }

@@ -20,6 +20,9 @@ pub(super) struct People {
     said: Vec<Said>,
     /// The last question about the call of each tool task.
     approvals: BTreeMap<TaskId, Approval>,
+    /// How often a person went on with the run after its end.
+    #[serde(default)]
+    follow_ups: u32,
 }
 
 /// A question whether the call of a tool task may be made.
@@ -55,6 +58,16 @@ impl People {
     /// Returns the words that answer no question, in the order of their arrival.
     pub(super) fn said(&self) -> &[Said] {
         &self.said
+    }
+
+    /// Counts a follow-up and returns its number, from 1.
+    pub(super) const fn count_follow_up(&mut self) -> u32 {
+        self.follow_ups += 1;
+        self.follow_ups
+    }
+
+    pub(super) const fn has_follow_ups(&self) -> bool {
+        self.follow_ups > 0
     }
 
     /// Keeps words, each once.

@@ -17,7 +17,9 @@ pub(super) const PERSON_PRIORITY: u8 = 100;
 impl RunMachine {
     /// Whether this plan can be changed by a model at all.
     pub(super) fn can_replan(&self) -> bool {
-        self.input.can_plan && self.state.mode != Some(PlanMode::Direct) && self.stopping.given_up().is_none() && !self.stopping.is_ended()
+        // A direct plan is one task, until a person goes on with the run.
+        let may_grow = self.state.mode != Some(PlanMode::Direct) || self.people.has_follow_ups();
+        self.input.can_plan && may_grow && self.stopping.given_up().is_none() && !self.stopping.is_ended()
     }
 
     pub(super) fn replanning(&self) -> bool {

@@ -82,6 +82,11 @@ impl StopState {
         self.ended_by_lead = true;
     }
 
+    /// Forgets how the run was ended. What the plan never released stays undone.
+    pub(super) fn reopen(&mut self) {
+        *self = Self { never_released: std::mem::take(&mut self.never_released), ..Self::default() };
+    }
+
     /// Returns whether no task is begun any more.
     pub(super) const fn is_ended(&self) -> bool {
         self.ended_by_person || self.ended_by_lead

@@ -108,6 +108,7 @@ impl RunHandle {
 enum Work {
     Start(Box<RunRequest>),
     Resume(RunId, Option<Bounds>),
+    Continue(RunId, String, Option<Bounds>),
 }
 
 impl Runs {
@@ -138,6 +139,16 @@ impl Runs {
         };
         self.ready().await?;
         self.drive(run.clone(), Work::Resume(run.clone(), bounds), models, drive.human, drive.earlier)
+    }
+
+    /// Goes on with a run that has ended; `goal` is what is to be reached next, and `bounds` replace its own.
+    pub async fn continue_run(&self, run: &RunId, goal: String, bounds: Option<Bounds>, drive: Drive) -> Result<RunHandle, RunsError> {
+        self.ready().await?;
+        let models = match drive.models {
+            Some(models) => models,
+            None => self.models(drive.model.as_deref(), true).await?,
+        };
+        self.drive(run.clone(), Work::Continue(run.clone(), goal, bounds), models, drive.human, drive.earlier)
     }
 
     /// Plans a goal as a run would, and begins nothing of the plan. `tell` gets each event.
@@ -181,6 +192,7 @@ impl Runs {
             let result = async {
                 match work {
                     Work::Start(request) => orchestrator.run_with(*request, control).await,
+                    Work::Continue(run, goal, bounds) => orchestrator.continue_run(&run, goal, bounds, control).await,
                     Work::Resume(run, bounds) => orchestrator.resume(&run, bounds, control).await,
                 }
             };

@@ -102,7 +102,7 @@ impl RunMachine {
     }
 
     /// Marks evidence as dealt with that needs no change of the plan.
-    fn process(&mut self, handled: Vec<EvidenceId>, why: String, out: &mut Out) {
+    pub(in crate::machine) fn process(&mut self, handled: Vec<EvidenceId>, why: String, out: &mut Out) {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
         let evidence: Vec<EvidenceId> = handled.into_iter().filter(open).collect();
         if !evidence.is_empty() {

@@ -167,3 +167,24 @@ fn a_question_before_the_plan_is_waited_for_and_asked_again() {
     assert_eq!((world.ended(), world.state().questions.len()), ("waiting_for_human", 1));
     world.replayed();
 }
+
+#[test]
+fn a_follow_up_wakes_the_lead_of_a_run_that_has_ended_with_the_new_words_alone() {
+    let follow_up = |goal: &str| RunFact::Continued { goal: goal.to_owned(), bounds: None };
+    let mut world = World::led();
+    world.send(follow_up("too early"));
+    assert_eq!((world.state().version, world.open()), (0, "lead begin".to_owned()));
+    world.lead_reports(0, Some("main")).concludes(conclusion(Outcome::Success, None, None));
+    for goal in ["dry them", "put them away"] {
+        assert_eq!(world.ended(), "completed");
+        world.send(follow_up(goal));
+        let words: Vec<String> = world.woken().wake.words.into_iter().map(|words| words.text).collect();
+        assert_eq!((words, world.woken().wake.kind), (vec![goal.to_owned()], WakeKind::Person));
+        // One that is stopped goes on with the same wake.
+        world.stopped().resumed();
+        assert_eq!(world.woken().wake.words.len(), 1);
+        world.concludes(conclusion(Outcome::Success, None, None));
+    }
+    assert_eq!(world.ended(), "completed");
+    world.replayed();
+}

@@ -1,0 +1,46 @@
+//! Going on with a run that has ended. The follow-up is words of a person, which whoever plans looks at once: the lead in its conversation, or the
+//! planner, which changes the plan with what is known. An actor is not gone on with: its task is settled, and a settled task never opens again.
+
+use aime_durable::Reason;
+use aime_progress::{EvidenceId, ProgressEvent, RunStatus, TaskStatus};
+
+use super::{Out, Phase, RunMachine, lead};
+use crate::Bounds;
+
+impl RunMachine {
+    /// Returns why the run cannot go on with a follow-up, if it cannot.
+    #[must_use]
+    pub(crate) fn refuses_follow_up(&self) -> Option<&'static str> {
+        match () {
+            () if !self.is_over() => Some("it has not ended"),
+            () if self.state.status == RunStatus::Cancelled => Some("it was cancelled"),
+            () if !self.input.can_plan || self.input.plan_only => Some("it has no model to plan with"),
+            () if self.state.version == 0 => Some("it never had a plan"),
+            () => None,
+        }
+    }
+
+    /// Goes on with a run that has ended.
+    pub(super) fn follow_up(&mut self, goal: &str, bounds: Option<&Bounds>, out: &mut Out) {
+        if self.refuses_follow_up().is_some() {
+            return;
+        }
+        let Ok(id) = EvidenceId::new(format!("follow-up-{}", self.people.count_follow_up())) else { return };
+        self.effects.take_all().into_keys().for_each(|effect| out.revoke(effect, Reason::Stopped));
+        self.stopping.reopen();
+        self.lead.reopen();
+        self.criteria.plan_changed();
+        self.budgets.resume(self.now, bounds);
+        self.emit(ProgressEvent::RunResumed {}, out);
+        self.phase = Phase::Executing;
+        self.set_status(RunStatus::Executing, None, out);
+        // What was open when the run ended is not asked again.
+        let open = self.state.evidence.iter().filter(|evidence| !evidence.processed).map(|evidence| evidence.id.clone()).collect();
+        self.process(open, "the run ended".to_owned(), out);
+        let main = lead::main_id();
+        if self.is_led() && self.state.tasks.get(&main).is_some_and(|task| task.status == TaskStatus::Failed) {
+            self.set_task(&main, TaskStatus::Pending, Some("a person goes on".to_owned()), out);
+        }
+        self.person_said(&id, None, goal, out);
+    }
+}
