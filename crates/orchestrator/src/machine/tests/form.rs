@@ -13,10 +13,10 @@ use crate::{RunFact, RunInput};
 /// The members of the machine and of its parts. With a change here [`RunMachine::SNAPSHOT`] is raised: a machine with a new member that was left out of
 /// a snapshot would not be the one that all facts make.
 const FORM: (u32, &str) = (
-    5,
+    6,
     "budgets.bounds budgets.last_fact_at budgets.reached budgets.segment_at budgets.worked_ms cancellations.requested cancellations.stopping \
      criteria.looked_at criteria.unmet effects.numbered effects.open executions.claims executions.current executions.reports executions.returned input lead memory.faults memory.origins \
-     memory.text now people.approvals people.said phase plan_origins replans.announced replans.count replans.decision replans.growth \
+     memory.text now people.approvals people.follow_ups people.said phase plan_origins replans.announced replans.count replans.decision replans.growth \
      replans.handled replans.last_at replans.left_open state.calls state.state stopping.ended_by_lead stopping.ended_by_person stopping.given_up stopping.leaving \
      stopping.never_released",
 );

@@ -177,6 +177,7 @@ fn a_follow_up_wakes_the_lead_of_a_run_that_has_ended_with_the_new_words_alone()
     world.lead_reports(0, Some("main")).concludes(conclusion(Outcome::Success, None, None));
     for goal in ["dry them", "put them away"] {
         assert_eq!(world.ended(), "completed");
+        world.output = None;
         world.send(follow_up(goal));
         let words: Vec<String> = world.woken().wake.words.into_iter().map(|words| words.text).collect();
         assert_eq!((words, world.woken().wake.kind), (vec![goal.to_owned()], WakeKind::Person));
