@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::harness::{World, actor, done, plan, tool, wait_until};
 
 /// The commands that do not end with 0 in the world of this test, and why: `None` where the features of the build decide.
-const OTHERWISE: [(&str, Option<i32>); 11] = [
+const OTHERWISE: [(&str, Option<i32>); 12] = [
     // Nobody carries the run out, it waits.
     ("aime pause RUN", Some(2)),
     ("aime resume RUN", Some(5)),
@@ -26,6 +26,8 @@ const OTHERWISE: [(&str, Option<i32>); 11] = [
     ("aime memory show 0199f2", Some(2)),
     ("aime memory forget 0199f2", Some(2)),
     ("aime permissions forget 2", Some(2)),
+    // `RUN` waits for an answer, and has not ended.
+    ("aime continue RUN", Some(2)),
     // There is nothing to be taken back, and nobody who could be asked.
     ("aime runs undo", None),
     ("aime runs redo", None),

@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
     path::Path,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use crate::{
@@ -21,6 +21,8 @@ const MOST_LINES: usize = 120;
 const MOST_ENTRIES: usize = 24;
 /// Files with instructions that are named, at most.
 const MOST_INSTRUCTIONS: usize = 20;
+/// Times of files lag behind the clock by up to one tick of the kernel, which is 10 ms at most.
+const CLOCK_STEP: Duration = Duration::from_millis(20);
 
 /// What is beneath the folder: its own files and folders, and theirs.
 #[derive(Default)]
@@ -47,7 +49,7 @@ pub(super) async fn look(context: &ToolContext) -> (String, Vec<String>) {
 
 /// Returns the files that were changed at a time or later, as many as `most`, and how many more there are.
 pub(super) async fn changed_since(context: &ToolContext, since: SystemTime, most: usize) -> (Vec<String>, usize) {
-    let context = context.clone();
+    let (context, since) = (context.clone(), since.checked_sub(CLOCK_STEP).unwrap_or(since));
     let looked = blocking(move || {
         let (root, mut changed, mut files) = (context.working_folder().to_path_buf(), Vec::new(), 0);
         walk(&context, Path::new(""), |path| {
