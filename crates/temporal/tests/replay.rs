@@ -12,6 +12,7 @@ use std::{
 
 use aime_temporal::{ActorWorkflow, BlobCodec, Blobs, RunWorkflow, Seal};
 use prost::Message as _;
+use tempfile::TempDir;
 use temporalio_common::protos::temporal::api::history::v1::{History, history_event::Attributes};
 use temporalio_sdk::workflow_replayer::{WorkflowReplayError, WorkflowReplayer, WorkflowReplayerOptions};
 
@@ -19,10 +20,24 @@ fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/histories")
 }
 
+/// Copies the recorded blobs: a replay writes others beside them.
+fn copied_blobs() -> TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    for folder in fs::read_dir(recorded().join("blobs")).unwrap().map(|entry| entry.unwrap().path()) {
+        let to = copy.path().join(folder.file_name().unwrap());
+        fs::create_dir(&to).unwrap();
+        for blob in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            fs::copy(&blob, to.join(blob.file_name().unwrap())).unwrap();
+        }
+    }
+    copy
+}
+
 async fn replay(history: History) -> Result<(), WorkflowReplayError> {
     // The key of the scenario, which has sealed some of them.
     let seal = Seal::read(&"5eed".repeat(16)).unwrap();
-    let blobs = Blobs::new(recorded().join("blobs")).sealed(Some(seal));
+    let folder = copied_blobs();
+    let blobs = Blobs::new(folder.path()).sealed(Some(seal));
     let options = WorkflowReplayerOptions::new()
         .register_workflow::<RunWorkflow>()
         .unwrap()
