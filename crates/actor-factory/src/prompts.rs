@@ -64,9 +64,9 @@ pub(crate) struct SystemContext<'a> {
     pub attended: bool,
     /// Whether results stand between marks with their origin.
     pub marks: bool,
-    /// Whether the persona is one for small models, which says all that they need: the rules of work are left out.
+    /// True if the persona is one for small models, which says all that they need: the rules of work are left out.
     pub small_model: bool,
-    /// Whether the model is a capable one.
+    /// True if the model is a capable one.
     pub capable: bool,
 }
 

@@ -264,7 +264,7 @@ struct Words {
     criteria_name_a_file: bool,
 }
 
-/// Whether a criterion is about a file that the work makes or changes. A command may only read the files that it names.
+/// Returns whether a criterion is about a file that the work makes or changes. A command may only read the files that it names.
 fn names_a_file_to_write(criterion: &Criterion) -> bool {
     match &criterion.check {
         Check::Command(_) => false,

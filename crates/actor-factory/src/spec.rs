@@ -139,7 +139,7 @@ pub struct ActorInput {
     pub attended: bool,
     /// Whether each round of results is followed by a short reminder of how to go on. It helps small models.
     pub nudge_each_step: bool,
-    /// Whether the task is tried again when the actor reports that it failed.
+    /// True if the task is tried again when the actor reports that it failed.
     #[serde(default)]
     pub retry_reported: bool,
     /// Whether the first answer without a tool call may be the result, as for a plain question.
@@ -189,9 +189,9 @@ pub struct LeadWake {
     pub number: u32,
     /// The changes since the last wake.
     pub text: String,
-    /// Whether the lead may change files and run commands now. It may not while tasks of a plan run.
+    /// True if the lead may change files and run commands now. It may not while tasks of a plan run.
     pub may_write: bool,
-    /// Whether the task of the lead's own work is open.
+    /// True if the task of the lead's own work is open.
     pub works: bool,
     /// The words that outlive a compaction: goal, plan, criteria, unhandled words of people.
     pub kept: String,

@@ -12,7 +12,7 @@ use crate::{output, words::msg};
 
 /// Prints notices on standard error.
 pub(crate) struct NoticePrinter {
-    /// Whether the terminal shows lines alone.
+    /// True if the terminal shows lines alone.
     #[cfg_attr(not(feature = "local-model"), expect(dead_code, reason = "only a fetch is drawn"))]
     is_dumb: bool,
     /// The fetch that is shown now.

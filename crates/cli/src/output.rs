@@ -251,7 +251,7 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
     words::counted(number, thing)
 }
 
-/// Who asked the models for how much, where more than one did: `lead 900 tokens in 3 requests, actors …`.
+/// Returns the share of each asker, if there are several: `lead 900 tokens in 3 requests, actors …`.
 pub(crate) fn by_who(by: &SpentBy) -> Option<String> {
     let asked = by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
     let told = asked.map(|(who, spent)| {

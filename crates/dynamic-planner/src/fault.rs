@@ -18,7 +18,7 @@ pub struct PlanFault {
     pub hint: Option<String>,
 }
 
-/// What can be wrong with a plan or a patch that somebody proposes.
+/// A fault in a proposed plan or patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanProblem {
@@ -42,7 +42,7 @@ pub enum PlanProblem {
     Parameters {
         /// The tool.
         tool: String,
-        /// What does not fit.
+        /// The reason.
         detail: String,
     },
     /// There is no such profile.

@@ -38,7 +38,7 @@ pub struct ActorBrief {
 pub struct ReturnedResult {
     /// How often that happened in this execution of the task.
     pub number: u32,
-    /// What is missing.
+    /// The missing parts.
     pub missing: String,
 }
 

@@ -55,7 +55,7 @@ pub enum RunEffect {
         spec: Box<TaskSpec>,
         /// The call, references expanded.
         call: ValidatedCall,
-        /// Whether the call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
+        /// True if the call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
         read_only: bool,
     },
     /// Look at the goal's criteria.
@@ -100,7 +100,7 @@ pub struct LeadWakeOrder {
     pub wake: Wake,
     /// The state of the run.
     pub state: Box<ProgressState>,
-    /// Whether the task of the lead's own work is open.
+    /// True if the task of the lead's own work is open.
     pub works: bool,
     /// The words that outlive a compaction of the conversation.
     pub kept: String,

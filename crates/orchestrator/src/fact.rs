@@ -67,7 +67,7 @@ pub enum RunFact {
     LeadRested {
         /// The effect.
         id: EffectId,
-        /// What it wants.
+        /// The wishes of the lead.
         rest: Box<LeadRest>,
         /// The category of the goal, by the rules.
         category: String,
@@ -140,7 +140,7 @@ pub enum RunFact {
         by: TaskId,
         /// The call. A claim that was made before is dropped.
         call: String,
-        /// What the actor says of the work.
+        /// The actor's words on the work.
         words: String,
         /// The profile that it asks for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -254,7 +254,7 @@ pub enum RunFact {
     },
     /// A person goes on with a run that has ended.
     Continued {
-        /// What is to be reached next.
+        /// The next goal.
         goal: String,
         /// Bounds that were changed for what follows.
         #[serde(default)]

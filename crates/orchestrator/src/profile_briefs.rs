@@ -1,4 +1,4 @@
-//! What plans are told of profiles.
+//! The descriptions of profiles for planners.
 
 use aime_actors::{Profile, ProfileCatalog};
 use aime_planner::ProfileBrief;

@@ -122,7 +122,7 @@ fn of_list(state: &ProgressState, task: Option<&TaskId>, named: &[Criterion]) ->
         };
         found.push(known.map_or_else(unchecked, |known| outcome(number, known)));
     }
-    // A criterion that was amended, or that stands no more in the plan, is not told again.
+    // The list leaves out criteria that were amended or are no longer in the plan.
     for known in checked.iter().filter(|known| known.owner == Owner::Actor) {
         found.push(outcome(found.len() + 1, known));
     }

@@ -21,7 +21,7 @@ pub struct RunStatusView {
     pub bounds_reached: BTreeSet<String>,
     /// The number of actors so far.
     pub actors: u32,
-    /// Whether the run has ended and cannot be resumed.
+    /// True if the run has ended and cannot be resumed.
     pub over: bool,
     /// The number of its events.
     pub events: usize,

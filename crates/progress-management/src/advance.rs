@@ -19,7 +19,7 @@ impl StatusChange {
     }
 }
 
-/// What comes of a task whose attempt failed.
+/// The next step of a task after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterFailure {
     /// It is tried again.

@@ -1,4 +1,4 @@
-//! What model calls have cost, and for whom.
+//! The cost of model calls, by asker.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -43,9 +43,9 @@ pub enum Notice<'a> {
     FetchBegins {
         /// The model.
         model: &'a CatalogModel,
-        /// Where it is kept.
+        /// The place where it is kept.
         store: &'a ModelStore,
-        /// Whether the network may be used; the fetch fails otherwise.
+        /// True if the network may be used; the fetch fails otherwise.
         online: bool,
     },
     /// How far a fetch is.

@@ -30,7 +30,7 @@ pub struct RunsError {
     pub kind: ErrorKind,
     /// What failed.
     pub message: String,
-    /// What to do next.
+    /// The next step for the user.
     pub hint: Option<String>,
     /// The error of a library that the message repeats.
     original: Option<Arc<dyn Error + Send + Sync>>,

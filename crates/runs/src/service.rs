@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// The runs of one folder. Each run that is driven here goes on in a task of its own, so it ends in order also when nobody waits for it.
 pub struct Runs {
     setup: Arc<Setup>,
-    /// Whether clients are served. One of them may be a run of aime, whose settings name this process as a server.
+    /// True if clients are served. One of them may be a run of aime, whose settings name this process as a server.
     for_clients: bool,
     /// Set when the tools of the settings' own servers are known.
     servers: OnceCell<()>,

@@ -169,7 +169,7 @@ impl Setup {
         self.notes.iter().for_each(|note| self.note(note));
     }
 
-    /// Where runs are kept.
+    /// Returns the folder of the runs.
     pub fn keep(&self) -> PathBuf {
         self.folder.join(".aime")
     }
@@ -190,7 +190,7 @@ impl Setup {
         Journal::open(keep.join("aime.db")).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
     }
 
-    /// Where runs are kept, made and out of git.
+    /// Returns the folder of the runs. Makes it, and keeps it out of git.
     pub fn made_keep(&self) -> Result<PathBuf, RunsError> {
         let keep = self.usable_keep()?;
         let failed = |error: std::io::Error| {
@@ -215,7 +215,7 @@ impl Setup {
         if there { self.journal().map(Some) } else { Ok(None) }
     }
 
-    /// Whether a run was ever begun in this folder.
+    /// Returns whether a run was ever begun in this folder.
     pub fn has_runs(&self) -> bool {
         self.keep().join("aime.db").exists()
     }
@@ -250,7 +250,7 @@ impl Setup {
         registry
     }
 
-    /// What the project says of itself, as it stands in prompts; what is left out of it is told to the user.
+    /// Returns the project's instructions for prompts, and tells the user which parts are left out.
     pub fn project(&self) -> String {
         let read = ConfinedFolder::open(&self.folder).and_then(|folder| ProjectWords::read(&folder, self.config.run.project_chars));
         match read {
@@ -275,7 +275,7 @@ impl Setup {
         self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
     }
 
-    /// What commands see: listed variables, and none that looks like a secret.
+    /// Returns the environment of commands: listed variables, and none that looks like a secret.
     pub fn clean_environment(&self) -> BTreeMap<OsString, OsString> {
         let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
         clean_environment(self.environment.variables(), &allowed)
@@ -304,7 +304,7 @@ impl Setup {
         Confinement::or_refuse(settings)
     }
 
-    /// What people have allowed here for good; none where it has no place outside of the working folder.
+    /// Returns the permanent consents of people; none if there is no place for them outside of the working folder.
     pub fn consents(&self) -> Option<Consents> {
         Consents::of(&self.environment, &self.folder)
     }
@@ -327,7 +327,7 @@ impl Setup {
         RuleLists { remembered: remembered.unwrap_or_default(), ..self.configured_rules() }
     }
 
-    /// What tools are called with.
+    /// Returns the context of tool calls.
     pub fn tool_context(&self) -> Result<ToolContext, RunsError> {
         let files = ConfinedFolder::open(&self.folder).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         // The shell knows the folder by the links that led there.
@@ -364,7 +364,7 @@ impl Setup {
         }
     }
 
-    /// Where plans are kept from one run to the next.
+    /// Returns the store of plans that later runs use.
     pub fn kept_plans(&self) -> KeptPlans {
         KeptPlans::new(self.keep().join("plans"))
     }

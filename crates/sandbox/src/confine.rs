@@ -285,7 +285,7 @@ impl Confined {
     /// Makes the private folder, where it is not there yet.
     ///
     /// # Errors
-    /// Where it was to be, and why it cannot be made there.
+    /// Makes the temporary folder. The error has the intended place and the reason.
     pub(crate) fn make_temporary_folder(&self) -> Result<(), (PathBuf, io::Error)> {
         self.folder.path().map(drop).map_err(|error| (self.settings.temp.clone(), error))
     }

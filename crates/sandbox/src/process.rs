@@ -143,7 +143,7 @@ pub enum ProcessError {
     ProgramHidden {
         /// As asked for.
         program: String,
-        /// Where it lies.
+        /// The path of the program.
         place: PathBuf,
     },
     /// The folder for temporary files is missing, full, or closed to this user.
@@ -151,7 +151,7 @@ pub enum ProcessError {
     TemporaryFolder {
         /// As asked for.
         program: String,
-        /// Where it was to be.
+        /// The intended place.
         folder: PathBuf,
         /// The reason of the operating system.
         source: io::Error,

@@ -7,7 +7,7 @@ use aime_progress::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskS
 use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
 
-/// What a run starts from.
+/// The input of a run.
 pub(crate) type RunInput = <RunMachine as Machine>::Input;
 
 use crate::{Back, Begin, Dated, EffectOrder, Queues, SoFar, Tree};

@@ -35,16 +35,16 @@ struct Running {
     watched: Mutex<Option<Watched>>,
 }
 
-/// What there is to tell of a process.
+/// The news of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessNews {
     pub(crate) id: String,
     pub(crate) command: String,
-    /// What it printed since somebody asked last.
+    /// The output since the last look.
     pub(crate) printed: String,
     /// How it ended; nothing while it runs.
     pub(crate) end: Option<ProcessEnd>,
-    /// What there is to say of places whose files run later.
+    /// The notes on places whose files run later.
     pub(crate) protected: String,
     /// Hosts that were refused to it.
     pub(crate) refused: Vec<String>,

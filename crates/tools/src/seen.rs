@@ -19,7 +19,7 @@ pub struct SeenFile {
 /// The versions of files that an actor has seen last: hashes by path.
 pub type SeenFiles = BTreeMap<String, String>;
 
-/// Who changed a file since an actor last saw it.
+/// The author of a change since an actor last saw a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OtherChange {
     /// Nobody of whom aime knows.
@@ -82,7 +82,7 @@ impl WriteGuard {
     }
 }
 
-/// Who else changes a file that no actor of the run and no command of it changed.
+/// The author of a change that neither an actor nor a command of the run made.
 const NOBODY: &str = "a person or another program";
 
 /// Somebody else's change.

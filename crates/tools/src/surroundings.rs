@@ -17,7 +17,7 @@ pub struct Surroundings {
     pub date: String,
     /// The operating system and the processor.
     pub system: String,
-    /// What commands may write and reach, in the words of a denial.
+    /// The places that commands may write and reach, in the words of a denial.
     pub commands: String,
     /// Programs that are there, with their versions.
     pub programs: Vec<String>,

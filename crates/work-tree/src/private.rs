@@ -15,7 +15,7 @@ use crate::{
 
 /// How often a join begins anew where somebody changes the shared folder meanwhile.
 const TRIES: u32 = 3;
-/// What begins a line before the first version of a conflict, and after the last one.
+/// The beginnings of the lines around a conflict.
 const MARKS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
 /// Files beside a private folder: the state that its work builds on, and the paths of a conflict.
 const BASE: &str = "base";
@@ -39,7 +39,7 @@ pub struct PrivateFolder {
     objects: Option<PathBuf>,
 }
 
-/// What came of joining the work of a private folder.
+/// The outcome of joining a private folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Joined {
     /// Nothing was changed in it.
@@ -83,7 +83,7 @@ impl PrivateFolders {
             tree.turn(&now).await?;
             tree.lend_repository(&self.shared.git.folder).await?;
             write_whole(&home.join(BASE), now.as_str()).await?;
-            // What has this name is whole.
+            // An entry of this name is complete.
             fs::rename(&new, &folder).await.map_err(of(&folder))?;
         }
         let objects = fs::read(folder.join(".git/objects/info/alternates")).await.ok().map(|text| PathBuf::from(line(text)));

@@ -55,7 +55,7 @@ pub enum ActorFact {
         id: EffectId,
         /// The answer at once, for a refused call or one that only asks; none where the run carries the command out.
         text: Option<String>,
-        /// Whether the call was refused.
+        /// True if the call was refused.
         refused: bool,
         /// The command that the run carries out.
         #[serde(default, skip_serializing_if = "Option::is_none")]

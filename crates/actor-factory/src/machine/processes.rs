@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::ActorMachine;
 
-/// The tools whose results say where such a command stands.
+/// The tools whose results tell the state of such a command.
 const TOOLS: [&str; 3] = ["bash", "bash_output", "bash_kill"];
 
 impl ActorMachine {
-    /// Whether a call ended as a program does that exits with another code than 0: what it printed is a result, and no error of the tool.
+    /// Returns whether a call ended as a program does that exits with another code than 0: what it printed is a result, and no error of the tool.
     pub(super) fn has_exited(&self, tool: &str, outcome: CallOutcome, value: &Value) -> bool {
         let runs = self.sheet(tool).is_some_and(|sheet| sheet.touches == Touches::Processes);
         runs && outcome == CallOutcome::Error && value.get("exit_code").is_some()

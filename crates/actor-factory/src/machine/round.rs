@@ -38,7 +38,7 @@ impl ActorMachine {
                 most_repeated = (count, call.name.clone(), outcome == CallOutcome::Ok);
             }
             let text = match &call.origin {
-                // What is wrong with a call of a file tool, or what is known of one that was cut off, is aime's own word.
+                // A fault in a call of a file tool, and the facts on a call that was cut off, are aime's own words.
                 Some(origin)
                     if self.input.marks
                         && (outcome == CallOutcome::Ok || *origin != Origin::Files)

@@ -61,7 +61,7 @@ pub fn parse_command(
             let (number, criterion, evidence) = (call.number("number"), call.criterion("text"), call.text("evidence"));
             let number = number.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
             if let Some(number) = number {
-                // What else is missing has faults of its own.
+                // Other missing members have faults of their own.
                 let amended = PlanPatch::new("", vec![PlanChange::amend(number, criterion.clone().unwrap_or("".into()), "some")]);
                 if let Err(found) = state.check_patch(&amended) {
                     call.refuse(found.faults.into_iter().map(|fault| PlanFault::new("number", fault.problem)));

@@ -6,7 +6,7 @@ use aime_tools::cut_output;
 /// The place of every whole text that no tool of the lead reads.
 const JOURNAL: &str = "the journal of the run";
 
-/// How a text stands in the message, and what a reader can do about a cut.
+/// The form of a text in the message, and the reader's way to see what was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Form {
     /// On one line, its white space collapsed.
@@ -21,7 +21,7 @@ pub(super) enum Form {
 /// The part of the message that a text belongs to. Each part may take a share of the budget, and what another part leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Share {
-    /// What went wrong and what was learnt.
+    /// The error, and the findings.
     News,
     /// Results of tasks.
     Results,

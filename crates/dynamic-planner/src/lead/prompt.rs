@@ -12,11 +12,11 @@ use crate::{PlanLimits, ProfileBrief, PromptError, Prompts, Strategy, ToolLine};
 pub struct LeadBrief {
     /// The goal.
     pub goal: String,
-    /// Whether the lead must plan, may plan, or works alone.
+    /// True if the lead must plan, may plan, or works alone.
     pub strategy: Strategy,
     /// How far ahead it plans; none where it chooses.
     pub mode: Option<PlanMode>,
-    /// Whether a person is there to ask.
+    /// True if a person is there to ask.
     pub attended: bool,
     /// Operating system, date, versions of programs, what commands may write and reach.
     pub environment: String,
@@ -45,7 +45,7 @@ pub struct LeadBrief {
 pub struct BundleBrief {
     /// Its name.
     pub name: String,
-    /// What one can do with it, in a phrase.
+    /// Its use, in a phrase.
     pub description: String,
 }
 

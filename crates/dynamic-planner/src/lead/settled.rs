@@ -73,7 +73,7 @@ fn outcome(task: &Task) -> String {
     }
 }
 
-/// What a task was asked to do: the lead needs it to change the task.
+/// Writes the description of a task: the lead needs it to change the task.
 pub(super) fn orders(task: &Task, depth: usize, draft: &mut Draft) {
     let (spec, indent) = (&task.spec, "  ".repeat(depth));
     if let Some(tool) = &spec.tool {

@@ -54,7 +54,7 @@ pub(super) const fn mark(status: TaskStatus) -> char {
     }
 }
 
-/// Who carries the task out, where that is not the usual actor.
+/// Returns the executor of the task, if it is not the usual actor.
 fn means(task: &Task) -> String {
     match (task.spec.kind, &task.spec.tool, &task.spec.profile) {
         (TaskKind::Group, ..) => " (group)".to_owned(),

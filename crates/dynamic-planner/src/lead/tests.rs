@@ -88,7 +88,7 @@ fn tool(name: &str, properties: &Value, required: &Value) -> ToolDefinition {
     ToolDefinition { name: name.to_owned(), description: format!("Does {name}."), parameters: parameters.into() }
 }
 
-/// What plans may name.
+/// The names that plans may use.
 struct Names {
     tools: Vec<ToolDefinition>,
     profiles: Vec<ProfileBrief>,

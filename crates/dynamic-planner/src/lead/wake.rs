@@ -51,7 +51,7 @@ pub struct Wake {
     /// The rest of the run's budgets.
     #[serde(default)]
     pub left: BudgetLeft,
-    /// Whether the lead may change files and run commands now.
+    /// True if the lead may change files and run commands now.
     pub may_write: bool,
 }
 

@@ -149,7 +149,7 @@ pub(super) fn criteria(value: &Value, place: &str, faults: &mut Vec<PlanFault>) 
     read
 }
 
-/// A criterion: a text, an object, or an object that stands in a text.
+/// Reads a criterion: a text, an object, or an object written as a text.
 pub(crate) fn criterion(value: &Value, place: &str, faults: &mut Vec<PlanFault>) -> Option<Criterion> {
     let object = match value {
         Value::Object(object) => object.clone(),

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Out, RunMachine};
 
-/// What an actor asks for that takes over a task.
+/// The request of an actor that takes over a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Claim {
-    /// What it says of the work.
+    /// Its words on the work.
     pub(super) words: String,
     /// The profile that it asks for.
     pub(super) profile: Option<String>,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::CriterionResult;
 
-/// Whether the criteria were looked at since the last change of the plan, and those that did not hold.
+/// The look at the criteria since the last change of the plan, and those that did not hold.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct CriteriaState {
     looked_at: bool,

@@ -34,7 +34,7 @@ impl RunMachine {
         self.emit(ProgressEvent::RunResumed {}, out);
         self.phase = Phase::Executing;
         self.set_status(RunStatus::Executing, None, out);
-        // What was open when the run ended is not asked again.
+        // Questions that were open at the end of the run are not asked again.
         let open = self.state.evidence.iter().filter(|evidence| !evidence.processed).map(|evidence| evidence.id.clone()).collect();
         self.process(open, "the run ended".to_owned(), out);
         let main = lead::main_id();

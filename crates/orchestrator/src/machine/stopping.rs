@@ -14,7 +14,7 @@ const CUT_OFF: &str = "the run was cut off before its end";
 /// The result of a call that another run made, from which this one was forked.
 const NOT_BEGUN: &str = "not begun: the run was forked before it";
 
-/// Whether the run is being left, and what of its plan was given up.
+/// The state of a run that is being left, with the parts of its plan that were given up.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct StopState {
     /// The output of the run once everything under way has stopped.

@@ -263,7 +263,7 @@ impl RunMachine {
         self.report_checks(Some(task), checks, out);
         let unmet: Vec<String> = checks.iter().filter_map(CriterionResult::fault).collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
-            // Nobody can mend that a check may not be run.
+            // An actor cannot change that a check may not be run.
             let failed = checks.iter().any(|check| check.passed == Some(false));
             if failed && self.return_result(task, &unmet.join("; "), out) {
                 return self.advance(out);

@@ -174,7 +174,7 @@ impl Attempt {
     ) -> Result<ActorOutput, String> {
         let (journal, run) = (&self.runner.parts.journal, self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
-        // What people say of the task concerns the actors below its own too.
+        // People's words on the task concern the actors below its own too.
         let listener = self.listener();
         let said = self.runner.words.so_far(&listener);
         let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();

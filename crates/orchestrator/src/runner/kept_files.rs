@@ -64,7 +64,7 @@ impl KeptFiles {
             let after = |change: &PathChange| hash.is_some() && change.after.as_ref().and_then(Entry::hash) == hash;
             let known = changes.iter().rposition(after).map_or(0, |at| at + 1);
             let since = changes.get(known..).unwrap_or_default();
-            // What a command of its own did to a file that it has read the actor has not seen either.
+            // The actor has not seen changes that its own commands made to a file that it has read.
             let own = || since.last().filter(|_| hash.is_some());
             let change = since.iter().rfind(|change| !is_own(change, &me)).or_else(own);
             change.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))

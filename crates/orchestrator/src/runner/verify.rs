@@ -82,7 +82,7 @@ impl RunRunner {
 
     /// Returns the success criteria that are checked with a task: those that code can check, where an actor does the whole goal.
     fn criteria_of_plan(&self, spec: &TaskSpec, state: Option<&ProgressState>) -> Vec<Criterion> {
-        // Where the state is not at hand, the end of the run checks them.
+        // Without the state, the end of the run checks them.
         let Some(state) = state.filter(|state| spec.kind == TaskKind::Actor && state.mode == Some(PlanMode::Direct) || state.version == 0)
         else {
             return Vec::new();

@@ -22,7 +22,7 @@ pub enum NetworkConfig {
 }
 
 impl NetworkConfig {
-    /// Whether nothing is reached.
+    /// Returns whether nothing is reached.
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }

@@ -11,7 +11,7 @@ pub struct Places {
     pub user: Option<PathBuf>,
     /// `aime.toml` in the working folder.
     pub project: PathBuf,
-    /// What `--config` names.
+    /// The file that `--config` names.
     pub flag: Option<PathBuf>,
     /// `$XDG_STATE_HOME/aime`.
     state: Option<PathBuf>,

@@ -104,7 +104,7 @@ impl RunHandle {
     }
 }
 
-/// What is driven.
+/// The run to drive.
 enum Work {
     Start(Box<RunRequest>),
     Resume(RunId, Option<Bounds>),

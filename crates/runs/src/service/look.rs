@@ -59,13 +59,13 @@ impl Runs {
         Ok((run, seen))
     }
 
-    /// What a run came to, or where it is now.
+    /// Returns the outcome of a run, or its present state.
     pub fn result(&self, run: &RunId) -> Result<RunResult, RunsError> {
         let seen = self.view(run)?;
         Ok(RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)))
     }
 
-    /// Where a run can be resumed from. A run that was cancelled cannot.
+    /// Returns the state from which a run can be resumed. A cancelled run cannot.
     pub fn resumable(&self, run: &RunId) -> Result<RunStatusView, RunsError> {
         let seen = run_status(&self.setup.journal()?, run)?;
         if let Some(damage) = &seen.damage {
@@ -188,7 +188,7 @@ pub fn named<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
     }
 }
 
-/// What a run came to, or how it stands.
+/// Returns the outcome of a run, or its present status.
 pub fn outcome(run: &RunId, seen: &RunView) -> RunOutput {
     seen.output.clone().unwrap_or_else(|| RunOutput {
         status: seen.state.status,

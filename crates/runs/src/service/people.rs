@@ -25,7 +25,7 @@ pub struct Answered {
     pub left: bool,
 }
 
-/// What a cancel came to.
+/// The outcome of a cancel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cancelled {
     /// The run is cancelled.

@@ -8,7 +8,7 @@ use aime_tools::{BUNDLES, HandledBy};
 
 use crate::{RunsError, Setup, models};
 
-/// What plans are checked against.
+/// The names that plans are checked against.
 pub struct CheckerParts {
     tools: Vec<ToolDefinition>,
     actor_tools: Vec<String>,
@@ -36,7 +36,7 @@ impl CheckerParts {
 }
 
 impl Setup {
-    /// What plans of this folder are checked against.
+    /// Returns the names that plans of this folder are checked against.
     pub fn checker(&self) -> Result<CheckerParts, RunsError> {
         let registry = self.tools();
         let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());

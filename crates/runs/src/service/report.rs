@@ -13,13 +13,13 @@ use crate::Setup;
 const MOST: usize = 2_000;
 
 impl Runs {
-    /// What a report shows of a run.
+    /// Returns the content of a run's report.
     pub fn report(&self, run: &RunId, seen: &RunView) -> ReportView {
         report_view(run, seen, self.is_driven(run), &self.setup)
     }
 }
 
-/// What a report shows of a run.
+/// Returns the content of a run's report.
 pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> ReportView {
     let mut notes: Vec<String> =
         seen.damage.iter().map(|damage| format!("The journal is damaged: {damage}. What follows ends there.")).collect();
@@ -34,7 +34,7 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
             None
         }
     };
-    // What is under way has not failed.
+    // Calls under way have not failed.
     let under_way = seen.output.is_none() && driven;
     notes.extend(under_way.then(|| "The run is under way; this is how it stood.".to_owned()));
     let failure = outcome(run, seen).error.filter(|_| !under_way).map(|error| aime_report::Failure {

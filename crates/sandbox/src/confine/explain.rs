@@ -37,7 +37,7 @@ const UNREACHED: [&str; 16] = [
     "socket: operation not permitted",
     "spurious network error",
 ];
-/// Where commands write.
+/// The folders that commands write in.
 const WRITTEN: &str = "Commands write in the working folder and in $TMPDIR only.";
 /// How they say that there is no room left.
 const FULL: &str = "no space left on device";
@@ -92,7 +92,7 @@ fn full_place(settings: &ConfinementSettings) -> Option<String> {
 
 #[cfg(unix)]
 fn is_full(path: &Path) -> bool {
-    /// What many programs write at once.
+    /// The prefix that many programs write.
     const LITTLE: u64 = 64 * 1024;
     rustix::fs::statvfs(path)
         .is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) < LITTLE || (space.f_files > 0 && space.f_favail == 0))

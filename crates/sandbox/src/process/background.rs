@@ -36,7 +36,7 @@ pub struct BackgroundProcess {
     task: JoinHandle<()>,
 }
 
-/// What it has printed since somebody asked last.
+/// The output since the last look.
 #[derive(Debug)]
 struct Fresh {
     kept: Keeper,

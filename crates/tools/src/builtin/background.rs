@@ -80,7 +80,7 @@ async fn look(id: &str, stop: bool, context: &ToolContext) -> Result<ToolOutput,
     Ok(ToolOutput { text, value, ..ToolOutput::default() })
 }
 
-/// Where a process stands, in a line.
+/// Returns the state of a process, in a line.
 fn status(news: &ProcessNews) -> String {
     let ProcessNews { id, seconds, .. } = news;
     match &news.end {

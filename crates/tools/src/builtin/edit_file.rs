@@ -100,7 +100,7 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
     Ok(ToolOutput { text: lines.join("\n"), value: Value::Object(value), references: vec![path], seen, ..ToolOutput::default() })
 }
 
-/// What became of the file, in a line.
+/// Returns the change of the file, in a line.
 fn headline(path: &str, made: &[Made], is_new: bool) -> String {
     match made {
         [Made::Added { .. }] if is_new => format!("Created `{path}`."),
@@ -111,7 +111,7 @@ fn headline(path: &str, made: &[Made], is_new: bool) -> String {
     }
 }
 
-/// What was tolerated, and which of several edits had been made before.
+/// Returns the tolerated differences, and the edits that had been made before.
 fn notes(made: &[Made]) -> Vec<String> {
     let several = made.len() > 1;
     let of_edit = |(number, made): (usize, &Made)| {

@@ -43,7 +43,7 @@ pub(super) fn tool() -> impl Tool {
         .alternatives(&["list_dir", "glob", "grep", "bash"])
 }
 
-/// What is read of one file, and how many characters of it are shown; all where that is not bounded.
+/// The part of a file to read, and the characters to show; all if there is no bound.
 struct Part<'a> {
     path: &'a str,
     first: usize,
@@ -97,7 +97,7 @@ fn part(part: &Part<'_>, context: &ToolContext) -> Result<ToolOutput, ToolError>
     Ok(ToolOutput { seen: context.saw(&path, &bytes), ..output })
 }
 
-/// What is shown of the content of a file.
+/// Returns the shown part of a file.
 fn shown(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let room = part.room.map(|room| room.saturating_sub(ROOM_FOR_NOTE));
     if is_pdf(bytes) {

@@ -20,7 +20,7 @@ pub(super) struct Ignored {
 }
 
 impl Ignored {
-    /// What is tried after an exact comparison, from the strictest on.
+    /// The comparisons after the exact one, strictest first.
     const LADDER: [Self; 4] = [
         Self { line_ends: true, blanks: false, unicode: false },
         Self { line_ends: true, blanks: true, unicode: false },
@@ -95,7 +95,7 @@ impl Even {
             even.push(kept, start, ignored.unicode);
             if open.len() < line.len() {
                 even.text.push('\n');
-                // Blanks before the line break belong to what stands before it.
+                // Blanks before the line break belong to the text before it.
                 even.offsets.push(start + bare.len());
             }
             start += line.len();
@@ -125,7 +125,7 @@ impl Even {
         }
     }
 
-    /// Where a range lies in the original; nothing where it parts a letter from its marks.
+    /// Returns the place of a range in the original; nothing if it parts a letter from its marks.
     fn original(&self, range: Range<usize>, original: &str) -> Option<Range<usize>> {
         let offset = |at: usize| self.offsets.get(at).copied();
         let parts = |at: usize| at > 0 && offset(at).is_some() && offset(at) == offset(at - 1);
@@ -136,7 +136,7 @@ impl Even {
     }
 }
 
-/// Whether every line break of a text is `\r\n`, and there is one.
+/// Returns whether every line break of a text is `\r\n`, and there is one.
 pub(super) fn has_windows_line_ends(text: &str) -> bool {
     let windows = text.matches("\r\n").count();
     windows > 0 && windows == text.matches('\n').count()

@@ -175,14 +175,14 @@ impl Script {
     }
 }
 
-/// What a text holds at its own level and in its substitutions.
+/// The commands of a text, at its own level and in its substitutions.
 #[derive(Default)]
 struct Parsed {
     commands: Vec<SimpleCommand>,
     redirects: Vec<Redirect>,
     emptied: Vec<Emptied>,
     unknown: bool,
-    /// Whether it holds a loop or a function.
+    /// True if it holds a loop or a function.
     repeats: bool,
 }
 

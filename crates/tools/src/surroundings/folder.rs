@@ -24,7 +24,7 @@ const MOST_INSTRUCTIONS: usize = 20;
 /// Times of files lag behind the clock by up to one tick of the kernel, which is 10 ms at most.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
-/// What is beneath the folder: its own files and folders, and theirs.
+/// Two levels of the folder: its entries, and theirs.
 #[derive(Default)]
 struct Tree {
     /// Names; of folders with the names right inside, where those of folders end in `/`.

@@ -1,4 +1,4 @@
-//! What programs say of themselves, and git of the folder.
+//! Versions of programs, and the git state of the folder.
 
 use std::{env, ffi::OsStr, time::Duration};
 

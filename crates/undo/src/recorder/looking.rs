@@ -161,9 +161,9 @@ fn difference(before: &KnownFolder, after: &KnownFolder) -> Vec<Change> {
 /// One change of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
-    /// Whoever may have made it.
+    /// The possible author.
     pub by: Vec<Author>,
-    /// What stood there after it.
+    /// The content after the change.
     pub after: Option<Entry>,
 }
 

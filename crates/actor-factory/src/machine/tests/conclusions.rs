@@ -1,4 +1,4 @@
-//! What an actor says in `terminate`, and what it means for its task.
+//! The forms of `terminate`, and their effect on the task.
 
 use aime_progress::{CommandCheck, FailureCause, Outcome};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What holds of every wake message.
+//! Properties of every wake message.
 
 use aime_llm::estimate_tokens;
 use proptest::prelude::*;

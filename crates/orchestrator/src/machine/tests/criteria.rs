@@ -51,7 +51,7 @@ fn a_task_is_completed_by_its_claim_and_its_criteria() {
     }
 }
 
-/// What the actor of a task is told to be missing, and in which execution.
+/// Returns the text on missing parts that the actor of a task gets, and its execution.
 fn returned(world: &World) -> Option<(u32, u32, String)> {
     let RunEffect::StartActor { brief, execution, .. } = &world.under_way[&world.effect("a")].effect else { panic!() };
     brief.returned.clone().map(|returned| (*execution, returned.number, returned.missing))

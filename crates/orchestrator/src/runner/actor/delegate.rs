@@ -150,7 +150,7 @@ pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOut
     (if conclusion.outcome == Outcome::Success { CallOutcome::Ok } else { CallOutcome::Error }, output)
 }
 
-/// Returns why a task stands as it does, or its result.
+/// Returns the reason for the status of a task, or its result.
 fn ending(task: &Task) -> String {
     let concluded = task.conclusion.as_ref();
     let error = concluded.and_then(|conclusion| conclusion.error.clone());

@@ -28,7 +28,7 @@ impl RunRunner {
     ) -> Result<ToolOutput, ToolError> {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
         let tool = call.tool().to_owned();
-        // What is done in a private folder is kept when it is joined.
+        // The changes of a private folder are recorded at the join.
         let is_private = self.is_private(&context);
         let mut context = if is_private { context } else { kept_files.watched(context, task, &tool) };
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);

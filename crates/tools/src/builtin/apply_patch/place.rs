@@ -19,7 +19,7 @@ struct Line<'a> {
     ending: &'a str,
 }
 
-/// What may differ between the lines of a hunk and those of the file, from the strictest comparison on.
+/// The tolerated differences between a hunk and the file, strictest first.
 const LADDER: [Ignored; 4] = [
     Ignored { line_ends: false, blanks: false, unicode: false },
     Ignored { line_ends: true, blanks: true, unicode: false },
@@ -32,7 +32,7 @@ const LADDER: [Ignored; 4] = [
 pub(super) struct Applied {
     pub(super) text: String,
     pub(super) counts: Counts,
-    /// What was ignored to find the places of the hunks.
+    /// The differences that were ignored to place the hunks.
     pub(super) ignored: Ignored,
 }
 

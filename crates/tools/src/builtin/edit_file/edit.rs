@@ -30,7 +30,7 @@ pub(super) struct Outcome {
     pub(super) made: Vec<Made>,
 }
 
-/// What an edit did.
+/// The outcome of an edit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Made {
     /// It replaced its old text `count` times, first at this line.
@@ -127,7 +127,7 @@ fn added(text: &str, new: &str) -> String {
     format!("{text}{open}{}", (new + end).replace('\n', ending))
 }
 
-/// The number of the line, from 1, in which a byte stands.
+/// Returns the number of the line of a byte, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.get(..at).unwrap_or_default().matches('\n').count()
 }

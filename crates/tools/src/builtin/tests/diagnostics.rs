@@ -32,7 +32,7 @@ async fn only_new_lines_are_shown() {
     let text = place.text("write_file", json!({"path": "a.txt", "content": "first\nold bad line\n"})).await;
     assert!(!text.contains("New since"), "{text}");
     assert_eq!(place.runs(), 3, "what was printed before is known");
-    // A line that was mended and comes back is new again.
+    // A line that was gone and comes back is new again.
     for (content, shown) in [("mended\n", false), ("old bad line\n", true)] {
         let text = place.text("write_file", json!({"path": "a.txt", "content": content})).await;
         assert_eq!(text.contains("New since"), shown, "{text}");

@@ -298,7 +298,7 @@ fn find(arguments: &[Word]) -> Vec<Inner> {
     found
 }
 
-/// Whether setting a variable, given as `NAME=VALUE` or `NAME`, cannot change what programs do. One in small letters that is not handed on
+/// Returns whether setting a variable, given as `NAME=VALUE` or `NAME`, cannot change what programs do. One in small letters that is not handed on
 /// (`alone`) is the shell's own.
 pub(super) fn is_harmless(assignment: &str, alone: bool) -> bool {
     let name = assignment.split(['=', '+', '[']).next().unwrap_or_default();
