@@ -1,4 +1,4 @@
-//! What a call needs before it is made: nothing, a person's consent, or it is refused.
+//! Approval of a tool call: it is allowed, a person must consent, or it is denied.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{PermissionRule, PermissionRules, ToolSheet, Touches, permission::Verdict};
 
-/// The most characters of a command or of code in a question.
+/// Maximum length in characters of a command or of code in a question.
 const MAX_QUESTION_CHARS: usize = 2_000;
 
 /// How freely tools may be used: `--approve`.
@@ -27,21 +27,21 @@ pub enum Approval {
     ReadOnly,
 }
 
-/// A call that is to be made, with everything that a decision on it is made from.
+/// A proposed call, with all inputs of the decision on it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProposedCall<'a> {
-    /// How freely tools may be used.
+    /// Approval mode of the run.
     pub(crate) approval: Approval,
-    /// The tool.
+    /// Sheet of the called tool.
     pub(crate) sheet: &'a ToolSheet,
-    /// The parameters.
+    /// Parameters of the call.
     pub(crate) parameters: &'a Map<String, Value>,
-    /// Rules that come before the mode.
+    /// Rules, which take precedence over the mode.
     pub(crate) rules: &'a PermissionRules,
 }
 
 impl Approval {
-    /// The one of two that allows less.
+    /// Returns the stricter of the two modes.
     #[must_use]
     pub fn narrower(self, other: Self) -> Self {
         let freedom = |mode: Self| match mode {
@@ -55,7 +55,7 @@ impl Approval {
 }
 
 impl<'a> ProposedCall<'a> {
-    /// A call of a tool under a mode and rules.
+    /// Creates the inputs for one call of a tool.
     #[must_use]
     pub(crate) const fn new(
         approval: Approval,
@@ -67,26 +67,27 @@ impl<'a> ProposedCall<'a> {
     }
 }
 
-/// What [`decide`] says of a call.
+/// Result of [`decide`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It may be made.
+    /// The call may be made.
     Allow,
     /// A person must consent first.
     Ask {
-        /// The question, for a person.
+        /// Question for the person.
         question: String,
-        /// The rules that "always" would add; none where it would allow more than can be told, or where a rule wants the question each time.
+        /// Rules that the answer "always" would add. Empty if no rule describes the call narrowly enough, or if a rule requires the
+        /// question each time.
         always: Vec<PermissionRule>,
     },
-    /// It must not be made.
+    /// The call must not be made.
     Deny {
-        /// Why, for the model.
+        /// Reason, for the model.
         reason: String,
     },
 }
 
-/// Whether a call reads an address of a host that the user has not named: that needs consent.
+/// Returns true if the call reads a URL on a host that the user has not allowed. Such a call needs consent.
 fn reads_elsewhere(sheet: &ToolSheet, parameters: &Map<String, Value>) -> bool {
     sheet.hosts.as_ref().is_some_and(|hosts| {
         let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
@@ -102,7 +103,7 @@ fn harmless(sheet: &ToolSheet) -> bool {
     sheet.handled_by.is_inside() || matches!(sheet.touches, Touches::Nothing | Touches::People)
 }
 
-/// Why a run that changes nothing does not make a call.
+/// Returns the reason why a read-only run denies the call, or `None` if it allows it.
 pub(crate) fn read_only_denies(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<String> {
     if reads(sheet, parameters) || harmless(sheet) {
         return None;
@@ -112,9 +113,9 @@ pub(crate) fn read_only_denies(sheet: &ToolSheet, parameters: &Map<String, Value
     Some(format!("`{}` {why}, and this run is read-only", sheet.name()))
 }
 
-/// Decides on one call: a rule that denies comes first, then read-only mode, then rules that ask, then those that allow, then the mode.
+/// Decides on one call. Precedence: deny rules, read-only mode, ask rules, allow rules, the mode.
 ///
-/// What stays inside the run and what asks a person is allowed unless a rule holds it back. Pure.
+/// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question. Pure.
 #[must_use]
 pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
     let ProposedCall { approval, sheet, parameters, rules } = call;
@@ -134,7 +135,8 @@ pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
         Approval::Ask | Approval::ReadOnly => reads,
         Approval::Edits => reads || sheet.touches == Touches::Files,
     };
-    // Writing what runs later is asked whatever allows the call, but in the mode that asks for nothing or by a rule that names the place.
+    // A write to a protected place needs consent even if the mode or a rule allows the call. Exceptions: mode `all`, and a rule that names
+    // the place.
     let later = if reads || harmless || approval == Approval::All { Vec::new() } else { rules.protected_writes(sheet.name(), parameters) };
     let later = (!later.is_empty()).then_some(later);
     match verdict {
@@ -160,35 +162,35 @@ pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
     }
 }
 
-/// What a question says of the protected places that a call writes.
+/// Returns the sentence of a question that lists the protected places which the call writes.
 fn runs_later(places: &[String]) -> String {
     let places: Vec<String> = places.iter().map(|place| format!("`{}`", line(place))).collect();
     format!("\nIt writes {}: such files run later on their own, outside of aime.", places.join(", "))
 }
 
-/// How the line of a question begins that says what "always" would allow.
+/// Prefix of the last line of a question, which lists what "always" would allow.
 const ALWAYS: &str = "Always allows here: ";
 
-/// The end of a question: what "always" would allow from now on. Empty where it is not offered.
+/// Returns the last line of a question: the rules that "always" would add. Empty without rules.
 #[must_use]
 pub(crate) fn always_note(always: &[PermissionRule]) -> String {
     let rules: Vec<String> = always.iter().map(|rule| format!("`{}`", line(rule.as_str()))).collect();
     if rules.is_empty() { String::new() } else { format!("\n{ALWAYS}{}", rules.join(", ")) }
 }
 
-/// What a person says to a call.
+/// A person's answer to the question about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Consent {
-    /// Yes to this one.
+    /// Allow this call.
     Yes,
-    /// Yes to this one, and to what the question says from now on.
+    /// Allow this call, and add the rules that the question lists.
     Always,
-    /// No.
+    /// Deny this call.
     No,
 }
 
 impl Consent {
-    /// What the words of an answer say, in English or Chinese, in whatever case; nothing where they say something else.
+    /// Parses an answer in English or Chinese, in any case. Returns `None` for any other text.
     #[must_use]
     pub fn said(answer: &str) -> Option<Self> {
         let answer = answer.trim().trim_end_matches(['.', '!', '。', '！']).trim_end().to_lowercase();
@@ -201,20 +203,20 @@ impl Consent {
         }
     }
 
-    /// What an answer comes to: only a clear yes is one.
+    /// Parses an answer. Any text that is not a clear yes counts as [`Self::No`].
     #[must_use]
     pub fn of(answer: &str) -> Self {
         Self::said(answer).unwrap_or(Self::No)
     }
 }
 
-/// Whether a question offers "always".
+/// Returns true if the question offers "always".
 #[must_use]
 pub fn offers_always(question: &str) -> bool {
     question.lines().last().is_some_and(|line| line.starts_with(ALWAYS))
 }
 
-/// The question for a person, with what they need to decide.
+/// Returns the question for a person, with the parameters that they need to decide.
 pub(crate) fn question(tool: &str, parameters: &Map<String, Value>) -> String {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match (tool, text("command"), text("code"), text("path")) {
@@ -244,7 +246,7 @@ pub(crate) fn question(tool: &str, parameters: &Map<String, Value>) -> String {
     }
 }
 
-/// Text set apart from the question, cut where it is long. Control characters are shown, so that no text hides from the reader.
+/// Returns the text indented and cut to [`MAX_QUESTION_CHARS`]. Control characters are escaped, so that no text hides from the reader.
 fn block(text: &str) -> String {
     let shown: String = text.chars().take(MAX_QUESTION_CHARS).collect();
     let mut lines: Vec<_> = shown.lines().map(|text| format!("    {}", line(text))).collect();
@@ -255,7 +257,7 @@ fn block(text: &str) -> String {
     lines.join("\n")
 }
 
-/// One line without characters that move a terminal's cursor or turn the direction of the text.
+/// Escapes characters that move a terminal's cursor or change the direction of the text.
 fn line(text: &str) -> String {
     let hides = |character: char| {
         (character.is_control() && character != '\t')

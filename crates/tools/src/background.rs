@@ -1,4 +1,4 @@
-//! The commands of a run that go on beside its calls.
+//! Background processes of a run: commands that outlive the call that started them.
 
 use std::{
     fmt,
@@ -10,60 +10,60 @@ use aime_sandbox::{BackgroundProcess, ProcessEnd};
 
 use crate::{ToolContext, ToolOutput, protected::Watched};
 
-/// How long a process that has printed nothing new is waited for.
+/// Time to wait for a process that has printed nothing new.
 const PATIENCE: Duration = Duration::from_secs(1);
 const BREATH: Duration = Duration::from_millis(50);
-/// Processes of one run at once.
+/// Maximum number of background processes in one run.
 const MOST: usize = 16;
 
-/// Processes that the calls of a run have left running, each owned by the actor whose call it was. They end with the run. Cheap to clone; the clones
-/// share them.
+/// Processes that calls of the run left running. Each belongs to the actor that started it. They end with the run. Cheap to clone; clones
+/// share the processes.
 #[derive(Clone, Default)]
 pub struct BackgroundProcesses {
     running: Arc<Mutex<Vec<Arc<Running>>>>,
     owner: Arc<str>,
 }
 
-/// One of them.
+/// One background process.
 struct Running {
     id: String,
     owner: Arc<str>,
     command: String,
     begun: Instant,
     process: BackgroundProcess,
-    /// Keeps an eye on what runs later on its own, until the process has ended and somebody has heard of it.
+    /// Watches the protected places until the process has ended and its end was reported.
     watched: Mutex<Option<Watched>>,
 }
 
-/// The news of a process.
+/// New output and state of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProcessNews {
     pub(crate) id: String,
     pub(crate) command: String,
-    /// The output since the last look.
+    /// Output since the last call of [`BackgroundProcesses::news`].
     pub(crate) printed: String,
-    /// How it ended; nothing while it runs.
+    /// How the process ended; `None` while it runs.
     pub(crate) end: Option<ProcessEnd>,
-    /// The notes on places whose files run later.
+    /// Notes on changes to protected places.
     pub(crate) protected: String,
-    /// Hosts that were refused to it.
+    /// Hosts that the sandbox refused to the process.
     pub(crate) refused: Vec<String>,
     pub(crate) seconds: u64,
 }
 
 impl BackgroundProcesses {
-    /// The same processes, where those that are started belong to `owner`.
+    /// Returns a handle to the same processes. Processes started through it belong to `owner`.
     #[must_use]
     pub fn of_owner(&self, owner: &str) -> Self {
         Self { running: Arc::clone(&self.running), owner: owner.into() }
     }
 
-    /// Ends all processes. What they did without consent to files that run later is put back.
+    /// Ends all processes, and reverts their unapproved changes to protected places.
     pub async fn end_all(&self, context: &ToolContext) {
         self.end(|_| true, context).await;
     }
 
-    /// Ends the processes of its owner, in the same way.
+    /// Ends the processes of this handle's owner, and reverts their unapproved changes to protected places.
     pub async fn end_own(&self, context: &ToolContext) {
         self.end(|running| running.owner == self.owner, context).await;
     }
@@ -77,7 +77,7 @@ impl BackgroundProcesses {
         }
     }
 
-    /// Takes in a started process and names it.
+    /// Adds a started process and returns its id.
     pub(crate) fn add(&self, command: &str, process: BackgroundProcess, watched: Option<Watched>) -> Result<String, BackgroundProcess> {
         let mut all = self.locked();
         all.retain(|running| running.process.end().is_none() || locked(&running.watched).is_some());
@@ -90,19 +90,20 @@ impl BackgroundProcesses {
         Ok(id)
     }
 
-    /// The ids and commands of all that were not heard of as ended.
+    /// Returns the ids and commands of all processes whose end was not reported yet.
     pub(crate) fn list(&self) -> Vec<(String, String)> {
         self.locked().iter().map(|running| (running.id.clone(), running.command.clone())).collect()
     }
 
-    /// What is new of a process, after a moment where there is nothing; with `stop`, once it was ended. One that has ended is forgotten then.
+    /// Returns the news of a process. Waits a moment if there are none. With `stop`, ends the process first. Forgets a process once its end
+    /// is reported.
     pub(crate) async fn news(&self, id: &str, stop: bool, context: &ToolContext) -> Option<ProcessNews> {
         let running = self.locked().iter().find(|running| running.id == id).map(Arc::clone)?;
         let end = match stop {
             true => running.process.stop().await,
             false => {
                 running.process.wait_for_news(PATIENCE).await;
-                // The rest of what it says in one breath.
+                // Collect the output that follows at once, so that it is reported together.
                 running.process.wait(BREATH).await
             }
         };
@@ -129,7 +130,7 @@ impl BackgroundProcesses {
 }
 
 impl Running {
-    /// Looks, once, at what it did to files that run later.
+    /// Checks once for changes that the process made to protected places, and returns the notes on them.
     async fn told(&self, context: &ToolContext) -> String {
         let watched = locked(&self.watched).take();
         match watched {

@@ -1,4 +1,4 @@
-//! The tools that come with the crate. Each is one file: its parameters, its sheet, its call.
+//! The built-in tools. Each has its own file with its parameters, its sheet and its call.
 
 mod actor;
 mod apply_patch;
@@ -33,12 +33,12 @@ use crate::{Tool, ToolRegistry};
 
 pub use bash::SILENT;
 
-/// What of the built-in tools can be set.
+/// Settings of the built-in tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltinSettings {
-    /// How long a command may take when its call says nothing itself. 120 s unless set.
+    /// Time limit of a `bash` call that sets none. Default: 120 s.
     pub bash_time_limit: Duration,
-    /// How long Python code may take when its call says nothing itself. 30 s unless set.
+    /// Time limit of a `python` call that sets none. Default: 30 s.
     pub python_time_limit: Duration,
 }
 
@@ -48,13 +48,14 @@ impl Default for BuiltinSettings {
     }
 }
 
-/// All built-in tools. They keep no state: everything comes with the [`ToolContext`](crate::ToolContext) of a call.
+/// Returns a registry of all built-in tools with default settings. The tools are stateless: a call's [`ToolContext`](crate::ToolContext)
+/// holds all state.
 #[must_use]
 pub fn builtin() -> ToolRegistry {
     builtin_with(&BuiltinSettings::default())
 }
 
-/// All built-in tools with other settings.
+/// Returns a registry of all built-in tools with the given settings.
 #[must_use]
 pub fn builtin_with(settings: &BuiltinSettings) -> ToolRegistry {
     let runtime: [Arc<dyn Tool>; 10] = [

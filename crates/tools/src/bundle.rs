@@ -1,19 +1,19 @@
-//! Bundles: complete sets of tools under one name.
+//! Tool bundles: named sets of tools that belong together.
 
 use crate::names::{nearest_first, quoted};
 
 /// A set of tools that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bundle {
-    /// Its name.
+    /// Name of the bundle.
     pub name: &'static str,
-    /// What one can do with it, in a phrase: planners read it.
+    /// Purpose of the bundle in one phrase, for planners.
     pub description: &'static str,
-    /// The names of its tools.
+    /// Names of the tools in the bundle.
     pub tools: &'static [&'static str],
 }
 
-/// Every bundle there is.
+/// All bundles.
 pub const BUNDLES: &[Bundle] = &[
     Bundle {
         name: "files",
@@ -49,17 +49,17 @@ pub const BUNDLES: &[Bundle] = &[
     Bundle { name: "delegation", description: "hand a part of the work to another actor", tools: &["delegate_task"] },
 ];
 
-/// There is no such bundle.
+/// Error for an unknown bundle name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Unknown bundle: {name}. The bundles are: {}", quoted(self.known.iter().copied()))]
 pub struct UnknownBundle {
-    /// As asked for.
+    /// The unknown name.
     pub name: String,
-    /// The names that exist, the nearest first.
+    /// Names of all bundles, the most similar first.
     pub known: Vec<&'static str>,
 }
 
-/// Finds a bundle by its name.
+/// Returns the bundle with a name.
 ///
 /// # Errors
 /// [`UnknownBundle`] with the names that exist.
@@ -70,10 +70,10 @@ pub fn bundle(name: &str) -> Result<&'static Bundle, UnknownBundle> {
         .ok_or_else(|| UnknownBundle { name: name.to_owned(), known: nearest_first(name, BUNDLES.iter().map(|bundle| bundle.name)) })
 }
 
-/// The tools of several bundles, each once, in order.
+/// Returns the tools of several bundles in order, without duplicates.
 ///
 /// # Errors
-/// [`UnknownBundle`] for the first name that is none.
+/// [`UnknownBundle`] for the first unknown name.
 pub fn tools_of<N: AsRef<str>>(bundles: impl IntoIterator<Item = N>) -> Result<Vec<&'static str>, UnknownBundle> {
     let mut tools = Vec::new();
     for name in bundles {
@@ -86,13 +86,14 @@ pub fn tools_of<N: AsRef<str>>(bundles: impl IntoIterator<Item = N>) -> Result<V
     Ok(tools)
 }
 
-/// Whether a bundle holds the tool. The others are those of servers, of skills, and those that a program adds: every actor is given them.
+/// Returns true if a bundle contains the tool. Tools outside of bundles come from MCP servers, skills or the embedding program; every actor
+/// gets them.
 #[must_use]
 pub fn is_in_a_bundle(tool: &str) -> bool {
     BUNDLES.iter().any(|bundle| bundle.tools.contains(&tool))
 }
 
-/// Whether a tool comes from an MCP server, or serves to find and call those that do.
+/// Returns true for a tool of an MCP server, and for the tools that search and call tools of servers.
 #[must_use]
 pub fn is_of_servers(tool: &str) -> bool {
     tool.starts_with("mcp_")
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn bundles_hold_tools_that_exist_and_every_tool_is_in_one() {
         let registry = builtin();
-        // Those of the web come with a feature, and as the settings have them.
+        // The tools of bundle `web` depend on a feature and on the settings.
         for tool in tools_of(BUNDLES.iter().map(|bundle| bundle.name).filter(|name| *name != "web")).unwrap() {
             assert!(registry.get(tool).is_some(), "{tool}");
         }

@@ -1,11 +1,11 @@
-//! One call of a tool on its way: read and checked once, permitted once, then made.
+//! States of a tool call: its arguments are parsed and checked once, permission is decided once, then the call is made.
 //!
 //! ```text
-//! words of a model ─ ToolSheet::read ─► CheckedCall ─ Permissions::decide ─► ValidatedCall ─ ToolRegistry::call ─► ToolOutput
+//! model's arguments ─ ToolSheet::read ─► CheckedCall ─ Permissions::decide ─► ValidatedCall ─ ToolRegistry::call ─► ToolOutput
 //!                                                          └► OpenCall ─ a person's answer ─┘
 //! ```
 //!
-//! The types have no other constructors, so that no call is made with other arguments than those that were decided on.
+//! The types have no other constructors, so the arguments of a call cannot change after the decision.
 
 use aime_llm::{coerce_to_schema, read_arguments};
 use aime_progress::Origin;
@@ -17,15 +17,15 @@ use crate::{
     approval::{Decision, ProposedCall, always_note, decide},
 };
 
-/// A call whose arguments were read, evened out and held against the schema of its tool. It may not be made yet.
+/// A call whose arguments were parsed, normalized and checked against the tool's schema. It may not be made yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckedCall {
     tool: String,
     parameters: Map<String, Value>,
 }
 
-/// A call that may be made: checked, and allowed by the mode, a rule or a person. Only [`Permissions::decide`](crate::Permissions::decide)
-/// makes one. It is kept in journals and passed on to other processes as it is.
+/// A checked call that the mode, a rule or a person has allowed. Only [`Permissions::decide`](crate::Permissions::decide) creates one.
+/// Journals and requests to other processes contain it unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValidatedCall {
     tool: String,
@@ -35,13 +35,13 @@ pub struct ValidatedCall {
 /// The verdict of [`Permissions::decide`](crate::Permissions::decide) on a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Permission {
-    /// It may be made.
+    /// The call may be made.
     Allow(ValidatedCall),
     /// A person must consent first.
     Ask(OpenCall),
-    /// It must not be made.
+    /// The call must not be made.
     Deny {
-        /// Why, for the model.
+        /// Reason, for the model.
         reason: String,
     },
 }
@@ -49,15 +49,15 @@ pub enum Permission {
 /// The inputs of a decision on a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Permissions<'a> {
-    /// How freely tools may be used.
+    /// Approval mode of the run.
     pub approval: Approval,
-    /// Rules that come before that.
+    /// Rules, which take precedence over the mode.
     pub rules: &'a PermissionRules,
-    /// What the user vouches for; without it, nothing that was read changes what may be done.
+    /// Sources that the user trusts. With `None`, texts in the caller's prompt do not affect the decision.
     pub trust: Option<Trust>,
-    /// Where the texts come from that the caller has read and that nobody vouches for.
+    /// Origins of the untrusted texts that the caller has read.
     pub origins: &'a [Origin],
-    /// A person has handed over this very call, and so consents to it, but not to what texts of others make of it.
+    /// A person has handed over this exact call. That counts as consent to the call, but not to effects of untrusted text.
     pub handed_over: bool,
 }
 
@@ -72,24 +72,24 @@ pub struct OpenCall {
 /// A call to which a person has consented.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConsentedCall {
-    /// The call.
+    /// The allowed call.
     pub call: ValidatedCall,
-    /// The rules that "always" has added.
+    /// Rules to add because the person answered "always".
     pub remember: Vec<PermissionRule>,
 }
 
 impl ToolSheet {
-    /// Reads the arguments of a call as a model wrote them, and checks them as [`check`](Self::check) does.
+    /// Parses the arguments as the model wrote them, and checks them as [`check`](Self::check) does.
     ///
     /// # Errors
-    /// [`ToolError::InvalidParameters`] in words for the model.
+    /// [`ToolError::InvalidParameters`] with a message for the model.
     pub fn read(&self, arguments: &str) -> Result<CheckedCall, ToolError> {
         let read = read_arguments(arguments, Some(&self.definition.parameters));
         self.check_read(read.map_err(|error| ToolError::InvalidParameters(error.to_string()))?)
     }
 
-    /// Checks the parameters of a call: what was plainly meant is put right, such as `"5"` for 5. An actor reads the calls that it answers itself,
-    /// and takes more than their schemas do.
+    /// Checks the parameters of a call, and corrects unambiguous mistakes such as `"5"` for 5. Does not check the schema of tools that the
+    /// actor answers itself: their parsers accept more than their schemas.
     ///
     /// # Errors
     /// [`ToolError::InvalidParameters`] with every fault.
@@ -99,7 +99,7 @@ impl ToolSheet {
         self.check_read(if let Value::Object(parameters) = parameters { parameters } else { Map::new() })
     }
 
-    /// Checks parameters that were read by the schema of this tool.
+    /// Checks parameters that were already parsed by this tool's schema.
     ///
     /// # Errors
     /// [`ToolError::InvalidParameters`] with every fault.
@@ -119,16 +119,16 @@ impl ToolSheet {
 }
 
 impl<'a> Permissions<'a> {
-    /// A mode and rules alone.
+    /// Creates permissions from a mode and rules, without trust settings.
     #[must_use]
     pub const fn new(approval: Approval, rules: &'a PermissionRules) -> Self {
         Self { approval, rules, trust: None, origins: &[], handed_over: false }
     }
 
-    /// Decides on one call of the tool with this sheet: a rule that denies comes first, then read-only mode, then rules that ask, then those
-    /// that allow, then the mode, and at last what the caller has read. Pure.
+    /// Decides on one call of the tool with this sheet. Precedence: deny rules, read-only mode, ask rules, allow rules, the mode. Untrusted
+    /// texts that the caller has read may then turn "allow" into "ask". Pure.
     ///
-    /// What stays inside the run and what asks a person is allowed unless a rule holds it back.
+    /// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question.
     #[must_use]
     pub fn decide(&self, sheet: &ToolSheet, call: CheckedCall) -> Permission {
         if call.tool != sheet.name() {
@@ -152,13 +152,13 @@ impl<'a> Permissions<'a> {
 }
 
 impl CheckedCall {
-    /// The tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     #[must_use]
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.parameters
@@ -170,19 +170,19 @@ impl CheckedCall {
 }
 
 impl ValidatedCall {
-    /// The tool.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     #[must_use]
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.parameters
     }
 
-    /// Returns the parameters, for the tool itself.
+    /// Converts the call into its parameters, for the tool itself.
     #[must_use]
     pub fn into_parameters(self) -> Map<String, Value> {
         self.parameters
@@ -190,11 +190,11 @@ impl ValidatedCall {
 }
 
 impl Permission {
-    /// The call, where whoever asks for it has consented by asking: a person who typed it or handed it over, or a client to which the tool is
-    /// offered.
+    /// Returns the call if the requester consents by making the request: a person who typed it or handed it over, or a client to which the
+    /// tool is offered.
     ///
     /// # Errors
-    /// [`ToolError::Denied`] where it is denied all the same.
+    /// [`ToolError::Denied`] if the call is denied.
     pub fn consented(self) -> Result<ValidatedCall, ToolError> {
         match self {
             Self::Allow(call) => Ok(call),
@@ -203,10 +203,10 @@ impl Permission {
         }
     }
 
-    /// The call, where nobody can be asked.
+    /// Returns the call if it needs no consent, for use when nobody can be asked.
     ///
     /// # Errors
-    /// [`ToolError::Denied`] where it is denied, or a person would have to consent.
+    /// [`ToolError::Denied`] if the call is denied, or needs a person's consent.
     pub fn unasked(self) -> Result<ValidatedCall, ToolError> {
         match self {
             Self::Allow(call) => Ok(call),
@@ -217,28 +217,29 @@ impl Permission {
 }
 
 impl OpenCall {
-    /// The parameters.
+    /// Returns the parameters.
     #[must_use]
     pub const fn parameters(&self) -> &Map<String, Value> {
         &self.call.parameters
     }
 
-    /// The question for a person, with what "always" would allow.
+    /// Returns the question for a person, with the rules that "always" would add.
     #[must_use]
     pub fn question(&self) -> String {
         format!("{}{}", self.question, always_note(&self.always))
     }
 
-    /// The rules that "always" would add; none where it would allow more than can be told, or where a rule wants the question each time.
+    /// Returns the rules that "always" would add. Empty if no rule describes the call narrowly enough, or if a rule requires the question
+    /// each time.
     #[must_use]
     pub fn always(&self) -> &[PermissionRule] {
         &self.always
     }
 
-    /// Takes a person's answer.
+    /// Applies a person's answer.
     ///
     /// # Errors
-    /// [`ToolError::Denied`] where it is not a clear yes.
+    /// [`ToolError::Denied`] if the answer is not a clear yes.
     pub fn answered(self, answer: &str) -> Result<ConsentedCall, ToolError> {
         let remember = match Consent::of(answer) {
             Consent::No => return Err(ToolError::Denied(format!("the user refused: {answer}"))),
@@ -248,7 +249,7 @@ impl OpenCall {
         Ok(ConsentedCall { call: self.call.allowed(), remember })
     }
 
-    /// The error where nobody is there to answer.
+    /// Returns the error for a question that nobody can answer.
     #[must_use]
     pub fn unanswered(&self) -> ToolError {
         ToolError::Denied(format!("not allowed: nobody is there to answer {:?}", self.question))

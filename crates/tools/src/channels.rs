@@ -1,4 +1,4 @@
-//! What a call may say and ask while it goes on.
+//! Channels from a running call to the run: questions, progress, undo, model requests.
 
 use std::{fmt, sync::Arc};
 
@@ -10,12 +10,12 @@ use futures::future::BoxFuture;
 pub struct AskPerson(Arc<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>);
 
 impl AskPerson {
-    /// Asks with `ask`, which waits for the answer; none means that nobody answers.
+    /// Creates the channel. `ask` waits for the answer and returns `None` if nobody answers.
     pub fn new(ask: impl Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 
-    /// Asks and waits.
+    /// Asks a question and waits for the answer.
     pub async fn ask(&self, question: String) -> Option<String> {
         (self.0)(question).await
     }
@@ -27,17 +27,17 @@ impl fmt::Debug for AskPerson {
     }
 }
 
-/// Tells how far a call has come. Cheap to clone.
+/// Reports the progress of a call. Cheap to clone.
 #[derive(Clone)]
 pub struct TellProgress(Arc<dyn Fn(String) + Send + Sync>);
 
 impl TellProgress {
-    /// Tells with `tell`, which must not block.
+    /// Creates the channel. `tell` must not block.
     pub fn new(tell: impl Fn(String) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
-    /// Tells it.
+    /// Reports one step of progress.
     pub fn tell(&self, news: String) {
         (self.0)(news);
     }
@@ -49,29 +49,29 @@ impl fmt::Debug for TellProgress {
     }
 }
 
-/// Takes back what a task of the run did to files. Cheap to clone.
+/// Reverts the file changes of a task of the run. Cheap to clone.
 #[derive(Clone)]
 pub struct UndoTask(Arc<dyn Fn(String) -> BoxFuture<'static, Result<TaskUndone, String>> + Send + Sync>);
 
-/// What came of taking back what a task did to files.
+/// Result of undoing a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskUndone {
-    /// The files that are as they were, or gone as they were.
+    /// Files that have their former content again, or are absent again.
     pub restored: Vec<String>,
-    /// The files that were left as they are, each with its reason.
+    /// Files that were not reverted, each with the reason.
     pub left: Vec<(String, String)>,
 }
 
 impl UndoTask {
-    /// Takes the id of a task back with `undo`.
+    /// Creates the channel. `undo` takes the id of a task.
     pub fn new(undo: impl Fn(String) -> BoxFuture<'static, Result<TaskUndone, String>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(undo))
     }
 
-    /// Takes it back.
+    /// Reverts the file changes of a task.
     ///
     /// # Errors
-    /// Why nothing was done, in words.
+    /// The reason why nothing was reverted.
     pub async fn undo(&self, task: String) -> Result<TaskUndone, String> {
         (self.0)(task).await
     }
@@ -83,23 +83,23 @@ impl fmt::Debug for UndoTask {
     }
 }
 
-/// Asks the model of a role.
+/// Sends a request to the model of a role.
 type AskRole = dyn Fn(&str, ChatRequest) -> BoxFuture<'static, Result<ChatResponse, ModelError>> + Send + Sync;
 
-/// Asks a model of the run. What it is asked counts for the run. Cheap to clone.
+/// Sends requests to a model of the run; their cost counts toward the run's budget. Cheap to clone.
 #[derive(Clone)]
 pub struct AskModel(Arc<AskRole>);
 
 impl AskModel {
-    /// Asks the model of a role with `ask`.
+    /// Creates the channel. `ask` takes the role and the request.
     pub fn new(ask: impl Fn(&str, ChatRequest) -> BoxFuture<'static, Result<ChatResponse, ModelError>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 
-    /// Asks the model of a role, or the default one.
+    /// Sends a request to the model of a role, or to the default model if the role has none.
     ///
     /// # Errors
-    /// [`ModelError`].
+    /// [`ModelError`] of the request.
     pub async fn ask(&self, role: &str, request: ChatRequest) -> Result<ChatResponse, ModelError> {
         (self.0)(role, request).await
     }

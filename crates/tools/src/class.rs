@@ -1,4 +1,4 @@
-//! Settings for classes of models: how much of a result each is shown, and how its actors work.
+//! Settings for classes of models: how much of a result a model sees, and how its actors work.
 
 use aime_llm::ModelLimits;
 use schemars::JsonSchema;
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::cut::MAX_SHOWN_CHARS;
 
-/// Characters of a token, about.
+/// Approximate number of characters in a token.
 const CHARS_PER_TOKEN: usize = 4;
-/// The part of a context window that one result fills at most, where it is longer than any model is shown.
+/// Divisor of the context window: one result fills at most an eighth of it.
 const LARGEST_PART: usize = 8;
-/// The most characters of files that one call shows, however large the window.
+/// Maximum characters of files that one call shows, for any context window.
 const MOST_OF_FILES: usize = 100_000;
 
 /// Settings for each class of models.
@@ -27,17 +27,17 @@ pub struct ModelClasses {
 /// Settings for one class of models.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ModelClass {
-    /// Characters of a result that the model sees; the whole is kept.
+    /// Number of characters of a result that the model sees. The whole result is kept in a file.
     pub output_characters: usize,
-    /// Part of the context window that one call of `read_file` may fill, where that is more.
+    /// Share of the context window that one `read_file` call may fill, if that is more.
     pub file_share: f64,
-    /// `read_file` numbers the lines.
+    /// If true, `read_file` numbers the lines.
     pub line_numbers: bool,
-    /// Answers of the model that an actor may use, unless the run or its profile has another bound.
+    /// Maximum number of model responses per actor, unless the run or the profile sets another limit.
     pub max_steps: u32,
-    /// Each round of results is followed by a note on how to go on.
+    /// If true, a note on how to continue follows each round of results.
     pub step_notes: bool,
-    /// A task whose actor reports that it failed is tried again.
+    /// If true, a task whose actor reports failure is retried.
     pub retry_reported: bool,
 }
 
@@ -112,7 +112,7 @@ impl Default for ModelClasses {
 }
 
 impl ModelClasses {
-    /// The settings for a model.
+    /// Returns the settings for a model.
     #[must_use]
     pub const fn of(&self, model: ModelLimits) -> ModelClass {
         if model.small { self.small } else { self.capable }
@@ -120,13 +120,13 @@ impl ModelClasses {
 }
 
 impl ModelClass {
-    /// The most characters of a result that a model with these limits sees.
+    /// Returns the maximum number of characters of a result that a model with these limits sees.
     #[must_use]
     pub fn output_limit(&self, model: ModelLimits) -> usize {
         self.output_characters.min((window(model) / LARGEST_PART).max(MAX_SHOWN_CHARS))
     }
 
-    /// The most characters of files that one call of `read_file` shows it.
+    /// Returns the maximum number of characters of files that one `read_file` call shows the model.
     #[must_use]
     pub fn file_limit(&self, model: ModelLimits) -> usize {
         #[expect(
@@ -140,7 +140,7 @@ impl ModelClass {
     }
 }
 
-/// A context window in characters.
+/// Returns the size of the context window in characters.
 fn window(model: ModelLimits) -> usize {
     usize::try_from(model.context_tokens).unwrap_or(usize::MAX).saturating_mul(CHARS_PER_TOKEN)
 }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn limits_follow_the_window_and_the_class() {
         let table = [
-            // tokens, small, of a result, of files
+            // Columns: tokens, small, characters of a result, characters of files.
             (8_192, true, 10_000, 10_000),
             (131_072, true, 10_000, 10_000),
             (8_192, false, 10_000, 10_000),

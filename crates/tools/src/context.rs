@@ -1,4 +1,4 @@
-//! What a tool call is given beside its parameters.
+//! Context of a tool call: everything that a call receives besides its parameters.
 
 use std::{
     borrow::Cow,
@@ -24,56 +24,56 @@ use crate::{
     cut::{MAX_SHOWN_CHARS, cut_output},
 };
 
-/// Where, with what and under whose control a call runs. Cheap to clone.
+/// Environment, permissions and limits of a call. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
-    /// The working folder, which file tools cannot leave.
+    /// Working folder. File tools cannot leave it.
     pub folder: ConfinedFolder,
-    /// The whole environment of child processes, clean of secrets.
+    /// Complete environment of child processes, without secrets.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
-    /// What child processes may read, write, reach and take.
+    /// Sandbox of child processes: files they may read and write, network, resources.
     pub confinement: Confinement,
-    /// Rules of which those that deny hold for every call, and those for reading also for what is found in folders.
+    /// Permission rules. Their deny rules apply to every call, and their read rules also to files found in folders.
     pub rules: Arc<PermissionRules>,
-    /// Nothing may be changed, whoever allowed it.
+    /// If true, no call may change anything, even an allowed one.
     pub read_only: bool,
-    /// How many characters of a result are shown, for a model; nothing where the result goes to another task and must be whole.
+    /// Maximum characters of a result for a model. `None` if the result goes to another task and must stay whole.
     pub text_limit: Option<usize>,
-    /// How many characters of files `read_file` shows, where results are cut.
+    /// Maximum characters of files that `read_file` shows, if results are cut.
     pub file_limit: usize,
-    /// `read_file` numbers the lines that it shows.
+    /// If true, `read_file` numbers the lines.
     pub line_numbers: bool,
-    /// What each class of models is shown.
+    /// Limits for each class of models.
     pub classes: ModelClasses,
-    /// The commands that go on beside the calls; none where nobody would end them.
+    /// Background processes of the run. `None` if nobody would end them.
     pub background: Option<BackgroundProcesses>,
-    /// Where the whole of a result is kept that was cut. It is made when it is needed.
+    /// Folder for the whole text of results that were cut. Created on first use.
     pub output_folder: Option<PathBuf>,
-    /// Cancelled when the call is no longer wanted.
+    /// Cancellation of the call.
     pub cancel: CancellationToken,
-    /// Whom a call may ask something itself, where somebody is there.
+    /// Channel for questions of the call to a person, if one is present.
     pub person: Option<AskPerson>,
-    /// Who wants to know how far a call has come.
+    /// Receiver of progress reports, if any.
     pub progress: Option<TellProgress>,
-    /// Keeps what runs later as it is.
+    /// Protection of files that run later outside of the sandbox.
     pub protected: ProtectedPlaces,
-    /// Who takes back what a task of the run did to files, where that is kept.
+    /// Channel to undo a task of the run, if the run records changes.
     pub undo: Option<UndoTask>,
-    /// Whom a call may ask that needs a model of the run.
+    /// Channel to a model of the run.
     pub model: Option<AskModel>,
-    /// The commands that check files after an edit.
+    /// Commands that check files after an edit.
     pub diagnostics: Diagnostics,
-    /// The facts that prompts tell of the folder and the machine; without them they are read anew for each actor.
+    /// Facts about the folder and the machine for prompts. With `None` they are read anew for each actor.
     pub surroundings: Option<Arc<Surroundings>>,
-    /// What the actor of the call knows of files, where an actor makes it: nothing else is overwritten.
+    /// File versions that the calling actor has seen, if an actor makes the call. File tools overwrite no other version.
     pub guard: Option<WriteGuard>,
-    /// Takes secrets out of results before anybody sees them. What tools write to files goes by it.
+    /// Removes secrets from results. Also applies to text that tools write to files.
     pub redactor: Redactor,
 }
 
 impl ToolContext {
-    /// A context for an actor's calls: results are cut at 10,000 characters, and the rest is kept nowhere. Processes are confined to the
-    /// folder, as [`ConfinementSettings::new`] says; where that cannot be had they are refused.
+    /// Creates a context for an actor's calls. Results are cut at 10,000 characters, and the rest is dropped. Processes are confined to the
+    /// folder as [`ConfinementSettings::new`] says, and refused if the machine cannot confine them.
     #[must_use]
     pub fn new(folder: ConfinedFolder, environment: BTreeMap<OsString, OsString>) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl ToolContext {
         }
     }
 
-    /// [`ToolContext::new`] for this folder. Child processes get an empty environment.
+    /// Creates a context for this folder with an empty environment for child processes.
     ///
     /// # Errors
     /// [`FileError`] if the folder cannot be opened.
@@ -109,14 +109,14 @@ impl ToolContext {
         Ok(Self::new(ConfinedFolder::open(folder)?, BTreeMap::new()))
     }
 
-    /// The same for a tool task of a plan, whose result other tasks refer to: nothing is cut.
+    /// Disables cutting, for a tool task of a plan: other tasks refer to its result.
     #[must_use]
     pub fn with_whole_results(mut self) -> Self {
         self.text_limit = None;
         self
     }
 
-    /// The same for an actor with a model of these limits: how much it is shown, and how.
+    /// Sets the output limits for an actor with a model of these limits.
     #[must_use]
     pub fn for_model(mut self, model: ModelLimits) -> Self {
         let class = self.classes.of(model);
@@ -126,95 +126,95 @@ impl ToolContext {
         self
     }
 
-    /// How many characters of a tool's result are shown; nothing where it is not cut.
+    /// Returns the maximum characters of a tool's result; `None` if it is not cut.
     pub(crate) fn limit_of(&self, tool: &str) -> Option<usize> {
         self.text_limit.map(|limit| if tool == "read_file" { limit.max(self.file_limit) } else { limit })
     }
 
-    /// The same with facts of the folder that are given and not read, for folders that only the program knows.
+    /// Sets the facts about the folder instead of reading them, for folders that only the program can describe.
     #[must_use]
     pub fn with_surroundings(mut self, surroundings: Surroundings) -> Self {
         self.surroundings = Some(Arc::new(surroundings));
         self
     }
 
-    /// The same with processes confined in another way, or not.
+    /// Sets the sandbox of child processes.
     #[must_use]
     pub fn with_confinement(mut self, confinement: Confinement) -> Self {
         self.confinement = confinement;
         self
     }
 
-    /// The same under rules, which hold for its folder.
+    /// Sets the permission rules, relative to the context's folder.
     #[must_use]
     pub fn with_rules(mut self, rules: RuleLists) -> Self {
         self.rules = Arc::new(PermissionRules::new(&self.folder, rules));
         self
     }
 
-    /// The same with a folder for the whole of results that are cut.
+    /// Sets the folder for the whole text of results that were cut.
     #[must_use]
     pub fn with_output_folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.output_folder = Some(folder.into());
         self
     }
 
-    /// The same under another control.
+    /// Sets the cancellation token.
     #[must_use]
     pub fn with_cancel(mut self, cancel: CancellationToken) -> Self {
         self.cancel = cancel;
         self
     }
 
-    /// The same for a call that may ask a person something itself.
+    /// Sets the channel for questions to a person.
     #[must_use]
     pub fn with_person(mut self, person: AskPerson) -> Self {
         self.person = Some(person);
         self
     }
 
-    /// The same for a call that tells how far it has come.
+    /// Sets the receiver of progress reports.
     #[must_use]
     pub fn with_progress(mut self, progress: TellProgress) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// The same for a call that may take back what a task did to files.
+    /// Sets the channel to undo a task.
     #[must_use]
     pub fn with_undo(mut self, undo: UndoTask) -> Self {
         self.undo = Some(undo);
         self
     }
 
-    /// The same for a call that may ask a model of the run.
+    /// Sets the channel to a model of the run.
     #[must_use]
     pub fn with_model(mut self, model: AskModel) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// The same for a call of an actor, which overwrites no change that it has not seen.
+    /// Sets the write guard of the calling actor: its calls overwrite no change that it has not seen.
     #[must_use]
     pub fn with_guard(mut self, guard: WriteGuard) -> Self {
         self.guard = Some(guard);
         self
     }
 
-    /// The same with results that hold none of these secrets.
+    /// Sets the redactor that removes secrets from results.
     #[must_use]
     pub fn with_redactor(mut self, redactor: Redactor) -> Self {
         self.redactor = redactor;
         self
     }
 
-    /// The working folder, absolute and without links.
+    /// Returns the working folder as an absolute path without symbolic links.
     #[must_use]
     pub fn working_folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Cuts a result to what is shown, and keeps the whole in the output folder.
+    /// Cuts a result to the limit, and keeps the whole text in the output folder.
     pub(crate) fn shown(&self, tool: &str, text: String) -> String {
         let Some(limit) = self.limit_of(tool) else {
             return text;
@@ -238,7 +238,7 @@ impl ToolContext {
 
 /// Writes a result to a new file.
 fn keep(folder: &Path, tool: &str, text: &str) -> io::Result<PathBuf> {
-    /// Goes on where other calls of this process were; files of an earlier process are stepped over.
+    /// Numbers continue after earlier calls of this process; files of an earlier process are skipped.
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     fs::create_dir_all(folder)?;
     loop {

@@ -1,8 +1,8 @@
-//! Tools that an actor answers itself: their parameters, read tolerantly.
+//! Tolerant parsers for the parameters of tools that an actor answers itself.
 //!
-//! The actor machine calls the `parse` functions (for `todo` [`TodoList::from_parameters`](aime_progress::TodoList::from_parameters));
-//! the runtime never runs these tools. What a model meant is taken where it is plain:
-//! words in any case, common synonyms, numbers for texts. What is not plain is an error that says what is expected.
+//! The actor machine calls the `parse` functions (for `todo` [`TodoList::from_parameters`](aime_progress::TodoList::from_parameters)); the
+//! runtime never runs these tools. The parsers accept words in any case, common synonyms, and numbers for texts. An ambiguous value is an
+//! error that lists the expected values.
 
 use aime_progress::{CommandCheck, EvidenceKind, InvalidExpectation, ProgressReport, Significance};
 use schemars::JsonSchema;
@@ -11,45 +11,45 @@ use serde_json::{Map, Value};
 
 use crate::ToolError;
 
-/// `update_progress`: a word on how the work goes.
+/// Parameters of `update_progress`: a report on the state of the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpdateProgress {
-    /// What was said.
+    /// The report.
     pub report: ProgressReport,
 }
 
-/// `report_evidence`: something learnt that may change the plan.
+/// Parameters of `report_evidence`: a finding that may change the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportEvidence {
-    /// Where it comes from.
+    /// Kind of the evidence.
     pub kind: EvidenceKind,
-    /// How much it matters.
+    /// Significance for the plan.
     pub significance: Significance,
-    /// What was learnt.
+    /// The finding.
     pub content: String,
-    /// The risk of the plan that came true, if one did: its number, or its words, as they were given.
+    /// Risk of the plan that materialized, if any: its number or its text, as the model wrote it.
     pub risk: Option<String>,
 }
 
-/// `ask_human`: a question to a person.
+/// Parameters of `ask_human`: a question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AskHuman {
     /// The question.
     pub question: String,
 }
 
-/// `terminate`: the end of an actor.
+/// Parameters of `terminate`, which ends an actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terminate {
-    /// The state of its task.
+    /// Final status of the task.
     pub status: TerminateStatus,
-    /// What was done, or why not.
+    /// Summary of the work, or reason for failure.
     pub message: String,
-    /// What was made: paths, addresses.
+    /// Paths and URLs of the results.
     pub references: Vec<String>,
-    /// Commands that show that the work is done.
+    /// Commands that verify the work.
     pub checks: Vec<CommandCheck>,
-    /// What is lacking, where the actor is blocked.
+    /// Missing input or permission, if the actor is blocked.
     pub needs: Option<String>,
 }
 
@@ -66,7 +66,7 @@ pub enum TerminateStatus {
 }
 
 impl UpdateProgress {
-    /// Reads the parameters of a call. A missing status is `in progress`.
+    /// Parses the parameters of a call. A missing status is `in progress`.
     ///
     /// # Errors
     /// [`ToolError::InvalidParameters`] without a message.
@@ -83,11 +83,11 @@ impl UpdateProgress {
 }
 
 impl ReportEvidence {
-    /// Reads the parameters of a call. A missing type is a discovery. A missing significance is medium, and high for a risk that came true: the
-    /// plan has said that it matters.
+    /// Parses the parameters of a call. A missing type is a discovery. A missing significance is medium, or high for a risk that
+    /// materialized, since the plan lists the risk.
     ///
     /// # Errors
-    /// [`ToolError::InvalidParameters`] without content, and for a type or a significance that is none.
+    /// [`ToolError::InvalidParameters`] without content, and for an unknown type or significance.
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, ToolError> {
         let content =
             text(parameters, &["content", "message", "description", "text"]).ok_or_else(|| missing("content", "what was learnt"))?;
@@ -112,7 +112,7 @@ impl ReportEvidence {
 }
 
 impl AskHuman {
-    /// Reads the parameters of a call.
+    /// Parses the parameters of a call.
     ///
     /// # Errors
     /// [`ToolError::InvalidParameters`] without a question.
@@ -123,11 +123,11 @@ impl AskHuman {
 }
 
 impl Terminate {
-    /// Reads the parameters of a call. A missing message is empty.
+    /// Parses the parameters of a call. A missing message is empty.
     ///
     /// # Errors
-    /// [`ToolError::InvalidParameters`] without a status, for a status that means none of the three, and for a check without a command or with
-    /// an expectation that is none.
+    /// [`ToolError::InvalidParameters`] without a status, for an unknown status, and for a check without a command or with an unknown
+    /// expectation.
     pub fn parse(parameters: &Map<String, Value>) -> Result<Self, ToolError> {
         let status = match word(parameters, &["status", "success", "result"]).as_deref() {
             None => return Err(missing("status", STATUSES)),
@@ -152,10 +152,10 @@ impl Terminate {
     }
 }
 
-/// The statuses of `terminate`, for errors.
+/// Statuses of `terminate`, for error messages.
 const STATUSES: &str = "success, failure or blocked";
 
-/// Reads a list of checks: objects or commands alone; one of either is a list of one, and a list may come as JSON in a text.
+/// Parses a list of checks, each an object or a command. Accepts a single check, and a list encoded as JSON in a string.
 fn checks(value: Option<&Value>) -> Result<Vec<CommandCheck>, ToolError> {
     let check = |given: &Value| {
         let read = match given {
@@ -181,13 +181,13 @@ fn checks(value: Option<&Value>) -> Result<Vec<CommandCheck>, ToolError> {
     }
 }
 
-/// The first of the parameters that holds text; blank text is none.
+/// Returns the first of the parameters that holds text. Skips blank text.
 pub(crate) fn text(parameters: &Map<String, Value>, names: &[&str]) -> Option<String> {
     let given = names.iter().filter_map(|name| parameters.get(*name));
     given.filter_map(plain).find(|text| !text.trim().is_empty())
 }
 
-/// The same as a word: lower case, `_` for blanks and hyphens.
+/// Returns the first text in lower case, with `_` for blanks and hyphens.
 fn word(parameters: &Map<String, Value>, names: &[&str]) -> Option<String> {
     Some(text(parameters, names)?.trim().trim_end_matches(['.', '!']).to_lowercase().replace([' ', '-'], "_"))
 }
@@ -200,7 +200,7 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// A list of texts; one text is a list of one, and a list may come as JSON in a text.
+/// Parses a list of texts. Accepts a single text, and a list encoded as JSON in a string.
 fn texts(value: Option<&Value>) -> Vec<String> {
     match value {
         Some(Value::Array(items)) => items.iter().filter_map(plain).filter(|text| !text.is_empty()).collect(),

@@ -2,14 +2,14 @@
 
 use std::borrow::Cow;
 
-/// The characters of a result that a model sees.
+/// Default limit of characters of a result that a model sees.
 pub(crate) const MAX_SHOWN_CHARS: usize = 10_000;
 
-/// What stands before the place of the whole in the note of a cut.
+/// Text in the note of a cut that precedes the path of the whole result.
 const WHOLE_IN: &str = " characters left out; the whole is in ";
 
-/// Cuts a long text in the middle to `limit` characters: two thirds from its beginning and one third from its end, where commands say
-/// how they ended. A note says how much was left out, and `whole` where all of it is.
+/// Cuts a long text in the middle to `limit` characters. Two thirds come from the beginning and one third from the end, where commands
+/// report how they ended. A note gives the number of omitted characters, and `whole`, the file that holds the complete text.
 #[must_use]
 pub fn cut_output<'a>(text: &'a str, limit: usize, whole: Option<&str>) -> Cow<'a, str> {
     if text.len() <= limit {
@@ -22,7 +22,7 @@ pub fn cut_output<'a>(text: &'a str, limit: usize, whole: Option<&str>) -> Cow<'
     let tail_chars = limit / 3;
     let head = text.get(..byte_of(text, limit - tail_chars)).unwrap_or_default();
     let tail = text.get(byte_of(text, total - tail_chars)..).unwrap_or_default();
-    // Whole lines, unless that would cost too much of a part.
+    // Cut at line ends, unless that would lose more than half of a part.
     let head = head.rfind('\n').filter(|end| *end > head.len() / 2).and_then(|end| head.get(..end)).unwrap_or(head);
     let tail = tail.find('\n').filter(|start| *start < tail.len() / 2).and_then(|start| tail.get(start + 1..)).unwrap_or(tail);
     let left_out = total - head.chars().count() - tail.chars().count();
@@ -33,13 +33,13 @@ pub fn cut_output<'a>(text: &'a str, limit: usize, whole: Option<&str>) -> Cow<'
     Cow::Owned(format!("{head}\n[{note}]\n{tail}"))
 }
 
-/// The note of [`cut_output`] in a text that it has cut, in its brackets, where that says in which file the whole is.
+/// Returns the note of [`cut_output`] in its brackets, if the text was cut and the note names the file with the whole text.
 #[must_use]
 pub fn note_of_whole(text: &str) -> Option<&str> {
     text.lines().find(|line| line.starts_with('[') && line.ends_with(']') && line.contains(WHOLE_IN))
 }
 
-/// Where the character with this number begins.
+/// Returns the byte offset of the character with this index.
 fn byte_of(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(byte, _)| byte)
 }

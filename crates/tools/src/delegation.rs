@@ -1,4 +1,4 @@
-//! `delegate_task`: another actor does a part of the work.
+//! Parameters of `delegate_task`, which gives a part of the work to another actor.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,26 +9,26 @@ use crate::{
     coordination::{missing, not_one_of, text},
 };
 
-/// The name of the tool by which an actor has another one made.
+/// Name of the tool by which an actor starts another actor.
 pub const DELEGATE_TASK: &str = "delegate_task";
 
-/// `delegate_task`: what another actor is to do. The names in it are as the model wrote them; whoever makes the actor checks them.
+/// Parameters of `delegate_task`. The names in it are as the model wrote them; the code that creates the actor checks them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DelegateTask {
-    /// What is to be done.
+    /// Description of the work.
     pub description: String,
-    /// The plan that it belongs to, where one is named.
+    /// Plan of the task, if named.
     pub plan: Option<String>,
-    /// The task of the plan that it is a part of, where one is named.
+    /// Task of the plan that this work is a part of, if named.
     pub task: Option<String>,
-    /// Whether the profile is chosen by the words of the description; otherwise it is that of the actor that calls.
+    /// If true, the profile is chosen from the description; otherwise it is that of the calling actor.
     pub use_actor_factory: bool,
-    /// The profile, where one is named.
+    /// Profile, if named.
     pub profile: Option<String>,
 }
 
 impl DelegateTask {
-    /// Reads the parameters of a call. What is empty or `null` was not given; the profile is chosen unless the call says otherwise.
+    /// Parses the parameters of a call. Empty or `null` values count as missing. By default the profile is chosen.
     ///
     /// # Errors
     /// [`ToolError::InvalidParameters`] without a description, and for a `use_actor_factory` that is neither true nor false.

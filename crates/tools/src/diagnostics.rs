@@ -1,4 +1,4 @@
-//! Diagnostics after edits: commands for patterns of files, and the lines of their output that an edit made new.
+//! Diagnostics after edits: commands per file pattern, and the output lines that an edit has added.
 
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
@@ -18,24 +18,24 @@ use crate::{
     builtin::{named_in_patch, shell_output},
 };
 
-/// New lines that the model is shown, and the length of each in characters.
+/// Maximum number of new lines for the model, and maximum characters of each.
 const MOST_LINES: usize = 20;
 const MOST_CHARACTERS: usize = 300;
-/// The time that one command may take.
+/// Time limit of one command.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// The commands that check files after an edit. Cheap to clone; clones share what earlier output is known.
+/// Commands that check files after an edit. Cheap to clone; clones share the known output.
 ///
-/// A command runs in the working folder, confined as `bash` is: once before the first edit of a file that its pattern names, and after each
-/// such edit. The result of the edit ends with the lines that were not there before. Numbers do not make a line new, since an edit moves
-/// the lines below it.
+/// A command runs in the working folder, confined as `bash` is: once before the first edit of a file that matches its pattern, and after
+/// each such edit. The result of the edit ends with the lines that were not printed before. The comparison ignores numbers in lines,
+/// because an edit moves the lines below it.
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     commands: Arc<[PatternCommand]>,
     known: Arc<Mutex<KnownLines>>,
 }
 
-/// The lines, without their numbers, that a command printed last in a folder.
+/// Lines of the last output of each command, without numbers, by folder and command.
 type KnownLines = BTreeMap<(PathBuf, String), BTreeSet<String>>;
 
 #[derive(Debug)]
@@ -44,21 +44,22 @@ struct PatternCommand {
     command: String,
 }
 
-/// A pattern of files that cannot be read.
+/// Error for an invalid file pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{pattern}` is no pattern of files: {reason}")]
 pub struct DiagnosticPatternError {
     /// The pattern.
     pub pattern: String,
-    /// The fault in it.
+    /// Reason why the pattern is invalid.
     pub reason: String,
 }
 
 impl Diagnostics {
-    /// Makes them of patterns, such as `*.rs` or `web/**/*.ts`, each with its command. A pattern without `/` names files in every folder.
+    /// Creates diagnostics from pairs of a pattern, such as `*.rs` or `web/**/*.ts`, and a command. A pattern without `/` matches files in
+    /// every folder.
     ///
     /// # Errors
-    /// [`DiagnosticPatternError`] for the first pattern that cannot be read.
+    /// [`DiagnosticPatternError`] for the first invalid pattern.
     pub fn new<'a>(commands: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self, DiagnosticPatternError> {
         let made = commands.into_iter().map(|(pattern, command)| {
             let whole = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
@@ -70,7 +71,7 @@ impl Diagnostics {
         Ok(Self { commands: made.collect::<Result<_, _>>()?, known: Arc::default() })
     }
 
-    /// Returns the commands for the files that a call writes, and runs those whose output is not known yet.
+    /// Returns the commands for the files that a call writes, and runs those without known output.
     pub(crate) async fn before(&self, tool: &str, parameters: &Map<String, Value>, context: &ToolContext) -> Vec<&str> {
         let commands = self.of_call(tool, parameters, context);
         if commands.is_empty() {
@@ -86,7 +87,7 @@ impl Diagnostics {
         commands
     }
 
-    /// Runs the commands, and returns what is new in their output, for the model; nothing where nothing is.
+    /// Runs the commands and returns the new lines of their output, for the model; `None` if there are none.
     pub(crate) async fn after(&self, commands: &[&str], context: &ToolContext) -> Option<String> {
         let mut text = String::new();
         for command in commands {
@@ -131,20 +132,20 @@ impl Diagnostics {
         commands
     }
 
-    /// Returns the lines that a command prints. A command that cannot be run says so in a line.
+    /// Returns the lines that a command prints. If the command cannot be run, the only line says so.
     async fn lines(&self, command: &str, context: &ToolContext) -> Vec<String> {
         let printed = shell_output(command, TIME_LIMIT, context).await;
         printed.lines().map(str::trim_end).filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 }
 
-/// Returns the path from the working folder, as patterns know it. The file need not be there.
+/// Returns the path relative to the working folder, for matching patterns. The file need not exist.
 fn from_folder(path: &Path, folder: &Path) -> PathBuf {
     let inside = path.strip_prefix(folder).unwrap_or(path);
     inside.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// Returns the line with each row of digits as one mark: positions move with the lines above them, and durations differ.
+/// Replaces each run of digits by one mark: line numbers move with edits, and durations vary.
 fn without_numbers(line: &str) -> String {
     let mut bare = String::with_capacity(line.len());
     for character in line.chars() {

@@ -1,7 +1,7 @@
-//! Tools of MCP servers, by the official client; and one's own tools, served to the clients of others.
+//! Tools of MCP servers through the official client, and aime's own tools served to MCP clients.
 //!
-//! A server is not trusted: what it answers is data, its schemas are checked before they are used, its words are bounded, and its hints
-//! give it no rights.
+//! A server is not trusted: its answers are data, its schemas are checked before use, its texts are bounded, and its hints give it no
+//! rights.
 
 mod auth;
 mod call;

@@ -1,6 +1,6 @@
-//! Finding what somebody meant.
+//! Fuzzy matching of names.
 
-/// Names, the nearest to `wanted` first; equally near ones in their own order.
+/// Sorts names by similarity to `wanted`. Equally similar names keep their order.
 pub(crate) fn nearest_first<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
     let mut scored: Vec<_> = names.into_iter().map(|name| (likeness(&wanted, name), name)).collect();
@@ -8,7 +8,7 @@ pub(crate) fn nearest_first<'a>(wanted: &str, names: impl IntoIterator<Item = &'
     scored.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The one name that is near enough to be what was meant.
+/// Returns the most similar name, if it is similar enough.
 pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let first = nearest_first(wanted, names).into_iter().next()?;
     (likeness(&wanted.to_lowercase(), first) > 0.8).then_some(first)
@@ -16,12 +16,12 @@ pub(crate) fn nearest<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>
 
 fn likeness(wanted: &str, name: &str) -> f64 {
     let name = name.to_lowercase();
-    // `read` for `read_file`, `file_path` for `path`: a part of a name counts for more than letters in common.
+    // A shared word counts more than common letters: `read` for `read_file`, `file_path` for `path`.
     let part = wanted.split('_').any(|word| word.len() > 2 && name.split('_').any(|other| other == word));
     strsim::jaro_winkler(wanted, &name).max(if part { 0.85 } else { 0.0 })
 }
 
-/// Names in back quotes, with commas.
+/// Formats names in back quotes, separated by commas.
 pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! The text of PDF documents, page by page.
+//! Text extraction from PDF documents, page by page.
 
 mod font;
 mod layout;
@@ -11,27 +11,28 @@ use lopdf::{Document, Error, LoadOptions};
 
 use self::layout::PageReader;
 
-/// Bytes of a document that are read, at most.
+/// Maximum size of a document in bytes.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
-/// Bytes that one compressed stream may unpack to: a small file must not become gigabytes.
+/// Maximum unpacked size of one compressed stream in bytes: a small file must not become gigabytes.
 const MAX_UNPACKED: usize = 8 * 1024 * 1024;
-/// Characters that one call reads, at most.
+/// Maximum characters that one call reads.
 const MAX_CHARS: usize = 1_000_000;
-/// The parser recurses over nested objects and strings, up to bounds that are made for the main thread's stack.
+/// Stack size of the parser thread in bytes. The parser recurses over nested objects and strings, up to bounds that assume the main
+/// thread's stack.
 const STACK: usize = 16 * 1024 * 1024;
 
-/// Pages of a document as text.
+/// Text of some pages of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PdfPages {
-    /// The text of each page that was read, in order. A page without text is empty.
+    /// Text of each page that was read, in order. A page without text is empty.
     pub(crate) pages: Vec<String>,
-    /// Place of the first of them, from 0.
+    /// Index of the first page in `pages`, from 0.
     pub(crate) first: usize,
-    /// Pages of the whole document.
+    /// Number of pages in the whole document.
     pub(crate) total: usize,
 }
 
-/// Why a document gives no text. The words follow its name: "`a.pdf` ...".
+/// Reason why a document gives no text. The message follows the document's name: "`a.pdf` ...".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PdfError {
     #[error("is a PDF of {size} bytes; at most {MAX_BYTES} bytes are read")]
@@ -47,8 +48,8 @@ pub(crate) enum PdfError {
 }
 
 impl PdfPages {
-    /// The pages with a heading each, and a note on the pages that are left out. `room` is the most characters; pages are cut only where not
-    /// even one fits. `next` says how to read on from a page, counted from 1.
+    /// Formats the pages with a heading each, and a note on omitted pages. `room` is the maximum number of characters; a page is cut only
+    /// if not even one fits. `next` returns how to read on from a page, counted from 1.
     pub(crate) fn shown(&self, room: Option<usize>, next: impl Fn(usize) -> String) -> String {
         let room = room.unwrap_or(usize::MAX);
         let (mut text, mut used, mut shown) = (String::new(), 0, 0);
@@ -76,7 +77,7 @@ impl PdfPages {
     }
 }
 
-/// `page 3 of 9`, `pages 3 to 5 of 9`. The range counts from 0.
+/// Formats a range of pages, as in `page 3 of 9` or `pages 3 to 5 of 9`. The range counts from 0.
 fn pages(range: Range<usize>, total: usize) -> String {
     if range.len() == 1 {
         format!("page {} of {total}", range.end)
@@ -85,15 +86,15 @@ fn pages(range: Range<usize>, total: usize) -> String {
     }
 }
 
-/// Whether these are the bytes of a PDF document.
+/// Returns true if the bytes are a PDF document.
 pub(crate) fn is_pdf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"%PDF-")
 }
 
-/// Reads at most `count` pages from the one at `first`, counted from 0. Takes time: call it where blocking is welcome.
+/// Reads at most `count` pages, starting at `first`, counted from 0. Blocks.
 ///
 /// # Errors
-/// [`PdfError`]. A fault of the parser is one of them, not a panic.
+/// [`PdfError`], also for a panic of the parser.
 pub(crate) fn read_pages(bytes: &[u8], first: usize, count: usize) -> Result<PdfPages, PdfError> {
     if bytes.len() > MAX_BYTES {
         return Err(PdfError::TooLarge { size: bytes.len() });

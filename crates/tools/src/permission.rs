@@ -1,4 +1,4 @@
-//! Permissions: rules by tool, command and path, and what they say of a call. Pure.
+//! Permission rules by tool, command and path, and their verdict on a call. Pure.
 
 mod act;
 mod path;

@@ -1,4 +1,4 @@
-//! Protected places: files that make something run later, outside of any confinement.
+//! Protected places: files that later cause code to run outside of any sandbox.
 
 mod changes;
 mod git_config;

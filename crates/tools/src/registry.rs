@@ -1,4 +1,4 @@
-//! The tools that there are, and the one way to call them.
+//! Registry of tools, the only way to call them.
 
 use std::{fmt, pin::pin, sync::Arc, time::Duration};
 
@@ -14,23 +14,23 @@ use crate::{
     secrets::{check_marks, clean, learn_named},
 };
 
-/// How long a tool that was cancelled has to end by itself.
+/// Time that a cancelled tool has to end by itself.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// Tools by name, in the order they came. Cheap to clone.
+/// Tools by name, in order of registration. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
 }
 
 impl ToolRegistry {
-    /// No tools.
+    /// Creates an empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a tool. One of the same name gives up its place to it, and is returned.
+    /// Adds a tool. Replaces a tool of the same name in its place, and returns the replaced one.
     pub fn register(&mut self, tool: Arc<dyn Tool>) -> Option<Arc<dyn Tool>> {
         match self.tools.iter_mut().find(|old| old.sheet().name() == tool.sheet().name()) {
             Some(old) => Some(std::mem::replace(old, tool)),
@@ -41,32 +41,32 @@ impl ToolRegistry {
         }
     }
 
-    /// The tool of a name.
+    /// Returns the tool with a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.sheet().name() == name)
     }
 
-    /// The names of all tools, in order.
+    /// Returns the names of all tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.sheet().name())
     }
 
-    /// The sheets of all tools, in order.
+    /// Returns the sheets of all tools, in order.
     pub fn all_sheets(&self) -> impl Iterator<Item = &Arc<ToolSheet>> {
         self.tools.iter().map(|tool| tool.sheet())
     }
 
-    /// The sheets of some tools, in the order of `names`.
+    /// Returns the sheets of some tools, in the order of `names`.
     ///
     /// # Errors
-    /// [`UnknownTool`] for the first name that is none, with those that exist.
+    /// [`UnknownTool`] for the first unknown name, with the names that exist.
     pub fn sheets<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<Vec<Arc<ToolSheet>>, UnknownTool> {
         names.into_iter().map(|name| Ok(Arc::clone(self.sheet(name.as_ref())?))).collect()
     }
 
-    /// Makes ready what checks the calls of these tools, as the first call of each does otherwise. The first of a process takes some milliseconds: a schema
-    /// is itself checked by one, which is large. Names of no tools are let pass.
+    /// Compiles the schema checks of these tools, which otherwise happens at the first call of each. The first check in a process takes
+    /// some milliseconds, because each schema is validated against the large meta-schema. Unknown names are ignored.
     pub fn make_ready<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) {
         for tool in names.into_iter().filter_map(|name| self.get(name.as_ref())) {
             let sheet = tool.sheet();
@@ -74,7 +74,7 @@ impl ToolRegistry {
         }
     }
 
-    /// The sheet of a tool.
+    /// Returns the sheet of a tool.
     ///
     /// # Errors
     /// [`UnknownTool`] with the names that exist.
@@ -82,9 +82,9 @@ impl ToolRegistry {
         Ok(self.known(name)?.sheet())
     }
 
-    /// Makes one call: keeps the time limit, takes secrets out of the result, adds diagnostics of changed files, and cuts the text of the result, or of the error, to
-    /// [`ToolContext::text_limit`]. A call that is cancelled or out of time is told to stop, and left behind if it does not within
-    /// 3 seconds. What the context denies, by a rule or because it is read-only, is not made, whoever allowed it.
+    /// Makes one call. Enforces the time limit, removes secrets from the result, adds diagnostics of changed files, and cuts the text of
+    /// the result or of the error to [`ToolContext::text_limit`]. A tool that is cancelled or out of time is asked to stop, and abandoned
+    /// after 3 seconds. The deny rules and the read-only flag of the context apply even to an allowed call.
     ///
     /// # Errors
     /// [`ToolError`]; its text is for the model.
@@ -121,11 +121,11 @@ impl ToolRegistry {
         }
     }
 
-    /// Makes one call to which whoever asks for it consents by asking: a person who typed it, or a client to which the tools are offered. An
+    /// Makes one call whose requester consents by making the request: a person who typed it, or a client to which the tools are offered. An
     /// agent's calls are made by a [`ToolSession`](crate::ToolSession).
     ///
     /// # Errors
-    /// As [`call`](Self::call), and [`ToolError::InvalidParameters`].
+    /// Those of [`call`](Self::call), and [`ToolError::InvalidParameters`].
     pub async fn call_with_consent(
         &self,
         name: &str,
@@ -143,7 +143,7 @@ impl ToolRegistry {
     }
 }
 
-/// Adds to the result of an edit what commands print anew of the files that it changed.
+/// Adds the new diagnostics for changed files to the result of an edit.
 async fn with_diagnostics(
     result: Result<ToolOutput, ToolError>,
     commands: &[&str],
@@ -156,7 +156,7 @@ async fn with_diagnostics(
     Ok(output)
 }
 
-/// Whether the context denies a call, and why: the wall behind what was decided before.
+/// Returns an error if the context denies the call. A second check behind the decision.
 fn denied(sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Option<ToolError> {
     let name = sheet.name();
     let by_rule = context.rules.denies(name, parameters).map(|rule| format!("`{name}` is denied here by the rule `{rule}`"));
@@ -169,7 +169,7 @@ async fn within_limits(tool: &dyn Tool, call: ValidatedCall, context: &ToolConte
         return Err(ToolError::Cancelled);
     }
     let limit = tool.time_limit(call.parameters());
-    // Its own token: the tool is told to stop also when its time is over, or when this call is dropped.
+    // A child token cancels the tool also on timeout, and when this future is dropped.
     let inner = context.clone().with_cancel(context.cancel.child_token());
     let _guard = inner.cancel.clone().drop_guard();
     let mut call = pin!(tool.call(call, &inner));
@@ -181,7 +181,7 @@ async fn within_limits(tool: &dyn Tool, call: ValidatedCall, context: &ToolConte
     };
     inner.cancel.cancel();
     match timeout(GRACE, call).await {
-        // It took effect all the same.
+        // The tool finished its work in spite of the cancellation.
         Ok(Ok(output)) => Ok(output),
         Ok(Err(_)) | Err(_) => Err(stopped),
     }

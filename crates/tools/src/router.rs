@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ToolSheet, names::quoted};
 
-/// After so many failures in a row a tool gets a hint.
+/// Number of consecutive failures after which a tool gets a hint.
 pub const FAILURES_BEFORE_HINT: u32 = 2;
 
-/// Counts each tool's failures in a row. Pure, and part of an actor's state.
+/// Counts the consecutive failures of each tool. Pure, and part of an actor's state.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolRouter {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -17,19 +17,19 @@ pub struct ToolRouter {
     /// Tools that failed since the last hint.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     due: BTreeSet<String>,
-    /// After how many failures, where it is not the usual number.
+    /// Number of failures before a hint, if not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     hint_after: Option<u32>,
 }
 
 impl ToolRouter {
-    /// A router that hints after so many failures in a row; the default one does after [`FAILURES_BEFORE_HINT`].
+    /// Creates a router that hints after this many consecutive failures. The default is [`FAILURES_BEFORE_HINT`].
     #[must_use]
     pub fn hinting_after(failures: u32) -> Self {
         Self { hint_after: (failures != FAILURES_BEFORE_HINT).then_some(failures), ..Self::default() }
     }
 
-    /// Takes note of a call's outcome. A success ends the row of failures.
+    /// Records the outcome of a call. A success resets the count of the tool.
     pub fn record(&mut self, tool: &str, succeeded: bool) {
         if succeeded {
             self.failures.remove(tool);
@@ -43,7 +43,7 @@ impl ToolRouter {
         }
     }
 
-    /// The hint for the next request, where a tool failed often enough in a row and has failed since the last hint. `offered` are the
+    /// Returns the hint for the next request if a tool reached the number of failures and has failed since the last hint. `offered` are the
     /// tools of the actor: only those are named as alternatives.
     pub fn take_hint<'a>(&mut self, offered: impl IntoIterator<Item = &'a ToolSheet>) -> Option<String> {
         if self.due.is_empty() {

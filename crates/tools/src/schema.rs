@@ -1,4 +1,4 @@
-//! JSON Schemas from types, and parameters checked against them.
+//! JSON Schemas from Rust types, and checks of parameters against them.
 
 mod check;
 
@@ -9,16 +9,16 @@ use serde_json::{Map, Value};
 
 pub(crate) use check::Checker;
 
-/// What checks calls against the schema of one tool. It is made at the first call, since a run uses few of the tools there are, and copies of the
-/// tool's sheet share it.
+/// Compiled check of calls against the schema of one tool. Compiled at the first call, since a run uses only a few of its tools. Copies of
+/// the tool's sheet share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SchemaCheck(Arc<OnceLock<(Arc<Value>, Checker)>>);
 
 impl SchemaCheck {
-    /// The parameters, or every fault of them.
+    /// Returns the corrected parameters, or an error with every fault.
     pub(crate) fn check(&self, tool: &str, schema: &Arc<Value>, parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let (of, checker) = self.0.get_or_init(|| (Arc::clone(schema), Checker::new(tool, schema)));
-        // A copy of the sheet may have been given another schema.
+        // A copy of the sheet may have another schema.
         if Arc::ptr_eq(of, schema) { checker.check(parameters) } else { Checker::new(tool, schema).check(parameters) }
     }
 
@@ -27,14 +27,14 @@ impl SchemaCheck {
     }
 }
 
-/// It says nothing that the schema does not say.
+/// Always equal: the check is derived from the schema.
 impl PartialEq for SchemaCheck {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-/// The JSON Schema of a tool's parameters: inlined, and without what a model need not read.
+/// Returns the JSON Schema of a tool's parameters: inlined, without parts that a model does not need.
 pub(crate) fn schema_of<P: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -43,16 +43,16 @@ pub(crate) fn schema_of<P: JsonSchema>() -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<P>().to_value();
     tidy(&mut schema);
     if let Some(schema) = schema.as_object_mut() {
-        // It would say again what the tool's description says.
+        // The tool's description already says this.
         schema.remove("description");
         schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-        // A misspelt name must not pass for a parameter that was left out.
+        // Reject unknown properties, so that a misspelt name is not mistaken for an omitted parameter.
         schema.entry("additionalProperties").or_insert(Value::Bool(false));
     }
     schema
 }
 
-/// Takes away titles, number formats and null alternatives, and turns described constants into a plain `enum`.
+/// Removes titles, number formats and null alternatives, and turns described constants into a plain `enum`.
 fn tidy(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else {
         return;
@@ -75,7 +75,7 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// A parameter that may be left out need not be null as well.
+/// Removes the null alternative of a parameter that may be omitted.
 fn without_null(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|kind| kind != "null");
@@ -96,7 +96,7 @@ fn without_null(object: &mut Map<String, Value>) {
     }
 }
 
-/// `oneOf` of constants with descriptions, as schemars writes a documented enum.
+/// Converts `oneOf` with described constants, as schemars writes a documented enum, to a plain `enum`.
 fn constants_to_enum(object: &mut Map<String, Value>) {
     let Some(Value::Array(parts)) = object.get("oneOf") else {
         return;
@@ -104,7 +104,7 @@ fn constants_to_enum(object: &mut Map<String, Value>) {
     let constants: Option<Vec<_>> = parts.iter().map(|part| part.get("const").filter(|constant| constant.is_string()).cloned()).collect();
     if let Some(constants) = constants {
         object.remove("oneOf");
-        // The description of the type says nothing to a model that the values do not say.
+        // The values already say what the description of the type says.
         object.remove("description");
         object.insert("type".to_owned(), "string".into());
         object.insert("enum".to_owned(), Value::Array(constants));

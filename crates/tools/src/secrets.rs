@@ -1,4 +1,4 @@
-//! Secrets around a call: what is learnt of them before it, and what of them is taken out of its result.
+//! Secrets in tool calls: collects the secrets of files before a call, and removes them from its result.
 
 use std::path::Path;
 
@@ -9,19 +9,19 @@ use serde_json::{Map, Value};
 
 use crate::{ToolContext, ToolError, ToolOutput, ToolSheet};
 
-/// So deep, and among so many entries, files of keys and passwords are looked for before a run.
+/// Maximum depth of the search for credential files before a run, and maximum number of entries.
 const DEPTH: usize = 4;
 const ENTRIES: usize = 20_000;
-/// The largest that is read, in bytes.
+/// Maximum size in bytes of a credential file that is read.
 const LARGEST: u64 = 256 * 1024;
-/// The longest path that is taken for one in a call, in bytes, and how many are looked at.
+/// Maximum length in bytes of a word in a call that is treated as a path, and maximum number of such words.
 const LONGEST_NAME: usize = 1_000;
 const MOST_NAMED: usize = 50;
-/// Folders that hold what others have made.
+/// Folders that the search skips, because they hold generated or third-party files.
 const PASSED_OVER: &[&str] = &[".git", ".aime", "node_modules", "target", ".venv", "venv", "__pycache__"];
 
-/// Learns the secrets in files of keys and passwords of a folder, so that no result shows them, whatever printed it. Blocks. Not looked for
-/// are those deeper than 4 folders and those beyond 20,000 entries; they are learnt when a tool is asked for them by name, or a command runs.
+/// Collects the secrets in the credential files of a folder, so that no result shows them. Blocks. The search stops at a depth of 4 folders
+/// and at 20,000 entries. Secrets of other files are collected when a call names the file.
 pub fn learn_secrets_of(folder: &ConfinedFolder, redactor: &Redactor) {
     let mut walk = WalkBuilder::new(folder.path());
     walk.standard_filters(false).max_depth(Some(DEPTH)).follow_links(false);
@@ -34,9 +34,9 @@ pub fn learn_secrets_of(folder: &ConfinedFolder, redactor: &Redactor) {
     }
 }
 
-/// Learns the secrets in a file of keys or passwords.
+/// Collects the secrets in a credential file.
 pub(crate) fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
-    // A copy under another name may be of any file: not every value in it that has a name is a secret.
+    // A kept copy may be a copy of any file, so not every named value in it is a secret.
     if !is_kept_copy(&path.to_string_lossy())
         && folder.facts(path).is_ok_and(|facts| facts.size <= LARGEST)
         && let Ok(bytes) = folder.read(path)
@@ -45,7 +45,7 @@ pub(crate) fn learn(folder: &ConfinedFolder, path: &Path, redactor: &Redactor) {
     }
 }
 
-/// Learns the secrets in the files that a call names: as a parameter, or as a word of a command or of code.
+/// Collects the secrets in the files that a call names: as a parameter, or as a word of a command or of code.
 pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext) {
     let whole = parameters.values().flat_map(texts_of).filter(|text| text.len() < LONGEST_NAME && is_credential_file(text));
     let words = key_files_named(parameters).filter(|word| word.len() < LONGEST_NAME);
@@ -54,8 +54,8 @@ pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext
     }
 }
 
-/// The files of keys or passwords that a call names: in a path, or as a word of a command or of code. What a command puts together itself is
-/// not seen here; its output is clean of secrets that are known.
+/// Returns the credential files that a call names: in a path, or as a word of a command or of code. Paths that a command computes are not
+/// found here; known secrets are still removed from its output.
 pub(crate) fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let texts = ["path", "paths", "pattern", "glob", "command", "code", "uri"]
         .into_iter()
@@ -68,30 +68,30 @@ pub(crate) fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<
     texts.flat_map(move |text| text.split(parts)).filter(|word| word.contains(['.', '/', '_']) && is_credential_file(word))
 }
 
-/// The text that a parameter is, or the texts that it lists.
+/// Returns the string, or the strings of the array.
 fn texts_of(value: &Value) -> impl Iterator<Item = &str> {
     let listed = value.as_array().into_iter().flatten();
     std::iter::once(value).chain(listed).filter_map(Value::as_str)
 }
 
-/// Whether a tool that finds files by itself passes over one: it looks like a file of keys or passwords, which is read by its name alone.
+/// Returns true if tools that search for files must skip this one: it looks like a credential file, which is read only if a call names it.
 pub(crate) fn passed_over(path: &Path) -> bool {
     is_credential_file(&path.to_string_lossy())
 }
 
-/// Lets a tool open the file that its call names, after its secrets are learnt: the one way for every file tool.
+/// Checks that a tool may open the file named in its call, after collecting the file's secrets. Every file tool calls this.
 ///
 /// # Errors
-/// [`ToolError::Denied`] for a link to a file of keys or passwords whose own name does not say what it is: whoever decided on the call went by
-/// the name. And for the copies that aime keeps to undo tasks.
+/// [`ToolError::Denied`] for a link to a credential file if the link's own name does not look like one, since permission was decided by
+/// that name. Also for the copies that aime keeps to undo tasks.
 pub(crate) fn admit(context: &ToolContext, path: &Path) -> Result<(), ToolError> {
-    // What does not exist holds nothing; what cannot be reached is refused where it is opened.
+    // A missing file holds no secrets; opening an unreachable file fails later.
     let Ok(real) = context.folder.resolve(path) else { return Ok(()) };
     if is_kept_copy(&real.to_string_lossy()) {
         return Err(ToolError::Denied(format!("`{}` is a copy that is kept to undo a task; read the file itself", path.display())));
     }
     if !passed_over(&real) {
-        // It may be named so and lead elsewhere.
+        // The name may look like a credential file while its target is another file.
         return Ok(());
     }
     if !passed_over(path) {
@@ -105,7 +105,7 @@ pub(crate) fn admit(context: &ToolContext, path: &Path) -> Result<(), ToolError>
     Ok(())
 }
 
-/// Learns the private keys in a file that was opened, whatever its name: a part of one does not show what it is.
+/// Collects the private keys in an opened file of any name: a fragment of a key cannot be recognized later.
 pub(crate) fn learn_private_keys(bytes: &[u8], redactor: &Redactor) {
     let text = String::from_utf8_lossy(bytes);
     if text.contains("PRIVATE KEY-----") {
@@ -113,11 +113,11 @@ pub(crate) fn learn_private_keys(bytes: &[u8], redactor: &Redactor) {
     }
 }
 
-/// Refuses a call that would write the mark of a secret in the place of one: whoever makes it has not seen what stands there.
+/// Refuses a call that would write the redaction mark in the place of a secret: the caller has not seen the secret.
 pub(crate) fn check_marks(sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
     let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| holds(value, mark)));
     let Some(mark) = held.filter(|_| !sheet.read_only) else { return Ok(()) };
-    // A file that holds the mark itself, such as a text about it, may be worked on.
+    // Allow edits of a file that contains the mark itself, such as a text about it.
     let path = parameters.get("path").and_then(Value::as_str);
     let own = path.and_then(|path| context.folder.read(path).ok()).is_some_and(|bytes| String::from_utf8_lossy(&bytes).contains(mark));
     if own {
@@ -138,7 +138,7 @@ fn holds(value: &Value, mark: &str) -> bool {
     }
 }
 
-/// A result without secrets.
+/// Removes secrets from a result.
 pub(crate) fn clean(result: Result<ToolOutput, ToolError>, redactor: &Redactor) -> Result<ToolOutput, ToolError> {
     match result {
         Ok(mut output) => {

@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ToolContext, ToolError};
 
-/// A version of a file that an actor has read or written. Kept in its journal.
+/// Version of a file that an actor has read or written. The actor's journal contains it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenFile {
-    /// Relative to the working folder, links followed.
+    /// Path relative to the working folder, with symbolic links resolved.
     pub path: String,
-    /// The BLAKE3 hash of the content in hexadecimal digits; none for a file that the actor deleted.
+    /// BLAKE3 hash of the content in hexadecimal digits; `None` for a file that the actor deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
 }
 
-/// The versions of files that an actor has seen last: hashes by path.
+/// File versions that an actor has seen last: hashes by path.
 pub type SeenFiles = BTreeMap<String, String>;
 
-/// The author of a change since an actor last saw a file.
+/// Author of a change since an actor last saw a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OtherChange {
-    /// Nobody of whom aime knows.
+    /// No known author.
     Nobody,
-    /// Somebody, such as "task `mean`".
+    /// A known author, such as "task `mean`".
     By(String),
     /// Changes are not recorded, so aime cannot tell.
     Unknown,
@@ -33,7 +33,7 @@ pub enum OtherChange {
 /// Looks up who changed the file at a path since it had a hash, or since the run began.
 type LookUp = dyn Fn(&Path, Option<&str>) -> OtherChange + Send + Sync;
 
-/// The files that the actor of a call has seen. Cheap to clone.
+/// File versions that the actor of a call has seen. Cheap to clone.
 #[derive(Clone)]
 pub struct WriteGuard {
     actor: Arc<str>,
@@ -42,15 +42,15 @@ pub struct WriteGuard {
 }
 
 impl WriteGuard {
-    /// The guard of an actor, by its name in the run, that has seen these versions. It alone changes files, unless
-    /// [`looking_up`](Self::looking_up) is given.
+    /// Creates the guard of an actor, given by its name in the run, that has seen these versions. Assumes that no other actor changes
+    /// files, unless [`looking_up`](Self::looking_up) is used.
     #[must_use]
     pub fn new(actor: &str, seen: SeenFiles) -> Self {
         Self { actor: actor.into(), seen: Arc::new(seen), look_up: None }
     }
 
-    /// The same where others may change files too: `look_up` says who changed the file at a path since it had a hash, or without one
-    /// since the run began. It may block.
+    /// Sets the look-up of other authors: `look_up` returns who changed the file at a path since it had a hash, or without a hash, since
+    /// the run began. It may block.
     #[must_use]
     pub fn looking_up(self, look_up: impl Fn(&Path, Option<&str>) -> OtherChange + Send + Sync + 'static) -> Self {
         Self { look_up: Some(Arc::new(look_up)), ..self }
@@ -62,7 +62,7 @@ impl WriteGuard {
         &self.actor
     }
 
-    /// Returns who made the file at a path what it is, in words; none where the actor knows this version.
+    /// Returns the author of the current version of a file; `None` if the actor has seen this version.
     fn other_change(&self, path: &str, bytes: &[u8]) -> Option<Other> {
         let seen = self.seen.get(path);
         if seen.is_some_and(|hash| *hash == hash_of(bytes)) {
@@ -85,7 +85,7 @@ impl WriteGuard {
 /// The author of a change that neither an actor nor a command of the run made.
 const NOBODY: &str = "a person or another program";
 
-/// Somebody else's change.
+/// A change by another author.
 struct Other {
     who: String,
     since: &'static str,
@@ -98,28 +98,28 @@ impl fmt::Debug for WriteGuard {
 }
 
 impl ToolContext {
-    /// Returns a note of a version of a file that the actor of the call has read or written; nothing where no actor has made the call.
+    /// Returns a record that the actor of the call has read or written this version; empty if no actor made the call.
     pub(crate) fn saw(&self, path: &str, bytes: &[u8]) -> Vec<SeenFile> {
         let Some(_) = &self.guard else { return Vec::new() };
         vec![SeenFile { path: self.real_path(path), hash: Some(hash_of(bytes)) }]
     }
 
-    /// Returns a note that the actor of the call has deleted a file.
+    /// Returns a record that the actor of the call has deleted a file.
     pub(crate) fn deleted(&self, path: &str) -> Vec<SeenFile> {
         if self.guard.is_none() { Vec::new() } else { vec![SeenFile { path: path.to_owned(), hash: None }] }
     }
 
-    /// Returns a note of the version that an edit made of one that the actor has seen. Of an edit on top of another's change there is none: the
-    /// actor has seen no more than its own part.
+    /// Returns a record of the version that an edit created, if the actor had seen the version before. After an edit on top of another
+    /// author's change the actor has not seen the whole file, so there is no record.
     pub(crate) fn edited(&self, path: &str, before: &[u8], to: &str, after: &[u8]) -> Vec<SeenFile> {
         let known = self.guard.as_ref().and_then(|guard| guard.seen.get(&self.real_path(path)));
         if known.is_some_and(|hash| *hash == hash_of(before)) { self.saw(to, after) } else { Vec::new() }
     }
 
-    /// Refuses to overwrite or delete a version of a file that the actor of the call has not seen. `act` says what was to be done.
+    /// Refuses to overwrite or delete a version of a file that the actor of the call has not seen. `act` names the attempted action.
     ///
     /// # Errors
-    /// [`ToolError::Failed`], which names who made that version and what to do.
+    /// [`ToolError::Failed`], which names the author of that version and the next step.
     pub(crate) fn must_have_seen(&self, path: &str, bytes: &[u8], act: &str) -> Result<(), ToolError> {
         let other = self.guard.as_ref().and_then(|guard| guard.other_change(&self.real_path(path), bytes));
         let Some(Other { who, since }) = other else { return Ok(()) };
@@ -128,7 +128,7 @@ impl ToolContext {
         )))
     }
 
-    /// Returns a line on the change of somebody else that an edit was made on top of, if there was one.
+    /// Returns a line about another author's change that an edit was made on top of, if there was one.
     pub(crate) fn note_of_other_change(&self, path: &str, bytes: &[u8]) -> Option<String> {
         let guard = self.guard.as_ref()?;
         let real = self.real_path(path);
@@ -137,14 +137,14 @@ impl ToolContext {
         Some(format!("[`{path}` was changed by {who} {since}; this edit was made on top of that change, which is kept]"))
     }
 
-    /// Returns the path of a file with links followed, as far as it is there.
+    /// Returns the path of a file with symbolic links resolved, as far as the path exists.
     fn real_path(&self, path: &str) -> String {
         let real = self.folder.resolve(path).or_else(|_| self.folder.relative(path));
         real.map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
     }
 }
 
-/// The hash by which a version of a file is known.
+/// Returns the hash that identifies a version of a file.
 fn hash_of(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }

@@ -1,4 +1,4 @@
-//! The tools of one agent, as its loop calls them.
+//! Tool session: the tools of one agent, for an agent loop outside of aime.
 
 use aime_progress::Origin;
 
@@ -7,8 +7,9 @@ use crate::{
     ToolRegistry, Trust,
 };
 
-/// The tools of one agent in one folder, under one mode and its rules: [`call`](Self::call) is the one way to call them. Nothing of what a call
-/// needs can be left out: it is checked, decided on, asked about, remembered, made, and what it has read is kept in mind.
+/// The tools of one agent in one folder, under one mode and its rules. [`call`](Self::call) is the only way to call them, so that no step
+/// is skipped: it checks the call, decides on it, asks for consent, remembers consents, makes the call, and records the origins of its
+/// result.
 #[derive(Debug, Clone)]
 pub struct ToolSession {
     tools: ToolRegistry,
@@ -21,8 +22,8 @@ pub struct ToolSession {
 }
 
 impl ToolSession {
-    /// Tools that work in the folder of the context, under its rules. The person of the context is asked for consent; where it has none, what
-    /// needs consent is not done. Nobody vouches for the files of the folder.
+    /// Creates a session that works in the folder of the context, under its rules. Calls that need consent ask the person of the context;
+    /// without a person they are denied. The files of the folder count as untrusted.
     #[must_use]
     pub fn new(tools: ToolRegistry, context: ToolContext, approval: Approval) -> Self {
         let trust = Trust { files: false, commands_reach_network: context.confinement.reaches_network() };
@@ -30,35 +31,35 @@ impl ToolSession {
         Self { tools, context, approval, rules, trust, origins: Vec::new(), consents: Vec::new() }
     }
 
-    /// The same where the user vouches for the files of the folder, as for words of their own.
+    /// Declares the files of the folder as trusted, like the user's own text.
     #[must_use]
     pub const fn with_trusted_files(mut self) -> Self {
         self.trust.files = true;
         self
     }
 
-    /// The tools.
+    /// Returns the tools.
     #[must_use]
     pub const fn tools(&self) -> &ToolRegistry {
         &self.tools
     }
 
-    /// What the person has allowed for good since the session began: to be remembered for the folder.
+    /// Returns the rules that the person has added since the session began, to be stored for the folder.
     #[must_use]
     pub fn consents(&self) -> &[PermissionRule] {
         &self.consents
     }
 
-    /// Where the texts come from that calls have given and that nobody vouches for.
+    /// Returns the untrusted origins of the texts that calls have returned.
     #[must_use]
     pub fn origins(&self) -> &[Origin] {
         &self.origins
     }
 
-    /// Makes one call as a model wrote it, or says why not. The text is for the model, also that of an error.
+    /// Makes one call as a model wrote it. The text is for the model, also that of an error.
     ///
     /// # Errors
-    /// [`ToolError`]; [`ToolError::Denied`] where a rule or the mode denies the call, or the person did not consent to it.
+    /// [`ToolError`]; [`ToolError::Denied`] if a rule or the mode denies the call, or the person did not consent to it.
     pub async fn call(&mut self, name: &str, arguments: &str) -> Result<ToolOutput, ToolError> {
         let sheet = self.tools.sheet(name)?.clone();
         let checked = sheet.read(arguments)?;
@@ -70,7 +71,7 @@ impl ToolSession {
         };
         let untrusted = self.trust.untrusted(&sheet, call.parameters());
         let result = self.tools.call(call, &self.context).await;
-        // An error of a tool is a text of the same origin as its result.
+        // The text of a tool's error has the same origin as its result.
         Origin::merge(&mut self.origins, &untrusted);
         result
     }

@@ -1,7 +1,7 @@
-//! Skills: what somebody wrote down of how a kind of work is done, in the open Agent Skills format (<https://agentskills.io/specification>).
+//! Skills: written instructions for a kind of work in the open Agent Skills format (<https://agentskills.io/specification>).
 //!
-//! A skill is a folder with a `SKILL.md`. Its name and description are always told; the rest is read when it is wanted. It is text that a
-//! model reads and grants nothing: what it says is to be run, runs by the tools and with the consent that the run asks for anyway.
+//! A skill is a folder with a `SKILL.md`. Prompts always contain its name and description; the model reads the rest on demand. A skill is
+//! text and grants no rights: commands that it recommends run through the usual tools and need the usual consent.
 
 mod load;
 mod parse;
@@ -17,71 +17,71 @@ use std::{
 pub use load::{LOAD_SKILL, load_skill};
 pub use parse::SkillError;
 
-/// A skill as its `SKILL.md` tells it.
+/// Parsed `SKILL.md` of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// 1 to 64 of `a-z 0-9 -`, no hyphen at an end and no two in a row; the name of its folder.
+    /// Name, equal to the name of its folder: 1 to 64 characters of `a-z 0-9 -`, without a hyphen at either end or two in a row.
     pub name: String,
-    /// What it does and when to use it; at most 1,024 characters.
+    /// Purpose and occasions of use; at most 1,024 characters.
     pub description: String,
-    /// Under which licence it stands, or the file that says so.
+    /// Name of the licence, or of the file that contains it.
     pub license: Option<String>,
-    /// What it needs around it; at most 500 characters.
+    /// Requirements on the environment; at most 500 characters.
     pub compatibility: Option<String>,
-    /// Whatever else its writer noted.
+    /// Other keys of its author.
     pub metadata: BTreeMap<String, String>,
-    /// The tools that its writer would allow without asking. It is told to people and grants nothing.
+    /// Tools that the author suggests to allow without asking. Shown to people; grants nothing.
     pub allowed_tools: Vec<String>,
-    /// What it says, in Markdown.
+    /// Instructions in Markdown.
     pub body: String,
 }
 
 impl Skill {
-    /// Reads a `SKILL.md`. `source` names it in errors; the folder that it lies in must have the skill's name. Keys that the format does
-    /// not know are passed over.
+    /// Parses a `SKILL.md`. `source` is its path, for errors; the folder that contains it must have the skill's name. Ignores keys that the
+    /// format does not define.
     ///
     /// # Errors
-    /// [`SkillError`] with the file, the line and the mend.
+    /// [`SkillError`] with the file, the line and the correction.
     pub fn parse(source: &Path, text: &str) -> Result<Self, SkillError> {
         parse::parse(source, text)
     }
 }
 
-/// A skill and where it was found.
+/// A skill and its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstalledSkill {
-    /// What it says.
+    /// The parsed skill.
     pub skill: Skill,
-    /// The folder of its `SKILL.md`.
+    /// Folder that contains `SKILL.md`.
     pub folder: PathBuf,
-    /// The other files of the folder, relative to it and in order.
+    /// Other files of the folder, as sorted relative paths.
     pub files: Vec<String>,
 }
 
-/// The skills that there are, by name. Cheap to clone.
+/// Installed skills by name. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SkillCatalog {
     skills: BTreeMap<String, Arc<InstalledSkill>>,
 }
 
 impl SkillCatalog {
-    /// Adds a skill. One of the same name gives up its place to it, and is returned.
+    /// Adds a skill. Replaces a skill of the same name, and returns the replaced one.
     pub fn add(&mut self, skill: InstalledSkill) -> Option<Arc<InstalledSkill>> {
         self.skills.insert(skill.skill.name.clone(), Arc::new(skill))
     }
 
-    /// The skill of a name.
+    /// Returns the skill with a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&InstalledSkill> {
         self.skills.get(name).map(AsRef::as_ref)
     }
 
-    /// All skills, by name.
+    /// Iterates over all skills, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &InstalledSkill> {
         self.skills.values().map(AsRef::as_ref)
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no skills.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty()

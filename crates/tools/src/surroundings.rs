@@ -1,4 +1,4 @@
-//! The facts of the place where an actor works, as its prompt tells them.
+//! Facts about the place where an actor works, for its prompt.
 
 mod folder;
 mod programs;
@@ -7,40 +7,40 @@ use std::{fmt::Write, time::SystemTime};
 
 use crate::ToolContext;
 
-/// Changed files that are named, at most.
+/// Maximum number of changed files that are listed.
 const MOST_CHANGES: usize = 20;
 
-/// Facts of the place where an actor works. They are read once, before it begins, and are part of its input.
+/// Facts about the place where an actor works. They are read once before the actor begins, and are part of its input.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
-    /// The day, such as `2026-11-25`.
+    /// Date, such as `2026-11-25`.
     pub date: String,
-    /// The operating system and the processor.
+    /// Operating system and processor architecture.
     pub system: String,
-    /// The places that commands may write and reach, in the words of a denial.
+    /// Places that commands may write and reach, in the words of a denial.
     pub commands: String,
-    /// Programs that are there, with their versions.
+    /// Installed programs with their versions.
     pub programs: Vec<String>,
-    /// The state of the repository; none where there is none.
+    /// State of the git repository, if there is one.
     pub git: Option<GitState>,
-    /// The paths of files with instructions for agents.
+    /// Paths of files with instructions for agents.
     pub instructions: Vec<String>,
-    /// Two levels of the folder, a line each; folders end in `/`.
+    /// Two levels of the folder, one line per entry; folders end in `/`.
     pub tree: String,
 }
 
-/// The state of a repository.
+/// State of a git repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitState {
-    /// The branch, or words for none.
+    /// Name of the branch, or a phrase if there is none.
     pub branch: String,
     /// Changed and new files, as `git status --short` lists them.
     pub changes: Vec<String>,
 }
 
 impl Surroundings {
-    /// Reads the facts of the folder and of the machine, or returns those that the context holds. Unknown facts are left out. `programs` are
-    /// those of [`programs`](Self::programs), which do not change during a run.
+    /// Reads the facts about the folder and the machine, or returns those in the context. Omits facts that cannot be determined. `programs`
+    /// is the result of [`programs`](Self::programs), which does not change during a run.
     pub async fn read(context: &ToolContext, date: String, programs: Vec<String>) -> Self {
         if let Some(given) = &context.surroundings {
             return given.as_ref().clone();
@@ -54,7 +54,7 @@ impl Surroundings {
         Self { date, system, commands, programs, git, instructions, tree }
     }
 
-    /// Asks common programs for their versions. Those that are not there, or do not answer, are left out.
+    /// Asks common programs for their versions. Omits programs that are missing or do not answer.
     pub async fn programs(context: &ToolContext) -> Vec<String> {
         if let Some(given) = &context.surroundings {
             return given.programs.clone();
@@ -62,8 +62,8 @@ impl Surroundings {
         programs::versions(context).await
     }
 
-    /// Returns in words which files of the folder were changed at a time or later. Where the context holds the facts of the folder, it is
-    /// unknown.
+    /// Returns a sentence on the files of the folder that were changed at `since` or later. If the context contains the facts about the
+    /// folder, the sentence says that this is unknown.
     pub async fn changed_since(context: &ToolContext, since: SystemTime) -> String {
         if context.surroundings.is_some() {
             return "Nobody looked which files were changed since".to_owned();
@@ -77,7 +77,7 @@ impl Surroundings {
         }
     }
 
-    /// The facts in Markdown.
+    /// Formats the facts as Markdown.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let mut text = format!("- System: {}. Today is {}.\n- {}\n", self.system, self.date, self.commands);

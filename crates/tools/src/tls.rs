@@ -1,14 +1,14 @@
-//! HTTP clients with TLS that works on any system.
+//! HTTP clients with TLS that works on every supported system.
 
 use reqwest::{Certificate, Client, ClientBuilder};
 
-/// Names who computes for TLS, once for the whole process.
+/// Installs the TLS crypto provider once for the whole process.
 pub(crate) fn install_provider() {
-    // Fails only where a provider stands already: then that one serves.
+    // Fails only if a provider is already installed; that one is used then.
     rustls::crypto::ring::default_provider().install_default().ok();
 }
 
-/// A client with what `more` sets. On systems without any certificate authorities those of Mozilla's list serve.
+/// Builds a client, configured by `more`. Falls back to Mozilla's certificate authorities on systems without any.
 pub(crate) fn secured(more: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
     install_provider();
     let builder = || more(Client::builder().user_agent(concat!("aime/", env!("CARGO_PKG_VERSION"))));

@@ -1,4 +1,4 @@
-//! The seam to a tool.
+//! Interface of a tool: its sheet, its call, its result.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,76 +14,77 @@ use crate::{
     schema::SchemaCheck,
 };
 
-/// What a call may touch.
+/// Resources that a call may touch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Touches {
     /// Nothing outside the run.
     Nothing,
-    /// Files of the working folder, through [`ToolContext::folder`](crate::ToolContext::folder): what a call changes otherwise is not known, and cannot be undone.
+    /// Files of the working folder, through [`ToolContext::folder`](crate::ToolContext::folder). Changes made in any other way are not
+    /// recorded and cannot be undone.
     Files,
-    /// Whatever a process may.
+    /// Anything that a process may touch.
     Processes,
     /// The network.
     Network,
     /// A person's attention.
     People,
-    /// Nobody has said: a call counts as one that writes, and is asked about.
+    /// Undeclared: the call counts as a write, and needs consent.
     #[default]
     Anything,
 }
 
-/// Who answers a call.
+/// Component that answers a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HandledBy {
     /// The runtime, through [`Tool::call`].
     Runtime,
-    /// The actor itself: the call changes the actor's own state (`todo`, `terminate`, …) or asks its host for something that no tool can
-    /// do (`ask_human`, `delegate_task`), and is never run.
+    /// The actor itself: the call changes the actor's own state (`todo`, `terminate`, …) or asks its host for something that no tool can do
+    /// (`ask_human`, `delegate_task`). No tool runs.
     Actor,
-    /// The run that the actor leads: the call changes the plan or asks for a result (`submit_plan`, `read_result`, …), and is never run.
+    /// The run that the actor leads: the call changes the plan or asks for a result (`submit_plan`, `read_result`, …). No tool runs.
     Run,
 }
 
 impl HandledBy {
-    /// Returns whether a call never leaves aime: no tool runs.
+    /// Returns true if a call never leaves aime: no tool runs.
     #[must_use]
     pub const fn is_inside(self) -> bool {
         matches!(self, Self::Actor | Self::Run)
     }
 }
 
-/// What is known of a tool without running it. Kept in an actor's journal.
+/// Static description of a tool. Actors' journals contain it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSheet {
-    /// Name, description, JSON Schema of the parameters.
+    /// Name, description, and JSON Schema of the parameters.
     pub definition: ToolDefinition,
-    /// A call changes nothing.
+    /// If true, a call changes nothing.
     pub read_only: bool,
-    /// A second identical call changes nothing more.
+    /// If true, a second identical call changes nothing more.
     pub idempotent: bool,
-    /// What it may touch.
+    /// Resources that a call may touch.
     pub touches: Touches,
-    /// Who answers a call.
+    /// Component that answers a call.
     pub handled_by: HandledBy,
-    /// How long a call may take.
+    /// Time limit of a call.
     pub time_limit: Duration,
-    /// Tools that may do instead when this one fails, for the router's hint.
+    /// Tools to use instead when this one fails, for the router's hint.
     pub alternatives: Vec<String>,
-    /// Of a tool that reads the address in its parameter `url`: patterns for the hosts that it reads without consent.
+    /// Patterns for the hosts that the tool reads without consent, if it reads the URL in its parameter `url`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosts: Option<Vec<String>>,
-    /// Whose words its results are.
+    /// Origin of the tool's results.
     #[serde(default, skip_serializing_if = "is_touched")]
     pub source: Source,
-    /// The definition for small models, where theirs is a simpler one.
+    /// Simpler definition for small models, if any.
     #[serde(skip)]
     pub(crate) small: Option<Arc<ToolDefinition>>,
-    /// Groups of parameters of which a call needs one each: schemas that providers take cannot say so.
+    /// Groups of parameters; a call needs at least one of each group. Providers reject schemas that express this.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Vec<String>>,
-    /// Checks the parameters of calls.
+    /// Compiled check of parameters.
     #[serde(skip)]
     pub(crate) checker: SchemaCheck,
 }
@@ -93,8 +94,7 @@ fn is_touched(source: &Source) -> bool {
 }
 
 impl ToolSheet {
-    /// The sheet of a tool of which nothing else is said: it may change anything, a second call may change more, and a call takes at most
-    /// 30 seconds.
+    /// Creates the sheet with the most cautious defaults: a call may change anything, is not idempotent, and takes at most 30 seconds.
     #[must_use]
     pub fn new(definition: ToolDefinition) -> Self {
         Self {
@@ -113,13 +113,13 @@ impl ToolSheet {
         }
     }
 
-    /// The tool's name.
+    /// Returns the name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.definition.name
     }
 
-    /// Returns the sheet as a model of one class is given it.
+    /// Returns the sheet for a small or a large model.
     #[must_use]
     pub fn for_model(self: &Arc<Self>, small: bool) -> Arc<Self> {
         let Some(simple) = &self.small else { return Arc::clone(self) };
@@ -127,7 +127,7 @@ impl ToolSheet {
         Arc::new(if small { Self { definition: ToolDefinition::clone(simple), needs: Vec::new(), ..sheet } } else { sheet })
     }
 
-    /// Returns the sheet with another text on a parameter, where only the maker of an actor knows it.
+    /// Returns the sheet with another description of a parameter, for descriptions that only the creator of the actor can write.
     #[must_use]
     pub fn with_parameter_text(&self, parameter: &str, text: &str) -> Self {
         let mut sheet = self.clone();
@@ -138,67 +138,68 @@ impl ToolSheet {
         sheet
     }
 
-    /// Whether a call whose outcome is unknown may simply be made again.
+    /// Returns true if a call with unknown outcome may be repeated.
     #[must_use]
     pub const fn repeatable(&self) -> bool {
         self.read_only || self.idempotent
     }
 }
 
-/// What a call came to.
+/// Result of a call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
-    /// What the model sees. [`ToolRegistry::call`](crate::ToolRegistry::call) cuts it for an actor and leaves it whole for a plan's task.
+    /// Text for the model. [`ToolRegistry::call`](crate::ToolRegistry::call) cuts it for an actor and leaves it whole for a plan's task.
     pub text: String,
-    /// The same with structure, where there is one: what other tasks refer to by a path.
+    /// Structured form of the result, if there is one. Other tasks refer to its parts by path.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub value: Value,
-    /// Paths or addresses that were made or changed.
+    /// Paths or URLs that were created or changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
-    /// Images that the model sees beside the text.
+    /// Images that the model sees besides the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// The versions of files that the caller knows by this call.
+    /// Versions of files that the caller has seen through this call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seen: Vec<SeenFile>,
 }
 
 impl ToolOutput {
-    /// A text, and nothing else.
+    /// Creates an output that consists of a text only.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
 
-/// Why a call gave no result. The text is what the model sees, after `Error: ` save for [`Exited`](Self::Exited).
+/// Error of a call. The model sees its text after `Error: `, except for [`Exited`](Self::Exited).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
-    /// There is no such tool.
+    /// No such tool exists.
     #[error(transparent)]
     Unknown(#[from] UnknownTool),
-    /// The parameters do not fit.
+    /// The parameters do not match the schema.
     #[error("{0}")]
     InvalidParameters(String),
-    /// It was tried and failed.
+    /// The tool ran and failed.
     #[error("{0}")]
     Failed(String),
-    /// A program ended with an exit code other than 0. The code comes first, then what it printed: that is a result, and no error of the tool.
+    /// A program ended with an exit code other than 0. The text gives the code first, then the output. This is a result, not an error of
+    /// the tool.
     #[error("{}", exited(*code, printed))]
     Exited {
-        /// The exit code.
+        /// Exit code.
         code: i32,
-        /// All that it printed.
+        /// Complete output.
         printed: String,
     },
-    /// It is not allowed here.
+    /// The call is not allowed.
     #[error("{0}")]
     Denied(String),
-    /// It took too long.
+    /// The call exceeded its time limit.
     #[error("{0}")]
     TimedOut(String),
-    /// It was cancelled.
+    /// The call was cancelled.
     #[error("cancelled before it ended")]
     Cancelled,
 }
@@ -216,7 +217,7 @@ impl From<FileError> for ToolError {
 }
 
 impl ToolError {
-    /// The same with another text, where it has one.
+    /// Applies `map` to the text of the error, if it has one.
     pub(crate) fn map_text(self, map: impl FnOnce(String) -> String) -> Self {
         match self {
             Self::InvalidParameters(text) => Self::InvalidParameters(map(text)),
@@ -233,36 +234,36 @@ fn exited(code: i32, printed: &str) -> String {
     if printed.is_empty() { format!("exit code {code}, nothing printed") } else { format!("exit code {code}\n{printed}") }
 }
 
-/// There is no such tool.
+/// Error for an unknown tool name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Unknown tool: {name}. The tools are: {}", quoted(self.known.iter().map(String::as_str)))]
 pub struct UnknownTool {
-    /// As asked for.
+    /// The unknown name.
     pub name: String,
-    /// The names that exist, the nearest first.
+    /// Names that exist, the most similar first.
     pub known: Vec<String>,
 }
 
 impl UnknownTool {
-    /// Says so, with the names that exist.
+    /// Creates the error from the unknown name and the names that exist.
     #[must_use]
     pub fn new<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
         Self { name: name.to_owned(), known: nearest_first(name, known).into_iter().map(str::to_owned).collect() }
     }
 }
 
-/// A tool: what it is, and how it is called.
+/// A tool: its sheet and its call.
 pub trait Tool: Send + Sync {
-    /// What is known of it.
+    /// Returns the static description of the tool.
     fn sheet(&self) -> &Arc<ToolSheet>;
 
-    /// How long a call with these parameters may take: what the sheet says, unless the caller chooses.
+    /// Returns the time limit of a call with these parameters. Default: that of the sheet.
     fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {
         let _ = parameters;
         self.sheet().time_limit
     }
 
-    /// Makes one call, whose parameters fit the schema. Stops soon after `context.cancel` is cancelled.
+    /// Makes one call, whose parameters match the schema. Stops soon after `context.cancel` is cancelled.
     fn call<'a>(&'a self, call: ValidatedCall, context: &'a ToolContext) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 }
 

@@ -1,7 +1,7 @@
-//! Whose words a result is, and what an actor that has read others' words does not do without consent.
+//! Origins of results, and calls that need consent after an actor has read untrusted text.
 //!
-//! Pure. An actor may obey what it reads. So it is not asked whether a text looks like an instruction: once text that nobody vouches for stands in
-//! its prompt, no call of its by which something could get out is made without a person's consent or the user's own word for it.
+//! Pure. An actor may obey any text that it reads, so this module does not try to detect instructions in a text. Once untrusted text is in
+//! an actor's prompt, each call that could send data out needs a person's consent or a setting of the user that allows it.
 
 use aime_hosts::{host_fits, host_of};
 use aime_progress::Origin;
@@ -15,42 +15,42 @@ use crate::{
     secrets::key_files_named,
 };
 
-/// Whose words the results of a tool are, where what it touches does not say.
+/// Origin of a tool's results.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Source {
-    /// Of what the tool touches.
+    /// Derived from the resources that the tool touches.
     #[default]
     Touched,
-    /// Of one MCP server.
+    /// One MCP server.
     Server {
-        /// Its name.
+        /// Name of the server.
         name: String,
-        /// Whether the user vouches for it.
+        /// If true, the user trusts the server.
         trusted: bool,
-        /// Whether something can get out by it.
+        /// If true, the server can send data out.
         network: bool,
     },
-    /// Of the MCP server that the call names.
+    /// The MCP server that the call names.
     Servers {
-        /// Those that the user vouches for.
+        /// Servers that the user trusts.
         trusted: Vec<String>,
-        /// Whether these are all there are.
+        /// If true, the user trusts all servers.
         all: bool,
     },
 }
 
-/// What a user vouches for, and what is in reach.
+/// Sources that the user trusts, and reach of commands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trust {
-    /// The files of the working folder, and its documents, hold nobody's words but the user's.
+    /// If true, the files of the working folder and its documents contain only the user's own text.
     pub files: bool,
-    /// Commands and code reach the network.
+    /// If true, commands and code can reach the network.
     pub commands_reach_network: bool,
 }
 
-/// Whose words the result of a call is; none where they are aime's own.
+/// Returns the origin of a call's result; `None` if aime itself produces it.
 #[must_use]
 pub fn origin_of(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<Origin> {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
@@ -71,18 +71,18 @@ pub fn origin_of(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<O
     }
 }
 
-/// The server that a call names.
+/// Returns the server that a call names.
 fn server_of(parameters: &Map<String, Value>) -> Option<&str> {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     text("server").or_else(|| text("name")?.strip_prefix("mcp__")?.split_once("__").map(|(server, _)| server))
 }
 
 impl Trust {
-    /// The origin of a call's result, where nobody vouches for it.
+    /// Returns the origin of a call's result if it is untrusted.
     #[must_use]
     pub fn untrusted(&self, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<Origin> {
         let vouched = match (&sheet.source, origin_of(sheet, parameters)?) {
-            // What another actor has read comes with its result.
+            // The result of another actor already carries the origins that it has read.
             (_, Origin::Person | Origin::Actor) => true,
             (Source::Server { trusted, .. }, _) => *trusted,
             (Source::Servers { trusted, all }, _) => {
@@ -95,7 +95,7 @@ impl Trust {
         if vouched { None } else { origin_of(sheet, parameters) }
     }
 
-    /// The origins of what tools say of themselves in a request: a server describes its own.
+    /// Returns the origins of the tool descriptions in a request: an MCP server describes its own tools.
     #[must_use]
     pub fn untrusted_descriptions<'a>(sheets: impl IntoIterator<Item = &'a ToolSheet>) -> Vec<Origin> {
         let of_server = |sheet: &ToolSheet| match &sheet.source {
@@ -107,24 +107,24 @@ impl Trust {
         origins
     }
 
-    /// Those origins for which nobody vouches, of texts that stand in a prompt.
+    /// Returns the untrusted ones among the origins of texts in a prompt.
     #[must_use]
     pub fn only_untrusted(&self, origins: &[Origin]) -> Vec<Origin> {
         origins.iter().filter(|origin| !(self.files && matches!(origin, Origin::Files | Origin::Knowledge))).cloned().collect()
     }
 
-    /// A decision once more, for a caller in whose prompt stand texts of these origins, for which nobody vouches. What the mode allows may
-    /// then need consent. What the user's own settings name (an allowed host, a trusted or read-only tool of a server) does not.
+    /// Revises a decision for a caller whose prompt contains untrusted texts of these origins. A call that the mode allows may then need
+    /// consent. A call that the user's own settings name (an allowed host, a trusted or read-only tool of a server) does not.
     #[must_use]
     pub(crate) fn beware(&self, decision: Decision, call: ProposedCall<'_>, origins: &[Origin]) -> Decision {
         if origins.is_empty() {
             return decision;
         }
         let rules = call.rules;
-        // Others' words may have chosen the path in a call of a plan that a person handed over.
+        // A call of a plan that a person handed over may contain a path chosen by untrusted text.
         let later = runs_later(call);
         let Some(risk) = later.clone().or_else(|| self.risk(call.sheet, call.parameters)) else { return decision };
-        // A rule that allows the call is the user's word for it.
+        // A rule that allows the call is the user's own consent.
         if later.is_none() && rules.judge(call.approval, call.sheet.name(), call.parameters) == Verdict::Allowed {
             return decision;
         }
@@ -151,7 +151,7 @@ impl Trust {
         }
     }
 
-    /// By what something could get out in a call, in words; none where it could not, or where the user has named the way.
+    /// Returns a phrase on the way by which a call could send data out; `None` if it cannot, or if the user has named the way.
     fn risk(&self, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<String> {
         if sheet.handled_by.is_inside() {
             return None;
@@ -184,11 +184,11 @@ impl Trust {
                     (!named)
                         .then(|| format!("reaches {}, which web.allowed_hosts does not name", host.unwrap_or_else(|| "a host".to_owned())))
                 }
-                // Whoever is asked by such a tool was chosen by the user: a search.
+                // Such a tool only contacts a service that the user configured, as a search does.
                 None if sheet.read_only => None,
                 None => Some("reaches the network".to_owned()),
             },
-            // It only reads what a command prints that was judged when it began.
+            // It only reads the output of a command that was decided on when it began.
             (Source::Touched, Touches::Processes) if sheet.read_only => None,
             (Source::Touched, Touches::Processes) => self.commands_reach_network.then(|| "runs with the network in reach".to_owned()),
             (Source::Touched, Touches::Anything) => Some("may reach the network".to_owned()),
@@ -197,7 +197,7 @@ impl Trust {
     }
 }
 
-/// Which protected places a call writes, in words; none in the mode that asks for nothing, and where a rule names them.
+/// Returns a phrase on the protected places that a call writes; `None` in mode `all`, and if a rule names them.
 fn runs_later(call: ProposedCall<'_>) -> Option<String> {
     if call.approval == Approval::All || call.sheet.read_only || call.sheet.handled_by.is_inside() {
         return None;

@@ -1,4 +1,4 @@
-//! A tool made from a type and a function.
+//! Tools made from a parameter type and a function.
 
 use std::{fmt, marker::PhantomData, sync::Arc, time::Duration};
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 
 use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, ValidatedCall, schema::schema_of};
 
-/// How much longer the runtime waits for a tool that keeps the chosen time limit itself, so that the tool can say how far it came.
+/// Additional time that the runtime grants a tool that enforces a chosen time limit itself, so that the tool can report how far it came.
 const BEHIND_CHOSEN: Duration = Duration::from_secs(5);
 
-/// A tool whose parameters are a type: its fields' doc comments are what a model reads. A new tool counts as one that may change
-/// anything, and a person is asked before its calls; the setters say that it does less.
+/// A tool whose parameters are a type. The doc comments of its fields are the descriptions for the model. By default a call may change
+/// anything and needs a person's consent; the setters reduce that.
 pub struct TypedTool<P, F> {
     sheet: Arc<ToolSheet>,
     chosen_limit: Option<&'static str>,
@@ -28,12 +28,13 @@ where
     F: Fn(P, ToolContext) -> C + Send + Sync,
     C: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {
-    /// A tool that answers calls with `call`. `name`: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// Creates a tool that answers calls with `call`. `name`: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
     pub fn new(name: &str, description: &str, call: F) -> Self {
         Self { sheet: Arc::new(sheet::<P>(name, description)), chosen_limit: None, call, parameters: PhantomData }
     }
 
-    /// It changes nothing, and so may be called again. It also reads nothing outside the run, unless [`touches`](Self::touches) says so.
+    /// Declares that a call changes nothing, and so may be repeated. Also declares that it reads nothing outside the run, unless
+    /// [`touches`](Self::touches) says otherwise.
     #[must_use]
     pub fn read_only(self) -> Self {
         self.with(|sheet| {
@@ -44,44 +45,45 @@ where
         })
     }
 
-    /// A second identical call changes nothing more.
+    /// Declares that a second identical call changes nothing more.
     #[must_use]
     pub fn idempotent(self) -> Self {
         self.with(|sheet| sheet.idempotent = true)
     }
 
-    /// What it may touch.
+    /// Sets the resources that a call may touch.
     #[must_use]
     pub fn touches(self, touches: Touches) -> Self {
         self.with(|sheet| sheet.touches = touches)
     }
 
-    /// How long a call may take.
+    /// Sets the time limit of a call.
     #[must_use]
     pub fn time_limit(self, limit: Duration) -> Self {
         self.with(|sheet| sheet.time_limit = limit)
     }
 
-    /// The parameter in which the caller may choose another time limit, in seconds. The tool keeps that limit itself.
+    /// Sets the parameter in which the caller may choose another time limit, in seconds. The tool enforces that limit itself.
     #[must_use]
     pub fn time_limit_chosen_in(mut self, parameter: &'static str) -> Self {
         self.chosen_limit = Some(parameter);
         self
     }
 
-    /// Tools that may do instead when this one fails.
+    /// Sets the tools to use instead when this one fails.
     #[must_use]
     pub fn alternatives(self, names: &[&str]) -> Self {
         self.with(|sheet| sheet.alternatives = names.iter().map(|name| (*name).to_owned()).collect())
     }
 
-    /// A call needs one of these parameters at least.
+    /// Requires at least one of these parameters in a call.
     #[must_use]
     pub(crate) fn needs_one_of(self, parameters: &[&str]) -> Self {
         self.with(|sheet| sheet.needs.push(parameters.iter().map(|name| (*name).to_owned()).collect()))
     }
 
-    /// What small models read of it: this description, and of its parameters only these. One that ends in `?` may be left out.
+    /// Sets the simpler definition for small models: this description, and only these parameters. A `?` at the end of a name makes it
+    /// optional.
     #[must_use]
     pub(crate) fn for_small_models(self, description: &str, parameters: &[&str]) -> Self {
         self.with(|sheet| {
@@ -98,21 +100,21 @@ where
         })
     }
 
-    /// Whose words its results are.
+    /// Sets the origin of the tool's results.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub(crate) fn of_source(self, source: crate::Source) -> Self {
         self.with(|sheet| sheet.source = source)
     }
 
-    /// It reads the address in its parameter `url`, without consent at hosts that fit these patterns.
+    /// Declares that the tool reads the URL in its parameter `url`, without consent at hosts that match these patterns.
     #[cfg(feature = "web")]
     #[must_use]
     pub(crate) fn reads_hosts(self, hosts: Vec<String>) -> Self {
         self.with(|sheet| sheet.hosts = Some(hosts))
     }
 
-    /// What a model reads of a parameter, where only the maker of the tool knows it.
+    /// Sets the description of a parameter, for descriptions that only the creator of the tool can write.
     #[must_use]
     pub(crate) fn describes(self, parameter: &str, text: &str) -> Self {
         self.with(|sheet| *sheet = sheet.with_parameter_text(parameter, text))
@@ -124,7 +126,7 @@ where
     }
 }
 
-/// The sheet of a tool with parameters of a type.
+/// Returns the sheet of a tool with parameters of a type.
 pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSheet {
     let parameters = Arc::new(schema_of::<P>());
     ToolSheet::new(ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters })

@@ -1,4 +1,4 @@
-//! The web: pages as Markdown, and searches.
+//! Web tools: pages as Markdown, and searches.
 
 mod client;
 mod fetch;
@@ -16,18 +16,18 @@ pub use self::{
 };
 use crate::Tool;
 
-/// What of the web may be read, and who searches.
+/// Settings of the web tools.
 #[derive(Clone)]
 pub struct WebSettings {
-    /// Which hosts may be read.
+    /// Hosts that may be read.
     pub policy: WebPolicy,
-    /// How long a page or a search may take. 30 s unless set.
+    /// Time limit of a page or a search. Default: 30 s.
     pub time_limit: Duration,
-    /// Bytes of a page that are read. 5 MB unless set.
+    /// Maximum bytes of a page that are read. Default: 5 MB.
     pub most_bytes: usize,
-    /// Who searches; without one there is no `web_search`.
+    /// Search provider; without one there is no `web_search`.
     pub search: Option<Arc<dyn SearchProvider>>,
-    /// Results of one search. 8 unless set.
+    /// Number of results of one search. Default: 8.
     pub results: usize,
 }
 
@@ -50,10 +50,10 @@ impl fmt::Debug for WebSettings {
     }
 }
 
-/// `web_fetch`, and `web_search` where somebody searches.
+/// Returns `web_fetch`, and `web_search` if a search provider is set.
 ///
 /// # Errors
-/// Why no secure connection can be made on this system, in words.
+/// The reason why no TLS connection can be made on this system.
 pub fn web_tools(settings: &WebSettings) -> Result<Vec<Arc<dyn Tool>>, String> {
     let mut tools = vec![fetch::tool(settings)?];
     if let Some(provider) = &settings.search {

@@ -1,4 +1,4 @@
-//! The tools that an actor answers itself. Here are their sheets; [`crate::Terminate`] and its kin read their calls.
+//! Sheets of the tools that an actor answers itself. [`crate::Terminate`] and its siblings parse their calls.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
         idempotent: false,
         ..own(sheet::<AskHumanParameters>("ask_human", "Ask a person. Only when you cannot find out yourself."))
     };
-    // In the order in which they are needed, and said so that small models do not take reporting for work.
+    // Listed in the order of use, and described so that small models do not mistake reporting for work.
     let sheets = [
         own(terminate()),
         ask_human,
         own(sheet::<TodoParameters>("todo", "Only for long tasks: replace your TODO list. Send the whole list each time.")),
         own(sheet::<UpdateProgressParameters>("update_progress", "Only in long tasks: tell how the work goes. It does no work.")),
         own(report_evidence()),
-        // Another call makes another actor.
+        // A second identical call creates a second actor.
         ToolSheet {
             idempotent: false,
             ..own(sheet::<DelegateTaskParameters>(
@@ -53,7 +53,7 @@ fn terminate() -> ToolSheet {
     ToolSheet { small: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
 }
 
-/// Answered by the actor; said twice it changes nothing more.
+/// Marks a sheet as answered by the actor and idempotent.
 fn own(sheet: ToolSheet) -> ToolSheet {
     ToolSheet { handled_by: HandledBy::Actor, touches: Touches::Nothing, idempotent: true, ..sheet }
 }

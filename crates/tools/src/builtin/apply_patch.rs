@@ -1,4 +1,4 @@
-//! `apply_patch`: several files at once, all or none.
+//! `apply_patch`: changes several files, all or none.
 
 mod parse;
 mod place;
@@ -62,13 +62,13 @@ fn call(patch: &str, context: &ToolContext) -> Result<ToolOutput, ToolError> {
 
 /// A path that a patch names.
 pub(crate) struct Named {
-    /// As it is written there.
+    /// Path as written in the patch.
     pub(crate) path: String,
-    /// Whether what the file holds is told where the patch does not fit.
+    /// True if an error may show the file's content because the patch does not match.
     pub(crate) reads: bool,
 }
 
-/// Every path that a patch names. All of them are written; none where it is no patch, which changes nothing.
+/// Returns every path that a patch names. All of them count as written. Empty for an invalid patch, which changes nothing.
 pub(crate) fn named(patch: &str) -> Vec<Named> {
     let of_section = |section: Section| match section {
         Section::Add { path, .. } | Section::Delete { path } => vec![Named { path, reads: false }],
@@ -80,22 +80,22 @@ pub(crate) fn named(patch: &str) -> Vec<Named> {
     parse::parse(patch).unwrap_or_default().into_iter().flat_map(of_section).collect()
 }
 
-/// A file before the patch and after it.
+/// Content of a file before and after the patch.
 #[derive(Debug, Clone, Default)]
 struct Versions {
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
-    /// The mode that it had.
+    /// Former mode of the file.
     was: Option<u32>,
-    /// The mode of the file that it takes the place of.
+    /// Mode of the file that it replaces.
     mode: Option<u32>,
 }
 
-/// What became of a file.
+/// Result for one file.
 struct Done {
     did: &'static str,
     path: String,
-    /// Its former name.
+    /// Former path, if it was renamed.
     from: Option<String>,
     counts: Counts,
     ignored: Ignored,
@@ -110,7 +110,7 @@ impl Done {
         format!("{} `{}`{from}{counts}{ignored}", self.did, self.path)
     }
 
-    /// The versions of files that the actor of the call knows now.
+    /// Returns records of the file versions that the actor of the call has seen through the patch.
     fn seen(&self, files: &BTreeMap<String, Versions>, context: &ToolContext) -> Vec<SeenFile> {
         let from = self.from.as_ref().unwrap_or(&self.path);
         let before = files.get(from).and_then(|versions| versions.before.as_deref());
@@ -129,7 +129,7 @@ impl Done {
     }
 }
 
-/// All that the patch comes to, before anything is written. Every fault is told at once.
+/// Computes the result of the patch before any write. Reports all faults together.
 fn plan(sections: &[Section], context: &ToolContext) -> Result<(BTreeMap<String, Versions>, Vec<Done>), ToolError> {
     let mut planned = Planned { context, files: BTreeMap::new() };
     let (mut done, mut faults) = (Vec::new(), Vec::new());
@@ -151,7 +151,7 @@ fn plan(sections: &[Section], context: &ToolContext) -> Result<(BTreeMap<String,
     }
 }
 
-/// The files as the sections so far leave them.
+/// State of the files after the sections so far.
 struct Planned<'a> {
     context: &'a ToolContext,
     files: BTreeMap<String, Versions>,
@@ -177,7 +177,7 @@ impl Planned<'_> {
             Section::Delete { .. } => {
                 match self.current(&path)? {
                     Some(bytes) => self.context.must_have_seen(&path, &bytes, "deleted")?,
-                    // Says what is like its name.
+                    // Return the error of `read`, which suggests similar names.
                     None => drop(read(self.context, section.path())?),
                 }
                 self.files.entry(path.clone()).or_default().after = None;
@@ -211,7 +211,7 @@ impl Planned<'_> {
         self.files.entry(path.to_owned()).or_default().after = Some(content.into_bytes());
     }
 
-    /// What a file holds as the sections so far leave it; nothing where there is none.
+    /// Returns the content of a file after the sections so far; `None` if it does not exist.
     fn current(&mut self, path: &str) -> Result<Option<Vec<u8>>, ToolError> {
         if let Some(versions) = self.files.get(path) {
             return Ok(versions.after.clone());
@@ -238,11 +238,11 @@ impl Planned<'_> {
     }
 }
 
-/// Writes all files. Where one cannot be written, those before it are put back.
+/// Writes all files. If one cannot be written, restores those before it.
 fn write(folder: &ConfinedFolder, files: &BTreeMap<String, Versions>) -> Result<(), ToolError> {
     let changed: Vec<_> = files.iter().filter(|(_, versions)| versions.before != versions.after || versions.mode.is_some()).collect();
     let mut written: Vec<(&String, &Versions, Vec<PathBuf>)> = Vec::new();
-    // What is new comes before what goes, so that nothing is lost in between.
+    // Write before deleting, so that an interruption loses nothing.
     let (gone, new): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, versions)| versions.after.is_none());
     for (path, versions) in new.into_iter().chain(gone) {
         let missing = missing_folders(folder, Path::new(path));
@@ -250,7 +250,7 @@ fn write(folder: &ConfinedFolder, files: &BTreeMap<String, Versions>) -> Result<
             written.push((path, versions, missing));
             continue;
         };
-        // Folders that came for it go if they can.
+        // Remove the folders that were created for the failed file, if possible.
         drop(remove_folders(folder, &missing));
         let back = if written.is_empty() { "" } else { "; the files before it were put back" };
         for (path, versions, missing) in written.into_iter().rev() {
@@ -263,10 +263,10 @@ fn write(folder: &ConfinedFolder, files: &BTreeMap<String, Versions>) -> Result<
     Ok(())
 }
 
-/// Puts one file back, and takes the folders away that came with it.
+/// Restores one file, and removes the folders that were created for it.
 fn put_back(folder: &ConfinedFolder, path: &str, versions: &Versions, missing: &[PathBuf]) -> Result<(), FileError> {
     match set(folder, path, versions.before.as_deref(), versions.was) {
-        // It did not come to be.
+        // The file was never created.
         Err(FileError::NotFound { .. }) => {}
         back => back?,
     }
@@ -289,7 +289,7 @@ fn set(folder: &ConfinedFolder, path: &str, content: Option<&[u8]>, mode: Option
     }
 }
 
-/// The folders above a path that are not there, the outermost first.
+/// Returns the missing parent folders of a path, the outermost first.
 fn missing_folders(folder: &ConfinedFolder, path: &Path) -> Vec<PathBuf> {
     let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
     let mut missing: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! Commands in the background: starting them in `bash`, `bash_output` and `bash_kill`.
+//! Background commands: start in `bash`, `bash_output`, `bash_kill`.
 
 use std::{sync::Arc, time::Duration};
 
@@ -47,7 +47,7 @@ fn processes(context: &ToolContext) -> Result<&BackgroundProcesses, ToolError> {
     })
 }
 
-/// Starts a command, and tells what it printed at once.
+/// Starts a command, and returns its first output.
 pub(super) async fn start(command: Command, text: String, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let processes = processes(context)?;
     let command = Command { time_limit: Duration::MAX, ..command };
@@ -80,7 +80,7 @@ async fn look(id: &str, stop: bool, context: &ToolContext) -> Result<ToolOutput,
     Ok(ToolOutput { text, value, ..ToolOutput::default() })
 }
 
-/// Returns the state of a process, in a line.
+/// Returns one line on the state of a process.
 fn status(news: &ProcessNews) -> String {
     let ProcessNews { id, seconds, .. } = news;
     match &news.end {

@@ -14,13 +14,14 @@ use crate::{
     permission::{emptied_before_read, written_files},
 };
 
-/// What is said of a command that has ended well without a word, as `grep -q` does.
+/// Result of a command that succeeded without output, as `grep -q` does.
 pub const SILENT: &str = "(nothing printed, exit code 0)";
-/// Characters of a written file that are shown.
+/// Maximum characters of a written file that are shown.
 const SHOWN: usize = 400;
-/// The longest command that is an argument, in bytes: Linux takes 128 KiB with the zero at its end.
+/// Maximum length in bytes of a command that is passed as an argument. Linux allows 128 KiB including the terminating zero.
 const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
-/// A command that reads a longer one from its standard input and runs it, which then finds that input at its end, as every command does.
+/// Command that reads a longer command from its standard input and runs it. The longer command then finds its standard input at the end, as
+/// every command does.
 const FROM_INPUT: &str = "eval \"$(cat)\"";
 
 #[derive(Deserialize, JsonSchema)]
@@ -58,7 +59,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
         }
         match command::call(command, &context).await {
             Ok(output) if output.text.is_empty() => Ok(ToolOutput { text: written(&text, &context), ..output }),
-            // This is how grep ends that has found nothing.
+            // grep exits so if it has found nothing.
             Err(ToolError::Exited { code: 1, printed }) if printed.is_empty() && text.contains("grep") => {
                 Err(ToolError::Exited { code: 1, printed: "(nothing printed: grep has found nothing)".to_owned() })
             }
@@ -73,8 +74,8 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
     .alternatives(&["python"])
 }
 
-/// What a command that printed nothing has written: the beginnings of the files that its output went to, as far as they are text in the working
-/// folder. A model that sees nothing at all makes the call again, or invents what came of it.
+/// Returns the beginnings of the files to which a silent command redirected its output, if they are text in the working folder. A model
+/// that sees no output at all repeats the call, or invents a result.
 fn written(command: &str, context: &ToolContext) -> String {
     let files = written_files(command);
     let told = files.iter().filter_map(|file| {

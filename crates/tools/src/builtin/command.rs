@@ -1,4 +1,4 @@
-//! Running a program for a tool, and telling what came of it.
+//! Runs a program for a tool and reports the result.
 
 use std::{ffi::OsString, time::Duration};
 
@@ -7,22 +7,22 @@ use serde_json::json;
 
 use crate::{ToolContext, ToolError, ToolOutput};
 
-/// Bytes kept of each stream: the first half and the last half.
+/// Maximum bytes kept of each stream: the first half and the last half.
 const OUTPUT_LIMIT: usize = 1024 * 1024;
 
-/// The signal that a process gets when a file of its grows past the limit (SIGXFSZ).
+/// Signal for a process that exceeds the file size limit (SIGXFSZ).
 const FILE_TOO_LARGE: i32 = 25;
 
-/// The longest time that a caller may choose, in seconds.
+/// Longest time limit that a caller may choose, in seconds.
 pub(super) const MAX_SECONDS: u64 = 600;
 
-/// A program with what it is called to a model.
+/// A program, and its name in messages for a model.
 pub(super) struct Command {
     pub(super) program: &'static str,
     pub(super) arguments: Vec<OsString>,
     pub(super) input: Vec<u8>,
     pub(super) time_limit: Duration,
-    /// `the command`, `the code`.
+    /// Name in messages, such as `the command` or `the code`.
     pub(super) what: &'static str,
 }
 
@@ -41,7 +41,7 @@ impl Command {
     }
 }
 
-/// Why a program could not be started.
+/// Converts the error of a program that could not be started.
 pub(super) fn not_started(error: &ProcessError) -> ToolError {
     let text = error.to_string();
     match error {
@@ -50,13 +50,14 @@ pub(super) fn not_started(error: &ProcessError) -> ToolError {
     }
 }
 
-/// Runs it in the working folder. An exit code other than 0 is [`ToolError::Exited`].
+/// Runs the command in the working folder. An exit code other than 0 is [`ToolError::Exited`].
 pub(super) async fn call(command: Command, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let (time_limit, what) = (command.time_limit, command.what);
     let outcome = run(command.request(context), &context.cancel).await.map_err(|error| not_started(&error))?;
     let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
     let mut printed = printed(&stdout, &stderr);
-    // A command that has gone on in spite of what it was denied may have printed others' words too: only its errors are looked at then.
+    // A command that succeeded in spite of a denial may have printed other text that looks like one, so only its standard error is
+    // examined.
     let looked_at = if outcome.end == ProcessEnd::Exited(0) { &stderr } else { &printed };
     if let Some(explained) = context.confinement.explain(looked_at, &outcome.refused) {
         printed = joined(&printed, &explained);
@@ -81,7 +82,7 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
     })
 }
 
-/// Runs a shell command in the working folder, and returns what it printed on both streams. One that cannot be run, or is stopped, says so.
+/// Runs a shell command in the working folder, and returns the output of both streams. If it cannot be run or is stopped, the text says so.
 pub(crate) async fn shell_output(script: &str, time_limit: Duration, context: &ToolContext) -> String {
     let arguments = vec!["-c".into(), script.into()];
     let command = Command { program: "bash", arguments, input: Vec::new(), time_limit, what: "the command" };
@@ -92,7 +93,7 @@ pub(crate) async fn shell_output(script: &str, time_limit: Duration, context: &T
     }
 }
 
-/// Standard output, then standard error under a mark of its own.
+/// Joins standard output, and standard error under a heading of its own.
 fn printed(stdout: &str, stderr: &str) -> String {
     if stderr.is_empty() { stdout.to_owned() } else { joined(stdout, &format!("[stderr]\n{stderr}")) }
 }

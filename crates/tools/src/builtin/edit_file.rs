@@ -41,7 +41,7 @@ pub(super) fn tool() -> impl Tool {
     .alternatives(&["read_file", "write_file", "bash"])
 }
 
-/// The edits of a call, at least one.
+/// Returns the path and the edits of a call, at least one.
 fn edits(parameters: EditFile) -> Result<(String, Vec<Edit>), ToolError> {
     let EditFile { path, old_text, new_text, replace_all, edits } = parameters;
     let edits = match (old_text, new_text, edits) {
@@ -66,7 +66,7 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
     let (asked, edits) = edits(parameters)?;
     let path = name(context, &asked)?;
     let _one_at_a_time = editing();
-    // To put text at the end of no file is to make one.
+    // Appending text to a missing file creates it.
     let adds = edits.first().is_some_and(|edit| edit.old_text.is_empty());
     let is_new = adds && matches!(context.folder.read(&asked), Err(FileError::NotFound { .. }));
     let bytes = if is_new { Vec::new() } else { read(context, &asked)? };
@@ -100,7 +100,7 @@ fn call(parameters: EditFile, context: &ToolContext) -> Result<ToolOutput, ToolE
     Ok(ToolOutput { text: lines.join("\n"), value: Value::Object(value), references: vec![path], seen, ..ToolOutput::default() })
 }
 
-/// Returns the change of the file, in a line.
+/// Returns one line on the change of the file.
 fn headline(path: &str, made: &[Made], is_new: bool) -> String {
     match made {
         [Made::Added { .. }] if is_new => format!("Created `{path}`."),
@@ -111,7 +111,7 @@ fn headline(path: &str, made: &[Made], is_new: bool) -> String {
     }
 }
 
-/// Returns the tolerated differences, and the edits that had been made before.
+/// Returns notes on ignored differences, and on edits that were already made.
 fn notes(made: &[Made]) -> Vec<String> {
     let several = made.len() > 1;
     let of_edit = |(number, made): (usize, &Made)| {

@@ -1,4 +1,4 @@
-//! What the file tools have in common.
+//! Functions shared by the file tools.
 
 use std::{
     ops::ControlFlow,
@@ -16,13 +16,13 @@ use crate::{
     secrets::{admit, learn_private_keys},
 };
 
-/// How many files are looked at to find one of the name that is missing, and how many are named.
+/// Maximum number of files that the search for a missing name visits, and of names that it suggests.
 const MOST_LOOKED_AT: usize = 20_000;
 const MOST_MEANT: usize = 3;
-/// How much of a file is looked at to tell text from other things.
+/// Number of bytes that are examined to distinguish text from binary files.
 const SNIFFED: usize = 8 * 1024;
 
-/// How the first bytes of well-known files begin, and what they are called.
+/// First bytes of well-known file formats, and the names of the formats.
 const KNOWN: &[(&[u8], &str)] = &[
     (b"\x89PNG", "a PNG image"),
     (b"\xff\xd8\xff", "a JPEG image"),
@@ -35,13 +35,13 @@ const KNOWN: &[(&[u8], &str)] = &[
     (b"SQLite format 3\0", "an SQLite database"),
 ];
 
-/// Reading, changing and writing is one step: two actors may edit one file at once.
+/// Locks reading, changing and writing as one step: two actors may edit one file at the same time.
 pub(super) fn editing() -> MutexGuard<'static, ()> {
     static EDITING: Mutex<()> = Mutex::new(());
     EDITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs work that blocks where blocking is welcome.
+/// Runs blocking work on a thread for it.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, ToolError> + Send + 'static) -> Result<T, ToolError> {
     match spawn_blocking(work).await {
         Ok(result) => result,
@@ -49,12 +49,12 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T,
     }
 }
 
-/// The name of a file in results: relative to the working folder.
+/// Returns the name of a file for results: its path relative to the working folder.
 pub(super) fn name(context: &ToolContext, path: &str) -> Result<String, ToolError> {
     Ok(context.folder.relative(path)?.to_string_lossy().into_owned())
 }
 
-/// Reads a file, and says what may be meant where there is none.
+/// Reads a file. The error for a missing file suggests similar names.
 pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolError> {
     admit(context, &context.folder.relative(path)?)?;
     let bytes = context.folder.read(path).map_err(|error| {
@@ -70,7 +70,7 @@ pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolErr
     Ok(bytes)
 }
 
-/// Names the part of a path that is a file where a folder must be.
+/// Extends the error if a part of the path is a file instead of a folder.
 pub(super) fn explained(context: &ToolContext, path: &str, error: FileError) -> ToolError {
     let is_file = |part: &&Path| context.folder.read(part).is_ok();
     let file = match (&error, context.folder.relative(path)) {
@@ -85,14 +85,14 @@ pub(super) fn explained(context: &ToolContext, path: &str, error: FileError) -> 
     }
 }
 
-/// What may be meant by a file that is missing: one with a name like it in the same folder, or else those of its name in other folders.
+/// Suggests files for a missing path: one with a similar name in the same folder, or else those with the same name in other folders.
 fn meant(context: &ToolContext, path: &str) -> Option<String> {
     let files = like(context, path).map_or_else(|| of_that_name(context, path), |like| vec![like]);
     let files: Vec<_> = files.iter().map(|file| format!("`{file}`")).collect();
     (!files.is_empty()).then(|| format!("; did you mean {}?", files.join(" or ")))
 }
 
-/// Files of the same name in other folders: a few, those nearest to the working folder first.
+/// Returns a few files of the same name in other folders, those nearest to the working folder first.
 fn of_that_name(context: &ToolContext, path: &str) -> Vec<String> {
     let relative = context.folder.relative(path).unwrap_or_default();
     let Some(name) = relative.file_name() else { return Vec::new() };
@@ -111,7 +111,7 @@ fn of_that_name(context: &ToolContext, path: &str) -> Vec<String> {
     found.iter().take(MOST_MEANT).map(|file| file.to_string_lossy().into_owned()).collect()
 }
 
-/// A file in the same folder with a name like the one that is missing. All names of one or two letters are alike: whoever says `b.txt` does not mean
+/// Returns a file in the same folder with a similar name. Skips names of one or two letters, which are all similar: `b.txt` does not mean
 /// `a.txt`.
 fn like(context: &ToolContext, path: &str) -> Option<String> {
     let relative = context.folder.relative(path).ok()?;
@@ -125,13 +125,13 @@ fn like(context: &ToolContext, path: &str) -> Option<String> {
     Some(parent.join(nearest(wanted, names)?).to_string_lossy().into_owned())
 }
 
-/// What a file is in words, where it is no text.
+/// Returns a phrase on the format of a file that is not text.
 pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     let beginning = bytes.get(..SNIFFED).unwrap_or(bytes);
     let known = KNOWN.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, name)| *name);
     let webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
     match known {
-        // Two letters may begin a text as well.
+        // The two letters of a bitmap's signature may begin a text as well.
         Some(name) if name != "a bitmap image" => Some(name),
         _ if webp => Some("a WebP image"),
         _ if beginning.contains(&0) => Some(known.unwrap_or("a binary file")),
@@ -139,7 +139,7 @@ pub(crate) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// `1 line`, `2 lines`.
+/// Formats a count: `1 line`, `2 lines`.
 pub(super) fn counted(count: usize, what: &str) -> String {
     let plural = match what {
         "match" => "matches".to_owned(),

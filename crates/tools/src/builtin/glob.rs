@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
-/// The most paths that are found.
+/// Maximum number of paths that are found.
 const MAX_PATHS: usize = 10_000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -66,7 +66,7 @@ fn call(parameters: &Glob, context: &ToolContext) -> Result<ToolOutput, ToolErro
     Ok(ToolOutput { text, value: json!({"count": paths.len(), "paths": paths}), ..ToolOutput::default() })
 }
 
-/// A pattern relative to the folder that is searched. One that is absolute and inside the working folder is taken too.
+/// Returns a pattern relative to the searched folder. Accepts an absolute pattern inside the working folder.
 fn inside(context: &ToolContext, pattern: &str) -> Result<String, ToolError> {
     let climbs = Path::new(pattern).components().any(|component| component == Component::ParentDir);
     match context.folder.relative(pattern) {
@@ -75,13 +75,13 @@ fn inside(context: &ToolContext, pattern: &str) -> Result<String, ToolError> {
     }
 }
 
-/// `*` stays within one folder, `**` does not.
+/// Compiles a pattern. `*` stays within one folder, `**` does not.
 pub(super) fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
     Ok(glob.map_err(|error| ToolError::InvalidParameters(format!("the pattern cannot be read: {error}")))?.compile_matcher())
 }
 
-/// The same name at any depth, for a hint.
+/// Returns a pattern for the same name at any depth, for a hint.
 fn matcher_deep(pattern: &str) -> Option<GlobMatcher> {
     (!pattern.contains('/')).then(|| matcher(&format!("**/{pattern}")).ok())?
 }

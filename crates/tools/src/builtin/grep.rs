@@ -15,9 +15,9 @@ use crate::{
     secrets::{admit, learn_private_keys, passed_over},
 };
 
-/// The most matches that are found.
+/// Maximum number of matches that are found.
 const MAX_MATCHES: usize = 1_000;
-/// The most characters of a line that are shown.
+/// Maximum characters of a line that are shown.
 const MAX_LINE_CHARS: usize = 500;
 
 #[derive(Deserialize, JsonSchema)]
@@ -73,7 +73,7 @@ fn call(parameters: &Grep, context: &ToolContext) -> Result<ToolOutput, ToolErro
             match search.file(path) {
                 Ok(()) if search.matches.len() < MAX_MATCHES => Ok(ControlFlow::Continue(())),
                 Ok(()) => Ok(ControlFlow::Break(())),
-                // It vanished, or is not ours to read: the others are.
+                // The file vanished or is not readable; search the others.
                 Err(error) => {
                     tracing::debug!(%error, file = %path.display(), "not searched");
                     Ok(ControlFlow::Continue(()))
@@ -107,7 +107,7 @@ fn output(pattern: &str, matches: &[Match], files: usize) -> ToolOutput {
     ToolOutput { text: lines.join("\n"), value: json!({"count": matches.len(), "matches": found}), ..ToolOutput::default() }
 }
 
-/// A filter as search tools have it: one without `/` is for names at any depth, `!` turns it round.
+/// Compiles a file filter with the rules of other search tools: a pattern without `/` matches names at any depth, `!` negates it.
 fn name_filter(glob: &str) -> Result<impl Fn(&Path) -> bool, ToolError> {
     let (negative, glob) = glob.strip_prefix('!').map_or((false, glob), |rest| (true, rest));
     let whole = glob.contains('/');
@@ -129,7 +129,7 @@ struct Search<'a> {
     matches: Vec<Match>,
     files: usize,
     held_back: usize,
-    /// Files of keys or passwords, which are searched by their name alone.
+    /// Credential files, which are searched only if the call names them.
     keys: Vec<String>,
 }
 

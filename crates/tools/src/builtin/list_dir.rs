@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::files::{blocking, counted, name};
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
-/// The most entries that are listed; the count is always of all.
+/// Maximum number of entries that are listed; the count covers all.
 const MAX_ENTRIES: usize = 1_000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ fn call(parameters: &ListDir, context: &ToolContext) -> Result<ToolOutput, ToolE
         let file = matches!(error, FileError::NotAFolder { .. });
         ToolError::from(error).map_text(|text| if file { text + "; use `read_file` for a file" } else { text })
     })?;
-    // The runtime's own folder is no part of the work.
+    // The runtime's own folder is not part of the work.
     entries.retain(|entry| !(path == "." && entry.name == RESERVED_FOLDER));
     let count = entries.len();
     let listed = entries.get(..count.min(MAX_ENTRIES)).unwrap_or_default();

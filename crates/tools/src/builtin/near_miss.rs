@@ -1,17 +1,17 @@
-//! What in a file is most like a text that is not in it.
+//! Finds the part of a file that is most similar to a missing text.
 
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-/// Beyond so many lines only the first are compared.
+/// Maximum number of lines that are compared.
 const MAX_LINES: usize = 20_000;
-/// Longer lines are compared by their beginning.
+/// Maximum characters of a line that are compared.
 const MAX_LINE_CHARS: usize = 300;
-/// The most lines that are shown.
+/// Maximum number of lines that are shown.
 const MAX_SHOWN: usize = 30;
-/// What is less alike than this is no help.
+/// Minimum similarity; anything less similar does not help.
 const LEAST_LIKENESS: f32 = 0.4;
 
-/// Shows the lines of `text` that are most like `wanted`, in words for a model.
+/// Returns a message for a model with the lines of `text` that are most similar to `wanted`.
 pub(super) fn near_miss(text: &str, wanted: &str) -> String {
     let wanted: Vec<&str> = wanted.trim_matches(['\n', '\r']).lines().collect();
     let lines: Vec<&str> = text.lines().take(MAX_LINES).collect();
@@ -30,16 +30,16 @@ pub(super) fn near_miss(text: &str, wanted: &str) -> String {
     format!("The closest is {place} (- yours, + the file):\n{}", marked(&wanted, &found))
 }
 
-/// Where the lines begin that are most like the wanted ones, and how alike they are, from 0 to 1.
+/// Returns the index of the most similar range of lines, and its similarity from 0 to 1.
 fn closest(lines: &[&str], wanted: &[&str]) -> Option<(usize, f32)> {
-    // The line that says most stands for all in a first look: comparing every stretch of lines would take too long.
+    // The longest line represents all lines in a first pass: comparing every range of lines would take too long.
     let (anchor_at, anchor) = wanted.iter().enumerate().max_by_key(|(at, line)| (line.trim().chars().count(), usize::MAX - at))?;
     let mut candidates: Vec<_> = lines.iter().enumerate().map(|(at, line)| (likeness(line, anchor), at)).collect();
     candidates.sort_by(|(one, one_at), (other, other_at)| other.total_cmp(one).then(one_at.cmp(other_at)));
     let starts = candidates.into_iter().take(5).map(|(_, at)| at.saturating_sub(anchor_at));
     let scored = starts.map(|start| {
         let alike: f32 = wanted.iter().enumerate().map(|(at, line)| lines.get(start + at).map_or(0.0, |found| likeness(found, line))).sum();
-        // Counts of lines are small.
+        // Lossless: the numbers of lines are small.
         #[expect(clippy::cast_precision_loss, reason = "the number of lines of an edit is far below 2^24")]
         let all = wanted.len().max(1) as f32;
         (start, alike / all)
@@ -47,14 +47,14 @@ fn closest(lines: &[&str], wanted: &[&str]) -> Option<(usize, f32)> {
     scored.reduce(|best, next| if next.1 > best.1 { next } else { best })
 }
 
-/// How alike two lines are, from 0 to 1; white space at the ends does not count.
+/// Returns the similarity of two lines from 0 to 1, without white space at their ends.
 fn likeness(one: &str, other: &str) -> f32 {
     let (one, other) = (beginning(one.trim()), beginning(other.trim()));
     if one == other {
         return 1.0;
     }
     let (short, long) = if one.len() < other.len() { (one.len(), other.len()) } else { (other.len(), one.len()) };
-    // Lines of very different length cannot be alike, and comparing them is what costs.
+    // Lines of very different length cannot be similar, and the comparison is expensive.
     if short * 4 < long {
         return 0.0;
     }
@@ -69,7 +69,7 @@ fn same_but_space(one: &str, other: &str) -> bool {
     one.split_whitespace().eq(other.split_whitespace())
 }
 
-/// The lines that differ between two texts, the first 30 of them: those that went with `-`, those that came with `+`.
+/// Returns the first 30 lines that differ between two texts: removed lines with `-`, added lines with `+`.
 pub(super) fn difference(before: &str, after: &str) -> String {
     let marked = marked(before, after);
     let changed: Vec<&str> = marked.lines().filter(|line| !line.starts_with(' ')).collect();
@@ -80,7 +80,7 @@ pub(super) fn difference(before: &str, after: &str) -> String {
     }
 }
 
-/// All lines of both texts, each with a sign: `-` only in the first, `+` only in the second, ` ` in both.
+/// Returns all lines of both texts with a sign: `-` only in the first, `+` only in the second, ` ` in both.
 fn marked(first: &str, second: &str) -> String {
     let diff = TextDiff::from_lines(first, second);
     let marked = diff.iter_all_changes().map(|change| {

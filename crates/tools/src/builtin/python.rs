@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::command::{self, Command};
 use crate::{Tool, ToolContext, Touches, TypedTool};
 
-/// No byte code beside the sources, nothing held back when it is stopped, UTF-8 everywhere, and the code on standard input, which has
-/// no limit of length.
+/// Python options: no byte code files, unbuffered output so that nothing is lost on a kill, UTF-8 everywhere, and code from standard input,
+/// which has no length limit.
 const ARGUMENTS: &[&str] = &["-B", "-u", "-X", "utf8", "-"];
 
 #[derive(Deserialize, JsonSchema)]

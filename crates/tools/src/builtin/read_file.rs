@@ -13,9 +13,9 @@ use crate::{
     pdf::{is_pdf, read_pages},
 };
 
-/// Characters kept free for the note on what is left.
+/// Number of characters reserved for the note on omitted lines.
 const ROOM_FOR_NOTE: usize = 200;
-/// Pages of a PDF that one call reads, unless it says how many.
+/// Default number of PDF pages that one call reads.
 const USUAL_PAGES: usize = 100;
 
 #[derive(Deserialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub(super) fn tool() -> impl Tool {
         .alternatives(&["list_dir", "glob", "grep", "bash"])
 }
 
-/// The part of a file to read, and the characters to show; all if there is no bound.
+/// The requested part of a file, and the maximum number of characters; unlimited if `None`.
 struct Part<'a> {
     path: &'a str,
     first: usize,
@@ -65,7 +65,7 @@ fn call(parameters: &ReadFile, context: &ToolContext) -> Result<ToolOutput, Tool
     }
 }
 
-/// Several files, each under its name. A file that is short leaves its room to those after it.
+/// Returns several files, each under its name. A short file leaves its unused characters to those after it.
 fn all(paths: &[&str], room: Option<usize>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let (mut output, mut left, mut failed) = (ToolOutput::default(), room, 0);
     for (number, path) in paths.iter().enumerate() {
@@ -97,11 +97,11 @@ fn part(part: &Part<'_>, context: &ToolContext) -> Result<ToolOutput, ToolError>
     Ok(ToolOutput { seen: context.saw(&path, &bytes), ..output })
 }
 
-/// Returns the shown part of a file.
+/// Returns the requested part of a file.
 fn shown(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> Result<ToolOutput, ToolError> {
     let room = part.room.map(|room| room.saturating_sub(ROOM_FOR_NOTE));
     if is_pdf(bytes) {
-        // `offset` and `limit` count pages.
+        // For PDF, `offset` and `limit` count pages.
         let pages = read_pages(bytes, part.first, part.limit.unwrap_or(USUAL_PAGES));
         let pages = pages.map_err(|error| ToolError::Failed(format!("`{path}` {error}")))?;
         let text = pages.shown(room, |page| format!("offset and limit count pages here: go on with offset {page}"));
@@ -128,7 +128,7 @@ fn shown(part: &Part<'_>, path: &str, bytes: &[u8], context: &ToolContext) -> Re
     }))
 }
 
-/// An image beside a line that says what it is.
+/// Returns an image, and a line that describes it.
 fn image(path: &str, bytes: &[u8], format: ImageFormat) -> Result<ToolOutput, ToolError> {
     let image = Image::new(path, bytes).map_err(|error| match error {
         ImageError::Format { .. } | ImageError::Base64 { .. } => {

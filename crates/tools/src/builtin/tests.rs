@@ -1,4 +1,4 @@
-//! Tools as they are called: through the registry, in a folder of their own.
+//! Tests of the built-in tools through the registry, each in a temporary folder.
 
 mod commands;
 mod diagnostics;
@@ -18,12 +18,12 @@ use tempfile::TempDir;
 
 use crate::{ToolContext, ToolError, ToolOutput, builtin};
 
-/// Whether this machine has Python.
+/// Returns true if Python is installed.
 fn has_python() -> bool {
     ["/usr/local/bin", "/usr/bin", "/bin"].iter().any(|folder| Path::new(folder).join("python3").exists())
 }
 
-/// A working folder inside a folder that must not be reached.
+/// A working folder inside a folder that tools must not reach.
 pub(in crate::builtin) struct Place {
     outer: TempDir,
     context: ToolContext,

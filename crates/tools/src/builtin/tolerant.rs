@@ -1,26 +1,25 @@
-//! Finding a text in a file that writes it a little differently: with other line ends, with blanks at the ends of lines, or with letters in another
-//! Unicode form. Pure.
+//! Tolerant text search: ignores different line breaks, blanks at line ends, and Unicode normalization forms. Pure.
 
 use std::ops::Range;
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
-/// The mark that some editors put at the beginning of a file.
+/// Byte order mark, which some editors put at the beginning of a file.
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Differences that do not count in a comparison.
+/// Differences that a comparison ignores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Ignored {
-    /// `\r\n` is `\n`.
+    /// Treats `\r\n` as `\n`.
     pub(super) line_ends: bool,
-    /// White space at the ends of lines.
+    /// Ignores white space at line ends.
     pub(super) blanks: bool,
-    /// The Unicode form of letters, such as `é` in one character or in two.
+    /// Ignores the Unicode normalization form of letters, such as `é` in one character or in two.
     pub(super) unicode: bool,
 }
 
 impl Ignored {
-    /// The comparisons after the exact one, strictest first.
+    /// Comparisons to try after the exact one, strictest first.
     const LADDER: [Self; 4] = [
         Self { line_ends: true, blanks: false, unicode: false },
         Self { line_ends: true, blanks: true, unicode: false },
@@ -28,12 +27,12 @@ impl Ignored {
         Self { line_ends: true, blanks: true, unicode: true },
     ];
 
-    /// All differences that do not count in either of two comparisons.
+    /// Returns the union of the ignored differences.
     pub(super) const fn or(self, other: Self) -> Self {
         Self { line_ends: self.line_ends || other.line_ends, blanks: self.blanks || other.blanks, unicode: self.unicode || other.unicode }
     }
 
-    /// Tells a model which differences were ignored; nothing where there were none.
+    /// Returns a note for a model on the ignored differences; `None` if there were none.
     pub(super) fn note(self) -> Option<String> {
         let words = [
             (self.line_ends && !self.blanks && !self.unicode, "line ends"),
@@ -45,14 +44,14 @@ impl Ignored {
     }
 }
 
-/// The places of a text in a file, and what had to be ignored to find them.
+/// Places of a text in a file, and the differences that were ignored to find them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Places {
     pub(super) ranges: Vec<Range<usize>>,
     pub(super) ignored: Ignored,
 }
 
-/// Finds every place of `wanted` in `text`, by the strictest comparison that finds one.
+/// Finds every occurrence of `wanted` in `text` with the strictest comparison that finds one.
 pub(super) fn find(text: &str, wanted: &str) -> Places {
     let exact: Vec<_> = text.match_indices(wanted).map(|(at, found)| at..at + found.len()).collect();
     if !exact.is_empty() {
@@ -72,15 +71,15 @@ pub(super) fn find(text: &str, wanted: &str) -> Places {
     Places::default()
 }
 
-/// A line without what is ignored in it.
+/// Returns a line without the ignored features.
 pub(super) fn even_line(line: &str, ignored: Ignored) -> String {
     Even::new(line, ignored).text
 }
 
-/// A text without what is ignored in it.
+/// A text without the ignored features.
 struct Even {
     text: String,
-    /// The offset in the original of each byte's letter.
+    /// For each byte, the offset of its letter in the original.
     offsets: Vec<usize>,
 }
 
@@ -95,7 +94,7 @@ impl Even {
             even.push(kept, start, ignored.unicode);
             if open.len() < line.len() {
                 even.text.push('\n');
-                // Blanks before the line break belong to the text before it.
+                // Blanks before the line break belong to the preceding text.
                 even.offsets.push(start + bare.len());
             }
             start += line.len();
@@ -114,7 +113,7 @@ impl Even {
             } else if unicode || letter.len() == first.len_utf8() {
                 self.text.push_str(letter);
             } else {
-                // Each mark counts as a sign of its own.
+                // Each combining mark counts as a character of its own.
                 for (at, sign) in letter.char_indices() {
                     self.text.push(sign);
                     self.offsets.resize(self.text.len(), offset + at);
@@ -125,7 +124,7 @@ impl Even {
         }
     }
 
-    /// Returns the place of a range in the original; nothing if it parts a letter from its marks.
+    /// Returns the place of a range in the original; `None` if it separates a letter from its marks.
     fn original(&self, range: Range<usize>, original: &str) -> Option<Range<usize>> {
         let offset = |at: usize| self.offsets.get(at).copied();
         let parts = |at: usize| at > 0 && offset(at).is_some() && offset(at) == offset(at - 1);
@@ -136,13 +135,13 @@ impl Even {
     }
 }
 
-/// Returns whether every line break of a text is `\r\n`, and there is one.
+/// Returns true if the text has line breaks, and each is `\r\n`.
 pub(super) fn has_windows_line_ends(text: &str) -> bool {
     let windows = text.matches("\r\n").count();
     windows > 0 && windows == text.matches('\n').count()
 }
 
-/// A text with `\r\n` for every line break.
+/// Returns a text with `\r\n` for every line break.
 pub(super) fn with_windows_line_ends(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
@@ -156,7 +155,7 @@ mod tests {
     #[test]
     fn finds_by_the_strictest_comparison() {
         let table = [
-            // file, wanted, what is found, what is ignored
+            // Columns: file, wanted text, matches, ignored differences.
             ("a\nb\n", "a\nb", vec!["a\nb"], ""),
             ("a\r\nb\r\n", "a\nb", vec!["a\r\nb"], "line ends"),
             ("a\nb\n", "a\r\nb\r\n", vec!["a\nb\n"], "line ends"),

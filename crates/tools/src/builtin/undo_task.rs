@@ -9,10 +9,10 @@ use serde_json::json;
 use super::files::counted;
 use crate::{TaskUndone, Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
 
-/// The most paths that are named in the text.
+/// Maximum number of paths in the text.
 const NAMED: usize = 50;
 
-/// All that the run did may have to be looked through, and large files be put back.
+/// Time limit. An undo may examine all changes of the run and restore large files.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 #[derive(Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub(super) fn tool() -> impl Tool {
     .touches(Touches::Files)
 }
 
-/// What came of it. A rollback that could not put everything back has not done what it is for.
+/// Formats the result. An undo that could not restore every file is an error.
 fn told(task: &str, TaskUndone { restored, left }: TaskUndone) -> Result<ToolOutput, ToolError> {
     let back = counted(restored.len(), "path");
     if !left.is_empty() {
@@ -52,7 +52,7 @@ fn told(task: &str, TaskUndone { restored, left }: TaskUndone) -> Result<ToolOut
     Ok(ToolOutput { text, value: json!({"task_id": task, "restored": restored}), ..ToolOutput::default() })
 }
 
-/// The first of the names, a line each.
+/// Returns the first names, one per line.
 fn named(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let shown: String = names.into_iter().take(NAMED).map(|name| format!("\n{name}")).collect();

@@ -1,4 +1,4 @@
-//! Walking through the files of a folder.
+//! Walks through the files of a folder.
 
 use std::{
     ops::ControlFlow,
@@ -14,12 +14,12 @@ use crate::{ToolContext, ToolError};
 
 /// Folders that are never searched.
 const NEVER: &[&str] = &[".git", ".hg", ".svn", ".jj", ".aime"];
-/// Files that say what to leave out.
+/// Names of files with ignore rules.
 const IGNORE_FILES: &[&str] = &[".gitignore", ".ignore"];
 
-/// Visits the regular files beneath `base`, in order of their paths, with paths relative to the working folder. Files that
-/// `.gitignore` and `.ignore` name are left out, with or without a repository; so are links. Nothing outside of the working folder has
-/// a say: neither ignore files above it nor the user's own.
+/// Visits the regular files beneath `base`, in order of their paths, with paths relative to the working folder. Skips files that
+/// `.gitignore` and `.ignore` exclude, with or without a repository, and symbolic links. Ignore files outside of the working folder have no
+/// effect, and neither have the user's global ones.
 pub(crate) fn walk(
     context: &ToolContext,
     base: &Path,
@@ -39,7 +39,7 @@ pub(crate) fn walk(
         if context.cancel.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
-        // What cannot be read is left out, as it is by every search tool.
+        // Skip unreadable entries, as every search tool does.
         let Some(path) = entry.ok().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file())).map(ignore::DirEntry::into_path)
         else {
             continue;
@@ -53,7 +53,7 @@ pub(crate) fn walk(
     Ok(())
 }
 
-/// The ignore files between the working folder and the folder where the walk begins.
+/// Returns the ignore rules between the working folder and the folder where the walk begins.
 fn rules_above(root: &Path, base: &Path) -> Vec<Gitignore> {
     let mut folder = root.to_path_buf();
     let mut rules = Vec::new();

@@ -39,7 +39,7 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
     let _one_at_a_time = editing();
     let there = match context.folder.read(path) {
         Ok(bytes) => Some(bytes),
-        // Nobody has seen its content, and none has this hash.
+        // No actor has seen content of this size, and no record has the hash of an empty one.
         Err(FileError::TooLarge { .. }) => Some(Vec::new()),
         Err(_) => None,
     };
@@ -62,7 +62,8 @@ fn call(parameters: &WriteFile, context: &ToolContext) -> Result<ToolOutput, Too
     })
 }
 
-/// The content with the byte order mark and the line ends of what it replaces, and what was kept so. Models see neither.
+/// Returns the content with the byte order mark and the line breaks of the text that it replaces, and notes on what was kept. Models see
+/// neither.
 fn in_the_form_of<'a>(before: &str, content: &'a str) -> (Cow<'a, str>, Vec<&'static str>) {
     let (mut content, mut kept) = (Cow::Borrowed(content), Vec::new());
     if has_windows_line_ends(before) && content.contains('\n') && !content.contains("\r\n") {

@@ -1,5 +1,5 @@
-//! Logging in to a server that asks for it: OAuth with an authorisation code and PKCE, as the protocol has it. The library speaks with the servers; here
-//! are the person's part, and the file that keeps what came of it.
+//! Login to a server that requires it: OAuth with an authorisation code and PKCE, as the MCP specification defines. The library talks to
+//! the servers; this module handles the browser, and the file that stores the tokens.
 
 use std::{path::Path, time::Duration};
 
@@ -14,16 +14,16 @@ use url::Url;
 use super::{connection::chain, listed::one_line, login::Kept};
 use crate::tls;
 
-/// How long a person has to say yes in their browser.
+/// Time that a person has to approve in their browser.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// How long a browser has to say what it wants.
+/// Time that a browser has to send its request.
 const ASKING: Duration = Duration::from_secs(10);
-/// The most bytes of what a browser asks.
+/// Maximum bytes of a browser's request.
 const MOST_ASKED: usize = 16 * 1024;
-/// Where the browser comes back to.
+/// Path of the redirect URL.
 const CALLBACK: &str = "/callback";
 
-/// What a login that stands needs to be used. None where nobody has logged in, or at another authorisation server than the one of today.
+/// Loads a stored login. Returns `None` if no login exists, or if it belongs to another authorisation server than the current one.
 pub(super) async fn manager(url: &str, file: &Path) -> Result<Option<AuthorizationManager>, AuthError> {
     let kept = Kept::new(file, url);
     if !kept.is_there() {
@@ -35,7 +35,7 @@ pub(super) async fn manager(url: &str, file: &Path) -> Result<Option<Authorizati
     Ok(manager.initialize_from_store().await?.then_some(manager))
 }
 
-/// Logs in: finds out where, tells `announce` the address that a person opens in their browser, and waits until they have said yes there.
+/// Logs in: discovers the authorisation server, passes the URL for the person's browser to `announce`, and waits for the approval.
 pub(super) async fn log_in(url: &str, file: &Path, announce: &(dyn Fn(&str) + Send + Sync)) -> Result<(), String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| format!("no port on 127.0.0.1 can be opened: {error}"))?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
@@ -51,7 +51,7 @@ pub(super) async fn log_in(url: &str, file: &Path, announce: &(dyn Fn(&str) + Se
     manager.set_metadata(resolved.metadata);
     let mut request = AuthorizationRequest::new(redirect.clone()).with_client_name("aime").with_initial_scope_selection();
     if demand.is_some() && !granted.is_empty() {
-        // Rights that are asked for later come to those that the login has.
+        // New scopes are added to those that the login already has.
         let mut scopes = manager.select_initial_scopes(&[]).await;
         scopes.extend(granted);
         scopes.sort_unstable();
@@ -72,7 +72,7 @@ pub(super) async fn log_in(url: &str, file: &Path, announce: &(dyn Fn(&str) + Se
     Ok(())
 }
 
-/// Waits until a browser comes back; gives what it asks for, with the code in it.
+/// Waits for the redirected browser, and returns the path of its request, which contains the code.
 async fn come_back(listener: &TcpListener) -> Result<String, String> {
     loop {
         let (mut browser, _) = listener.accept().await.map_err(|error| error.to_string())?;
@@ -81,7 +81,7 @@ async fn come_back(listener: &TcpListener) -> Result<String, String> {
         let (status, text) = if is_it { ("200 OK", "aime has heard. You may close this page.") } else { ("404 Not Found", "") };
         let head =
             format!("HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}", text.len());
-        // A browser that does not wait for it has its own way.
+        // A browser that disconnects early misses only the page.
         let _said = timeout(ASKING, browser.write_all(head.as_bytes())).await;
         if is_it {
             return Ok(asked);
@@ -89,7 +89,7 @@ async fn come_back(listener: &TcpListener) -> Result<String, String> {
     }
 }
 
-/// What the first line of a request asks for.
+/// Returns the path in the first line of a request.
 async fn asked(browser: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut chunk = [0; 1024];

@@ -1,4 +1,4 @@
-//! One request to a server, within its time, cancelled when nobody wants it any more.
+//! One request to a server, with time limits and cancellation.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,25 +19,25 @@ use tokio::{
 use super::{McpServerSettings, challenge::Challenge, connection::Connection, handler::Handler, pages::raw, result::is_of_tool};
 use crate::ToolContext;
 
-/// How often a server may answer a call with questions.
+/// Maximum number of times that a server may answer one call with questions.
 const MOST_ROUNDS: usize = 10;
 
-/// Why nothing came of a request.
+/// Reason why a request gave no result.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// The server refused it, in its words.
+    /// The server refused the request, with its message.
     Refused(String),
-    /// No answer and no progress for so long.
+    /// No response and no progress within this time.
     Slow(Duration),
-    /// It took too long in all.
+    /// The total time limit has passed.
     Long(Duration),
-    /// Nobody wants it any more, and the server has been told.
+    /// The caller cancelled the request; the server was notified.
     Cancelled,
-    /// The server wants to know, now, who asks, or wants the login to have more rights.
+    /// The server demands a login, or more scopes.
     Unauthorized(Challenge),
-    /// The server is gone. Whether it did what was asked is not known.
+    /// The connection was lost. The request may have taken effect.
     Gone,
-    /// It answered something else.
+    /// The server sent an unexpected response.
     Odd(&'static str),
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn request(
     };
     let notice = CancelledNotificationParam::new(Some(handle.id.clone()), Some("no longer wanted".to_owned()));
     let notice = ClientNotification::CancelledNotification(CancelledNotification::new(notice));
-    // A server that cannot be told is gone, or does not listen; the answer is not waited for either way.
+    // The server may be gone or not listen, so the wait for the notification is short.
     let _told = tokio::time::timeout(Duration::from_secs(1), connection.peer().send_notification(notice)).await;
     Err(error)
 }

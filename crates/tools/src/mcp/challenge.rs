@@ -1,4 +1,4 @@
-//! The demand of a server that refuses a request for want of a login (401) or of rights (403), at whatever request that is.
+//! Challenge of a server that rejects a request because a login (401) or scopes (403) are missing. It may reject any request.
 
 use std::error::Error;
 
@@ -14,22 +14,22 @@ use url::Url;
 
 use super::{McpError, McpServerSettings, McpTransport, listed::one_line, login::Kept};
 
-/// The longest demand that is kept for the next login, in bytes.
+/// Maximum length in bytes of a challenge that is stored for the next login.
 const LONGEST: usize = 4 * 1024;
-/// How much of the rights is shown, in characters.
+/// Maximum characters of the scopes that are shown.
 const MOST_SHOWN: usize = 200;
 
-/// A refusal for want of a login, or of rights.
+/// A rejection because a login or scopes are missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Challenge {
-    /// The value of `WWW-Authenticate`; empty where there is none.
+    /// Value of `WWW-Authenticate`; empty if missing.
     header: String,
-    /// The server knows who asks, and the login does not have the rights.
+    /// True if the login is valid but lacks scopes.
     lacks_rights: bool,
 }
 
 impl Challenge {
-    /// The refusal among the causes of an error, if it is one.
+    /// Returns the challenge among the causes of an error, if there is one.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let asks = |header: &str| Self { header: header.to_owned(), lacks_rights: false };
         if let Some(refused) = error.downcast_ref::<AuthRequiredError>() {
@@ -44,12 +44,12 @@ impl Challenge {
         error.source().and_then(Self::of)
     }
 
-    /// The same for what came of a request.
+    /// Returns the challenge in the error of a request.
     pub(super) fn of_request(error: &ServiceError) -> Option<Self> {
         if let ServiceError::TransportSend(error) = error { Self::of(error) } else { None }
     }
 
-    /// The same for what came of a greeting.
+    /// Returns the challenge in the error of an initialization.
     pub(super) fn of_greeting(error: &ClientInitializeError) -> Option<Self> {
         match error {
             ClientInitializeError::TransportError { error, .. } => Self::of(error),
@@ -58,7 +58,7 @@ impl Challenge {
         }
     }
 
-    /// The refusal as a fault of the server. What it demands is kept for the next login.
+    /// Converts the challenge to an error of the server, and stores it for the next login.
     pub(super) fn into_error(self, settings: &McpServerSettings) -> McpError {
         self.keep(settings);
         let server = settings.name.clone();
@@ -70,13 +70,13 @@ impl Challenge {
         if self.header.is_empty() || self.header.len() > LONGEST {
             return;
         }
-        // The login then finds out by itself what it can.
+        // The login can then discover the scopes itself.
         if let Err(error) = Kept::new(file, url).keep_demand(&self.header) {
             tracing::debug!(%error, "what an MCP server demands of a login could not be kept");
         }
     }
 
-    /// The rights that the server asks for; empty where it names none.
+    /// Returns the scopes that the server requires; empty if it names none.
     fn scopes(&self, settings: &McpServerSettings) -> String {
         let McpTransport::Http { url, .. } = &settings.transport else { return String::new() };
         let scopes = Url::parse(url).ok().and_then(|url| WWWAuthenticateParams::parse(&self.header, &url).scope);

@@ -1,4 +1,4 @@
-//! One living connection to a server.
+//! Connection to one server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,18 +21,18 @@ use super::{
 };
 use crate::ToolError;
 
-/// Bytes kept of a server's standard error.
+/// Maximum bytes kept of a server's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
-/// How long a server has to end by itself when it is no longer needed.
+/// Time that a server has to exit by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// A server that has said hello. Dropped, its process is killed.
+/// Connection to an initialized server. Dropping it kills the server's process.
 pub(super) struct Connection {
     running: RunningService<RoleClient, Arc<Handler>>,
     process: Option<std::sync::Mutex<Service>>,
     handler: Arc<Handler>,
     pub(super) offer: McpOffer,
-    /// Hears of changes, with servers that tell of them only to who asks.
+    /// Task that receives change notifications from servers that send them only to subscribers.
     listens: Option<JoinHandle<()>>,
 }
 
@@ -45,9 +45,9 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    /// Starts the server if it is a program, says hello, and asks what it offers.
+    /// Starts the server if it is a program, initializes it, and requests its offer.
     pub(super) async fn open(settings: &McpServerSettings, place: &McpPlace) -> Result<Self, McpError> {
-        // What every server understands today first; one that knows the newer way alone says so at once.
+        // Try the initialization that every server understands first; a server that only supports the newer one rejects it at once.
         let newer = || ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] };
         match Self::greet(settings, place, ClientLifecycleMode::Initialize).await {
             Err(Refusal::Speaks) => Self::greet(settings, place, newer()).await.map_err(|refusal| refusal.into_error(settings)),
@@ -110,7 +110,7 @@ impl Connection {
                 if let Some(challenge) = Challenge::of_greeting(&error) {
                     return Err(Refusal::Failed(challenge.into_error(settings)));
                 }
-                // A program that ends at once has a moment to say why.
+                // Give a program that exits at once a moment to write the reason.
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 return Err(Refusal::Failed(broken(settings, &chain(&error), &process)));
             }
@@ -124,7 +124,7 @@ impl Connection {
         Ok(connection)
     }
 
-    /// Asks what the server offers.
+    /// Requests the tools, resources and prompts of the server.
     pub(super) async fn ask_offer(&self, settings: &McpServerSettings) -> Result<McpOffer, McpError> {
         let peer = self.peer();
         let mut offer = McpOffer::default();
@@ -159,28 +159,29 @@ impl Connection {
         &self.handler
     }
 
-    /// Whether nothing can come of it any more.
+    /// Returns true if the connection is no longer usable.
     pub(super) fn is_over(&self) -> bool {
         self.running.is_closed() || self.peer().is_transport_closed()
     }
 
-    /// What its process has written to standard error.
+    /// Returns the output of its process to standard error.
     pub(super) fn said(&self) -> String {
         said(&self.process)
     }
 
-    /// What may tell of denials later: what there is so far.
+    /// Returns a snapshot of the sandbox denials so far.
     pub(super) fn denials(&self) -> Denials {
         Denials { said: self.said(), refused: refused(&self.process) }
     }
 
-    /// The same error, with what confinement has denied to the server meanwhile, as far as its words tell, and how it is given more.
+    /// Extends an error with sandbox denials since the snapshot, as far as the server's messages show them, and with the settings that
+    /// would allow more.
     pub(super) fn explained(&self, error: ToolError, settings: &McpServerSettings, before: &Denials) -> ToolError {
         let McpTransport::Stdio { confinement, .. } = &settings.transport else { return error };
         let now = self.denials();
         let explain = |text: &str| {
             let said = now.said.strip_prefix(&before.said).unwrap_or(&now.said);
-            // A host that was refused before is told again where the error names it.
+            // Repeat an earlier denial of a host if the error names that host.
             let named = |refusal: &String| refusal.split([':', ' ']).next().is_some_and(|host| text.contains(host));
             let refused: Vec<String> =
                 now.refused.iter().filter(|refusal| !before.refused.contains(refusal) || named(refusal)).cloned().collect();
@@ -194,9 +195,9 @@ impl Connection {
         }
     }
 
-    /// Says good-bye, and ends the process with all that it started.
+    /// Shuts the server down, and kills its process tree.
     pub(super) async fn close(mut self) {
-        // A server that does not take its leave is ended all the same.
+        // Kill the process even if the server does not shut down in time.
         let _left = self.running.close_with_timeout(PATIENCE).await;
         if let Some(process) = self.process.take() {
             let process = process.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -207,13 +208,13 @@ impl Connection {
     }
 }
 
-/// What a server has said and been refused up to some moment.
+/// Snapshot of a server's standard error and of its sandbox denials.
 pub(super) struct Denials {
     said: String,
     refused: Vec<String>,
 }
 
-/// Asks a server to tell of changes, and notes them until it ends.
+/// Subscribes to change notifications of a server, and records them until it ends.
 async fn listen(peer: Peer<RoleClient>, handler: Arc<Handler>) {
     let Ok(mut changes) = peer.listen(SubscriptionFilter::builder().tools_list_changed().build()).await else { return };
     while let Ok(Some(_)) = changes.next().await {
@@ -221,9 +222,9 @@ async fn listen(peer: Peer<RoleClient>, handler: Arc<Handler>) {
     }
 }
 
-/// Why nothing came of a greeting.
+/// Reason why an initialization failed.
 enum Refusal {
-    /// It answered that it does not know this greeting.
+    /// The server does not support this kind of initialization.
     Speaks,
     Failed(McpError),
 }
@@ -260,7 +261,8 @@ fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
     McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, mend: mend(settings, &said, &refused(process)), said }
 }
 
-/// What confinement denied to a program that said this, and how it is given more. Nothing for one that is not confined.
+/// Describes the sandbox denials for a program with this output, and the settings that would allow more. Empty for a program outside of the
+/// sandbox.
 fn mend(settings: &McpServerSettings, said: &str, refused: &[String]) -> String {
     let McpTransport::Stdio { confinement, .. } = &settings.transport else { return String::new() };
     if confinement.is_off() {
@@ -270,7 +272,7 @@ fn mend(settings: &McpServerSettings, said: &str, refused: &[String]) -> String 
     format!("{explained}{}", more(&settings.name))
 }
 
-/// How a server is given more.
+/// Describes the settings that allow a server more.
 fn more(name: &str) -> String {
     format!(
         "It runs confined. If it needs more than commands have, say so in [mcp.servers.{name}]: network = [\"example.org\"] or true, read = [\"…\"], \
@@ -278,7 +280,7 @@ fn more(name: &str) -> String {
     )
 }
 
-/// An error with its causes, each once.
+/// Formats an error with its causes, without repetitions.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

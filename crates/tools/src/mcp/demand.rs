@@ -1,4 +1,4 @@
-//! Tools on demand: searched, read, then called, so that many of them do not fill a model's context.
+//! Tools on demand: searched, described, then called, so that a large number of them does not fill a model's context.
 
 use std::sync::Arc;
 
@@ -16,15 +16,15 @@ use super::{
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput, TypedTool, UnknownTool};
 
-/// The name of the tool that finds others.
+/// Name of the tool that searches for tools.
 const FIND_TOOLS: &str = "mcp_find_tools";
-/// The name of the tool that calls what was found.
+/// Name of the tool that calls a found tool.
 const CALL_TOOL: &str = "mcp_call_tool";
-/// How many tools are told of at once, unless more are asked for, and at most.
+/// Default and maximum number of tools in one search result.
 const USUAL: usize = 5;
 const MOST: usize = 20;
 
-/// The tools by which others are found and called. `searched`: the servers whose tools stand in no request.
+/// Returns the tools that search and call other tools. `searched` are the servers whose tools are not part of requests.
 pub(super) fn tools(all: &Arc<All>, searched: &[&Arc<Server>]) -> [Arc<dyn Tool>; 2] {
     let count = |server: &Server| server.offer().map_or(0, |offer| offer.tools.len());
     let servers: Vec<String> = searched.iter().map(|server| format!("{} ({} tools)", server.settings.name, count(server))).collect();
@@ -46,7 +46,7 @@ struct FindParameters {
 }
 
 async fn find_tools(all: Arc<All>, parameters: FindParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
-    // What has changed is asked for first: what is found should be there.
+    // Refresh changed lists first, so that the found tools exist.
     for server in all.servers.iter().filter(|server| server.offer().is_some_and(|offer| offer.changes)) {
         if let Err(error) = server.connection(&context.cancel).await {
             tracing::warn!(%error, "an MCP server cannot be asked for its tools");
@@ -74,7 +74,7 @@ async fn find_tools(all: Arc<All>, parameters: FindParameters, context: ToolCont
     Ok(ToolOutput::text(format!("{}{more}", shown.join("\n"))))
 }
 
-/// The definition of a tool as text, for a model that is to call it.
+/// Formats the definition of a tool for a model that is to call it.
 fn told(definition: &ToolDefinition) -> String {
     let parameters = json!(definition.parameters).to_string();
     format!("{}\n  {}\n  parameters: {parameters}", definition.name, one_line(&definition.description))

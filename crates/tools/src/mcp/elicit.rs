@@ -1,6 +1,6 @@
-//! Questions of a server to a person: a form becomes one question for each of its fields.
+//! Elicitation: questions of a server to a person. A form becomes one question per field.
 //!
-//! Pure. A person answers in words; what they plainly meant is taken.
+//! Pure. A person answers in words; the parser accepts every unambiguous answer.
 
 use std::fmt::Write;
 
@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 use super::listed::one_line;
 use crate::schema::Checker;
 
-/// The longest words of a server in a question, in characters.
+/// Maximum characters of a server's text in a question.
 const WORDS: usize = 1_000;
-/// The most fields of a form.
+/// Maximum number of fields in a form.
 const MOST_FIELDS: usize = 20;
-/// The words that turn a server down.
+/// Words that decline a server's request.
 const NO: [&str; 8] = ["no", "n", "decline", "cancel", "skip", "stop", "不", "否"];
 
 /// A form as a person sees it.
@@ -49,7 +49,7 @@ impl Form {
         Self { head: format!("The MCP server `{server}` asks: {}", words(message)), fields: fields.collect() }
     }
 
-    /// The question of a form without fields.
+    /// Returns the question of a form without fields.
     pub(super) fn bare_question(&self) -> String {
         format!("{}\nAnswer yes or no.", self.head)
     }
@@ -83,7 +83,7 @@ impl Form {
 }
 
 impl Field {
-    /// What an answer means: nothing when the server is turned down; no value when the field is left out; a fault when it does not fit.
+    /// Parses an answer. `None` declines the request; `Ok(None)` omits the field; `Err` says why the answer does not fit.
     pub(super) fn read(&self, answer: &str) -> Option<Result<Option<Value>, String>> {
         let answer = answer.trim();
         let lower = answer.to_lowercase();
@@ -111,7 +111,7 @@ impl Field {
         Some(checked.map(|mut values| values.remove(&self.name)))
     }
 
-    /// A choice by its value or its title, in any case.
+    /// Finds a choice by its value or its title, in any case.
     fn chosen(&self, answer: &str) -> Option<Value> {
         let values: Vec<&Value> = match self.schema.get("enum").and_then(Value::as_array) {
             Some(values) => values.iter().collect(),
@@ -132,7 +132,7 @@ fn one_of(schema: &Value) -> Option<&Vec<Value>> {
     schema.get("oneOf").or_else(|| schema.get("anyOf"))?.as_array()
 }
 
-/// What may be chosen, with titles where there are some.
+/// Returns the choices of a field, with titles if there are some.
 fn choices(schema: &Value) -> Option<Vec<String>> {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         return Some(values.iter().map(|value| words(&plain(value))).collect());
@@ -145,7 +145,7 @@ fn choices(schema: &Value) -> Option<Vec<String>> {
     Some(options.collect())
 }
 
-/// The question whether a page is to be opened.
+/// Returns the question that asks for permission to open a page.
 pub(super) fn asks_url(server: &str, message: &str, url: &str) -> String {
     format!(
         "The MCP server `{server}` asks you to open a page: {}\n{}\nOpen it yourself if you trust the address. Answer yes when you have, or no.",
@@ -154,7 +154,7 @@ pub(super) fn asks_url(server: &str, message: &str, url: &str) -> String {
     )
 }
 
-/// Whether an answer is a yes.
+/// Returns true if an answer is a yes.
 pub(super) fn may_go_on(answer: &str) -> bool {
     matches!(answer.trim().trim_end_matches('.').to_lowercase().as_str(), "y" | "yes" | "ok" | "done" | "true" | "是" | "好" | "好的")
 }
@@ -163,7 +163,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A server's words on one line, bounded.
+/// Returns a server's text on one line, cut to the maximum length.
 fn words(text: &str) -> String {
     one_line(text.trim()).chars().take(WORDS).collect()
 }

@@ -1,104 +1,104 @@
-//! Why a server cannot be used.
+//! Errors of MCP servers.
 
 use std::time::Duration;
 
 use aime_sandbox::ProcessError;
 
-/// Why a server cannot be used.
+/// Reason why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpError {
     /// The program could not be started.
     #[error("the MCP server `{server}` could not be started")]
     Start {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// Why.
+        /// Cause of the failure.
         source: ProcessError,
     },
-    /// It runs, or answers, and does not speak as it should.
+    /// The server runs or responds, but violates the protocol.
     #[error("the MCP server `{server}` could not be reached: {reason}{}{}", last_words(.said), line(.mend))]
     Handshake {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// What went wrong.
+        /// Description of the violation.
         reason: String,
-        /// What it wrote to standard error.
+        /// Output to standard error.
         said: String,
-        /// What confinement may have denied to it, and how it is given more. Empty where it is not confined.
+        /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
         mend: String,
     },
-    /// It took too long to start or to tell its tools.
+    /// The server took too long to start or to list its tools.
     #[error("the MCP server `{server}` was not ready within {} s{}{}", limit.as_secs_f32(), last_words(.said), line(.mend))]
     Slow {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// How long it was given.
+        /// Time limit.
         limit: Duration,
-        /// What it wrote to standard error.
+        /// Output to standard error.
         said: String,
-        /// What confinement may have denied to it, and how it is given more. Empty where it is not confined.
+        /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
         mend: String,
     },
-    /// It wants to know who asks.
+    /// The server requires a login.
     #[error(
         "the MCP server `{server}` wants to know who asks: log in with `aime mcp login {server}`, or name its token by bearer_token_env"
     )]
     Unauthorized {
-        /// The server.
+        /// Name of the server.
         server: String,
     },
-    /// It knows who asks, and the login does not have the rights that the request needs.
+    /// The login lacks the scopes that the request needs.
     #[error("the MCP server `{server}` {}", refused(.server, .scopes))]
     Forbidden {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// The rights (OAuth scopes) that it asks for, with spaces between them. Empty where it names none.
+        /// Required OAuth scopes, separated by spaces. Empty if the server names none.
         scopes: String,
     },
-    /// Nobody was logged in.
+    /// The login failed.
     #[error("the login at the MCP server `{server}` failed: {reason}")]
     Login {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// Why.
+        /// Reason of the failure.
         reason: String,
     },
-    /// It failed too often in a row and is not tried again in this run.
+    /// The server failed too often in a row and is not tried again in this run.
     #[error("the MCP server `{server}` failed {failures} times in a row and is not started again; the last time: {reason}")]
     GivenUp {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// How often it failed.
+        /// Number of failures.
         failures: u32,
-        /// The last failure.
+        /// Message of the last failure.
         reason: String,
     },
-    /// The settings cannot be used.
+    /// The settings are invalid.
     #[error("the MCP server `{server}` cannot be reached as its settings say: {reason}")]
     Settings {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
-    /// There is no server of this name.
+    /// No server has this name.
     #[error("there is no MCP server `{server}`; there are: {known}")]
     NoSuchServer {
-        /// As asked for.
+        /// The unknown name.
         server: String,
-        /// Those that are.
+        /// Names of the configured servers.
         known: String,
     },
-    /// The wait for it was given up.
+    /// The wait for the server was cancelled.
     #[error("cancelled before the MCP server `{server}` was ready")]
     Cancelled {
-        /// The server.
+        /// Name of the server.
         server: String,
     },
 }
 
-/// The last lines of standard error, which often say what is wrong.
+/// Returns the last lines of standard error, which often contain the cause.
 fn last_words(text: &str) -> String {
     const LINES: usize = 8;
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -115,7 +115,7 @@ fn refused(server: &str, scopes: &str) -> String {
     format!("refused the request: the login lacks the rights `{scopes}`; log in again with `aime mcp login {server}` to ask for them")
 }
 
-/// A text on a line of its own; nothing where there is none.
+/// Returns a text on a line of its own; empty for an empty text.
 fn line(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("\n{text}") }
 }

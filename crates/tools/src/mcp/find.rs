@@ -1,15 +1,15 @@
-//! Searching tools by words.
+//! Word search for tools.
 //!
-//! Pure. A word in the name counts more than one in the description, and a rare word more than a common one.
+//! Pure. A word in the name has more weight than one in the description, and a rare word more than a common one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a word in a tool's name counts, against one in its description.
+/// Weight of a word in a tool's name, relative to one in its description.
 const IN_NAME: f64 = 3.0;
-/// What the beginning of a word counts, against the whole.
+/// Weight of a common prefix, relative to a whole word.
 const BEGINNING: f64 = 0.5;
 
-/// The places of those texts (name, description) that fit a query, the best first; equally good ones in their order.
+/// Returns the indices of the texts (name, description) that match a query, the best first; equal matches keep their order.
 pub(super) fn find(query: &str, texts: &[(&str, &str)]) -> Vec<usize> {
     let wanted = words(query);
     let known: Vec<(BTreeSet<String>, BTreeSet<String>)> =
@@ -17,7 +17,7 @@ pub(super) fn find(query: &str, texts: &[(&str, &str)]) -> Vec<usize> {
     let mut rarity: BTreeMap<&str, f64> = BTreeMap::new();
     for word in &wanted {
         let having = known.iter().filter(|(name, description)| holds(name, word) > 0.0 || holds(description, word) > 0.0).count();
-        // A count of tools is far below what a float holds exactly.
+        // Lossless: numbers of tools are small.
         let share = f64::from(u32::try_from(having).unwrap_or(u32::MAX)) / f64::from(u32::try_from(known.len().max(1)).unwrap_or(u32::MAX));
         rarity.insert(word, 1.0 + (1.0 - share));
     }
@@ -37,7 +37,7 @@ pub(super) fn find(query: &str, texts: &[(&str, &str)]) -> Vec<usize> {
     scored.into_iter().map(|(_, place)| place).collect()
 }
 
-/// How far a text holds a word: 1 whole, less when one is the beginning of the other.
+/// Returns the weight of a word in a text: 1 for the whole word, less if one is a prefix of the other.
 fn holds(text: &BTreeSet<String>, word: &str) -> f64 {
     if text.contains(word) {
         return 1.0;
@@ -49,7 +49,8 @@ fn holds(text: &BTreeSet<String>, word: &str) -> f64 {
     if text.iter().any(begins) { BEGINNING } else { 0.0 }
 }
 
-/// The words of a text, in lower case; `listIssues` and `list_issues` are two words each. Dense scripts are cut into pairs.
+/// Splits a text into lower-case words; `listIssues` and `list_issues` are two words each. Scripts without spaces are split into pairs of
+/// characters.
 fn words(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut word = String::new();

@@ -1,4 +1,4 @@
-//! What a server says and asks by itself: progress, questions for a person, changes of what it offers.
+//! Handler of messages that a server sends by itself: progress, questions for a person, changes of its lists.
 
 use std::{
     collections::BTreeMap,
@@ -24,15 +24,15 @@ use super::{
 };
 use crate::{AskPerson, ToolContext};
 
-/// The longest news of progress, in characters.
+/// Maximum characters of a progress message.
 const NEWS_CHARS: usize = 200;
 
-/// What is seen of a call from outside.
+/// Externally visible state of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Pulse {
-    /// How often it told of progress.
+    /// Number of progress messages.
     pub(super) beats: u64,
-    /// How many questions of its server wait for a person.
+    /// Number of the server's questions that wait for a person.
     pub(super) asking: u32,
 }
 
@@ -42,7 +42,7 @@ struct Going {
     context: ToolContext,
 }
 
-/// Hears one server.
+/// Handler of the messages of one server.
 pub(super) struct Handler {
     server: String,
     calls: Mutex<BTreeMap<u64, Going>>,
@@ -55,7 +55,7 @@ impl Handler {
         Self { server: server.to_owned(), calls: Mutex::default(), next: AtomicU64::new(0), changed: AtomicBool::new(false) }
     }
 
-    /// Whether the tools have changed since this was asked last.
+    /// Returns true if the tools have changed since the last call of this function.
     pub(super) fn take_changed(&self) -> bool {
         self.changed.swap(false, Ordering::Relaxed)
     }
@@ -64,7 +64,7 @@ impl Handler {
         self.changed.store(true, Ordering::Relaxed);
     }
 
-    /// A call begins: from now on its progress and the server's questions are heard.
+    /// Registers a call: from now on it receives its progress and the server's questions.
     pub(super) fn begin(self: &Arc<Self>, context: &ToolContext) -> (Heard, watch::Receiver<Pulse>) {
         let (pulse, receiver) = watch::channel(Pulse::default());
         let id = self.next.fetch_add(1, Ordering::Relaxed);
@@ -80,8 +80,8 @@ impl Handler {
         self.calls().values().rev().find_map(|going| Some((going.context.person.clone()?, going.pulse.clone())))
     }
 
-    /// Answers a question of the server by asking the person behind the call. The protocol does not say which call a question belongs to:
-    /// it is the latest one behind which there is a person.
+    /// Answers a question of the server by asking the person behind a call. The protocol does not say which call a question belongs to, so
+    /// this uses the latest call that has a person.
     pub(super) async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
         let decline = || ElicitResult::new(ElicitationAction::Decline);
         let Some((person, pulse)) = self.latest_person() else { return decline() };
@@ -106,7 +106,7 @@ impl Handler {
     }
 }
 
-/// Asks a person for each field, in order. None as soon as they do not want to.
+/// Asks a person for each field, in order. Returns `None` as soon as they decline.
 async fn fill(form: &Form, person: &AskPerson) -> Option<serde_json::Value> {
     let mut content = serde_json::Map::new();
     if form.fields.is_empty() {
@@ -125,7 +125,7 @@ async fn fill(form: &Form, person: &AskPerson) -> Option<serde_json::Value> {
                 Err(fault) => {
                     let again = form.question_again(field, &fault);
                     if again == question {
-                        // The same answer to the same question: nobody reads it.
+                        // The same answer to a repeated question: no person reads the questions.
                         return None;
                     }
                     question = again;
@@ -136,14 +136,14 @@ async fn fill(form: &Form, person: &AskPerson) -> Option<serde_json::Value> {
     Some(content.into())
 }
 
-/// A call that is heard until this is dropped.
+/// Registration of a call. Dropping it ends the registration.
 pub(super) struct Heard {
     handler: Arc<Handler>,
     id: u64,
 }
 
 impl Heard {
-    /// The call is known to the server by this token.
+    /// Sets the progress token by which the server identifies the call.
     pub(super) fn as_token(&self, token: ProgressToken) {
         if let Some(going) = self.handler.calls().get_mut(&self.id) {
             going.token = Some(token);

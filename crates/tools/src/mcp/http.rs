@@ -1,4 +1,4 @@
-//! The HTTP client below streamable HTTP.
+//! HTTP client for the streamable HTTP transport.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,15 +13,15 @@ use url::Url;
 
 use crate::tls::secured;
 
-/// How long a server may take to accept a connection.
+/// Time that a server has to accept a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// How often an answer that broke off is asked for again, and how long is waited before, at first and at most. After that the call is lost: the
-/// library would wait for ever, and ever longer.
+/// Maximum number of attempts to resume an interrupted response, and the first and longest delay between them. After that the call fails;
+/// the library by itself would retry for ever, with ever longer delays.
 const RETRIES: usize = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// A client for one server. Redirects are not followed: they would take the token elsewhere.
+/// Builds a client for one server. Redirects are not followed, because they would send the token to another host.
 pub(super) fn client(
     url: &str,
     bearer: Option<&SecretString>,

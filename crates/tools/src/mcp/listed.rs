@@ -1,4 +1,4 @@
-//! What a server offers, made safe to show: bounded, and with schemas that can be checked.
+//! Sanitized lists of a server: bounded, and with schemas that can be checked.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 use super::{McpServerSettings, McpTransport, pages::Listed};
 use crate::{Source, ToolSheet, Touches};
 
-/// The most tools that are taken from one server.
+/// Maximum number of tools that are accepted from one server.
 const MOST_TOOLS: usize = 2_000;
-/// The most entries that are read of a list of tools. The settings may leave out most of them.
+/// Maximum number of entries that are read of a list of tools. The settings may exclude most of them.
 pub(super) const MOST_ENTRIES: usize = 20_000;
-/// The longest description, in characters.
+/// Maximum characters of a description.
 const MOST_DESCRIPTION: usize = 2_000;
-/// The largest schema, in bytes of JSON, and the deepest.
+/// Maximum size of a schema in bytes of JSON, and its maximum depth.
 const MOST_SCHEMA: usize = 30_000;
 const DEEPEST_SCHEMA: usize = 40;
-/// The longest name of a tool, in bytes.
+/// Maximum bytes of a tool's name.
 const LONGEST_NAME: usize = 256;
 
 /// A tool as its server tells of it.
@@ -58,7 +58,7 @@ pub struct McpOffer {
 }
 
 impl McpTool {
-    /// Reads an entry of a server's list. A missing name is empty, a missing schema null: [`McpOffer::take`] leaves out both.
+    /// Parses an entry of a server's list. A missing name becomes empty, a missing schema null: [`McpOffer::take`] rejects both.
     fn read(entry: &Value) -> Self {
         let text = |member: &str| entry.get(member).and_then(Value::as_str);
         Self {
@@ -70,13 +70,13 @@ impl McpTool {
 }
 
 impl McpOffer {
-    /// Takes over the usable tools of a list, and notes where aime stopped reading it.
+    /// Adds the usable tools of a list, and records where aime stopped reading it.
     pub(super) fn take_listed(&mut self, listed: Listed, settings: &McpServerSettings) {
         self.take(listed.entries.iter().map(McpTool::read), settings);
         self.notes.extend(listed.stopped.map(|stop| format!("stopped reading the list of tools: {stop}")));
     }
 
-    /// Takes over the tools that can be used, and says why others cannot.
+    /// Adds the usable tools, and records why others were rejected.
     pub(super) fn take(&mut self, tools: impl IntoIterator<Item = McpTool>, settings: &McpServerSettings) {
         for (at, tool) in tools.into_iter().enumerate() {
             if !settings.tools.fit(&tool.name) {
@@ -101,7 +101,7 @@ impl McpOffer {
     }
 }
 
-/// A tool whose words are bounded and whose schema can be checked; else why it is left out.
+/// Returns a tool with bounded texts and a schema that can be checked, or the reason for its rejection.
 fn usable(tool: McpTool) -> Result<McpTool, String> {
     let McpTool { name, description, mut parameters } = tool;
     let shown: String = one_line(&name).chars().take(80).collect();
@@ -120,7 +120,7 @@ fn usable(tool: McpTool) -> Result<McpTool, String> {
     }
     schema.entry("type").or_insert_with(|| "object".into());
     schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
-    // Another dialect than that of the validator, where it is named, may only confuse it.
+    // A declared dialect other than the validator's could only confuse it.
     schema.remove("$schema");
     if parameters.to_string().len() > MOST_SCHEMA || depth(&parameters) > DEEPEST_SCHEMA {
         return Err(without("its schema is too large"));
@@ -153,7 +153,7 @@ fn names_what_is_elsewhere(value: &Value) -> bool {
     }
 }
 
-/// A text without what steers a terminal or hides from a reader, cut where it is long.
+/// Returns a text without invisible and control characters, cut to the maximum length.
 fn bounded(text: &str) -> String {
     let shown: String = text.trim().chars().filter(|character| !hidden(*character)).take(MOST_DESCRIPTION + 1).collect();
     if shown.chars().count() <= MOST_DESCRIPTION {
@@ -166,14 +166,14 @@ pub(super) fn one_line(text: &str) -> String {
     text.chars().filter(|character| !hidden(*character)).map(|character| if character == '\n' { ' ' } else { character }).collect()
 }
 
-/// Control characters, and those that are not seen: with them a description tells a model what no person reads.
+/// Returns true for control characters and invisible ones: with them a description could tell a model something that no person sees.
 fn hidden(character: char) -> bool {
     (character.is_control() && !matches!(character, '\n' | '\t'))
         || matches!(character, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The sheet of a tool under the name that a model knows it by. What its server says of its rights is not asked: it changes something unless
-/// the user has said that it does not.
+/// Creates the sheet of a tool under its name for models. The server's own hints are ignored: a call counts as a change unless the user has
+/// declared the tool read-only.
 pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) -> Arc<ToolSheet> {
     let read_only = settings.read_only.fit(&tool.name);
     let description = if tool.description.is_empty() { "No description.".to_owned() } else { tool.description.clone() };

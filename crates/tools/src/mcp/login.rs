@@ -1,4 +1,4 @@
-//! The file that keeps a login: tokens of one server, for its user alone.
+//! Login file: the tokens of one server, readable by its user only.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -10,23 +10,23 @@ use futures::future::BoxFuture;
 use rmcp::transport::auth::{AuthError, CredentialRefreshGuard, CredentialStore, StoredCredentials};
 use serde::{Deserialize, Serialize};
 
-/// The form of the file.
+/// Schema version of the file.
 const SCHEMA: &str = "aime.mcp_login/v1";
 
-/// What the file holds. The tokens were given for this address, and go to no other.
+/// Content of the file. The tokens were issued for this URL, and are sent to no other.
 #[derive(Serialize, Deserialize)]
 struct Login {
     schema: String,
     url: String,
-    /// None before the first login.
+    /// `None` before the first login.
     #[serde(default)]
     credentials: Option<StoredCredentials>,
-    /// The server's demand (`WWW-Authenticate`) since the last login.
+    /// Challenge (`WWW-Authenticate`) that the server sent since the last login.
     #[serde(default)]
     demand: Option<String>,
 }
 
-/// The login of one server at one address.
+/// Login of one server at one URL.
 #[derive(Debug, Clone)]
 pub(super) struct Kept {
     file: PathBuf,
@@ -38,32 +38,32 @@ impl Kept {
         Self { file: file.to_path_buf(), url: url.to_owned() }
     }
 
-    /// Whether somebody has logged in at this address.
+    /// Returns true if a login for this URL exists.
     pub(super) fn is_there(&self) -> bool {
         matches!(self.credentials(), Ok(Some(_)))
     }
 
-    /// Returns the server's demand at a refused request since the last login.
+    /// Returns the challenge that the server sent since the last login.
     pub(super) fn demand(&self) -> Option<String> {
         self.read().ok()??.demand
     }
 
-    /// The rights that the login has.
+    /// Returns the scopes of the login.
     pub(super) fn granted(&self) -> Vec<String> {
         self.credentials().ok().flatten().map(|credentials| credentials.granted_scopes).unwrap_or_default()
     }
 
-    /// Keeps what the server demands, for the next login.
+    /// Stores the server's challenge for the next login.
     pub(super) fn keep_demand(&self, demand: &str) -> io::Result<()> {
         self.set_demand(Some(demand.to_owned()))
     }
 
-    /// Forgets what the server demanded: the login that was just made was asked for with it.
+    /// Removes the challenge: the new login has satisfied it.
     pub(super) fn forget_demand(&self) -> io::Result<()> {
         if self.demand().is_some() { self.set_demand(None) } else { Ok(()) }
     }
 
-    /// Does not wait for whoever renews the tokens now: then it is not kept.
+    /// Replaces the challenge. Does not wait for a process that renews the tokens at the moment; the challenge is dropped then.
     fn set_demand(&self, demand: Option<String>) -> io::Result<()> {
         let lock = self.lock_file()?;
         lock.try_lock()?;
@@ -75,7 +75,7 @@ impl Kept {
         Ok(self.read()?.and_then(|login| login.credentials))
     }
 
-    /// Forgets the login. Answers whether there was one.
+    /// Deletes the login. Returns true if there was one.
     pub(super) fn remove(&self) -> io::Result<bool> {
         let was_there = !matches!(self.credentials(), Ok(None));
         match fs::remove_file(&self.file) {
@@ -95,7 +95,7 @@ impl Kept {
         Ok((login.schema == SCHEMA && login.url == self.url).then_some(login))
     }
 
-    /// Writes the file whole or not at all; nobody else can read it at any moment.
+    /// Writes the file atomically. No other user can read it at any moment.
     fn write(&self, credentials: Option<StoredCredentials>, demand: Option<String>) -> io::Result<()> {
         let folder = self.folder()?;
         let text = serde_json::to_vec(&Login { schema: SCHEMA.to_owned(), url: self.url.clone(), credentials, demand })?;
@@ -110,7 +110,7 @@ impl Kept {
         fs::rename(&new, &self.file)
     }
 
-    /// The folder of the file, made for its user alone.
+    /// Creates the folder of the file, accessible to its user only, and returns it.
     fn folder(&self) -> io::Result<&Path> {
         let folder = self.file.parent().ok_or_else(|| io::Error::other("it stands in no folder"))?;
         let mut builder = DirBuilder::new();
@@ -120,7 +120,7 @@ impl Kept {
         Ok(folder)
     }
 
-    /// Waits until no other process renews these tokens: one may be used once only.
+    /// Waits until no other process renews these tokens: a refresh token is valid only once.
     fn lock(&self) -> io::Result<File> {
         let file = self.lock_file()?;
         file.lock()?;
@@ -143,7 +143,7 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-// The trait is one of `async_trait`, whose signatures these are.
+// The signatures are those that `async_trait` generates for the trait.
 impl CredentialStore for Kept {
     fn load<'a, 'b>(&'a self) -> BoxFuture<'b, Result<Option<StoredCredentials>, AuthError>>
     where

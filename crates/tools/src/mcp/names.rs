@@ -1,24 +1,24 @@
-//! The names of tools: `mcp__server__tool`, and back.
+//! Names of MCP tools for models: `mcp__server__tool`, and the reverse mapping.
 //!
-//! What a model may write is `A-Z a-z 0-9 _ -`, 64 characters at most. What servers write is anything. The way back is a table.
+//! A model may use the characters `A-Z a-z 0-9 _ -`, at most 64 of them. Servers may use any name. A table maps back.
 
 use std::collections::BTreeMap;
 
-/// What the names of all tools of servers begin with.
+/// Prefix of the names of all MCP tools.
 pub(crate) const MCP_PREFIX: &str = "mcp__";
-/// The longest name that model servers take.
+/// Maximum length of a name that model providers accept.
 const LONGEST: usize = 64;
-/// The hexadecimal digits by which names are told apart that would be one.
+/// Number of hexadecimal digits that distinguish colliding names.
 const DIGITS: usize = 8;
 
-/// A tool of a server, by the server's own name for it.
+/// A tool of a server, under the server's own name for it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Origin {
     pub(crate) server: String,
     pub(crate) tool: String,
 }
 
-/// Which name stands for which tool, both ways.
+/// Mapping between model names and tools, in both directions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Names {
     origins: BTreeMap<String, Origin>,
@@ -26,8 +26,8 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Names for tools, the same whatever their order. Names that would be one are told apart by a hash of what they stand for, all of
-    /// them, so that none depends on which came first.
+    /// Assigns names to tools, independent of their order. A hash of the tool distinguishes colliding names. All of them get one, so that
+    /// no name depends on the order.
     pub(crate) fn new(origins: impl IntoIterator<Item = Origin>) -> Self {
         let mut wanted: BTreeMap<String, Vec<Origin>> = BTreeMap::new();
         for origin in origins {
@@ -47,7 +47,7 @@ impl Names {
         names
     }
 
-    /// Names for tools that came later. Those that have one keep it.
+    /// Assigns names to more tools. Tools that have a name keep it.
     pub(crate) fn extend(&mut self, origins: impl IntoIterator<Item = Origin>) {
         let new: Vec<Origin> = origins.into_iter().filter(|origin| !self.names.contains_key(origin)).collect();
         for (origin, name) in Self::new(new).names {
@@ -56,7 +56,7 @@ impl Names {
         }
     }
 
-    /// Of two tools whose hashes are one too, which nobody has seen, the first is kept.
+    /// Adds a name. If even the hashes of two tools collide, which is very unlikely, the first is kept.
     fn put(&mut self, name: String, origin: Origin) {
         if !self.origins.contains_key(&name) {
             self.names.insert(origin.clone(), name.clone());
@@ -64,23 +64,23 @@ impl Names {
         }
     }
 
-    /// The tool that a name stands for.
+    /// Returns the tool with a name.
     pub(crate) fn origin(&self, name: &str) -> Option<&Origin> {
         self.origins.get(name)
     }
 
-    /// Every name.
+    /// Returns all names.
     pub(crate) fn known(&self) -> impl Iterator<Item = &str> {
         self.origins.keys().map(String::as_str)
     }
 
-    /// The name that stands for a tool.
+    /// Returns the name of a tool.
     pub(crate) fn name(&self, server: &str, tool: &str) -> Option<&str> {
         self.names.get(&Origin { server: server.to_owned(), tool: tool.to_owned() }).map(String::as_str)
     }
 }
 
-/// The name with everything odd in it replaced, as long as it comes.
+/// Returns the name with invalid characters replaced, at its full length.
 fn plain(origin: &Origin) -> String {
     let usual = |text: &str| -> String {
         text.chars().map(|character| if character.is_ascii_alphanumeric() || character == '-' { character } else { '_' }).collect()
@@ -88,14 +88,14 @@ fn plain(origin: &Origin) -> String {
     format!("{MCP_PREFIX}{}__{}", usual(&origin.server), usual(&origin.tool))
 }
 
-/// The beginning of a name, and a hash of what it stands for.
+/// Returns the beginning of a name, and a hash of the tool.
 fn hashed(plain: &str, origin: &Origin) -> String {
     let kept = plain.get(..plain.len().min(LONGEST - DIGITS - 1)).unwrap_or(plain);
     let hash = fnv(origin.server.bytes().chain([0]).chain(origin.tool.bytes()));
     format!("{kept}_{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
 }
 
-/// FNV-1a: the same on every machine and in every version, which a name must be.
+/// FNV-1a hash, which is the same on every machine and in every version.
 fn fnv(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(names, turned);
         let (dot, slash) = (names.name("a", "x.y").unwrap(), names.name("a", "x/y").unwrap());
         assert!(dot != slash && dot.starts_with("mcp__a__x_y_") && slash.starts_with("mcp__a__x_y_"), "{dot} {slash}");
-        // A server's name may hold what parts it from its tools.
+        // A server's name may contain the separator.
         let names = Names::new([origin("a", "b__c"), origin("a__b", "c")]);
         assert_ne!(names.name("a", "b__c"), names.name("a__b", "c"));
     }

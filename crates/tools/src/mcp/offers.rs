@@ -1,4 +1,4 @@
-//! What servers offer beside their tools: resources and prompts.
+//! Resources and prompts of MCP servers.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{Tool, ToolContext, ToolError, ToolOutput};
 
-/// The most resources or prompts of one server that are listed.
+/// Maximum number of listed resources or prompts of one server.
 const MOST_LISTED: usize = 200;
-/// What one may ask of servers beside their tools.
+/// Requests to servers other than tool calls.
 const READS: [&str; 2] = ["resources/read", "prompts/get"];
 
-/// The tools for what is offered: nothing where no server is known to offer it.
+/// Returns the tools for resources and prompts; empty if no server is known to offer any.
 pub(super) fn tools(all: &Arc<All>) -> Vec<Arc<dyn Tool>> {
     let (resources, prompts) = (having(all, |offer| offer.resources), having(all, |offer| offer.prompts));
     let named = |names: &[&str]| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
@@ -44,7 +44,7 @@ pub(super) fn tools(all: &Arc<All>) -> Vec<Arc<dyn Tool>> {
     tools
 }
 
-/// The names of the servers that are known to offer something.
+/// Returns the names of the servers that are known to offer something.
 fn having(all: &All, what: fn(&McpOffer) -> bool) -> Vec<&str> {
     let having = all.servers.iter().filter(|server| server.offer().is_some_and(|offer| what(&offer)));
     having.map(|server| server.settings.name.as_str()).collect()
@@ -74,7 +74,7 @@ impl Kind {
         let mut all = lines(List::Resources, &read(List::Resources).await?);
         match read(List::ResourceTemplates).await {
             Ok(templates) => all.extend(lines(List::ResourceTemplates, &templates)),
-            // Many servers have no templates and say so with an error.
+            // Many servers have no templates and answer with an error.
             Err(CallError::Refused(_) | CallError::Odd(_)) => {}
             Err(error) => return Err(error),
         }
@@ -104,7 +104,7 @@ async fn list(all: Arc<All>, parameters: ListParameters, context: ToolContext) -
     Ok(ToolOutput::text(if lines.is_empty() { "There are none.".to_owned() } else { lines.join("\n") }))
 }
 
-/// A line for each entry of a list, and one that says where aime stopped reading it.
+/// Returns one line per entry of a list, and a line on where aime stopped reading it.
 fn lines(list: List, listed: &Listed) -> Vec<String> {
     let identity = list.identity();
     let lines = listed.entries.iter().map(|entry| {
@@ -119,7 +119,7 @@ fn lines(list: List, listed: &Listed) -> Vec<String> {
     lines.chain(stopped).collect()
 }
 
-/// The arguments of a prompt; those that may be left out have a question mark.
+/// Formats the arguments of a prompt; a question mark marks optional ones.
 fn arguments(prompt: &Value) -> String {
     let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten().filter_map(|argument| {
         let mark = if argument.get("required") == Some(&Value::Bool(true)) { "" } else { "?" };
@@ -175,7 +175,7 @@ fn named<'a>(all: &'a All, name: &str) -> Result<&'a Arc<Server>, ToolError> {
     all.server(name).map_err(|error| ToolError::Failed(error.to_string()))
 }
 
-/// Makes one request that is no call of a tool. Returns the result as raw JSON.
+/// Makes one request other than a tool call. Returns the result as raw JSON.
 async fn ask(server: &Server, asked: ClientRequest, context: &ToolContext) -> Result<Value, ToolError> {
     let connection = connected(server, context).await?;
     let answered = request(&connection, &server.settings, asked, context).await;

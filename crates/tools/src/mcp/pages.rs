@@ -1,4 +1,4 @@
-//! The lists that a server gives in pages, read as raw JSON: the client library refuses a whole page for one malformed entry.
+//! Paged lists of a server, read as raw JSON: the client library rejects a whole page for one malformed entry.
 
 use std::{collections::HashSet, fmt};
 
@@ -11,10 +11,10 @@ use rmcp::{
 };
 use serde_json::Value;
 
-/// The most pages of one list that aime asks for.
+/// Maximum number of pages that are requested for one list.
 const MOST_PAGES: usize = 100;
 
-/// A list that a server gives in pages.
+/// A paged list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum List {
     Tools,
@@ -24,7 +24,7 @@ pub(super) enum List {
 }
 
 impl List {
-    /// The member of an answer that holds the entries.
+    /// Returns the member of a response that holds the entries.
     const fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -34,7 +34,7 @@ impl List {
         }
     }
 
-    /// The member of an entry that tells it from the others.
+    /// Returns the member that identifies an entry.
     pub(super) const fn identity(self) -> &'static str {
         match self {
             Self::Tools | Self::Prompts => "name",
@@ -53,7 +53,7 @@ impl List {
         }
     }
 
-    /// Reads the list by `ask`, page by page, until it ends or brings nothing new, or until `most` entries are read.
+    /// Reads the list through `ask`, page by page, until it ends or a page contains nothing new, or until `most` entries are read.
     ///
     /// # Errors
     /// The first error of `ask`; [`ServiceError::UnexpectedResponse`] if the first page holds no list.
@@ -76,15 +76,15 @@ impl List {
     }
 }
 
-/// A list as far as aime has read it.
+/// The part of a list that aime has read.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) entries: Vec<Value>,
-    /// Why aime stopped before the end of the list.
+    /// Reason why aime stopped before the end of the list.
     pub(super) stopped: Option<Stop>,
 }
 
-/// Why aime stops before the end of a list. Pages count from 1.
+/// Reason to stop before the end of a list. Pages count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     NothingNew(usize),
@@ -108,17 +108,17 @@ impl fmt::Display for Stop {
     }
 }
 
-/// What follows a page.
+/// Step that follows a page.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// The page with this cursor.
+    /// Request the page with this cursor.
     Page(String),
-    /// The list is complete.
+    /// Stop: the list is complete.
     End,
     Stop(Stop),
 }
 
-/// Collects the entries of a list and decides whether another page is worth asking for. Pure.
+/// Collects the entries of a list and decides if another page is worth a request. Pure.
 struct Pages {
     list: List,
     most: usize,
@@ -142,7 +142,7 @@ impl Pages {
         let fresh = entries.iter().filter_map(identity).filter(|known| self.known.insert(known.clone())).count();
         let cursor = page.get_mut("nextCursor").map(Value::take).unwrap_or_default();
         if fresh == 0 && !cursor.is_null() {
-            // Entries that are known already add nothing; malformed ones are still reported.
+            // Known entries add nothing; malformed ones are still reported.
             entries.retain(|entry| identity(entry).is_none());
         }
         self.entries.append(&mut entries);
@@ -165,7 +165,7 @@ impl Pages {
     }
 }
 
-/// A result as JSON. The library keeps the JSON of a result that fits none of its types.
+/// Converts a result to JSON. The library keeps the JSON of a result that fits none of its types.
 pub(super) fn raw(result: ServerResult) -> Value {
     match result {
         ServerResult::CustomResult(CustomResult(value)) => value,

@@ -1,6 +1,6 @@
-//! What a server answered, as a tool's result.
+//! Conversion of a server's response to a tool's result.
 //!
-//! An answer is read as raw JSON: a part that aime does not know costs that part alone.
+//! A response is read as raw JSON, so that an unknown part only loses that part.
 
 use aime_llm::Image;
 use serde_json::Value;
@@ -8,20 +8,20 @@ use serde_json::Value;
 use super::{McpServerSettings, call::CallError, listed::one_line};
 use crate::{ToolError, ToolOutput};
 
-/// The most bytes of text that are taken from one answer.
+/// Maximum bytes of text that are taken from one response.
 const MOST_TEXT: usize = 4 * 1024 * 1024;
-/// The most images that are taken from one answer.
+/// Maximum number of images that are taken from one response.
 const MOST_IMAGES: usize = 20;
-/// The longest type of an unknown part that is shown, in characters.
+/// Maximum characters of an unknown part's type that are shown.
 const LONGEST_TYPE: usize = 40;
 
-/// Whether an answer is the result of a tool.
+/// Returns true if a response is the result of a tool.
 pub(super) fn is_of_tool(answer: &Value) -> bool {
     let complete = answer.get("resultType").is_none_or(|kind| kind.is_null() || kind == "complete");
     complete && ["content", "structuredContent", "isError"].iter().any(|member| answer.get(member).is_some())
 }
 
-/// The result of a tool: its text, and its structure where it has one.
+/// Converts the result of a tool: its text, and its structured content if there is some.
 pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     let value = answer.get_mut("structuredContent").map(Value::take).unwrap_or_default();
     let is_error = answer.get("isError") == Some(&Value::Bool(true));
@@ -33,7 +33,7 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     };
     let is_whole = parts.iter().all(Result::is_ok);
     let mut texts: Vec<String> = parts.into_iter().map(either).collect();
-    // The structure may hold what a lost part said.
+    // The structured content may include the content of a lost part.
     if !value.is_null() && (!is_whole || texts.iter().all(|text| text.trim().is_empty())) {
         texts.retain(|text| !text.trim().is_empty());
         texts.push(serde_json::to_string_pretty(&value).unwrap_or_default());
@@ -45,17 +45,17 @@ pub(super) fn of_tool(mut answer: Value) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { text, value, references: beside.references, images: beside.images, seen: Vec::new() })
 }
 
-/// What an answer holds beside its text.
+/// Content of a response besides its text.
 #[derive(Default)]
 struct Beside {
     references: Vec<String>,
     images: Vec<Image>,
-    /// Images are accepted: an error is text alone.
+    /// True if images are accepted; an error consists of text only.
     takes_images: bool,
 }
 
 impl Beside {
-    /// Takes a valid image and returns the line that stands for it in the text.
+    /// Adds a valid image and returns the line that represents it in the text.
     fn image(&mut self, name: Option<&str>, data: &str) -> Option<String> {
         if !self.takes_images || self.images.len() >= MOST_IMAGES {
             return None;
@@ -68,7 +68,7 @@ impl Beside {
     }
 }
 
-/// The text that a part of an answer becomes, or the note that replaces it if aime cannot read it.
+/// Converts a part of a response to text. `Err` is the note that replaces a part that aime cannot read.
 fn of_part(part: &Value, beside: &mut Beside) -> Result<String, String> {
     let text = |member: &str| part.get(member).and_then(Value::as_str);
     let data = |what: &str| text("data").map(|data| not_shown(what, text("mimeType"), data));
@@ -105,7 +105,7 @@ fn either(read: Result<String, String>) -> String {
     read.unwrap_or_else(|note| note)
 }
 
-/// The contents of a resource; none if the answer holds no contents.
+/// Converts the contents of a resource; `None` if the response has no contents.
 pub(super) fn of_resource(answer: &Value) -> Option<ToolOutput> {
     let contents = answer.get("contents")?.as_array()?;
     let mut beside = Beside { takes_images: true, ..Beside::default() };
@@ -116,7 +116,7 @@ pub(super) fn of_resource(answer: &Value) -> Option<ToolOutput> {
     Some(ToolOutput { text, images: beside.images, ..ToolOutput::default() })
 }
 
-/// The messages of a prompt, each under who says it; none if the answer holds no messages.
+/// Converts the messages of a prompt, each under its role; `None` if the response has no messages.
 pub(super) fn of_prompt(answer: &Value) -> Option<ToolOutput> {
     let mut beside = Beside { takes_images: true, ..Beside::default() };
     let messages = answer.get("messages")?.as_array()?.iter().map(|message| {
@@ -136,7 +136,7 @@ fn cut(mut text: String) -> String {
     text
 }
 
-/// Why a call gave nothing, for a model.
+/// Converts the failure of a call to an error for a model.
 pub(super) fn error(error: CallError, settings: &McpServerSettings) -> ToolError {
     let server = &settings.name;
     match error {

@@ -1,4 +1,4 @@
-//! The other side: tools of one's own, offered to other agents over a pair of streams.
+//! MCP server: offers tools to other agents over a pair of streams.
 
 use std::{
     io,
@@ -30,43 +30,43 @@ use tokio_util::sync::CancellationToken;
 use super::connection::chain;
 use crate::{AskPerson, TellProgress, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSheet};
 
-/// How long the last news of a call may take on their way before its result is sent all the same.
+/// Maximum time to deliver the last progress messages of a call before its result is sent.
 const LAST_NEWS: Duration = Duration::from_secs(1);
-/// The field of the form by which the person behind a client is asked.
+/// Name of the form field for the answer of the person behind a client.
 const ANSWER: &str = "answer";
 
-/// What is offered.
+/// MCP service: the offered tools and their context.
 #[derive(Debug, Clone)]
 pub struct McpService {
-    /// The tools, under their own names.
+    /// Tools, under their own names.
     pub tools: ToolRegistry,
-    /// What a model behind the client is told of them all.
+    /// Instructions on all tools for the model behind the client.
     pub instructions: String,
-    /// Where and with what calls run. Each call has its own `cancel`, `person` and `progress`: the person is the one behind the client, where
-    /// the client can ask one.
+    /// Context of the calls. Each call gets its own `cancel`, `person` and `progress`; the person is the one behind the client, if the
+    /// client supports elicitation.
     pub context: ToolContext,
 }
 
-/// Why a service ended before its client wanted it to.
+/// Error that ended a service before its client did.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the MCP client could not be served: {reason}")]
 pub struct McpServeError {
-    /// In the words of the protocol.
+    /// Message of the protocol library.
     pub reason: String,
 }
 
 impl McpService {
-    /// Serves one client until it closes its end, or `stop` is cancelled. Calls that are under way then are cancelled, and have some seconds to
-    /// come to an end.
+    /// Serves one client until it closes its end, or `stop` is cancelled. Then cancels the calls in progress and gives them some seconds to
+    /// end.
     ///
     /// # Errors
-    /// [`McpServeError`] for a client that does not speak the protocol. One that goes away is no error.
+    /// [`McpServeError`] for a client that violates the protocol. A client that disconnects is no error.
     pub async fn serve<R, W>(self, input: R, output: W, stop: &CancellationToken) -> Result<(), McpServeError>
     where
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        // The end of the input ends the calls, not yet the service: what came before is still answered.
+        // The end of the input cancels the calls, but not the service, so that earlier requests are still answered.
         let closed = stop.child_token();
         let handler = Handler { service: self, closed: closed.clone() };
         let transport = AsyncRwTransport::new_server(UntilClosed { input, closed }, output);
@@ -93,7 +93,7 @@ impl McpService {
 
 struct Handler {
     service: McpService,
-    /// Nobody wants an answer any more.
+    /// Cancelled once the client no longer reads responses.
     closed: CancellationToken,
 }
 
@@ -128,14 +128,14 @@ impl ServerHandler for Handler {
             }
         };
         if let Some(telling) = telling {
-            // News that nobody reads are not waited for.
+            // Limit the wait for messages that the client does not read.
             let _told = timeout(LAST_NEWS, telling).await;
         }
         answered(outcome)
     }
 }
 
-/// A tool as it is told to a client.
+/// Converts a sheet to the description of a tool for a client.
 fn offered(sheet: &ToolSheet) -> Offered {
     let definition = &sheet.definition;
     let schema = definition.parameters.as_object().cloned().unwrap_or_default();
@@ -143,7 +143,7 @@ fn offered(sheet: &ToolSheet) -> Offered {
     Offered::new(definition.name.clone(), definition.description.clone(), Arc::new(schema)).with_annotations(annotations)
 }
 
-/// What came of a call, for its client.
+/// Converts the outcome of a call to a response for its client.
 fn answered(outcome: Result<ToolOutput, ToolError>) -> Result<CallToolResponse, ErrorData> {
     let result = match outcome {
         Ok(ToolOutput { text, value, images, .. }) => {
@@ -164,7 +164,7 @@ fn answered(outcome: Result<ToolOutput, ToolError>) -> Result<CallToolResponse, 
     Ok(CallToolResponse::Complete(result))
 }
 
-/// The person behind a client, where it says that it can ask one.
+/// Returns the channel to the person behind a client, if the client supports elicitation.
 fn person(peer: &Peer<RoleServer>) -> Option<AskPerson> {
     if !peer.supported_elicitation_modes().contains(&ElicitationMode::Form) {
         return None;
@@ -185,11 +185,11 @@ fn person(peer: &Peer<RoleServer>) -> Option<AskPerson> {
     }))
 }
 
-/// Tells a client how far a call has come, in order.
+/// Sends the progress of a call to a client, in order.
 fn telling(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinHandle<()>) {
     let (news, mut heard) = mpsc::unbounded_channel::<String>();
     let telling = tokio::spawn(async move {
-        // The protocol wants a number that grows: it counts the news.
+        // The protocol requires an increasing number, so it counts the messages.
         let mut count = 0_u32;
         while let Some(news) = heard.recv().await {
             count += 1;
@@ -200,11 +200,11 @@ fn telling(peer: Peer<RoleServer>, token: ProgressToken) -> (TellProgress, JoinH
             }
         }
     });
-    // After the call nobody listens any more.
+    // The receiver is gone after the end of the call.
     (TellProgress::new(move |text| drop(news.send(text))), telling)
 }
 
-/// An input that says when it has come to its end.
+/// A reader that cancels a token at the end of its input.
 struct UntilClosed<R> {
     input: R,
     closed: CancellationToken,

@@ -1,4 +1,4 @@
-//! One server over its lives: started when it is first needed, started again after it has ended, later each time, and given up at last.
+//! Life cycle of one server: started on first use, restarted after it has ended with increasing delays, and finally given up.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,12 +16,12 @@ use super::{
     connection::{Connection, chain},
 };
 
-/// How often in a row a server may fail before it is given up.
+/// Number of consecutive failures after which a server is given up.
 const MOST_FAILURES: u32 = 5;
-/// The longest wait.
+/// Longest delay before a restart.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// How long a server that has failed so often in a row is left alone. None when it is given up.
+/// Returns the delay before the next start after this many consecutive failures; `None` to give up.
 fn wait_after(failures: u32, first: Duration) -> Option<Duration> {
     match failures {
         0 => Some(Duration::ZERO),
@@ -30,7 +30,7 @@ fn wait_after(failures: u32, first: Duration) -> Option<Duration> {
     }
 }
 
-/// A server. Nothing of it runs before it is needed.
+/// A server. It starts on first use.
 pub(super) struct Server {
     pub(super) settings: McpServerSettings,
     place: McpPlace,
@@ -48,7 +48,7 @@ struct Life {
 impl Server {
     pub(super) fn new(settings: McpServerSettings, place: McpPlace, known: Option<McpOffer>) -> Self {
         let known = known.map(|known| {
-            // What was kept passes the same check as what a server tells.
+            // Stored offers pass the same checks as those of a running server.
             let mut offer = McpOffer { tools: Vec::new(), ..known.clone() };
             offer.take(known.tools, &settings);
             Arc::new(offer)
@@ -56,7 +56,7 @@ impl Server {
         Self { settings, place, life: AsyncMutex::default(), offer: Mutex::new(known) }
     }
 
-    /// What it offers, as far as it is known.
+    /// Returns its offer, if known.
     pub(super) fn offer(&self) -> Option<Arc<McpOffer>> {
         self.offer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -65,7 +65,7 @@ impl Server {
         *self.offer.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(offer));
     }
 
-    /// The living connection: the one there is, or a new one. What the server offers is known afterwards, as of now.
+    /// Returns the open connection, or opens one. Also updates the server's offer.
     pub(super) async fn connection(&self, cancel: &CancellationToken) -> Result<Arc<Connection>, McpError> {
         let ready = cancel.run_until_cancelled(self.ready());
         ready.await.unwrap_or_else(|| Err(McpError::Cancelled { server: self.settings.name.clone() }))
@@ -109,14 +109,14 @@ impl Server {
         }
     }
 
-    /// A call has come back: the server is sound.
+    /// Resets the failure count after a successful call.
     pub(super) async fn is_sound(&self) {
         let mut life = self.life.lock().await;
         life.failures = 0;
         life.last_failure = None;
     }
 
-    /// Nothing can come of this connection any more: the next call makes another.
+    /// Drops an unusable connection: the next call opens another.
     pub(super) async fn is_gone(&self, gone: &Arc<Connection>) {
         let mut life = self.life.lock().await;
         if life.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, gone)) {
@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    /// Nobody knows whether anything can come of this connection: the next call makes another, and calls that hold it go on.
+    /// Drops a connection in an unknown state: the next call opens another, and calls that hold this one continue.
     pub(super) async fn is_doubtful(&self, doubtful: &Arc<Connection>) {
         let mut life = self.life.lock().await;
         if life.connection.as_ref().is_some_and(|connection| Arc::ptr_eq(connection, doubtful)) {
@@ -133,10 +133,10 @@ impl Server {
         }
     }
 
-    /// Ends it, if it runs.
+    /// Ends the server if it runs.
     pub(super) async fn end(&self) {
         let connection = self.life.lock().await.connection.take();
-        // Whoever still holds it drops it at the end of their call, and the process dies then.
+        // A call that still holds the connection drops it at its end, which kills the process.
         if let Some(connection) = connection.and_then(Arc::into_inner) {
             connection.close().await;
         }

@@ -1,4 +1,4 @@
-//! All servers of a run, and the tools that come of them.
+//! All MCP servers of a run, and their tools.
 
 use std::{
     collections::BTreeMap,
@@ -20,16 +20,16 @@ use super::{
 };
 use crate::Tool;
 
-/// Where servers are started.
+/// Environment in which servers are started.
 #[derive(Debug, Clone)]
 pub struct McpPlace {
-    /// The folder they run in.
+    /// Working folder of the servers.
     pub working_folder: PathBuf,
-    /// The environment of all of them, clean of secrets.
+    /// Environment variables of all servers, without secrets.
     pub environment: Arc<BTreeMap<OsString, OsString>>,
 }
 
-/// Servers that start when they are first needed and end when this and the tools that were made of it are dropped.
+/// Servers of a run. They start on first use, and end when this value and all tools created from it are dropped.
 #[derive(Clone)]
 pub struct McpServers {
     all: Arc<All>,
@@ -38,12 +38,13 @@ pub struct McpServers {
 pub(super) struct All {
     pub(super) servers: Vec<Arc<Server>>,
     listed_tools: usize,
-    /// Names that were given to tools once are kept: a model goes on to use them.
+    /// Names of tools. A name that was assigned once is kept, because a model continues to use it.
     given: RwLock<Names>,
 }
 
 impl McpServers {
-    /// Starts nothing. `known` is what was learnt of servers earlier, by [`offers`](Self::offers): of these nothing need be asked.
+    /// Creates the servers without starting any. `known` contains earlier offers, from [`offers`](Self::offers); these servers need not be
+    /// asked.
     #[must_use]
     pub fn new(settings: McpSettings, place: &McpPlace, mut known: BTreeMap<String, McpOffer>) -> Self {
         let servers = settings.servers.into_iter().map(|server| {
@@ -54,51 +55,52 @@ impl McpServers {
         Self { all: Arc::new(all) }
     }
 
-    /// Learns what those servers offer of which nothing is known yet: all at once, each within its time. Gives why some could not tell.
+    /// Requests the offers of all servers without a known one, concurrently, each with its time limit. Returns the errors of those that
+    /// failed.
     pub async fn learn(&self, cancel: &CancellationToken) -> Vec<McpError> {
         let unknown = self.all.servers.iter().filter(|server| server.offer().is_none());
         let learnt = join_all(unknown.map(|server| server.connection(cancel))).await;
         learnt.into_iter().filter_map(Result::err).collect()
     }
 
-    /// What each server offers, as far as it is known: to be kept for the next time.
+    /// Returns the known offer of each server, to be stored for the next run.
     #[must_use]
     pub fn offers(&self) -> BTreeMap<String, McpOffer> {
         let known = |server: &Arc<Server>| Some((server.settings.name.clone(), server.offer()?.as_ref().clone()));
         self.all.servers.iter().filter_map(known).collect()
     }
 
-    /// Starts one server and asks what it offers, whatever was known.
+    /// Starts one server and requests its offer, even if one is known.
     ///
     /// # Errors
-    /// [`McpError`] says why it cannot be used.
+    /// [`McpError`] with the reason why it cannot be used.
     pub async fn test(&self, name: &str, cancel: &CancellationToken) -> Result<McpOffer, McpError> {
         let server = self.all.server(name)?;
         server.connection(cancel).await?;
         Ok(server.offer().map(|offer| offer.as_ref().clone()).unwrap_or_default())
     }
 
-    /// Logs in to a server that asks for it. A person opens the address that `announce` is told, in a browser on this machine, and says yes there.
+    /// Logs in to a server that requires it. `announce` gets the URL that a person must open in a browser on this machine to approve.
     ///
     /// # Errors
-    /// [`McpError`] says why nobody is logged in.
+    /// [`McpError`] with the reason why the login failed.
     pub async fn log_in(&self, name: &str, announce: impl Fn(&str) + Send + Sync) -> Result<(), McpError> {
         let (url, file) = self.login(name)?;
         let done = auth::log_in(url, file, &announce).await;
         done.map_err(|reason| McpError::Login { server: name.to_owned(), reason })
     }
 
-    /// Forgets the login at a server. Answers whether there was one.
+    /// Deletes the login at a server. Returns true if there was one.
     ///
     /// # Errors
-    /// [`McpError`] says why it is still there.
+    /// [`McpError`] with the reason why it could not be deleted.
     pub fn log_out(&self, name: &str) -> Result<bool, McpError> {
         let (url, file) = self.login(name)?;
         let removed = Kept::new(file, url).remove();
         removed.map_err(|error| McpError::Login { server: name.to_owned(), reason: format!("{}: {error}", file.display()) })
     }
 
-    /// Whether somebody has logged in at a server.
+    /// Returns true if a login at a server exists.
     #[must_use]
     pub fn is_logged_in(&self, name: &str) -> bool {
         self.login(name).is_ok_and(|(url, file)| Kept::new(file, url).is_there())
@@ -114,14 +116,14 @@ impl McpServers {
         }
     }
 
-    /// The name under which a model knows a tool of a server.
+    /// Returns the name of a server's tool for models.
     #[must_use]
     pub fn tool_name(&self, server: &str, tool: &str) -> Option<String> {
         self.all.names().name(server, tool).map(str::to_owned)
     }
 
-    /// The tools of all servers, as far as they are known: one for each of those that are to stand in a model's request, and the two by
-    /// which the others are found and called, if there are others.
+    /// Returns the known tools for a model's request: one for each tool of the listed servers, and, if there are other servers, the two
+    /// tools that search and call their tools.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let all = &self.all;
@@ -139,25 +141,25 @@ impl McpServers {
         tools
     }
 
-    /// One for each tool that is known, also of those that stand in no model's request.
+    /// Returns one tool for each known tool, including those outside of a model's request.
     #[must_use]
     pub fn every_tool(&self) -> Vec<Arc<dyn Tool>> {
         let names = self.all.names();
         self.all.servers.iter().flat_map(|server| of_server(server, &names)).collect()
     }
 
-    /// Ends every server that runs: each is asked to, and made to if it does not.
+    /// Shuts down every running server, and kills those that do not end.
     pub async fn end(&self) {
         join_all(self.all.servers.iter().map(|server| server.end())).await;
     }
 
-    /// What is configured: name, how it is reached, and what is known of it.
+    /// Returns the settings of each configured server, and its offer if known.
     pub fn configured(&self) -> impl Iterator<Item = (&McpServerSettings, Option<Arc<McpOffer>>)> {
         self.all.servers.iter().map(|server| (&server.settings, server.offer()))
     }
 }
 
-/// The tools that a server is known to have.
+/// Returns the known tools of a server.
 fn of_server(server: &Arc<Server>, names: &Names) -> Vec<Arc<dyn Tool>> {
     let Some(offer) = server.offer() else { return Vec::new() };
     let named = offer.tools.iter().filter_map(|tool| Some((names.name(&server.settings.name, &tool.name)?, tool)));
@@ -180,7 +182,7 @@ impl All {
         })
     }
 
-    /// The names of all tools that are known now. A tool keeps the name that it was given first.
+    /// Returns the names of all tools known now. A tool keeps its first name.
     pub(super) fn names(&self) -> Names {
         let origins = self.servers.iter().flat_map(|server| {
             let tools = server.offer().map(|offer| offer.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>());
@@ -191,7 +193,7 @@ impl All {
         given.clone()
     }
 
-    /// The servers whose tools stand in a model's request: the smallest first, as long as there is room.
+    /// Returns the servers whose tools are part of a model's request: the smallest first, as long as there is room.
     fn listed(&self) -> Vec<Arc<Server>> {
         let count = |server: &Arc<Server>| server.offer().map_or(0, |offer| offer.tools.len());
         let always = |server: &Arc<Server>| server.settings.loading == McpLoading::Always;
@@ -211,7 +213,7 @@ impl All {
 }
 
 impl McpTransport {
-    /// For people: the command or the address.
+    /// Returns the command or the URL, for people.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {

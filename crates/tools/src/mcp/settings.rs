@@ -1,4 +1,4 @@
-//! What is known of a server before it is asked.
+//! Settings of MCP servers.
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, time::Duration};
 
@@ -6,36 +6,36 @@ use aime_sandbox::Confinement;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use secrecy::SecretString;
 
-/// One server, as its user describes it.
+/// Settings of one server.
 #[derive(Debug, Clone)]
 pub struct McpServerSettings {
-    /// Its name: the middle of `mcp__SERVER__TOOL`.
+    /// Name of the server, the middle part of `mcp__SERVER__TOOL`.
     pub name: String,
-    /// How it is reached.
+    /// Transport to the server.
     pub transport: McpTransport,
-    /// How long it may take to start and to tell its tools. 30 s unless set.
+    /// Time limit to start and to list the tools. Default: 30 s.
     pub start_limit: Duration,
-    /// How long a call may go without an answer and without progress. 120 s unless set.
+    /// Time limit of a call without a response or progress. Default: 120 s.
     pub call_limit: Duration,
-    /// How long a call may take in all, whatever progress it tells of. 30 minutes unless set.
+    /// Total time limit of a call, with or without progress. Default: 30 minutes.
     pub total_limit: Duration,
-    /// How long it is left alone after it has failed; twice as long after each further time, and given up after five in a row. Half a
-    /// second unless set.
+    /// Delay after the first failure. It doubles with each further failure; after five consecutive ones the server is given up. Default:
+    /// 0.5 s.
     pub first_wait: Duration,
-    /// Which of its tools may be used, by the server's own names.
+    /// Tools that may be used, by the server's own names.
     pub tools: NamePatterns,
-    /// Which of its tools are known to change nothing. The server's own hints do not count. `resources/read` and `prompts/get` stand for
-    /// the reading of resources and prompts.
+    /// Tools that change nothing. The server's own hints do not count. `resources/read` and `prompts/get` mean the reading of resources and
+    /// prompts.
     pub read_only: NamePatterns,
-    /// Whether the user vouches for what it says, and for what it does with what it is told. Without, whoever has read its words, or those that
-    /// describe its tools, does not send anything anywhere without consent.
+    /// True if the user trusts the server's texts, and its handling of data sent to it. After reading texts or tool descriptions of an
+    /// untrusted server, an actor needs consent for every call that could send data out.
     pub trusted: bool,
-    /// When its tools stand in a model's request.
+    /// Policy for including the server's tools in a model's request.
     pub loading: McpLoading,
 }
 
 impl McpServerSettings {
-    /// A server with the usual limits, all of whose tools may be used and none of which is known to change nothing.
+    /// Creates settings with the default limits. All tools may be used, and none is declared read-only.
     #[must_use]
     pub fn new(name: impl Into<String>, transport: McpTransport) -> Self {
         Self {
@@ -53,82 +53,82 @@ impl McpServerSettings {
     }
 }
 
-/// How a server is reached.
+/// Transport to a server.
 #[derive(Debug, Clone)]
 pub enum McpTransport {
-    /// A program that speaks over its standard input and output.
+    /// A program that communicates over its standard input and output.
     Stdio {
-        /// The program.
+        /// Path or name of the program.
         program: OsString,
-        /// Its arguments.
+        /// Arguments of the program.
         arguments: Vec<OsString>,
-        /// Variables beside those of all child processes; this is how one server is given a secret.
+        /// Environment variables in addition to those of all child processes; use them to pass a secret to one server.
         environment: BTreeMap<OsString, OsString>,
-        /// What it may read, write, reach and take.
+        /// Sandbox of the program.
         confinement: Confinement,
     },
-    /// A server that speaks streamable HTTP.
+    /// A server with streamable HTTP.
     Http {
-        /// Its address.
+        /// URL of the server.
         url: String,
-        /// What is sent as `Authorization: Bearer`.
+        /// Token for the header `Authorization: Bearer`.
         bearer: Option<SecretString>,
-        /// The file that keeps what came of a login, where the server may ask for one and there is no `bearer`.
+        /// File that stores a login, if the server may require one and `bearer` is not set.
         login: Option<PathBuf>,
-        /// Headers that are sent with every request.
+        /// Headers of every request.
         headers: BTreeMap<String, SecretString>,
     },
 }
 
-/// When a server's tools stand in a model's request.
+/// Policy for including a server's tools in a model's request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum McpLoading {
-    /// While there is room: see [`McpSettings::listed_tools`].
+    /// As long as there is room: see [`McpSettings::listed_tools`].
     #[default]
     Auto,
     /// Always.
     Always,
-    /// Never: they are searched with `mcp_find_tools` and called with `mcp_call_tool`.
+    /// Never: the model searches with `mcp_find_tools` and calls with `mcp_call_tool`.
     OnDemand,
 }
 
-/// All servers.
+/// Settings of all servers.
 #[derive(Debug, Clone)]
 pub struct McpSettings {
-    /// Each server.
+    /// Settings of each server.
     pub servers: Vec<McpServerSettings>,
-    /// How many tools of all servers stand in a model's request. Those of the smallest servers come first; a server whose tools do not all
-    /// fit has none there. 30 unless set.
+    /// Maximum number of MCP tools in a model's request. The smallest servers come first; a server whose tools do not all fit contributes
+    /// none. Default: 30.
     pub listed_tools: usize,
 }
 
 impl McpSettings {
-    /// These servers with the usual room for tools.
+    /// Creates settings with the default maximum of listed tools.
     #[must_use]
     pub const fn new(servers: Vec<McpServerSettings>) -> Self {
         Self { servers, listed_tools: 30 }
     }
 }
 
-/// Patterns for names, with `*`, `?`, `[…]` and `{…,…}`. Without any it fits nothing.
+/// Patterns for names, with `*`, `?`, `[…]` and `{…,…}`. An empty list matches nothing.
 #[derive(Debug, Clone, Default)]
 pub struct NamePatterns(GlobSet);
 
-/// A pattern that is none.
+/// Error for an invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{pattern:?} is no pattern for names ({reason}): write a name, or one with * and ?, such as \"list_*\"")]
 pub struct NamePatternError {
-    /// As written.
+    /// The pattern as written.
     pub pattern: String,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub reason: String,
 }
 
 impl NamePatterns {
-    /// From patterns.
+    /// Compiles patterns.
     ///
     /// # Errors
-    /// [`NamePatternError`] for the first that is none.
+    /// [`NamePatternError`] for the first invalid one.
     pub fn new<P: AsRef<str>>(patterns: impl IntoIterator<Item = P>) -> Result<Self, NamePatternError> {
         let fault =
             |pattern: &str, error: &globset::Error| NamePatternError { pattern: pattern.to_owned(), reason: error.kind().to_string() };
@@ -140,13 +140,13 @@ impl NamePatterns {
         set.build().map(Self).map_err(|error| fault("", &error))
     }
 
-    /// Fits every name.
+    /// Returns a pattern that matches every name.
     #[must_use]
     pub fn all() -> Self {
         Self::new(["*"]).unwrap_or_default()
     }
 
-    /// Whether a name fits.
+    /// Returns true if a name matches one of the patterns.
     #[must_use]
     pub fn fit(&self, name: &str) -> bool {
         self.0.is_match(name)

@@ -1,4 +1,4 @@
-//! The tools that stand for what servers offer: one for each of their own, and those that serve all servers.
+//! Tools for the offers of MCP servers: one per tool of a server, and those that serve all servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{Source, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, TypedTool, ValidatedCall};
 
-/// How much longer the registry waits than a server is given: a person may take long to answer its question.
+/// Additional time that the registry waits beyond a server's limits, because a person may take long to answer its question.
 const BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One tool of one server.
@@ -80,29 +80,30 @@ pub(super) async fn connected(server: &Server, context: &ToolContext) -> Result<
     })
 }
 
-/// Notes what an answer says of the server.
+/// Updates the state of the server from the result of a request.
 pub(super) async fn settled<T>(server: &Server, connection: &Arc<Connection>, answered: Result<T, CallError>) -> Result<T, ToolError> {
     match &answered {
         Ok(_) | Err(CallError::Refused(_)) => server.is_sound().await,
         Err(CallError::Gone) => server.is_gone(connection).await,
-        // A program that is slow is still there; what has an address may have lost the session.
+        // A slow program still runs; an HTTP server may have lost the session.
         Err(CallError::Slow(_) | CallError::Long(_)) if matches!(server.settings.transport, McpTransport::Http { .. }) => {
             server.is_doubtful(connection).await;
         }
-        // The next call makes a connection with the login of then.
+        // The next call opens a connection with the login that exists then.
         Err(CallError::Unauthorized(_)) => server.is_doubtful(connection).await,
         Err(_) => {}
     }
     answered.map_err(|error| result::error(error, &server.settings))
 }
 
-/// Whose words the results of a tool are that serves all servers.
+/// Returns the origin of the results of a tool that serves all servers.
 pub(super) fn source_of(all: &All) -> Source {
     let trusted = all.servers.iter().filter(|server| server.settings.trusted).map(|server| server.settings.name.clone());
     Source::Servers { trusted: trusted.collect(), all: all.servers.iter().all(|server| server.settings.trusted) }
 }
 
-/// A tool that serves all servers. It changes nothing where the user has said of every server that `reads` do not; without any it may.
+/// Creates a tool that serves all servers. It counts as read-only if `reads` is not empty and the user has declared those requests
+/// read-only for every server.
 pub(super) fn for_all<P, C>(
     name: &str,
     description: &str,

@@ -1,13 +1,13 @@
-//! Reading a patch: the form with `*** Begin Patch`, and unified diffs.
+//! Parser of patches in two formats: `*** Begin Patch`, and unified diffs.
 
-/// What is to become of one file.
+/// Change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Section {
-    /// It is made.
+    /// Create the file.
     Add { path: String, content: String },
-    /// It is removed.
+    /// Delete the file.
     Delete { path: String },
-    /// It is changed, and perhaps gets another name.
+    /// Change the file, and perhaps rename it.
     Update { path: String, to: Option<String>, hunks: Vec<Hunk> },
 }
 
@@ -19,35 +19,35 @@ impl Section {
     }
 }
 
-/// A stretch of lines that is changed.
+/// A contiguous range of lines with changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Hunk {
-    /// Lines that stand before it, each after the one before, such as the head of a function.
+    /// Lines that precede the hunk in this order, such as the head of a function.
     pub(super) below: Vec<String>,
-    /// The line of the old file where it begins, from 1, as far as it is told; it need not be right.
+    /// Line of the old file where the hunk begins, from 1, if given; it may be wrong.
     pub(super) near: Option<usize>,
     pub(super) lines: Vec<(Sign, String)>,
-    /// It ends where the file ends.
+    /// True if the hunk ends at the end of the file.
     pub(super) at_end: bool,
-    /// Whether the new file ends without a line break, where that is told.
+    /// True if the new file ends without a line break, if given.
     pub(super) open_end: Option<bool>,
 }
 
 impl Hunk {
-    /// The lines that must be there.
+    /// Returns the lines that the file must contain.
     pub(super) fn old(&self) -> Vec<&str> {
         self.lines.iter().filter(|(sign, _)| *sign != Sign::Add).map(|(_, line)| line.as_str()).collect()
     }
 }
 
-/// What a line of a hunk is.
+/// Sign of a line in a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
-    /// It stays.
+    /// The line stays.
     Keep,
-    /// It goes.
+    /// The line is removed.
     Remove,
-    /// It comes.
+    /// The line is added.
     Add,
 }
 
@@ -56,13 +56,13 @@ const DELETE: &str = "*** Delete File:";
 const UPDATE: &str = "*** Update File:";
 const MOVE: &str = "*** Move to:";
 
-/// What to do where nothing of a patch is found.
+/// Description of the expected format, for errors.
 const FORM: &str = "write `*** Begin Patch`, then for each file `*** Update File: PATH` (or `*** Add File: PATH`, `*** Delete File: PATH`), `@@`, and its lines with ` `, `-` or `+` before them, then `*** End Patch`";
 
-/// Reads a patch.
+/// Parses a patch.
 ///
 /// # Errors
-/// What cannot be read, with its line.
+/// A message that names the line that cannot be parsed.
 pub(super) fn parse(patch: &str) -> Result<Vec<Section>, String> {
     let ending = if windows(patch) { "\r\n" } else { "\n" };
     let lines: Vec<&str> = patch.lines().collect();
@@ -75,7 +75,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<Section>, String> {
     if sections.is_empty() { Err(format!("there is no change in the patch: {FORM}")) } else { Ok(sections) }
 }
 
-/// Whether every line ends as on Windows.
+/// Returns true if every line ends with `\r\n`.
 fn windows(text: &str) -> bool {
     let breaks = text.matches('\n').count();
     breaks > 0 && text.matches("\r\n").count() == breaks
@@ -101,7 +101,7 @@ impl<'a> Reader<'a> {
         Err(format!("line {} of the patch, `{line}`: {what}", self.at + 1))
     }
 
-    /// The form with marks.
+    /// Parses the `*** Begin Patch` format.
     fn marked(&mut self) -> Result<Vec<Section>, String> {
         let mut sections = Vec::new();
         while let Some(line) = self.peek() {
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
                 return self.fault("a path is missing");
             }
             if add.is_none() && delete.is_none() && update.is_none() {
-                // The frame of the patch, and what models put around it.
+                // Skip the frame of the patch, and text that models put around it.
                 if !is_frame(line) {
                     return self.fault(&format!("this belongs to no file; {FORM}"));
                 }
@@ -144,7 +144,7 @@ impl<'a> Reader<'a> {
                     content.push_str(text);
                     content.push_str(self.ending);
                 }
-                // Before the end of the patch.
+                // Blank lines before the end of the patch.
                 None if line.trim().is_empty() || is_frame(line) => {}
                 None => return self.fault("each line of a new file begins with +"),
             }
@@ -153,10 +153,10 @@ impl<'a> Reader<'a> {
         Ok(Section::Add { path, content })
     }
 
-    /// The hunks up to where a line says that something else begins.
+    /// Parses hunks up to the first line that begins something else.
     fn hunks(&mut self, unified: bool) -> Result<Vec<Hunk>, String> {
         let mut hunks: Vec<Hunk> = Vec::new();
-        // Lines before the first `@@` are a hunk of their own.
+        // Lines before the first `@@` form a hunk of their own.
         let mut open: Option<Hunk> = None;
         while let Some(line) = self.peek() {
             let new_file = line.starts_with("diff --git ") || (line.starts_with("--- ") && self.ahead(1).starts_with("+++ "));
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
             if let Some(head) = line.strip_prefix("@@") {
                 let (near, below) = head_of(head);
                 match &mut open {
-                    // `@@ class A` and `@@ def f` in a row.
+                    // Consecutive heads, such as `@@ class A` and `@@ def f`.
                     Some(hunk) if hunk.lines.is_empty() => {
                         hunk.below.extend(below);
                         hunk.near = hunk.near.or(near);
@@ -180,14 +180,14 @@ impl<'a> Reader<'a> {
             if line.trim_end() == "*** End of File" {
                 hunk.at_end = true;
             } else if line.starts_with('\\') {
-                // Of the line before it: what only the old file did, the new one does not.
+                // The mark refers to the line before it. If only the old file lacks the final line break, the new file has one.
                 match hunk.lines.last() {
                     Some((Sign::Remove, _)) => hunk.open_end = Some(false),
                     Some(_) => hunk.open_end = Some(true),
                     None => {}
                 }
             } else if is_fence(line) {
-                // What models put around it.
+                // Text that models put around the patch.
             } else {
                 let Some(read) = signed(line) else {
                     return self.fault("a line of a change begins with a space, - or +; a line that stays as it is begins with a space");
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
             self.at += 1;
         }
         hunks.extend(open);
-        // Blank lines behind the last change are rather no lines of the file.
+        // Blank lines after the last change are more likely not lines of the file.
         for hunk in hunks.iter_mut().filter(|hunk| !hunk.at_end) {
             while hunk.lines.last().is_some_and(|(sign, line)| *sign == Sign::Keep && line.is_empty()) {
                 hunk.lines.pop();
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         Ok(hunks)
     }
 
-    /// A unified diff, also one of git.
+    /// Parses a unified diff, also one from git.
     fn unified(&mut self) -> Result<Vec<Section>, String> {
         let mut sections = Vec::new();
         let mut renamed: (Option<String>, Option<String>) = (None, None);
@@ -216,7 +216,7 @@ impl<'a> Reader<'a> {
                 renamed.0 = Some(from.trim().to_owned());
             } else if let Some(to) = line.strip_prefix("rename to ") {
                 renamed.1 = Some(to.trim().to_owned());
-                // One that has no hunks has no names of its own either.
+                // A section without hunks has no `---` and `+++` lines.
                 if !self.lines.iter().skip(self.at).take(3).any(|line| line.starts_with("--- "))
                     && let (Some(path), to) = (renamed.0.take(), renamed.1.take())
                 {
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A mark of the form with marks that ends what was before it.
+/// Returns true for a mark of the `*** Begin Patch` format that ends the section before it.
 fn is_mark(line: &str) -> bool {
     [ADD, DELETE, UPDATE, "*** Begin Patch", "*** End Patch"].iter().any(|mark| line.starts_with(mark))
 }
@@ -264,13 +264,13 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```")
 }
 
-/// What frames a patch and says nothing.
+/// Returns true for a line that frames a patch and has no content.
 fn is_frame(line: &str) -> bool {
     let line = line.trim();
     line.is_empty() || line.starts_with("*** Begin Patch") || line.starts_with("*** End Patch") || is_fence(line) || line == "EOF"
 }
 
-/// A line of a hunk with its sign. Models leave the space of a blank line out.
+/// Parses a line of a hunk with its sign. Models omit the space of a blank line.
 fn signed(line: &str) -> Option<(Sign, String)> {
     let mut characters = line.chars();
     let sign = match characters.next() {
@@ -282,7 +282,7 @@ fn signed(line: &str) -> Option<(Sign, String)> {
     Some((sign, characters.as_str().to_owned()))
 }
 
-/// What stands behind `@@`: numbers of lines, or the line that it stands below. Behind numbers a line is only a hint for people.
+/// Parses the text after `@@`: line numbers, or a line that precedes the hunk. Text after line numbers is only a hint for people.
 fn head_of(head: &str) -> (Option<usize>, Option<String>) {
     let head = head.trim();
     match head.strip_prefix('-').and_then(|rest| rest.split_once("@@")) {
@@ -297,10 +297,10 @@ fn head_of(head: &str) -> (Option<usize>, Option<String>) {
     }
 }
 
-/// The path in `--- a/PATH` or `+++ b/PATH`; nothing for `/dev/null`.
+/// Returns the path in `--- a/PATH` or `+++ b/PATH`; `None` for `/dev/null`.
 fn name(line: &str) -> Option<String> {
     let path = line.get(4..).unwrap_or_default();
-    // Behind a tab stands a time.
+    // A time may follow after a tab.
     let path = path.split('\t').next().unwrap_or_default().trim();
     let path = path.strip_prefix('"').and_then(|path| path.strip_suffix('"')).unwrap_or(path);
     if path == "/dev/null" {

@@ -1,4 +1,4 @@
-//! Finding the place of each hunk in a text, and changing it there. Pure.
+//! Locates each hunk in a text and applies it there. Pure.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use crate::builtin::{
     tolerant::{BYTE_ORDER_MARK, Ignored, even_line},
 };
 
-/// The most places named where lines are not unique.
+/// Maximum number of places that an error names if lines are not unique.
 const MAX_PLACES: usize = 10;
 
-/// A line of a text, and how it ends.
+/// A line of a text and its line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Line<'a> {
     text: &'a str,
-    /// `\n`, `\r\n`, or nothing at the end of a text.
+    /// `\r\n`, `\n`, or empty at the end of a text.
     ending: &'a str,
 }
 
@@ -27,26 +27,26 @@ const LADDER: [Ignored; 4] = [
     Ignored { line_ends: true, blanks: true, unicode: true },
 ];
 
-/// A text with all hunks made in it.
+/// A text after all hunks.
 #[derive(Debug)]
 pub(super) struct Applied {
     pub(super) text: String,
     pub(super) counts: Counts,
-    /// The differences that were ignored to place the hunks.
+    /// Differences that were ignored to locate the hunks.
     pub(super) ignored: Ignored,
 }
 
-/// Makes all hunks in a text. A byte order mark at its beginning stays there.
+/// Applies all hunks to a text. Keeps a byte order mark at its beginning.
 ///
 /// # Errors
-/// Why the first hunk that has no place has none, for a model.
+/// A message for a model on the first hunk that cannot be located.
 pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, String> {
     let (mark, text) = text.split_at(if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 });
     let lines = split(text);
     let mut made = String::with_capacity(text.len());
     let (mut counts, mut done, mut ignored) = (Counts::default(), 0, Ignored::default());
     let fallback = lines.iter().map(|line| line.ending).find(|ending| !ending.is_empty()).unwrap_or("\n");
-    // A text that ends without a line break goes on doing so.
+    // Keep a missing line break at the end of the text.
     let mut open_end = !text.is_empty() && !text.ends_with('\n');
     for (number, hunk) in hunks.iter().enumerate() {
         let (at, loosely) = place(&lines, done, hunk).map_err(|why| {
@@ -60,7 +60,7 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, String> {
         done = at;
         for (sign, new) in &hunk.lines {
             let line = lines.get(done);
-            // What comes ends as what it stands behind.
+            // An added line gets the line break of the line before it.
             let near = done.checked_sub(1).and_then(|before| lines.get(before)).or(line).map_or(fallback, |line| line.ending);
             match (sign, line) {
                 (Sign::Keep, Some(line)) => push(&mut made, line.text, line.ending, fallback),
@@ -87,14 +87,14 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<Applied, String> {
     Ok(Applied { text: format!("{mark}{made}"), counts, ignored })
 }
 
-/// How many lines came and went.
+/// Numbers of added and removed lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) added: usize,
     pub(super) removed: usize,
 }
 
-/// Adds a line; one that was the last and open is ended when another comes behind it.
+/// Appends a line. First completes a last line that lacks its line break.
 fn push(made: &mut String, text: &str, ending: &str, fallback: &str) {
     if !made.is_empty() && !made.ends_with('\n') {
         made.push_str(fallback);
@@ -112,15 +112,15 @@ fn split(text: &str) -> Vec<Line<'_>> {
         .collect()
 }
 
-/// Why a hunk has no place.
+/// Reason why a hunk cannot be located.
 enum NoPlace {
-    /// The line that it stands below is not there.
+    /// The line that should precede it is missing.
     NoHead(String),
-    /// Its lines are not there.
+    /// Its lines are missing.
     Nowhere(Vec<String>),
-    /// They are there, but before what was changed already.
+    /// Its lines exist only before an earlier change.
     Before(usize),
-    /// They are there more than once.
+    /// Its lines exist more than once.
     Several(Vec<usize>),
 }
 
@@ -144,7 +144,7 @@ impl NoPlace {
     }
 }
 
-/// The number of the line, from 0, where a hunk begins: at `from` or later. And what was ignored to find it.
+/// Returns the index of the line where a hunk begins, at `from` or later, and the differences that were ignored to find it.
 fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<(usize, Ignored), NoPlace> {
     let mut from = from;
     for head in &hunk.below {
@@ -154,7 +154,7 @@ fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<(usize, Ignored
     }
     let old = hunk.old();
     if old.is_empty() {
-        // Nothing is said of where: below the head, behind the line of a unified diff, else at the end.
+        // A hunk without old lines goes below its head, after the line number of a unified diff, or to the end.
         let at =
             if hunk.at_end || (hunk.below.is_empty() && hunk.near.is_none()) { lines.len() } else { hunk.near.unwrap_or(from).max(from) };
         return Ok((at.min(lines.len()), Ignored::default()));
@@ -175,7 +175,7 @@ fn place(lines: &[Line<'_>], from: usize, hunk: &Hunk) -> Result<(usize, Ignored
                 None => continue,
             },
             ([one], _) => return Ok((*one, ignored)),
-            // The head narrows it down, and numbers of lines are at least near.
+            // A head narrows the choice, and line numbers are at least close.
             ([first, ..], None) if !hunk.below.is_empty() => return Ok((*first, ignored)),
             (several, Some(near)) => {
                 let nearest = several.iter().copied().min_by_key(|at| (at + 1).abs_diff(near));

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{ToolError, builtin::tests::Place};
 
-/// The text after the patch's only change.
+/// Returns the text after the patch's only change.
 fn changed(text: &str, patch: &str) -> Result<String, String> {
     match parse(patch)?.as_slice() {
         [Section::Update { hunks, .. }] => apply(text, hunks).map(|applied| applied.text),
@@ -16,7 +16,7 @@ fn changed(text: &str, patch: &str) -> Result<String, String> {
     }
 }
 
-/// A change of one file in the form with marks.
+/// Returns a change of one file in the `*** Begin Patch` format.
 fn update(lines: &str) -> String {
     format!("*** Begin Patch\n*** Update File: f\n{lines}\n*** End Patch")
 }
@@ -24,7 +24,7 @@ fn update(lines: &str) -> String {
 #[test]
 fn changes_find_their_places_and_keep_what_they_do_not_touch() {
     let table = [
-        // the file, the change, the file afterwards
+        // Columns: file, change, file afterwards.
         ("a\nb\nc\n", "@@\n a\n-b\n+B\n c", "a\nB\nc\n"),
         ("a\nb\nc\n", "-b\n+B\n+B2", "a\nB\nB2\nc\n"),
         ("a\nb\nc\n", "@@\n-a\n@@\n c\n+d", "b\nc\nd\n"),
@@ -47,12 +47,12 @@ fn changes_find_their_places_and_keep_what_they_do_not_touch() {
             "class A\n  def f\n    1\nclass B\n  def f\n    2\n",
         ),
         ("x\ny\nx\n", "@@\n-x\n+z\n*** End of File", "x\ny\nz\n"),
-        // White space at the end of a line is not copied by all models; the file keeps its own.
+        // Some models do not copy white space at line ends; the file keeps its own.
         ("a  \nb\n", "@@\n a\n-b\n+B", "a  \nB\n"),
-        // Nor is the space of a blank line.
+        // Some models omit the space of a blank line.
         ("a\n\nb\n", "@@\n a\n\n-b\n+B", "a\n\nB\n"),
         ("\u{feff}ä\n中\n😀\n", "@@\n-中\n+文", "\u{feff}ä\n文\n😀\n"),
-        // The mark of a file stays, and a change of its first line need not know of it.
+        // The byte order mark stays, and a change of the first line need not include it.
         ("\u{feff}a\r\nb\r\n", "@@\n-a\n+A\n b", "\u{feff}A\r\nb\r\n"),
         ("\u{feff}a\n", "@@\n-a\n+A\n+B", "\u{feff}A\nB\n"),
         ("cafe\u{301}\nb\n", "@@\n caf\u{e9}\n-b\n+B", "cafe\u{301}\nB\n"),
@@ -102,9 +102,9 @@ fn what_does_not_fit_is_told_as_edit_file_tells_it() {
 fn unified_diffs_are_read_even_where_they_count_wrong() {
     let table = [
         ("a\nb\nc\n", "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"),
-        // Counts and places that are wrong.
+        // Wrong counts and line numbers.
         ("a\nb\nc\n", "--- f\n+++ f\n@@ -7,9 +7,2 @@ fn main()\n a\n-b\n+B\n", "a\nB\nc\n"),
-        // The place decides between equals.
+        // The line number decides between equal places.
         ("x\n1\nx\n2\nx\n", "--- f\n+++ f\n@@ -3 +3 @@\n-x\n+y\n", "x\n1\ny\n2\nx\n"),
         ("a\r\nb\r\n", "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n+B\n", "a\r\nB\r\n"),
         ("a\nb", "--- f\n+++ f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+B\n", "a\nB\n"),
@@ -144,7 +144,7 @@ fn what_is_no_patch_is_told() {
         let error = parse(patch).unwrap_err();
         assert!(error.starts_with(expected), "{patch:?}: {error}");
     }
-    // What models put around it does not matter.
+    // Text that models put around the patch does not matter.
     let fenced = format!("```\n{}\n```\n", update("@@\n-a\n+b"));
     assert_eq!(changed("a\n", &fenced).as_deref(), Ok("b\n"));
 }
@@ -191,7 +191,7 @@ async fn a_part_that_does_not_fit_leaves_all_as_it_was() {
         assert!(error.starts_with(&format!("Error: nothing was changed, since a part does not fit:\n{expected}")), "{part}: {error}");
         assert_eq!((place.content("a.txt").as_str(), place.root().join("c.txt").exists()), ("a\n", false));
     }
-    // All faults at once.
+    // The error lists all faults.
     let both = "*** Begin Patch\n*** Delete File: x\n*** Delete File: y\n*** End Patch";
     let error = place.text("apply_patch", json!({"patch": both})).await;
     assert!(error.contains("`x` does not exist") && error.contains("`y` does not exist"), "{error}");
@@ -216,7 +216,7 @@ async fn a_failure_in_the_middle_of_writing_puts_the_others_back() {
     );
     assert_eq!((place.content("a.txt").as_str(), place.content("z.txt").as_str()), ("a\n", "z\n"));
     assert!(!place.root().join("new").exists());
-    // Nothing is said of other files where there are none.
+    // The error mentions other files only if there are some.
     let alone = "*** Begin Patch\n*** Update File: read-only.txt\n@@\n-x\n+X\n*** End Patch";
     let error = place.text("apply_patch", json!({"patch": alone})).await;
     assert_eq!(error, "Error: `read-only.txt` is read-only; make it writable first (`chmod u+w`), or write to another file");

@@ -1,4 +1,4 @@
-//! Making edits in a text. Pure.
+//! Applies edits to a text. Pure.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,9 +8,9 @@ use crate::builtin::{
     tolerant::{self, Ignored, Places, has_windows_line_ends, with_windows_line_ends},
 };
 
-/// The most places named where a text is not unique.
+/// Maximum number of places that an error names if a text is not unique.
 const MAX_PLACES: usize = 10;
-/// The most characters shown of each.
+/// Maximum characters shown of each place.
 const MAX_SHOWN: usize = 120;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -22,7 +22,7 @@ pub(super) struct Edit {
     pub(super) replace_all: bool,
 }
 
-/// A text with edits made in it.
+/// A text after all edits.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) text: String,
@@ -30,21 +30,21 @@ pub(super) struct Outcome {
     pub(super) made: Vec<Made>,
 }
 
-/// The outcome of an edit.
+/// Outcome of an edit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Made {
-    /// It replaced its old text `count` times, first at this line.
+    /// The edit replaced its old text `count` times, first at this line.
     Replaced { count: usize, line: usize, ignored: Ignored, windows: bool },
-    /// It added its new text at the end, from this line on.
+    /// The edit appended its new text, from this line on.
     Added { line: usize, windows: bool },
-    /// Its new text was there, at this line, and its old text nowhere.
+    /// The new text already exists at this line, and the old text nowhere.
     Already { line: usize },
 }
 
-/// Makes all edits, each in the text that the one before it has left.
+/// Applies all edits in order, each to the result of the one before it.
 ///
 /// # Errors
-/// Every fault of the edits, for a model; nothing is to be changed then.
+/// A message for a model with every fault of the edits. The file must stay unchanged then.
 pub(super) fn make_all(text: &str, edits: &[Edit], path: &str) -> Result<Outcome, String> {
     let mut outcome = Outcome { text: text.to_owned(), made: Vec::new() };
     let mut faults = Vec::new();
@@ -94,7 +94,7 @@ fn make(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String> {
     Ok((changed, Made::Replaced { count, line, ignored, windows }))
 }
 
-/// The new text with the line ends of what it replaces: models write `\n` whatever the file has.
+/// Returns the new text with the line breaks of the text that it replaces. Models write `\n` for any file.
 fn with_line_ends(text: &str, old: &str, edit: &Edit, ignored: Ignored) -> String {
     let new = &edit.new_text;
     if old.contains("\r\n") || (!old.contains('\n') && has_windows_line_ends(text)) {
@@ -106,8 +106,8 @@ fn with_line_ends(text: &str, old: &str, edit: &Edit, ignored: Ignored) -> Strin
     }
 }
 
-/// Judges an edit whose old text is nowhere. Small models make a change twice, and undo it in their despair if the second is an error: where the new
-/// text makes up whole lines of the file, the change is taken as made.
+/// Handles an edit whose old text does not exist. Small models repeat a change, and revert it if the second attempt is an error. If the new
+/// text makes up whole lines of the file, the change therefore counts as made.
 fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String> {
     let new: Vec<&str> = edit.new_text.trim().lines().map(str::trim).collect();
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -118,7 +118,7 @@ fn missing(text: &str, edit: &Edit, path: &str) -> Result<(String, Made), String
     }
 }
 
-/// A text with another after it, on lines of its own and with the line ends that are there.
+/// Appends a text on lines of its own, with the line breaks of the existing text.
 fn added(text: &str, new: &str) -> String {
     let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let open = if text.is_empty() || text.ends_with('\n') { "" } else { ending };
@@ -127,7 +127,7 @@ fn added(text: &str, new: &str) -> String {
     format!("{text}{open}{}", (new + end).replace('\n', ending))
 }
 
-/// Returns the number of the line of a byte, from 1.
+/// Returns the line number of a byte offset, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     1 + text.get(..at).unwrap_or_default().matches('\n').count()
 }

@@ -1,4 +1,4 @@
-//! Showing lines of a text to a model. Pure.
+//! Formats lines of a text for a model. Pure.
 
 use std::fmt::Write;
 
@@ -6,27 +6,27 @@ use serde_json::json;
 
 use crate::builtin::tolerant::{BYTE_ORDER_MARK, has_windows_line_ends};
 
-/// How lines are shown.
+/// Format of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// As they are in the file.
+    /// Lines as they are in the file.
     Plain,
-    /// Each after its number and a tab; what the eye cannot see, such as a byte order mark, is named at the end.
+    /// Each line after its number and a tab. A note at the end names invisible features, such as a byte order mark.
     Numbered,
 }
 
-/// Lines of a text that are to be shown.
+/// A range of lines of a text.
 pub(super) struct Excerpt<'a> {
     text: &'a str,
     lines: Vec<&'a str>,
-    /// How many lines come before them.
+    /// Number of lines before the range.
     first: usize,
-    /// How many lines the text has.
+    /// Number of lines in the text.
     total: usize,
 }
 
 impl<'a> Excerpt<'a> {
-    /// The lines behind the `first` ones, at most `limit`; nothing where the text has no line there.
+    /// Returns at most `limit` lines after the first `first` ones; `None` if the text has no line there.
     pub(super) fn new(text: &'a str, first: usize, limit: Option<usize>) -> Option<Self> {
         let all: Vec<&str> = text.split_inclusive('\n').collect();
         let end = limit.map_or(all.len(), |limit| all.len().min(first.saturating_add(limit)));
@@ -39,7 +39,7 @@ impl<'a> Excerpt<'a> {
         self.lines.concat()
     }
 
-    /// As many whole lines as there is room for, and how to go on.
+    /// Formats as many whole lines as fit into `room` characters, and a note on how to continue.
     pub(super) fn shown(&self, path: &str, room: usize, style: Style) -> String {
         let mut shown = String::new();
         let (mut used, mut count) = (0, 0);
@@ -96,7 +96,7 @@ impl<'a> Excerpt<'a> {
     }
 }
 
-/// The call that reads on.
+/// Returns the call that reads the following lines.
 fn go_on(path: &str, offset: usize) -> String {
     format!("go on with read_file {}", json!({"path": path, "offset": offset}))
 }

@@ -68,7 +68,7 @@ async fn a_cancelled_command_is_cancelled() {
 async fn the_environment_is_the_clean_one() {
     let place = Place::new(&[]);
     let text = place.text("bash", json!({"command": "env | cut -d= -f1 | sort | tr '\\n' ' '"})).await;
-    // Beside the usual ones those of its private temp folder.
+    // The usual variables, and those of the private temporary folder.
     assert_eq!(text, "AIME_PROCESS GOCACHE PATH PWD SHLVL TEMP TMP TMPDIR XDG_CACHE_HOME _ npm_config_cache ");
 }
 

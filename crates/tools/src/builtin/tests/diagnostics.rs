@@ -1,11 +1,11 @@
-//! Edits are followed by what is new in the output of the commands for their files.
+//! Diagnostics of edited files: results contain only new lines of a command's output.
 
 use serde_json::json;
 
 use super::Place;
 use crate::Diagnostics;
 
-/// Prints each line with `bad` and its place, as compilers do, and counts how often it ran.
+/// A command that prints each line with `bad` and its position, as compilers do, and counts its runs.
 const LINT: &str = "echo ran >> runs.log; grep -n bad *.txt src/*.txt 2>/dev/null";
 
 fn place(files: &[(&str, &str)], commands: &[(&str, &str)]) -> Place {
@@ -23,7 +23,7 @@ impl Place {
 #[tokio::test]
 async fn only_new_lines_are_shown() {
     let place = place(&[("a.txt", "old bad line\n"), ("src/b.txt", "good\n")], &[("*.txt", LINT)]);
-    // The baseline knows what was bad before.
+    // The baseline contains the earlier bad lines.
     let text = place.text("edit_file", json!({"path": "src/b.txt", "old_text": "good", "new_text": "bad too"})).await;
     let (_, new) = text.split_once("\nNew since this edit, by `").unwrap();
     assert!(new.ends_with("src/b.txt:1:bad too") && !new.contains("a.txt:1"), "{text}");
@@ -32,7 +32,7 @@ async fn only_new_lines_are_shown() {
     let text = place.text("write_file", json!({"path": "a.txt", "content": "first\nold bad line\n"})).await;
     assert!(!text.contains("New since"), "{text}");
     assert_eq!(place.runs(), 3, "what was printed before is known");
-    // A line that was gone and comes back is new again.
+    // A line that was removed and returns is new again.
     for (content, shown) in [("mended\n", false), ("old bad line\n", true)] {
         let text = place.text("write_file", json!({"path": "a.txt", "content": content})).await;
         assert_eq!(text.contains("New since"), shown, "{text}");

@@ -57,14 +57,14 @@ async fn what_cannot_be_edited_is_told() {
     }
 }
 
-/// Small models make a change twice.
+/// Small models repeat a change.
 #[tokio::test]
 async fn a_change_that_is_made_already_is_no_error() {
     let file = "[server]\nport = 9090\n  debug = false\n";
     let table = [
         ("port = 8080", "port = 9090", Some(2)),
         ("port = 8080\ndebug = true", "port = 9090\ndebug = false\n", Some(2)),
-        // Only whole lines tell that it was this change.
+        // Only whole lines prove that the change was made.
         ("port = 8080", "90", None),
         ("port = 8080", "", None),
         ("port = 8080", "port = 9091", None),
@@ -80,7 +80,7 @@ async fn a_change_that_is_made_already_is_no_error() {
     }
 }
 
-/// Small models mean this by it, and cannot be talked out of it.
+/// Small models use an empty old text to append, even after an error.
 #[tokio::test]
 async fn an_empty_text_is_the_end_of_the_file() {
     let table =
@@ -108,7 +108,7 @@ async fn a_long_change_is_shown_in_part() {
 #[tokio::test]
 async fn line_endings_stay_as_they_are() {
     let table = [
-        // the file, old, new, the file afterwards
+        // Columns: file, old text, new text, file afterwards.
         ("a\r\nb\r\nc\r\n", "a\nb", "1\n2\n3", "1\r\n2\r\n3\r\nc\r\n"),
         ("a\r\nb\r\n", "a\r\nb", "1\n2", "1\r\n2\r\n"),
         ("a\r\nb\r\n", "b", "1\n2", "a\r\n1\r\n2\r\n"),
@@ -128,7 +128,7 @@ async fn small_differences_are_tolerated_and_reported() {
     let crlf = "[written with CRLF line ends, as the file has them]";
     let ends = "[matched although it differs in line ends]";
     let table = [
-        // the file, old, new, the file afterwards, notes
+        // Columns: file, old text, new text, file afterwards, notes.
         ("a\r\nb\r\nc\r\n", "a\nb", "1\n2", "1\r\n2\r\nc\r\n", vec![ends, crlf]),
         ("a\nb\nc\n", "a\r\nb", "1\r\n2", "1\n2\nc\n", vec![ends]),
         ("a  \nb\n", "a\nb", "1\n2", "1\n2\n", vec!["[matched although it differs in blanks at line ends]"]),
@@ -161,7 +161,7 @@ async fn several_edits_are_made_together_or_not_at_all() {
             "1\n2\n3\ntwo\nend\n",
             "Changed `f`: 3 edits.\nedit 2: [matched although it differs in blanks at line ends]\n-one\n-two  \n-three\n+1\n+2\n+3\n+end",
         ),
-        // The second works on what the first has left.
+        // The second edit works on the result of the first.
         (
             vec![edit("one", "three"), json!({"old_text": "three", "new_text": "3", "replace_all": true})],
             "3\ntwo  \n3\ntwo\n",

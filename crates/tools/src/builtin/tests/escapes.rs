@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::Place;
 use crate::ToolError;
 
-/// A tool and the parameters for a path.
+/// A tool, and a function that returns its parameters for a path.
 type Call = (&'static str, fn(&str) -> Value);
 
-/// Paths that lead out of the working folder.
+/// Returns paths that lead out of the working folder.
 fn escapes(place: &Place) -> Vec<String> {
     let root = place.root();
     symlink("../secret", root.join("link_file")).unwrap();
@@ -55,7 +55,7 @@ async fn no_tool_leaves_the_working_folder() {
     for path in escapes(&place) {
         for (tool, parameters) in calls {
             let result = place.call(tool, parameters(&path)).await;
-            // `link_up/w/../secret` is `link_up/secret` by its letters.
+            // Lexically, `link_up/w/../secret` is `link_up/secret`.
             assert!(matches!(result, Err(ToolError::Denied(_))), "{tool} {path}: {result:?}");
         }
     }

@@ -46,7 +46,7 @@ async fn read_file_gives_plain_text_and_says_what_is_left() {
     assert_eq!(output.value, Value::Null, "references insert the text");
 }
 
-/// A PNG's signature and header; nothing looks at its pixels.
+/// Returns a PNG's signature and header; the code under test ignores the pixels.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
     [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &size, &[8, 6, 0, 0, 0, 0, 0, 0, 0]].concat()
@@ -146,7 +146,7 @@ async fn read_file_cuts_for_a_model_at_a_line_and_not_for_a_task() {
 }
 
 impl Place {
-    /// The same for an actor with a capable model.
+    /// Sets the limits of a capable model.
     fn capable(mut self) -> Self {
         let limits = aime_llm::ModelLimits { context_tokens: 128_000, ..aime_llm::ModelLimits::default() };
         self.context = self.context.clone().for_model(limits);

@@ -1,4 +1,4 @@
-//! What is written is what was meant, to the byte.
+//! Tests that texts of all kinds are written and read byte for byte.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Place, has_python};
 
-/// Texts that something on the way might spoil.
+/// Returns texts that a faulty implementation might corrupt.
 fn texts() -> Vec<(&'static str, String)> {
     let planes: String = [0x41, 0xe9, 0x3b1, 0x4e2d, 0xd7ff, 0xe000, 0xfffd, 0x1_f600, 0x2_0000, 0xe_0041, 0xf_0000, 0x10_fffd]
         .into_iter()
@@ -52,7 +52,7 @@ async fn edit_file_keeps_every_byte_around_a_change() {
         place.call("edit_file", json!({"path": "f", "old_text": "<here>", "new_text": "<there>"})).await.unwrap();
         assert_eq!(bytes(&place), format!("{text}<there>{text}").as_bytes(), "{what}");
     }
-    // And within it, where nothing in the file asks for other line ends.
+    // Replace a part of a file that has no other line breaks to keep.
     for (what, text) in texts().into_iter().filter(|(_, text)| !text.contains('\r')) {
         let place = Place::new(&[("f", "[here]\n")]);
         place.call("edit_file", json!({"path": "f", "old_text": "[here]", "new_text": text})).await.unwrap();
@@ -69,7 +69,7 @@ async fn apply_patch_keeps_every_byte_in_a_change_and_around_it() {
         place.call("apply_patch", json!({"patch": patch})).await.unwrap();
         assert_eq!(bytes(&place), format!("{text}\n<there>\n{text}").as_bytes(), "{what}");
     }
-    // A new file ends with a line break, and has one kind of them.
+    // A new file ends with a line break, and has only one kind of them.
     for (what, text) in texts().into_iter().filter(|(_, text)| text.ends_with('\n') && (!text.contains('\r') || !text.contains("two\nt"))) {
         let place = Place::new(&[]);
         let ending = if text.contains("\r\n") { "\r\n" } else { "\n" };
@@ -85,7 +85,7 @@ async fn apply_patch_keeps_every_byte_in_a_change_and_around_it() {
 async fn a_heredoc_of_bash_keeps_every_byte() {
     for (what, text) in texts() {
         let place = Place::new(&[]);
-        // An argument of a program has a limit of length.
+        // The length of a program argument is limited.
         if text.len() > 100_000 {
             continue;
         }
@@ -103,7 +103,7 @@ async fn python_keeps_every_byte() {
     }
     for (what, text) in texts() {
         let place = Place::new(&[]);
-        // A JSON string is one of Python too, with its letters as they are.
+        // A JSON string is also a Python string, with non-ASCII letters kept.
         let code = format!("import json\nopen('f', 'w', newline='').write(json.loads({}))", json!(json!(text).to_string()));
         place.call("python", json!({"code": code})).await.unwrap();
         assert_eq!(bytes(&place), text.as_bytes(), "{what}");
