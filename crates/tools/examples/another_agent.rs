@@ -1,5 +1,5 @@
-//! The tools in an agent that is not aime's: its own loop and its own model, with tools that are checked, bounded and confined.
-//! `cargo run -p aime-tools --example another_agent`
+//! The tools in an agent outside of aime, with its own loop and its own model. Calls are checked, bounded and confined. Run it with `cargo
+//! run -p aime-tools --example another_agent`.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::{collections::BTreeMap, error::Error, sync::Arc};
@@ -22,7 +22,7 @@ async fn roll(Roll { sides }: Roll, _: ToolContext) -> Result<ToolOutput, ToolEr
     Ok(ToolOutput::text(format!("4 of {sides}")))
 }
 
-/// Your model, whatever it is: it gives one call after the other. Some of them are what models do.
+/// Stands in for your model. Returns one call after the other, including typical mistakes.
 fn model() -> impl Iterator<Item = (&'static str, Value)> {
     [
         ("roll", json!({"sides": "6"})),                                        // text for a number: mended
@@ -40,15 +40,15 @@ fn model() -> impl Iterator<Item = (&'static str, Value)> {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // The tools that your agent may use: a bundle, a command line, and your own.
+    // Tools of your agent: a bundle, a command line, and one of your own.
     let all = builtin();
     let bundles = tools_of(["files", "shell"])?;
     let mut tools: ToolRegistry = bundles.iter().filter_map(|name| all.get(name).cloned()).collect();
     tools.register(Arc::new(TypedTool::new("roll", "Roll a die.", roll).read_only()));
     println!("tools: {}", tools.names().collect::<Vec<_>>().join(", "));
 
-    // Where they work: in one folder, and with an empty environment for child processes. Nobody is there who could be asked; a context with a
-    // person asks before what the mode does not allow.
+    // The tools work in one folder, with an empty environment for child processes. This context has no person, so calls that need consent
+    // are denied; a context with a person asks.
     let place = tempfile::tempdir()?;
     let context = ToolContext::new(ConfinedFolder::open(place.path())?, BTreeMap::new());
     let mut session = ToolSession::new(tools, context, Approval::Edits);
@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let text = said.unwrap_or_else(|error| format!("Error: {error}"));
         println!("\n{name}\n  {}", text.trim_end().replace('\n', "\n  "));
         transcript.push(text);
-        // A tool that keeps failing: what your agent may tell its model before the next turn.
+        // Hint about a tool that keeps failing, for the model's next turn.
         if let Some(hint) = router.take_hint(session.tools().all_sheets().map(AsRef::as_ref)) {
             println!("  hint: {hint}");
             transcript.push(hint);

@@ -1,4 +1,4 @@
-//! An MCP server for tests, with all that is odd: names, schemas, endless calls, questions, changes, sudden ends.
+//! An MCP server for tests with unusual behaviour: odd names and schemas, endless calls, questions, changing lists, sudden exits.
 //!
 //! `odd_server stdio [--tools N] [--noise] [--mute] [--die WORDS]`, or `odd_server http [--tools N] [--token T]`, which prints its address.
 #![expect(clippy::disallowed_methods, reason = "it starts what has to be found and ended, and reads what it was given")]
@@ -27,7 +27,7 @@ use rmcp::{
 };
 use serde_json::{Map, Value, json};
 
-/// Tools on a page of the list.
+/// Number of tools on a page of the list.
 const PAGE: usize = 50;
 
 #[derive(Clone)]

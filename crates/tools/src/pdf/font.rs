@@ -1,25 +1,25 @@
-//! What a font of a PDF says of the strings that are shown in it: characters and widths (ISO 32000-1, 9.6 to 9.10).
+//! Fonts of a PDF: characters and widths of shown strings (ISO 32000-1, 9.6 to 9.10).
 
 use std::collections::BTreeMap;
 
 use lopdf::{Dictionary, Document, Encoding, Object};
 
-/// The width of a glyph, in thousandths of the font size, where the font names none.
+/// Default width of a glyph in thousandths of the font size.
 const USUAL_WIDTH: f64 = 500.0;
-/// Widths that are kept of one font: character codes have two bytes.
+/// Maximum number of widths of one font: character codes have two bytes.
 const MAX_WIDTHS: usize = 65_536;
 
-/// A font that text is shown in.
+/// Font of shown text.
 pub(super) struct Font<'a> {
     encoding: Option<Encoding<'a>>,
     widths: BTreeMap<u32, f64>,
     usual: f64,
-    /// Character codes have two bytes.
+    /// True if character codes have two bytes.
     wide: bool,
 }
 
 impl<'a> Font<'a> {
-    /// Reads a font. `max_unpacked` bounds its character map, in bytes.
+    /// Reads a font. `max_unpacked` is the maximum size of its character map in bytes.
     pub(super) fn new(document: &'a Document, font: &'a Dictionary, max_unpacked: usize) -> Self {
         let encoding = font.get_font_encoding_with_limit(document, max_unpacked).ok();
         let wide = font.get(b"Subtype").and_then(Object::as_name).is_ok_and(|name| name == b"Type0");
@@ -27,7 +27,7 @@ impl<'a> Font<'a> {
         Self { encoding, widths, usual, wide }
     }
 
-    /// The characters of a shown string. Codes that stand for no known character are left out.
+    /// Decodes a shown string. Omits codes of unknown characters.
     pub(super) fn text(&self, bytes: &[u8]) -> String {
         let text = self.encoding.as_ref().and_then(|encoding| Document::decode_text(encoding, bytes).ok()).unwrap_or_default();
         text.chars().filter(|character| !character.is_control()).fold(String::new(), |mut plain, character| {
@@ -45,8 +45,8 @@ impl<'a> Font<'a> {
         })
     }
 
-    /// The widths of the glyphs of a shown string in thousandths of the font size, and how many glyphs and how many single-byte spaces there
-    /// are: each of them is followed by its own spacing.
+    /// Returns the total width of the glyphs of a shown string in thousandths of the font size, the number of glyphs, and the number of
+    /// single-byte spaces; glyphs and spaces each have additional spacing.
     pub(super) fn advance(&self, bytes: &[u8]) -> (f64, f64, f64) {
         let width = |code: u32| self.widths.get(&code).copied().unwrap_or(self.usual);
         if self.wide {
@@ -67,7 +67,8 @@ fn simple_widths(document: &Document, font: &Dictionary) -> BTreeMap<u32, f64> {
     (first..).zip(widths.iter().take(256)).filter_map(|(code, width)| Some((code, number(document, width)?))).collect()
 }
 
-/// The widths of a composite font, by character code: nearly all of them use the codes as identifiers of glyphs.
+/// Returns the widths of a composite font by character code, and the default width. Nearly all composite fonts use the codes as glyph
+/// identifiers.
 fn composite_widths(document: &Document, font: &Dictionary) -> (BTreeMap<u32, f64>, f64) {
     let mut known = BTreeMap::new();
     let descendants = font.get_deref(b"DescendantFonts", document).and_then(Object::as_array);
@@ -91,12 +92,12 @@ fn composite_widths(document: &Document, font: &Dictionary) -> (BTreeMap<u32, f6
     (known, usual)
 }
 
-/// A character code of two bytes.
+/// Returns a character code of two bytes.
 fn code(document: &Document, object: &Object) -> Option<u32> {
     document.dereference(object).ok()?.1.as_i64().ok().and_then(|code| u16::try_from(code).ok()).map(u32::from)
 }
 
-/// A number of any kind.
+/// Returns an integer or a real number.
 pub(super) fn number(document: &Document, object: &Object) -> Option<f64> {
     document.dereference(object).ok()?.1.as_float().ok().map(f64::from).filter(|number| number.is_finite())
 }

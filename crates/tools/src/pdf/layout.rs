@@ -1,4 +1,4 @@
-//! Lines and words from the positions of glyphs: a PDF has neither (ISO 32000-1, 9.4).
+//! Derives lines and words from the positions of glyphs, because a PDF contains neither (ISO 32000-1, 9.4).
 
 use std::{collections::BTreeMap, rc::Rc};
 
@@ -6,22 +6,22 @@ use lopdf::{Dictionary, Document, Object, ObjectId, content::Content};
 
 use super::font::{Font, number};
 
-/// How deep forms may lie in forms.
+/// Maximum nesting of forms.
 const MAX_FORMS: usize = 8;
-/// Operations that are read of one page, with its forms: a form may be drawn any number of times.
+/// Maximum number of operations that are read of one page with its forms: a form may be drawn any number of times.
 const MAX_OPERATIONS: usize = 1_000_000;
-/// States of graphics that may be kept at once.
+/// Maximum number of saved graphics states.
 const MAX_KEPT: usize = 256;
-/// Gaps in shares of the font size: what is a new word, a new line, and a new paragraph.
+/// Minimum gaps of a new word, a new line and a new paragraph, as fractions of the font size.
 const WORD: f64 = 0.18;
 const LINE: f64 = 0.4;
 const PARAGRAPH: f64 = 1.9;
 
-/// `[a b c d e f]` of ISO 32000-1, 8.3.3.
+/// Transformation matrix `[a b c d e f]` of ISO 32000-1, 8.3.3.
 type Matrix = [f64; 6];
 const IDENTITY: Matrix = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0];
 
-/// First `a`, then `b`.
+/// Returns the transformation that applies `a`, then `b`.
 fn product(a: &Matrix, b: &Matrix) -> Matrix {
     [
         a[0] * b[0] + a[1] * b[2],
@@ -33,15 +33,15 @@ fn product(a: &Matrix, b: &Matrix) -> Matrix {
     ]
 }
 
-/// Reads pages of one document.
+/// Reader for pages of one document.
 pub(super) struct PageReader<'a> {
     document: &'a Document,
     max_unpacked: usize,
-    /// Fonts that were read, by the address of their dictionary in the document.
+    /// Cache of fonts by the address of their dictionary in the document.
     fonts: BTreeMap<*const Dictionary, Rc<Font<'a>>>,
 }
 
-/// The part of the graphics state that places text.
+/// Text placement part of the graphics state.
 #[derive(Clone)]
 struct State<'a> {
     page: Matrix,
@@ -53,23 +53,23 @@ struct State<'a> {
     scale: f64,
 }
 
-/// A page while it is read.
+/// State while a page is read.
 struct Page {
     text: String,
-    /// Where the last string ended on the page.
+    /// Position on the page at which the last string ended.
     end: Option<(f64, f64)>,
-    /// Operations and characters that may still come.
+    /// Remaining numbers of operations and characters.
     operations: usize,
     room: usize,
 }
 
 impl<'a> PageReader<'a> {
-    /// `max_unpacked` bounds each stream, in bytes.
+    /// Creates a reader. `max_unpacked` is the maximum size of each stream in bytes.
     pub(super) const fn new(document: &'a Document, max_unpacked: usize) -> Self {
         Self { document, max_unpacked, fonts: BTreeMap::new() }
     }
 
-    /// The text of a page, at most some `room` characters. What cannot be read of it is left out.
+    /// Returns the text of a page, about `room` characters at most. Omits parts that cannot be read.
     pub(super) fn read(&mut self, id: ObjectId, room: usize) -> String {
         let document = self.document;
         let mut page = Page { text: String::new(), end: None, operations: MAX_OPERATIONS, room };
@@ -142,7 +142,7 @@ impl<'a> PageReader<'a> {
                         continue;
                     };
                     let Ok(content) = form.get_plain_content_with_limit(self.max_unpacked) else { continue };
-                    // Unpacking a form costs time as well, however little it draws.
+                    // Unpacking a form takes time even if it draws little.
                     page.operations = page.operations.saturating_sub(content.len() / 16);
                     let own = form.dict.get_deref(b"Resources", document).and_then(Object::as_dict).ok();
                     let within = own.map_or_else(|| resources.to_vec(), |own| vec![own]);
@@ -164,7 +164,7 @@ impl<'a> PageReader<'a> {
     }
 }
 
-/// What resources name so.
+/// Returns the resource of a kind with this name.
 fn named<'a>(document: &'a Document, resources: &[&'a Dictionary], kind: &[u8], name: &Object) -> Option<&'a Object> {
     let name = name.as_name().ok()?;
     let kinds = resources.iter().filter_map(|resources| resources.get_deref(kind, document).and_then(Object::as_dict).ok());
@@ -176,7 +176,7 @@ fn of_six(document: &Document, object: &Object) -> Option<Matrix> {
     numbers.try_into().ok()
 }
 
-/// Shows strings, and moves by numbers between them.
+/// Shows strings, and moves the position by the numbers between them.
 fn show(operands: &[Object], document: &Document, state: &State<'_>, text: &mut Matrix, page: &mut Page) {
     let Some(font) = &state.font else { return };
     for operand in operands {
@@ -212,14 +212,14 @@ fn show_one(bytes: &[u8], font: &Font<'_>, state: &State<'_>, text: &mut Matrix,
     page.end = Some((after[4], after[5]));
     let fitting: String = shown.chars().take(page.room).collect();
     page.room -= fitting.chars().count();
-    // Two gaps of one kind make one space.
+    // Merge consecutive gaps of one kind.
     let again = page.text.ends_with([' ', '\n']) || page.text.is_empty();
     page.text.push_str(if again { fitting.trim_start() } else { &fitting });
 }
 
 impl Page {
-    /// Puts between two strings what their distance says: nothing, a space, a line or a paragraph. Distances are taken along and across the
-    /// direction of the second.
+    /// Appends the separator for the distance between two strings: nothing, a space, a line break or a paragraph. Distances are measured
+    /// along and across the direction of the second string.
     fn separate(&mut self, placed: &Matrix, size: f64) {
         let Some((x, y)) = self.end else { return };
         let [a, b, c, d, ..] = *placed;

@@ -2,7 +2,7 @@ use lopdf::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Pe
 
 use super::{MAX_BYTES, PdfError, PdfPages, read_pages};
 
-/// A document whose pages have these contents, in Helvetica as `/F`.
+/// Returns a document whose pages have these contents, in Helvetica as `/F`.
 fn document(contents: &[&str]) -> Document {
     let mut document = Document::with_version("1.5");
     let parent = document.new_object_id();
@@ -27,7 +27,7 @@ fn document(contents: &[&str]) -> Document {
     document
 }
 
-/// The bytes of such a document.
+/// Returns the bytes of such a document.
 pub(crate) fn document_bytes(contents: &[&str]) -> Vec<u8> {
     bytes(document(contents))
 }

@@ -1,4 +1,4 @@
-//! What a call does, as rules see it.
+//! Acts: the effects of a call that permission rules judge.
 
 use aime_hosts::host_of;
 use serde_json::{Map, Value};
@@ -12,29 +12,29 @@ use super::{
 };
 use crate::builtin::named_in_patch;
 
-/// One thing that a call does.
+/// One effect of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Act {
-    /// It is a call of this tool. Of one that calls another, of both.
+    /// A call of this tool. For a tool that calls another, the names of both.
     Call { names: Vec<String> },
-    /// It runs a simple command.
+    /// A simple command of the shell.
     Command(Box<SimpleCommand>),
-    /// It runs something that nobody can read: it may do anything that a process may.
+    /// Unreadable code, which may do anything that a process may.
     Unknown,
-    /// It reads a file; through this tool, where it is one. Not `certain`: what is named may be something else than a file to read.
+    /// Reads a file, through `tool` if that is set. If not `certain`, the path may name something else than a file to read.
     Reads { path: CallPath, certain: bool, tool: Option<&'static str> },
-    /// It writes a file.
+    /// Writes a file. Fields as in `Reads`.
     Writes { path: CallPath, certain: bool, tool: Option<&'static str> },
-    /// It looks into a folder.
+    /// Lists a folder.
     Looks { path: CallPath },
-    /// It asks this host; none where it is not known.
+    /// Contacts this host; `None` if it is unknown.
     Host(Option<String>),
-    /// It hands over a text.
+    /// Passes a text.
     Text { tool: String, parameter: &'static str, text: String },
 }
 
 impl SimpleCommand {
-    /// The texts that rules for commands are held against.
+    /// Returns the texts that rules for commands match.
     pub(super) fn forms(&self, strictly: bool) -> Vec<Vec<Sign>> {
         if self.words.is_empty() {
             return Vec::new();
@@ -55,9 +55,9 @@ impl SimpleCommand {
     }
 }
 
-/// All that a call does. `folder` is the working folder, as an absolute path without links.
+/// Returns all effects of a call. `folder` is the absolute path of the working folder without symbolic links.
 pub(super) fn acts(folder: &str, tool: &str, parameters: &Map<String, Value>) -> Vec<Act> {
-    // A number where a text is wanted is taken for one, as it is when the call is made.
+    // A number counts as a text, because the call itself accepts it as one.
     let text = |name: &str| match parameters.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
         Some(other @ (Value::Number(_) | Value::Bool(_))) => Some(other.to_string()),
@@ -72,12 +72,12 @@ pub(super) fn acts(folder: &str, tool: &str, parameters: &Map<String, Value>) ->
         "read_file" => {
             let several = parameters.get("paths").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
             let paths: Vec<CallPath> = several.map(|path| CallPath::new(folder, path)).collect();
-            // Without any it names the folder, which holds what a rule may deny.
+            // Without any path the call reads the folder, which may contain files under a deny rule.
             let one = (paths.is_empty() || parameters.contains_key("path")).then(path);
             more.extend(one.into_iter().chain(paths).map(|path| Act::Reads { path, certain: true, tool: Some("read_file") }));
         }
         "write_file" => more.push(Act::Writes { path: path(), certain: true, tool: Some("write_file") }),
-        // It tells what the file holds where the text does not fit.
+        // Its error shows the file's content if the text does not match.
         "edit_file" => more.extend([
             Act::Reads { path: path(), certain: true, tool: Some("edit_file") },
             Act::Writes { path: path(), certain: true, tool: Some("edit_file") },
@@ -165,10 +165,10 @@ const READERS: [&str; 37] = [
 ];
 /// Programs whose arguments are files that they change.
 const WRITERS: [&str; 11] = ["chgrp", "chmod", "chown", "mkdir", "rm", "rmdir", "sed", "shred", "tee", "touch", "truncate"];
-/// Programs that read all arguments but the last, and write that one or into it.
+/// Programs that read all arguments but the last, and write the last or a file in it.
 const COPIERS: [&str; 5] = ["cp", "install", "ln", "mv", "rsync"];
 
-/// A file that the shell empties before a program reads it, and that program: `sort a > a`.
+/// Returns a file that the shell empties before a program reads it, and that program, as in `sort a > a`.
 pub(crate) fn emptied_before_read(text: &str) -> Option<(String, String)> {
     Script::read(text).emptied.iter().find_map(|emptied| {
         let path = text_of(&emptied.path)?;
@@ -179,8 +179,8 @@ pub(crate) fn emptied_before_read(text: &str) -> Option<(String, String)> {
     })
 }
 
-/// Returns the first command of git in a text for the shell that changes the state of the repository in the working folder, as far as that can be
-/// told: the branch, the index, the stash, or files that others may be at work on. What runs in another folder is left out.
+/// Returns the first git command in a shell command that changes the state of the repository in the working folder, as far as this can be
+/// determined: the branch, the index, the stash, or files that other actors may be editing. Ignores commands that run in another folder.
 #[must_use]
 pub fn changes_repository(text: &str) -> Option<String> {
     let script = Script::read(text);
@@ -190,7 +190,8 @@ pub fn changes_repository(text: &str) -> Option<String> {
     found.next().filter(|_| here)
 }
 
-/// The files that the arguments of a command name, as far as that can be told. What a program does beside that only the sandbox can hold.
+/// Returns the files that the arguments of a command name, as far as this can be determined. Only the sandbox can restrict other effects of
+/// a program.
 fn of_arguments(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -> Vec<Act> {
     let set_up = sets_up(&known_words(command)).into_iter().flat_map(|place| CallPath::of_word(folder, &super::sign::known(&place), from));
     let set_up = set_up.map(|path| Act::Writes { path, certain: true, tool: None });
@@ -207,13 +208,13 @@ fn of_program(folder: &str, command: &SimpleCommand, from: Option<&[String]>) ->
     if COPIERS.contains(&program) {
         let names: Vec<&Word> = command.words.iter().skip(1).collect();
         acts.extend(paths.iter().map(reads));
-        // With options such as `-t FOLDER` any of them may be written.
+        // Options such as `-t FOLDER` may make any of the paths the target.
         let target = paths.last();
         acts.extend(target.map(writes));
         acts.extend(paths.iter().rev().skip(1).map(|path| Act::Writes { path: path.clone(), certain: program == "mv", tool: None }));
         for (target, name) in target.into_iter().flat_map(|target| names.iter().map(move |name| (target, name))) {
             let slash = name.iter().rposition(|sign| *sign == Sign::Char('/')).map_or(0, |slash| slash + 1);
-            // It is written there if the target is a folder.
+            // If the target is a folder, the file is written inside it.
             let path = target.child(name.get(slash..).unwrap_or_default());
             acts.push(Act::Writes { path, certain: false, tool: None });
         }
@@ -236,7 +237,7 @@ fn of_program(folder: &str, command: &SimpleCommand, from: Option<&[String]>) ->
     if READERS.contains(&program) || WRITERS.contains(&program) { acts } else { named_files(folder, command, from) }
 }
 
-/// Of a program that nobody here knows: it may read and write what it is told by name.
+/// Returns the effects of an unknown program: it may read and write every file that an argument names.
 fn named_files(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -> Vec<Act> {
     let known = command.words.iter().skip(1).filter(|word| text_of(word).is_some());
     let paths = known.flat_map(|word| argument(folder, word, from));
@@ -245,7 +246,7 @@ fn named_files(folder: &str, command: &SimpleCommand, from: Option<&[String]>) -
         .collect()
 }
 
-/// The path that an argument names: itself, or what follows the `=` of an option.
+/// Returns the path that an argument names: the argument itself, or the part after the `=` of an option.
 fn argument(folder: &str, word: &[Sign], from: Option<&[String]>) -> Vec<CallPath> {
     let path = match word.first() {
         None => None,

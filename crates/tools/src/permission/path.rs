@@ -1,18 +1,19 @@
-//! Paths as rules see them: relative to the working folder, without `.` and `..`, by their letters alone. Links are not followed here.
+//! Paths for permission rules: relative to the working folder, without `.` and `..`. The normalization is lexical and follows no symbolic
+//! links.
 
 use super::sign::{Fit, Piece, Sign, fit, known, text_of};
 
 /// A path of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallPath {
-    /// As it is below the working folder; empty for the folder itself, none outside of it.
+    /// Path relative to the working folder; empty for the folder itself, `None` outside of it.
     pub(super) inside: Option<Vec<Sign>>,
-    /// From the root.
+    /// Absolute path.
     whole: Vec<Sign>,
 }
 
 impl CallPath {
-    /// A path as a call names it, from the working folder.
+    /// Parses a path of a call, relative to the working folder.
     pub(super) fn new(folder: &str, path: &str) -> Self {
         let path = path.trim();
         let whole = if path.starts_with('/') { clean(path) } else { clean(&format!("{folder}/{path}")) };
@@ -24,10 +25,10 @@ impl CallPath {
         Self { inside: inside.as_deref().map(known), whole: known(&whole) }
     }
 
-    /// The paths that a word of a command may name. `from` are the folders from which it may go; none where nobody can tell.
+    /// Returns the paths that a word of a command may name. `from` lists the possible current folders; `None` if they are unknown.
     pub(super) fn of_word(folder: &str, word: &[Sign], from: Option<&[String]>) -> Vec<Self> {
         let from = match from {
-            // Without links in it, this is the folder itself.
+            // The folder's path has no symbolic links, so this is the folder itself.
             Some([only]) if only == folder => return vec![Self::from_here(folder, word, false)],
             Some(from) if word.first() != Some(&Sign::Char('/')) => from,
             Some(_) => return vec![Self::from_here(folder, word, false)],
@@ -63,7 +64,7 @@ impl CallPath {
         Self { inside: Some(path.clone()), whole: path }
     }
 
-    /// What lies in this folder, whatever it is.
+    /// Returns a path that stands for everything below this one.
     pub(super) fn all_below(&self) -> Self {
         let below = |path: &Vec<Sign>| {
             let slash = (!path.is_empty()).then_some(Sign::Char('/'));
@@ -72,7 +73,7 @@ impl CallPath {
         Self { inside: self.inside.as_ref().map(below), whole: below(&self.whole) }
     }
 
-    /// Another name below it.
+    /// Appends a name.
     pub(super) fn child(&self, name: &[Sign]) -> Self {
         let below = |path: &Vec<Sign>| {
             let slash = (!path.is_empty()).then_some(Sign::Char('/'));
@@ -81,18 +82,18 @@ impl CallPath {
         Self { inside: self.inside.as_ref().map(below), whole: below(&self.whole) }
     }
 
-    /// Where it is in the working folder, if that is known; elsewhere from the root: the folder may have a second name.
+    /// Returns the path relative to the working folder if it is known, or else the absolute path: the folder may have a second name.
     pub(super) fn known_place(&self) -> Option<String> {
         text_of(self.inside.as_deref().unwrap_or(&self.whole))
     }
 
-    /// Where it is in the working folder, if that is known.
+    /// Returns the path relative to the working folder, if it is known.
     pub(super) fn known_inside(&self) -> Option<String> {
         self.inside.as_deref().and_then(text_of)
     }
 }
 
-/// `*` and `?` stand for parts of names, unless they may stand for `..`.
+/// Treats `*` and `?` as parts of names, unless they may stand for `..`.
 fn only_globs(word: &[Sign]) -> bool {
     let dotted =
         |name: &[Sign]| matches!(name, [] | [Sign::Char('.')] | [Sign::Char('.'), Sign::Char('.')] | [Sign::Char('.'), Sign::Glob, ..]);
@@ -101,7 +102,7 @@ fn only_globs(word: &[Sign]) -> bool {
     !word.iter().any(|sign| matches!(sign, Sign::Any | Sign::Gap)) && (first.is_empty() || !dotted(first)) && !names.any(dotted)
 }
 
-/// An absolute path without `.`, `..` and doubled `/`.
+/// Normalizes an absolute path: removes `.`, `..` and doubled `/`.
 pub(super) fn clean(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -114,7 +115,7 @@ pub(super) fn clean(path: &str) -> String {
     format!("/{}", names.join("/"))
 }
 
-/// The same of a relative one; none where it leads out of where it begins.
+/// Normalizes a relative path; `None` if it leaves the folder at which it begins.
 fn clean_relative(path: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -127,19 +128,19 @@ fn clean_relative(path: &str) -> Option<String> {
     Some(names.join("/"))
 }
 
-/// The path of a rule.
+/// Path pattern of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PathPattern {
-    /// Whether it begins at the root.
+    /// True for an absolute pattern.
     absolute: bool,
-    /// Whether it is a name alone, in whatever folder.
+    /// True for a single name, which matches in any folder.
     anywhere: bool,
-    /// Any of these.
+    /// Alternative patterns.
     forms: Vec<Vec<Piece>>,
 }
 
 impl PathPattern {
-    /// Reads the path of a rule; says what is wrong with it.
+    /// Parses the path of a rule. The error describes the fault.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let text = text.trim().strip_prefix("./").unwrap_or(text.trim());
         if text.is_empty() || text == "." {
@@ -163,7 +164,7 @@ impl PathPattern {
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             if let Some(after) = rest.strip_prefix("**/") {
-                // No folder at all, or some.
+                // `**/` matches no folder or any number of folders.
                 let deep: Vec<Vec<Piece>> =
                     forms.iter().map(|form: &Vec<Piece>| form.iter().copied().chain([Piece::Star, Piece::Char('/')]).collect()).collect();
                 forms.extend(deep);
@@ -193,8 +194,8 @@ impl PathPattern {
         Ok(Self { absolute: text.starts_with('/'), anywhere, forms })
     }
 
-    /// How it stands to a path. With `and_below` also to all that is in a folder which it names, and a name alone is also
-    /// looked for outside of the working folder.
+    /// Matches the pattern against a path. With `and_below`, a pattern also matches everything inside a folder that it matches, and a
+    /// single name also matches outside of the working folder.
     pub(super) fn fit(&self, path: &CallPath, and_below: bool) -> Fit {
         let outside = (self.absolute || (self.anywhere && and_below)).then_some(path.whole.as_slice());
         let inside = (!self.absolute).then_some(path.inside.as_deref()).flatten();
@@ -225,7 +226,7 @@ mod tests {
     #[test]
     fn a_path_means_what_the_guide_says() {
         let table = [
-            // pattern, path, in allow, in ask and deny
+            // Columns: pattern, path, match in allow, match in ask and deny.
             (".env", ".env", true, true),
             (".env", "./a/../.env", true, true),
             (".env", "/base/it/.env", true, true),

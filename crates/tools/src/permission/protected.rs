@@ -1,4 +1,4 @@
-//! Protected places under rules: which of them a call writes, and which rules and calls allow that.
+//! Protected places under permission rules: the places that a call writes, and the rules and calls that allow it.
 
 use std::path::Path;
 
@@ -16,28 +16,28 @@ use super::{
 };
 use crate::Approval;
 
-/// Programs that beside commands of git do not take away that a line is one of git alone: they print.
+/// Programs that may accompany git commands in a line that only runs git, because they only print.
 const PRINTING: [&str; 8] = ["cd", "echo", "printf", "pwd", "true", "ls", "cat", "head"];
 
-/// The protected places that a call may change, since it names them and was allowed, and those that rules allow.
+/// Protected places that an allowed call may change: those that it names, and those that rules allow.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Granted {
-    /// The places that the call names, from the working folder; each with what is below it.
+    /// Places that the call names, relative to the working folder; each includes everything below it.
     named: Vec<String>,
-    /// Returns true if it brings files of commits into the work tree.
+    /// True if the call writes files of commits to the work tree.
     work_tree: bool,
-    /// Rules that name places.
+    /// Rules that name protected places.
     rules: Vec<PermissionRule>,
     folder: String,
 }
 
 impl Granted {
-    /// Returns true if the call itself names a place.
+    /// Returns true if the call itself names a protected place.
     pub(crate) fn names_places(&self) -> bool {
         !self.named.is_empty()
     }
 
-    /// Returns true if the place may be changed.
+    /// Returns true if the call may change the place.
     pub(crate) fn covers(&self, path: &str) -> bool {
         let below = |named: &String| path.strip_prefix(named.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let in_repository = path.split('/').any(|name| name.to_lowercase().ends_with(".git"));
@@ -48,7 +48,8 @@ impl Granted {
 }
 
 impl PermissionRules {
-    /// The protected places that a call surely writes and no rule allows by their name. A rule for a tool, or for any path, is none.
+    /// Returns the protected places that a call certainly writes and that no rule allows by name. A rule for a tool or for any path does
+    /// not count.
     pub(crate) fn protected_writes(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
         for (path, place) in self.writes(tool, parameters) {
@@ -60,8 +61,8 @@ impl PermissionRules {
         found
     }
 
-    /// The rules that would allow a call which writes these places for good: each place by its name, and the call itself where it is not
-    /// `free` anyway. None where no rule could.
+    /// Returns the rules that would allow a call which writes these places from now on: one rule per place, and one for the call itself
+    /// unless it is `free` anyway. Empty if no rule could.
     pub(crate) fn to_remember_places(
         &self,
         approval: Approval,
@@ -83,7 +84,7 @@ impl PermissionRules {
         };
         for place in places {
             let rule = format!("{}({place})", if of_tool { tool } else { "write_file" });
-            // It must allow just this, whatever signs stand in it.
+            // The rule must allow exactly this, in spite of special characters in it.
             let fits = |rule: &PermissionRule| rule.allows_write(&CallPath::new(&self.folder, place), tool);
             match rule.parse::<PermissionRule>().ok().filter(fits).filter(|_| !place.contains(['*', '?'])) {
                 Some(rule) if rules.contains(&rule) => {}
@@ -94,7 +95,7 @@ impl PermissionRules {
         rules
     }
 
-    /// The protected places that an allowed call may change.
+    /// Returns the protected places that an allowed call may change.
     pub(crate) fn granted(&self, tool: &str, parameters: &Map<String, Value>) -> Granted {
         let named = self.writes(tool, parameters).into_iter().map(|(_, place)| place).collect();
         let command = parameters.get("command").and_then(Value::as_str).filter(|_| tool == "bash");
@@ -102,7 +103,7 @@ impl PermissionRules {
         Granted { named, work_tree: command.is_some_and(brings_commits), rules, folder: self.folder.clone() }
     }
 
-    /// The protected places that a call surely writes.
+    /// Returns the protected places that a call certainly writes.
     fn writes(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<(CallPath, String)> {
         let of_act = |act: Act| match act {
             Act::Writes { path, certain: true, .. } => {
@@ -115,7 +116,7 @@ impl PermissionRules {
     }
 }
 
-/// Whether a line for the shell does nothing but bring files of commits into the work tree.
+/// Returns true if a shell command only writes files of commits to the work tree.
 fn brings_commits(command: &str) -> bool {
     let script = Script::read(command);
     let printing = |command: &SimpleCommand| command.program().is_some_and(|program| PRINTING.contains(&program.as_str()));
@@ -126,7 +127,7 @@ fn brings_commits(command: &str) -> bool {
         && script.commands.iter().all(|command| !command.sets && (brings(command) || printing(command)))
 }
 
-/// The words of a command as far as they are known.
+/// Returns the words of a command, as far as they are known.
 pub(super) fn known_words(command: &SimpleCommand) -> Vec<KnownWord> {
     command.words.iter().map(|word| text_of(word)).collect()
 }
@@ -140,7 +141,7 @@ mod tests {
         permission::tests::{FOLDER, decision, parameters, rules, word},
     };
 
-    /// What the modes say of a call, without a rule and under one.
+    /// Checks the decision of each mode on a call, optionally under a rule.
     fn check(tool: &str, given: serde_json::Value, rule: Option<&str>, expected: [&str; 4]) {
         let rules = rules(rule.as_slice(), &[], &[]);
         let modes = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly];

@@ -1,27 +1,27 @@
-//! What "always" stands for: rules that allow a call, and little more.
+//! Rules for the answer "always": they allow a call, and as little else as possible.
 
 use serde_json::{Map, Value};
 
 use super::{act::Act, rule::PermissionRule, shell::SimpleCommand, sign::text_of};
 
-/// The most rules that one answer gives.
+/// Maximum number of rules from one answer.
 const MOST: usize = 5;
 
-/// Programs whose second word says what they do: the first two are remembered, with anything behind them.
+/// Programs with subcommands: the rule contains program and subcommand, followed by any arguments.
 const WITH_SUBCOMMANDS: [&str; 22] = [
     "brew", "bundle", "cargo", "composer", "dotnet", "gh", "git", "go", "gradle", "helm", "jj", "just", "make", "mix", "mvn", "npm", "pip",
     "pnpm", "poetry", "rustup", "uv", "yarn",
 ];
-/// Second words that only lead to a third: it is remembered too.
+/// Subcommands that have subcommands of their own: the rule contains those, too.
 const LEADS: [&str; 6] = ["compose", "exec", "pr", "run", "stash", "tool"];
-/// Programs that only look: anything may stand behind them.
+/// Read-only programs: the rule allows any arguments.
 const LOOKING: [&str; 15] =
     ["basename", "cat", "df", "diff", "dirname", "du", "echo", "grep", "head", "ls", "pwd", "stat", "tail", "wc", "which"];
-/// Programs that run whatever they are given.
+/// Programs that run any code they are given.
 const RUNNING_ALL: [&str; 12] = ["bash", "bun", "deno", "env", "node", "perl", "php", "python", "python3", "ruby", "sh", "zsh"];
 
-/// The rules that would allow a call for good. `allowed` says which parts of it are allowed already. None where no rule could: code, a
-/// command of which something is unknown, a page of no host.
+/// Returns the rules that would allow a call from now on. `allowed` tells which parts of the call are already allowed. Empty if no rule
+/// could allow the call narrowly: code, a command with unknown parts, a page without a host.
 pub(super) fn to_remember(
     tool: &str,
     parameters: &Map<String, Value>,
@@ -31,7 +31,7 @@ pub(super) fn to_remember(
     let rule = |text: String| text.parse::<PermissionRule>().ok();
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match tool {
-        // Every other code is another deed.
+        // Each code has different effects.
         "python" => Vec::new(),
         "bash" => of_parts(acts, allowed).unwrap_or_default(),
         "web_fetch" => acts
@@ -59,7 +59,7 @@ fn of_parts(acts: &[Act], allowed: impl Fn(&Act) -> bool) -> Option<Vec<Permissi
             _ => return None,
         };
         let rule: PermissionRule = rule.parse().ok()?;
-        // It must allow just this, whatever signs stand in it.
+        // The rule must allow exactly this, in spite of special characters in it.
         if rule.fit(act, false) != super::sign::Fit::Surely {
             return None;
         }
@@ -70,7 +70,7 @@ fn of_parts(acts: &[Act], allowed: impl Fn(&Act) -> bool) -> Option<Vec<Permissi
     (rules.len() <= MOST).then_some(rules)
 }
 
-/// The beginning of a command where that says what it does, else the command to the letter.
+/// Returns the beginning of a command if it describes the effect, or else the complete command.
 fn of_command(command: &SimpleCommand) -> Option<String> {
     if command.sets {
         return None;
@@ -99,7 +99,7 @@ fn of_command(command: &SimpleCommand) -> Option<String> {
     Some(format!("bash({}{end})", kept.join(" ")))
 }
 
-/// A word so that it stands for itself in a rule.
+/// Escapes a word so that a rule matches it literally.
 fn escaped(word: &str) -> String {
     let mut text = String::with_capacity(word.len());
     for character in word.chars() {

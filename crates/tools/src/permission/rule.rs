@@ -1,4 +1,4 @@
-//! One rule: `bash(git log *)`, `write_file(docs/**)`, `mcp__git__*`.
+//! Syntax of one permission rule: `bash(git log *)`, `write_file(docs/**)`, `mcp__git__*`.
 
 use std::{fmt, path::Path, str::FromStr};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::names::{nearest, quoted};
 
-/// The tools that a rule can name, beside those of MCP servers and of other programs that use this crate.
+/// Tools that a rule can name, besides those of MCP servers and of embedding programs.
 const TOOLS: [(&str, Argument); 21] = [
     ("apply_patch", Argument::None),
     ("bash", Argument::Command),
@@ -38,24 +38,24 @@ const TOOLS: [(&str, Argument); 21] = [
     ("write_file", Argument::Writes),
 ];
 
-/// Tools by which an actor tells and asks: they change nothing outside of the run, and nobody is asked before them.
+/// Tools by which an actor reports and asks. They change nothing outside of the run, and never need consent.
 const FREE: [&str; 5] = ["ask_human", "report_evidence", "terminate", "todo", "update_progress"];
 
-/// What the names of tools of MCP servers begin with.
+/// Prefix of the names of MCP tools.
 const OF_SERVERS: &str = "mcp__";
 
-/// The names of the tools that are built in, or come with a feature of this crate.
+/// Returns the names of the built-in tools, including those behind features of this crate.
 pub fn tool_names() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().map(|(name, _)| *name).chain(FREE)
 }
 
-/// The one of them that somebody meant who wrote this.
+/// Returns the tool name that is most similar to a misspelt one.
 #[must_use]
 pub fn nearest_tool(name: &str) -> Option<&'static str> {
     nearest(name, tool_names())
 }
 
-/// What may stand in the parentheses.
+/// Meaning of the text in the parentheses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Argument {
     None,
@@ -63,11 +63,11 @@ enum Argument {
     Reads,
     Writes,
     Host,
-    /// This parameter of the tool.
+    /// A pattern for this parameter of the tool.
     Text(&'static str),
 }
 
-/// A rule for calls: a tool, and what of it. See the guide for what each form means. It is written and read as its text.
+/// A permission rule: a tool, and a pattern for its calls. The guide describes each form. Serialized as its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PermissionRule {
@@ -77,7 +77,7 @@ pub struct PermissionRule {
     about: About,
 }
 
-/// What of a tool's calls a rule is about.
+/// Calls that a rule covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum About {
     All,
@@ -88,48 +88,48 @@ enum About {
     Text { parameter: &'static str, pattern: Vec<Piece> },
 }
 
-/// What is wrong with a rule.
+/// Error in a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RuleError {
-    /// It has not the form of a rule.
+    /// Invalid syntax.
     #[error("the rule `{rule}` cannot be read: {problem}")]
     Form {
-        /// The rule.
+        /// Text of the rule.
         rule: String,
-        /// What is wrong.
+        /// Description of the fault.
         problem: String,
     },
-    /// It names no tool.
+    /// Unknown tool.
     #[error("the rule `{rule}` names no tool: there is no `{tool}`{}", near.as_ref().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
     UnknownTool {
-        /// The rule.
+        /// Text of the rule.
         rule: String,
-        /// What it names.
+        /// The unknown name.
         tool: String,
-        /// The tool with the nearest name.
+        /// Most similar tool name.
         near: Option<String>,
     },
-    /// No call can ever be one that it is about.
+    /// The rule can never match a call.
     #[error("the rule `{rule}` can never hold: {problem}")]
     Never {
-        /// The rule.
+        /// Text of the rule.
         rule: String,
-        /// Why not.
+        /// Reason why it cannot match.
         problem: String,
     },
 }
 
 impl PermissionRule {
-    /// The rule as it was written.
+    /// Returns the rule as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Checks that the rule is about a tool: a built-in one, one of an MCP server, or one of `others`.
+    /// Checks that the tool of the rule exists: a built-in one, one of an MCP server, or one of `others`.
     ///
     /// # Errors
-    /// [`RuleError::UnknownTool`] names the nearest one; [`RuleError::Never`] for a tool that needs no permission.
+    /// [`RuleError::UnknownTool`] with the most similar name; [`RuleError::Never`] for a tool that needs no permission.
     pub fn check_tool<'a>(&self, others: impl IntoIterator<Item = &'a str>) -> Result<(), RuleError> {
         let (rule, tool) = (self.text.clone(), self.tool.clone());
         let usual: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).chain(others).collect();
@@ -144,8 +144,8 @@ impl PermissionRule {
         Err(RuleError::UnknownTool { rule, tool, near })
     }
 
-    /// How the rule stands to one thing that a call does. Those that ask or deny (`strictly`) are about more than those that allow: a
-    /// path is about all tools that touch the file and about all that is in a folder, a command about the same program at another path.
+    /// Matches the rule against one effect of a call. Ask and deny rules (`strictly`) match more than allow rules: a path covers all tools
+    /// that touch the file and everything inside a folder; a command covers the same program at another path.
     pub(super) fn fit(&self, act: &Act, strictly: bool) -> Fit {
         match (&self.about, act) {
             (About::All, Act::Call { names }) => names.iter().map(|name| fit(&self.name, &known(name))).max().unwrap_or(Fit::No),
@@ -159,7 +159,7 @@ impl PermissionRule {
             }
             (About::Reads(path), Act::Looks { path: folder }) if strictly => {
                 match path.fit(folder, true).max(path.fit(&folder.all_below(), true)) {
-                    // What is held back below it is left out by the tool itself.
+                    // The tool itself skips the files below the folder that a rule protects.
                     Fit::Perhaps if folder.known_inside().is_some() => Fit::No,
                     other => other,
                 }
@@ -181,19 +181,20 @@ impl PermissionRule {
         }
     }
 
-    /// Whether it allows that a tool writes a protected place: it names one itself, and is for this tool or for `write_file`, which counts for all.
+    /// Returns true if the rule allows the tool to write a protected place: its path names the place, and it is for this tool or for
+    /// `write_file`, which covers all tools.
     pub(super) fn allows_write(&self, path: &super::path::CallPath, tool: &str) -> bool {
         let About::Writes(pattern) = &self.about else { return false };
         (self.tool == "write_file" || self.tool == tool) && self.names_protected() && pattern.fit(path, false) == Fit::Surely
     }
 
-    /// Returns true if its path names a protected place.
+    /// Returns true if the path of the rule names a protected place.
     pub(super) fn names_protected(&self) -> bool {
         let path = self.text.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or_default();
         matches!(self.about, About::Writes(_)) && is_protected(Path::new(path.trim()))
     }
 
-    /// Whether it allows files to be read, and which; for tools that search many.
+    /// Returns true if the rule covers reading this file. Used by tools that search many files.
     pub(super) fn holds_back(&self, path: &super::path::CallPath) -> bool {
         matches!(&self.about, About::Reads(pattern) if pattern.fit(path, true) != Fit::No)
     }
@@ -226,7 +227,7 @@ impl TryFrom<String> for PermissionRule {
 impl FromStr for PermissionRule {
     type Err = RuleError;
 
-    /// Reads a rule. Whether there is such a tool is for [`PermissionRule::check_tool`].
+    /// Parses a rule. [`PermissionRule::check_tool`] checks that the tool exists.
     fn from_str(text: &str) -> Result<Self, RuleError> {
         let text = text.trim();
         let form = |problem: String| RuleError::Form { rule: text.to_owned(), problem };
@@ -278,9 +279,9 @@ fn about(tool: &str, inner: &str) -> Result<About, Problem> {
     }
 }
 
-/// The words of a command: `*` is anything, a `*` alone at the end also nothing, a backslash makes the next character stand for itself.
+/// Parses the words of a command. `*` matches anything, a final `*` on its own also nothing, and a backslash escapes the next character.
 fn command(text: &str) -> Result<Vec<Vec<Piece>>, Problem> {
-    // `git log:*` is how some write `git log *`.
+    // Accept `git log:*` as an alternative spelling of `git log *`.
     let text = text.strip_suffix(":*").map_or_else(|| text.to_owned(), |before| format!("{before} *"));
     let mut words: Vec<Vec<Piece>> = vec![Vec::new()];
     let mut characters = text.chars();

@@ -1,4 +1,4 @@
-//! All rules of a run, and what they say of a call.
+//! The permission rules of a run, and their verdict on a call.
 
 use std::{borrow::Cow, path::Path};
 
@@ -15,39 +15,39 @@ use super::{
 };
 use crate::Approval;
 
-/// Folders in which no redirection writes without consent, as no file tool does: the runs themselves.
+/// Folder that no redirection may write without consent, just as no file tool may: the folder of the runs.
 const RESERVED: &str = ".aime";
 
-/// Rules by tool, command and path, as a user writes them. They decide nothing by themselves: [`PermissionRules`] hold them for one folder.
+/// Rules by tool, command and path, as a user writes them. To decide with them, create [`PermissionRules`] for a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RuleLists {
-    /// What may be done without asking.
+    /// Calls that need no consent.
     pub allow: Vec<PermissionRule>,
-    /// What a person is asked before.
+    /// Calls that need a person's consent.
     pub ask: Vec<PermissionRule>,
-    /// What is never done.
+    /// Calls that are always denied.
     pub deny: Vec<PermissionRule>,
-    /// What people have allowed for good in this folder: as `allow`.
+    /// Rules that people have added for this folder by answering "always". They have the effect of `allow`.
     pub remembered: Vec<PermissionRule>,
 }
 
-/// Rules for the calls that are made in one folder: what is denied, asked and allowed before the mode decides. `deny` wins, then `ask`.
+/// Rules for the calls in one folder, which apply before the mode. `deny` takes precedence, then `ask`.
 ///
-/// There are none without a folder: an absolute path in a call would otherwise pass the rules for the same file below it.
+/// The folder is required: otherwise an absolute path in a call would evade a rule for the same file relative to the folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "KeptRules")]
 pub struct PermissionRules {
-    /// The working folder, as an absolute path without links: paths of calls are compared from there.
+    /// Absolute path of the working folder without symbolic links. Paths of calls are resolved from there.
     pub(super) folder: String,
-    /// Other absolute paths of the folder, through links: calls may name its files by these too.
+    /// Other absolute paths of the folder, through symbolic links: calls may name its files by these, too.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     aliases: Vec<String>,
     #[serde(flatten)]
     lists: RuleLists,
 }
 
-/// Rules as they are kept.
+/// Serialized form of the rules.
 #[derive(Deserialize)]
 struct KeptRules {
     folder: String,
@@ -65,7 +65,7 @@ impl TryFrom<KeptRules> for PermissionRules {
     }
 }
 
-/// A folder for which there can be no rules.
+/// Error for a folder path that rules cannot use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("rules need the absolute path of their folder, without `.` and `..`, not {folder:?}")]
 pub struct RulesFolderError {
@@ -73,23 +73,23 @@ pub struct RulesFolderError {
     pub folder: String,
 }
 
-/// What the rules say of a call.
+/// Verdict of the rules on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict<'a> {
-    /// It is denied.
+    /// A deny rule matches.
     Denied(&'a PermissionRule),
-    /// It may be one that is denied, which nobody can tell before it runs.
+    /// A deny rule may match; this cannot be determined before the call runs.
     PerhapsDenied(&'a PermissionRule),
-    /// A person is asked.
+    /// An ask rule matches.
     Asked(&'a PermissionRule),
-    /// It is allowed, in all that it does.
+    /// Allow rules cover all effects of the call.
     Allowed,
-    /// They say nothing.
+    /// No rule applies.
     Silent,
 }
 
 impl RuleLists {
-    /// Whether there is no rule.
+    /// Returns true if there are no rules.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.allow.is_empty() && self.ask.is_empty() && self.deny.is_empty() && self.remembered.is_empty()
@@ -97,17 +97,17 @@ impl RuleLists {
 }
 
 impl PermissionRules {
-    /// Rules for calls that are made in a folder.
+    /// Creates the rules for calls in a folder.
     #[must_use]
     pub fn new(folder: &ConfinedFolder, lists: RuleLists) -> Self {
         let text = |path: &Path| path.display().to_string();
         Self { folder: text(folder.path()), aliases: folder.aliases().iter().map(|path| text(path)).collect(), lists }
     }
 
-    /// The same for a folder that cannot be opened here. Its path must hold no links.
+    /// Creates the rules for a folder that cannot be opened here. Its path must contain no symbolic links.
     ///
     /// # Errors
-    /// [`RulesFolderError`] for a path that is not absolute, or not in its shortest form.
+    /// [`RulesFolderError`] for a path that is not absolute, or not normalized.
     pub fn at(folder: impl AsRef<Path>, lists: RuleLists) -> Result<Self, RulesFolderError> {
         let folder = folder.as_ref();
         let text = folder.display().to_string();
@@ -118,26 +118,26 @@ impl PermissionRules {
         }
     }
 
-    /// The lists.
+    /// Returns the lists.
     #[must_use]
     pub const fn lists(&self) -> &RuleLists {
         &self.lists
     }
 
-    /// Other rules for the same folder.
+    /// Replaces the lists, for the same folder.
     #[must_use]
     pub fn with_lists(self, lists: RuleLists) -> Self {
         Self { lists, ..self }
     }
 
-    /// The same with more that people have allowed for good.
+    /// Adds remembered rules.
     #[must_use]
     pub fn with_remembered<'a>(mut self, more: impl IntoIterator<Item = &'a PermissionRule>) -> Self {
         self.remember(more);
         self
     }
 
-    /// Adds what people have allowed for good, each once.
+    /// Adds remembered rules, without duplicates.
     pub fn remember<'a>(&mut self, more: impl IntoIterator<Item = &'a PermissionRule>) {
         for rule in more {
             if !self.lists.remembered.contains(rule) {
@@ -146,7 +146,7 @@ impl PermissionRules {
         }
     }
 
-    /// What is left where one is told what another may do at most: what both deny and ask, and what `most` allows.
+    /// Returns the rules restricted to those of `most`: the deny and ask rules of both, and the allow rules of `most`.
     #[must_use]
     pub fn at_most(&self, most: &Self) -> Self {
         let both = |ours: &[PermissionRule], theirs: &[PermissionRule]| {
@@ -158,8 +158,8 @@ impl PermissionRules {
         Self { folder: most.folder.clone(), aliases: most.aliases.clone(), lists }
     }
 
-    /// Whether a file is held back from tools that search many: a rule denies that it is read, or wants a person asked before. `path` is
-    /// from the working folder.
+    /// Returns true if tools that search many files must skip this one, because a rule denies reading it or requires a question. `path` is
+    /// relative to the working folder.
     #[must_use]
     pub fn holds_back(&self, path: &str) -> bool {
         let rules = || self.lists.deny.iter().chain(&self.lists.ask);
@@ -169,7 +169,7 @@ impl PermissionRules {
         }
     }
 
-    /// The rule that denies a call, if one surely does.
+    /// Returns the rule that denies a call, if one certainly does.
     #[must_use]
     pub fn denies(&self, tool: &str, parameters: &Map<String, Value>) -> Option<&PermissionRule> {
         if self.lists.deny.is_empty() {
@@ -178,7 +178,8 @@ impl PermissionRules {
         strongest(&self.lists.deny, &self.acts(tool, parameters)).filter(|(_, fit)| *fit == Fit::Surely).map(|(rule, _)| rule)
     }
 
-    /// What the rules say of a call, under a mode: it allows a redirection into a file that the file tools may write.
+    /// Returns the verdict on a call under a mode. The mode matters for redirections: it allows those into files that the file tools may
+    /// write.
     pub(crate) fn judge(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> Verdict<'_> {
         if self.lists.is_empty() {
             return Verdict::Silent;
@@ -193,12 +194,12 @@ impl PermissionRules {
         if self.allows(approval, &acts) { Verdict::Allowed } else { Verdict::Silent }
     }
 
-    /// The rules that would allow a call for good; none where no rule could without allowing more than this.
+    /// Returns the rules that would allow a call from now on; empty if no rule could without allowing much more.
     pub(crate) fn to_remember(&self, approval: Approval, tool: &str, parameters: &Map<String, Value>) -> Vec<PermissionRule> {
         to_remember(tool, parameters, |act| self.allows_act(approval, act), &self.acts(tool, parameters))
     }
 
-    /// All that a call does, with every path of the folder below its one path without links.
+    /// Returns all effects of a call, with paths through aliases of the folder converted to its real path.
     pub(super) fn acts(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<Act> {
         let mut parameters = Cow::Borrowed(parameters);
         let named = |text: &str| self.aliases.iter().any(|alias| text.contains(alias.as_str()));
@@ -221,7 +222,7 @@ impl PermissionRules {
         self.lists.allow.iter().chain(&self.lists.remembered)
     }
 
-    /// Whether every part of a call is allowed.
+    /// Returns true if every effect of a call is allowed.
     fn allows(&self, approval: Approval, acts: &[Act]) -> bool {
         let tool = acts.iter().find(|act| matches!(act, Act::Call { .. }));
         if tool.is_some_and(|tool| self.allowing().any(|rule| rule.fit(tool, false) == Fit::Surely)) {
@@ -237,7 +238,8 @@ impl PermissionRules {
             Act::Call { .. } | Act::Host(_) | Act::Text { .. } => by_rule(),
             Act::Command(command) => !command.sets && (command.transparent || command.words.is_empty() || by_rule()),
             Act::Unknown => false,
-            // What a program does with its arguments belongs to it; reading needs no rule. What a tool reads beside writing neither.
+            // A command rule covers what the program does with its arguments, and reading needs no rule, not even as a part of a tool that
+            // writes.
             Act::Reads { tool, .. } => *tool != Some("read_file") || by_rule(),
             Act::Writes { tool: None, .. } => true,
             Act::Looks { .. } => false,
@@ -264,7 +266,7 @@ fn holds_text(value: &Value, wanted: &impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// A text that names the folder by its path wherever it named it by the alias.
+/// Replaces the alias of the folder in a text by its real path.
 fn with_folder(text: &str, alias: &str, folder: &str) -> String {
     let mut renamed = String::with_capacity(text.len());
     let mut rest = text;
@@ -279,9 +281,9 @@ fn with_folder(text: &str, alias: &str, folder: &str) -> String {
     renamed + rest
 }
 
-/// The first rule that is about something in a call, before those that only may be.
+/// Returns the first rule that certainly matches an effect of a call, or else the first that may match.
 fn strongest<'a>(rules: &'a [PermissionRule], acts: &[Act]) -> Option<(&'a PermissionRule, Fit)> {
     let fits = rules.iter().map(|rule| (rule, acts.iter().map(|act| rule.fit(act, true)).max().unwrap_or(Fit::No)));
-    // The first of the highest.
+    // The first of the strongest.
     fits.filter(|(_, fit)| *fit != Fit::No).rev().max_by_key(|(_, fit)| *fit)
 }

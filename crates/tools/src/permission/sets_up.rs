@@ -1,14 +1,14 @@
-//! Commands that are known to set up what runs later, and the places that they write.
+//! Commands that are known to write protected places, and the places that they write.
 
 use crate::protected::is_harmless_setting;
 
-/// What runs a program of a package by its name.
+/// Commands that run a program of a package by its name.
 const RUNNERS: [&str; 4] = ["npx", "bunx", "pnpx", "uvx"];
-/// The same with a word before it.
+/// Package managers that do so with a subcommand.
 const RUNNERS_BY: [&str; 5] = ["npm", "pnpm", "yarn", "bun", "uv"];
-/// Options of `git` that take the next word.
+/// Options of `git` with a value in the next word.
 const GIT_TAKES: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
-/// Commands of git that write the files of the work tree as a commit holds them, and nothing of their own.
+/// Git commands that write files of the work tree as a commit contains them, and no other content.
 const WORK_TREE: [&str; 15] = [
     "checkout",
     "switch",
@@ -27,7 +27,7 @@ const WORK_TREE: [&str; 15] = [
     "sparse-checkout",
 ];
 
-/// Commands of git that change the branch, the index or the stash, or files that others may be at work on.
+/// Git commands that change the branch, the index or the stash, or files that other actors may be editing.
 const SHARED_STATE: [&str; 19] = [
     "add",
     "am",
@@ -50,10 +50,10 @@ const SHARED_STATE: [&str; 19] = [
     "switch",
 ];
 
-/// A word of a command; none where nobody can tell it before it runs.
+/// A word of a command; `None` if it is unknown before the command runs.
 pub(super) type KnownWord = Option<String>;
 
-/// The protected places that a simple command writes because that is what it is for, as paths from where it runs.
+/// Returns the protected places that a simple command writes by its purpose, as paths relative to its current folder.
 pub(super) fn sets_up(words: &[KnownWord]) -> Vec<String> {
     let Some((program, rest)) = program(words) else { return Vec::new() };
     let first = rest.iter().flatten().find(|word| !word.starts_with('-')).map(String::as_str);
@@ -66,13 +66,13 @@ pub(super) fn sets_up(words: &[KnownWord]) -> Vec<String> {
     places.iter().map(|place| (*place).to_owned()).collect()
 }
 
-/// Whether a simple command is one of git that brings files of commits into the work tree.
+/// Returns true if a simple command is a git command that writes files of commits to the work tree.
 pub(super) fn writes_work_tree(words: &[KnownWord]) -> bool {
     let Some(("git", rest)) = program(words) else { return false };
     git_command(rest).is_some_and(|(_, command, _)| WORK_TREE.contains(&command))
 }
 
-/// Returns the command of git, such as `git stash`, by which a simple command changes the state of the repository in its folder.
+/// Returns the git command, such as `git stash`, by which a simple command changes the state of the repository in its folder.
 pub(super) fn changes_repository(words: &[KnownWord]) -> Option<String> {
     let ("git", rest) = program(words)? else { return None };
     let (folder, command, arguments) = git_command(rest)?;
@@ -82,7 +82,7 @@ pub(super) fn changes_repository(words: &[KnownWord]) -> Option<String> {
     (!elsewhere && !only_looks && SHARED_STATE.contains(&command)).then(|| format!("git {command}"))
 }
 
-/// The program that runs, behind what runs packages, and its arguments.
+/// Returns the program that runs, after removing package runners, and its arguments.
 fn program(words: &[KnownWord]) -> Option<(&str, &[KnownWord])> {
     let (first, rest) = words.split_first()?;
     let name = first.as_deref()?.rsplit('/').next().unwrap_or_default();
@@ -99,7 +99,7 @@ fn program(words: &[KnownWord]) -> Option<(&str, &[KnownWord])> {
     Some((program.as_deref()?, rest))
 }
 
-/// The folder that `-C` names, the command of git, and its arguments.
+/// Returns the folder of `-C`, the git command, and its arguments.
 fn git_command(words: &[KnownWord]) -> Option<(Option<&str>, &str, &[KnownWord])> {
     let (mut folder, mut at) = (None, 0);
     while let Some(word) = words.get(at)?.as_deref().filter(|word| word.starts_with('-')) {
@@ -125,7 +125,7 @@ fn git(words: &[KnownWord]) -> Vec<String> {
     places.iter().map(|place| folder.map_or_else(|| (*place).to_owned(), |folder| format!("{folder}/{place}"))).collect()
 }
 
-/// Whether `git config` with these arguments changes a setting of the repository that may run something or send it elsewhere.
+/// Returns true if `git config` with these arguments changes a setting of the repository that may run code or redirect data.
 fn sets_what_runs(arguments: &[KnownWord]) -> bool {
     let options: Vec<&str> = arguments.iter().flatten().map(String::as_str).take_while(|word| word.starts_with('-')).collect();
     let elsewhere = |option: &&str| {
@@ -146,7 +146,7 @@ fn sets_what_runs(arguments: &[KnownWord]) -> bool {
     };
     let value = words.next();
     if !writes && value.is_none() {
-        // It only reads, unless it edits, removes or renames a section.
+        // The command only reads, unless it edits, removes or renames a section.
         return options.iter().any(|option| matches!(*option, "-e" | "--edit" | "--remove-section" | "--rename-section"))
             || matches!(first.as_deref(), Some("edit" | "remove-section" | "rename-section"));
     }

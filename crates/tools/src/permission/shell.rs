@@ -1,7 +1,7 @@
-//! What a command for the shell does, as far as that can be read: its simple commands, and the files that redirections name.
+//! Static analysis of a shell command: its simple commands, and the files of its redirections.
 //!
-//! The grammar is that of tree-sitter-bash. What it cannot read, what is longer or deeper than the bounds here, and what the shell would
-//! only know when it runs, is said to be unknown, never guessed.
+//! The grammar is tree-sitter-bash. Text that the grammar cannot parse, text beyond the bounds below, and text that depends on run time
+//! counts as unknown; nothing is guessed.
 
 #[cfg(feature = "shell")]
 mod tree;
@@ -9,7 +9,7 @@ mod tree;
 mod word;
 mod wrap;
 
-/// Without the grammar nothing is known of any command.
+/// Without the grammar every command is unknown.
 #[cfg(not(feature = "shell"))]
 mod tree {
     pub(super) const fn read(_: &str) -> Option<super::Parsed> {
@@ -23,13 +23,13 @@ mod tests;
 use self::wrap::Inner;
 use super::sign::{Sign, text_of};
 
-/// The longest text that is read, in bytes. One that is longer needs a person's eyes.
+/// Maximum length of an analysed text in bytes. A longer one needs a person's consent.
 const LONGEST: usize = 16 * 1024;
-/// How deep a text may stand in another: `sh -c "sh -c …"`.
+/// Maximum nesting of commands in commands, as in `sh -c "sh -c …"`.
 const DEEPEST: u32 = 4;
-/// The most simple commands of a text.
+/// Maximum number of simple commands in a text.
 const MOST_COMMANDS: usize = 500;
-/// The most folders that are held to be possible.
+/// Maximum number of possible current folders.
 const MOST_FOLDERS: usize = 8;
 
 /// A word of a command.
@@ -38,16 +38,16 @@ pub(super) type Word = Vec<Sign>;
 /// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
-    /// Its words without their quotes; none where it only sets variables.
+    /// Words without their quotes; empty if the command only sets variables.
     pub(super) words: Vec<Word>,
-    /// Whether it sets a variable that may change what programs do.
+    /// True if it sets a variable that may change the behaviour of programs.
     pub(super) sets: bool,
-    /// Whether it only runs another, which stands beside it, and changes nothing itself.
+    /// True if it only runs another command, which is listed separately, and changes nothing itself.
     pub(super) transparent: bool,
 }
 
 impl SimpleCommand {
-    /// The words as one text. A word of which nothing is known may be none at all: `loosely` it takes the gaps beside it along.
+    /// Joins the words to one text. A completely unknown word may be no word at all: if `loosely`, it absorbs the gaps beside it.
     pub(super) fn text(&self, loosely: bool) -> Vec<Sign> {
         let mut text: Vec<Sign> = Vec::new();
         let mut open = true;
@@ -62,32 +62,32 @@ impl SimpleCommand {
         text
     }
 
-    /// The program without its folder, if it is known.
+    /// Returns the name of the program without its folder, if known.
     pub(super) fn program(&self) -> Option<String> {
         let name = text_of(self.words.first()?)?;
         Some(name.rsplit('/').next().unwrap_or_default().to_owned())
     }
 }
 
-/// A file that a redirection names.
+/// A file of a redirection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Redirect {
     pub(super) path: Word,
     pub(super) writes: bool,
     pub(super) reads: bool,
-    /// Whether what goes there is messages of errors alone.
+    /// True if only standard error goes to the file.
     pub(super) errors: bool,
 }
 
-/// A file that is emptied before a pipeline begins, and the commands of that pipeline.
+/// A file that the shell empties before a pipeline begins, and the commands of that pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Emptied {
     pub(super) path: Word,
     pub(super) commands: Vec<Vec<Word>>,
 }
 
-/// The files that the output of a command goes to, each once. Names that the shell makes out of others are left out; of a text that cannot be
-/// read there is none.
+/// Returns the files that the output of a command goes to, without duplicates. Skips names that the shell computes. Empty if the text
+/// cannot be parsed.
 pub(crate) fn written_files(text: &str) -> Vec<String> {
     let mut files = Vec::new();
     for redirect in Script::read(text).redirects.iter().filter(|redirect| redirect.writes && !redirect.errors) {
@@ -96,30 +96,30 @@ pub(crate) fn written_files(text: &str) -> Vec<String> {
     files
 }
 
-/// What a text for the shell does.
+/// Effects of a shell command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Script {
-    /// All simple commands, wherever in it they stand.
+    /// All simple commands, at any level of nesting.
     pub(super) commands: Vec<SimpleCommand>,
     /// All files of redirections.
     pub(super) redirects: Vec<Redirect>,
-    /// Those of them that are emptied first.
+    /// Files of redirections that are emptied first.
     pub(super) emptied: Vec<Emptied>,
-    /// Whether something in it is not known: it may then do anything.
+    /// True if a part of the text is unknown, so that it may do anything.
     pub(super) unknown: bool,
-    /// Whether parts of it may run more than once.
+    /// True if parts of the text may run more than once.
     repeats: bool,
 }
 
 impl Script {
-    /// Reads a text as `bash -c` does.
+    /// Parses a text as `bash -c` does.
     pub(super) fn read(text: &str) -> Self {
         let mut script = Self::default();
         script.add(text, DEEPEST);
         script
     }
 
-    /// The folders from which relative paths may go, when it begins in `folder`; none where nobody can tell.
+    /// Returns the possible current folders if the text begins in `folder`; `None` if they are unknown.
     pub(super) fn folders(&self, folder: &str) -> Option<Vec<String>> {
         let mut folders = vec![folder.to_owned()];
         for command in self.commands.iter().filter(|command| !command.words.is_empty()) {
@@ -129,7 +129,7 @@ impl Script {
                 Some(_) => continue,
             };
             let target = target.filter(|target| !target.starts_with('-') && !self.repeats && folders.len() <= MOST_FOLDERS)?;
-            // Whether it is run, and for which of the commands that follow, is not known here.
+            // It is unknown if the `cd` runs, and for which of the following commands.
             let moved: Vec<String> =
                 folders.iter().map(|folder| if target.starts_with('/') { target.clone() } else { format!("{folder}/{target}") }).collect();
             folders.extend(moved);
@@ -175,18 +175,18 @@ impl Script {
     }
 }
 
-/// The commands of a text, at its own level and in its substitutions.
+/// Commands of a text, at its own level and in its substitutions.
 #[derive(Default)]
 struct Parsed {
     commands: Vec<SimpleCommand>,
     redirects: Vec<Redirect>,
     emptied: Vec<Emptied>,
     unknown: bool,
-    /// True if it holds a loop or a function.
+    /// True if the text contains a loop or a function.
     repeats: bool,
 }
 
-/// Whether a backslash at the end of a line joins two words: the grammar takes it for a gap, the shell for nothing.
+/// Returns true if a backslash at the end of a line joins two words: the grammar treats it as a gap, the shell as nothing.
 fn joins_lines(text: &str) -> bool {
     let gap = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t' | b'\n'));
     let bytes = text.as_bytes();

@@ -1,15 +1,15 @@
-//! Text of which parts may be unknown, and patterns for it.
+//! Texts with unknown parts, and patterns for them.
 
 /// One sign of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     /// A character.
     Char(char),
-    /// Where one word ends and the next begins.
+    /// Boundary between two words.
     Gap,
-    /// Anything, also nothing and also several words: a variable, what another command prints.
+    /// Any text, also empty or of several words: the value of a variable, the output of a command.
     Any,
-    /// Anything within one name: `*` and `?` of a shell.
+    /// Any text within one name: `*` and `?` of a shell.
     Glob,
 }
 
@@ -18,7 +18,7 @@ impl Sign {
         matches!(self, Self::Any | Self::Glob)
     }
 
-    /// Whether it is unknown and may hold this piece.
+    /// Returns true if the sign is unknown and may contain this piece.
     const fn may_be(self, piece: Piece) -> bool {
         match self {
             Self::Any => true,
@@ -28,12 +28,12 @@ impl Sign {
     }
 }
 
-/// A text that is known whole.
+/// Converts a completely known text.
 pub(super) fn known(text: &str) -> Vec<Sign> {
     text.chars().map(Sign::Char).collect()
 }
 
-/// The text itself, where it is known whole.
+/// Returns the text if it is completely known.
 pub(super) fn text_of(signs: &[Sign]) -> Option<String> {
     signs.iter().map(|sign| if let Sign::Char(character) = sign { Some(*character) } else { None }).collect()
 }
@@ -43,18 +43,18 @@ pub(super) fn text_of(signs: &[Sign]) -> Option<String> {
 pub(super) enum Piece {
     /// This character.
     Char(char),
-    /// Where one word ends and the next begins.
+    /// Boundary between two words.
     Gap,
-    /// One character, but not `/`.
+    /// One character except `/`.
     One,
-    /// Anything within one name of a path.
+    /// Any text within one name of a path.
     InName,
-    /// Anything.
+    /// Any text.
     Star,
 }
 
 impl Piece {
-    /// Whether it takes this sign and may take more.
+    /// Returns true if the piece accepts this sign and may accept more.
     const fn takes(self, sign: Sign) -> bool {
         match self {
             Self::Star => true,
@@ -77,18 +77,18 @@ impl Piece {
     }
 }
 
-/// How a rule and a call stand to one another.
+/// Result of matching a rule against a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// The rule is about something else.
+    /// No match.
     No,
-    /// That depends on what is not known before the call runs.
+    /// The match depends on parts that are unknown before the call runs.
     Perhaps,
-    /// It is about this call.
+    /// Certain match.
     Surely,
 }
 
-/// How a pattern stands to a text, whatever stands for what is unknown in it.
+/// Matches a pattern against a text, for all possible values of its unknown parts.
 pub(super) fn fit(pattern: &[Piece], text: &[Sign]) -> Fit {
     if meet(pattern, text, true) {
         Fit::Surely
@@ -99,8 +99,8 @@ pub(super) fn fit(pattern: &[Piece], text: &[Sign]) -> Fit {
     }
 }
 
-/// Whether the pattern holds the text: with `surely` for all that the unknown may be, else for something that it may be. One row of a
-/// table for each piece, so that time grows with the product of both and nothing else.
+/// Returns true if the pattern matches the text: with `surely` for every value of the unknown parts, otherwise for some value. Computes one
+/// row of a table per piece, so the time is bounded by the product of both lengths.
 fn meet(pattern: &[Piece], text: &[Sign], surely: bool) -> bool {
     let mut above: Vec<bool> = Vec::new();
     for row in 0..=pattern.len() {
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// The same by trying.
+    /// Reference implementation by backtracking.
     fn slow(pattern: &[Piece], text: &[char]) -> bool {
         match (pattern, text) {
             ([], []) => true,

@@ -17,7 +17,7 @@ pub(super) fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> PermissionRu
     PermissionRules::at(FOLDER, lists).unwrap()
 }
 
-/// The sheet of a built-in tool, or of one like those of servers and of the web.
+/// Returns the sheet of a built-in tool, or of one that resembles those of servers and of the web.
 pub(super) fn sheet(name: &str) -> ToolSheet {
     match builtin().get(name) {
         Some(tool) => ToolSheet::clone(tool.sheet()),
@@ -223,7 +223,7 @@ fn what_a_patch_names_is_under_the_rules_of_paths() {
         (json!({"patch": "--- a/Cargo.lock\n+++ b/Cargo.lock\n@@ -1 +1 @@\n-a\n+b\n"}), "deny"),
         (patch(&update("secret/key")), "deny"),
         (patch(&update("notes.md")), "ask"),
-        // What is no patch changes nothing.
+        // An invalid patch changes nothing.
         (json!({"patch": "Cargo.lock"}), "allow"),
     ];
     for (given, expected) in table {

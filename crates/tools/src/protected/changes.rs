@@ -1,4 +1,4 @@
-//! Changes of protected places: finding them, keeping the approved ones, and putting the rest back.
+//! Changes of protected places: detects them, keeps the approved ones, and reverts the rest.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,30 +9,30 @@ use super::{
     scan::{Content, Entry, Places},
 };
 
-/// A protected place that a call changed.
+/// Change of a protected place by a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaceChange {
-    /// Its path from the working folder.
+    /// Path relative to the working folder.
     pub path: String,
-    /// The call's change of it.
+    /// Kind of the change.
     pub did: PlaceDeed,
-    /// The outcome of that.
+    /// Outcome of the change.
     pub outcome: PlaceOutcome,
 }
 
-/// A call's change of a protected place.
+/// Kind of a change to a protected place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceDeed {
-    /// It was not there before.
+    /// The file was created.
     Created,
-    /// It is another now.
+    /// The file was changed.
     Changed,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
 }
 
 impl PlaceDeed {
-    /// `created`, `changed` or `deleted`.
+    /// Returns `created`, `changed` or `deleted`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,21 +43,21 @@ impl PlaceDeed {
     }
 }
 
-/// What became of a change of a protected place.
+/// Outcome of a change to a protected place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PlaceOutcome {
-    /// It stays: it can run nothing, or it was approved.
+    /// The change stays: it can run nothing, or it was approved.
     Stays,
-    /// It is as it was before.
+    /// The change was reverted.
     PutBack,
-    /// It was not approved, and could not be put back.
+    /// The change was not approved, and could not be reverted.
     Failed {
-        /// Why.
+        /// Reason of the failure.
         why: String,
     },
 }
 
-/// The paths at which two looks differ.
+/// Returns the paths at which two scans differ.
 pub(super) fn differences<'a>(before: &'a Places, after: &'a Places) -> Vec<&'a str> {
     let mut paths: Vec<&str> =
         before.keys().chain(after.keys()).map(String::as_str).filter(|path| before.get(*path) != after.get(*path)).collect();
@@ -66,7 +66,7 @@ pub(super) fn differences<'a>(before: &'a Places, after: &'a Places) -> Vec<&'a 
     paths
 }
 
-/// What was done at a path.
+/// Returns the kind of the change at a path.
 pub(super) fn deed(before: Option<&Entry>, after: Option<&Entry>) -> PlaceDeed {
     match (before, after) {
         (None, _) => PlaceDeed::Created,
@@ -75,7 +75,7 @@ pub(super) fn deed(before: Option<&Entry>, after: Option<&Entry>) -> PlaceDeed {
     }
 }
 
-/// Whether a change makes nothing run that did not run before.
+/// Returns true if a change makes nothing run that did not run before.
 pub(super) fn is_harmless(folder: &ConfinedFolder, path: &str, before: Option<&Entry>, after: Option<&Entry>) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let name = parts.last().copied().unwrap_or_default();
@@ -85,21 +85,21 @@ pub(super) fn is_harmless(folder: &ConfinedFolder, path: &str, before: Option<&E
         Some(_) => None,
     };
     if after.is_none() {
-        // The guards of a repository stay as long as the repository does.
+        // The protected files of a repository stay as long as the repository does.
         let is_there = |above: &Path| folder.entry(above.join("HEAD")).is_ok_and(|found| found.is_some());
         return !Path::new(path).ancestors().skip(1).any(is_there);
     }
     let (Some(was), Some(is)) = (text(before), text(after)) else { return false };
     match name {
         "config" | "config.worktree" | ".gitmodules" => changed_harmlessly(&was, &is),
-        // A worktree's folder belongs to the repository that it is of.
+        // The folder of a worktree belongs to its repository.
         "commondir" => parts.iter().rev().nth(2) == Some(&"worktrees") && is.trim() == "../..",
         ".git" => is.strip_prefix("gitdir:").is_some_and(|target| leads_into_repository(folder, path, target.trim())),
         _ => false,
     }
 }
 
-/// Whether the folder that a `.git` file names is one that a repository in the working folder keeps for worktrees or submodules.
+/// Returns true if the folder in a `.git` file is one that a repository in the working folder keeps for worktrees or submodules.
 fn leads_into_repository(folder: &ConfinedFolder, file: &str, target: &str) -> bool {
     let from = Path::new(file).parent().unwrap_or(Path::new("")).join(target);
     let Ok(real) = folder.resolve(&from) else { return false };
@@ -108,7 +108,7 @@ fn leads_into_repository(folder: &ConfinedFolder, file: &str, target: &str) -> b
     names.windows(2).any(|pair| matches!(pair, [".git", "worktrees" | "modules"]))
 }
 
-/// Puts a place back as it was.
+/// Restores a place to its former state.
 pub(super) fn put_back(folder: &ConfinedFolder, path: &str, before: Option<&Entry>) -> Result<(), String> {
     let done = match before {
         None => remove(folder, Path::new(path)),
@@ -121,14 +121,14 @@ pub(super) fn put_back(folder: &ConfinedFolder, path: &str, before: Option<&Entr
     done.map_err(|error| error.to_string())
 }
 
-/// Removes what came, and the folders above it that hold nothing now and matter as it did.
+/// Removes a new file, and the protected folders above it that are empty now.
 fn remove(folder: &ConfinedFolder, path: &Path) -> Result<(), FileError> {
     match folder.remove_entry(path) {
         Ok(()) | Err(FileError::NotFound { .. }) => {}
         Err(error) => return Err(error),
     }
     for above in path.ancestors().skip(1).take_while(|above| aime_sandbox::is_protected(&above.join("*"))) {
-        // One that holds something stays.
+        // A folder with other content stays.
         if folder.remove_entry(above).is_err() {
             break;
         }

@@ -1,10 +1,10 @@
-//! Settings of git: which of them can run nothing and send nothing elsewhere.
+//! Git settings that can neither run code nor redirect data.
 
 use std::collections::BTreeMap;
 
-/// Sections of which every setting is harmless.
+/// Sections in which every setting is harmless.
 const SECTIONS: &[&str] = &["advice", "color", "column", "status", "pull", "rerere", "versionsort"];
-/// Single settings without a subsection.
+/// Harmless settings without a subsection.
 const SETTINGS: &[&str] = &[
     "core.repositoryformatversion",
     "core.filemode",
@@ -60,7 +60,7 @@ const SETTINGS: &[&str] = &[
     "submodule.active",
     "lfs.repositoryformatversion",
 ];
-/// Those with one.
+/// Harmless settings with a subsection.
 const OF_SUBSECTIONS: &[&str] = &[
     "remote.url",
     "remote.fetch",
@@ -81,7 +81,7 @@ const OF_SUBSECTIONS: &[&str] = &[
     "submodule.fetchrecursesubmodules",
 ];
 
-/// Whether a setting such as `user.name` can neither run anything nor send anything to a place that a person has not named.
+/// Returns true if a setting such as `user.name` can neither run code nor send data to a place that no person has named.
 pub(crate) fn is_harmless_setting(key: &str, value: &str) -> bool {
     let Some((section, rest)) = key.split_once('.') else { return false };
     let section = section.to_lowercase();
@@ -90,34 +90,34 @@ pub(crate) fn is_harmless_setting(key: &str, value: &str) -> bool {
         None => (rest.to_lowercase(), SETTINGS),
     };
     let odd = value.contains(['\\', '"', '#', ';', '\n', '\r', '\0']);
-    // `ext::command` is an address too, and a branch may have one in the place of a remote's name.
+    // `ext::command` is a URL too, and a branch may have a URL in the place of a remote's name.
     let runs = value.contains("::") || value.starts_with('-');
     let address =
         section == "branch" && name == "remote" && (value.contains([':', '\\']) || value.starts_with(['/', '~', '.']) && value != ".");
     !odd && !runs && !address && (SECTIONS.contains(&section.as_str()) || known.contains(&format!("{section}.{name}").as_str()))
 }
 
-/// Whether a file of settings came from another by harmless changes alone: what is not known to be harmless is the same in both, and no address
-/// of a remote was turned elsewhere.
+/// Returns true if a settings file differs from an earlier version by harmless changes only: other settings are the same in both, and no
+/// URL of a remote was redirected.
 pub(crate) fn changed_harmlessly(before: &str, after: &str) -> bool {
     let (before, after) = (Settings::read(before), Settings::read(after));
     let turned = before.addresses.iter().any(|(name, known)| after.addresses.get(name).is_some_and(|now| now != known));
     before.others == after.others && !turned
 }
 
-/// A file of settings as far as it matters here.
+/// Parsed parts of a settings file.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Settings {
-    /// What is not known to be harmless, each with its section.
+    /// Settings that are not known to be harmless, each with its section.
     others: Vec<String>,
-    /// The addresses of each remote, by `remote.NAME.url`.
+    /// URLs of each remote, by `remote.NAME.url`.
     addresses: BTreeMap<String, Vec<String>>,
 }
 
 impl Settings {
     fn read(text: &str) -> Self {
         let mut settings = Self::default();
-        // A line that goes on in the next is read in no second way.
+        // Continued lines are not parsed; the whole text counts as unknown.
         if text.contains("\\\n") || text.contains("\\\r") || text.contains('\0') {
             settings.others.push(text.to_owned());
             return settings;
@@ -149,7 +149,7 @@ impl Settings {
     }
 }
 
-/// The name in `[section "sub"]`, as `section.sub`, and what follows it on the line.
+/// Returns the name in `[section "sub"]`, as `section.sub`, and the rest of the line.
 fn header(text: &str) -> Option<(String, &str)> {
     let (name, rest) = match text.split_once('"') {
         Some((name, rest)) if !name.contains(']') => {

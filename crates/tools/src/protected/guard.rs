@@ -1,4 +1,4 @@
-//! Looks at the protected places before and after a call that may change any file.
+//! Guard of the protected places: scans them before and after each call that may change any file.
 
 use std::{
     fmt,
@@ -16,11 +16,11 @@ use super::{
 };
 use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, permission::Granted};
 
-/// The most changes that a result names.
+/// Maximum number of changes that a result names.
 const MOST_NAMED: usize = 20;
 
-/// Keeps what runs later as it is, around the calls of a run. Cheap to clone; all clones watch together, since a call cannot be told from
-/// another that is made at the same time.
+/// Reverts unapproved changes of protected places by the calls of a run. Cheap to clone; all clones share the state, since the changes of
+/// concurrent calls cannot be told apart.
 #[derive(Clone, Default)]
 pub struct ProtectedPlaces {
     state: Arc<Mutex<State>>,
@@ -30,21 +30,22 @@ pub struct ProtectedPlaces {
 
 #[derive(Default)]
 struct State {
-    /// What stands at each place while calls are at work. What changes between calls is the person's.
+    /// Content of each place while calls are running. Changes between calls are made by the person.
     baseline: Option<Places>,
-    /// The places that running calls may change, by the calls' numbers.
+    /// Places that running calls may change, by the calls' numbers.
     at_work: Vec<(u64, Granted)>,
     next: u64,
 }
 
 impl ProtectedPlaces {
-    /// The same for one call, which [`take_changes`](Self::take_changes) then tells of. Without `asks`, no person is asked whether a change may stay.
+    /// Returns a handle for one call; [`take_changes`](Self::take_changes) then returns the call's changes. Without `asks`, no person is
+    /// asked to approve changes.
     #[must_use]
     pub fn for_call(&self, asks: bool) -> Self {
         Self { state: Arc::clone(&self.state), told: Arc::default(), asks_nobody: !asks }
     }
 
-    /// Returns the changes of calls since the last question.
+    /// Returns the changes by calls since the last use of this function.
     #[must_use]
     pub fn take_changes(&self) -> Vec<PlaceChange> {
         std::mem::take(&mut *locked(&self.told))
@@ -54,7 +55,7 @@ impl ProtectedPlaces {
         locked(&self.state)
     }
 
-    /// Begins to watch a call, if it may change any file or names a protected place.
+    /// Starts to watch a call, if it may change any file or names a protected place.
     pub(crate) async fn watch(&self, sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
         let any = match sheet.source {
             Source::Server { .. } | Source::Servers { .. } => true,
@@ -70,7 +71,7 @@ impl ProtectedPlaces {
         begun.ok().map(|number| Watched { places: self.clone(), number, by_file_tool, done: false })
     }
 
-    /// Begins to watch a command that goes on when its call has ended.
+    /// Starts to watch a command that continues after its call.
     pub(crate) async fn watch_command(&self, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
         let granted = context.rules.granted("bash", parameters);
         let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
@@ -80,7 +81,7 @@ impl ProtectedPlaces {
 
     fn begin(&self, folder: &ConfinedFolder, redactor: &Redactor, granted: Granted) -> u64 {
         let mut state = self.state();
-        // While others are at work, or where the look after one was never made, what stood before them counts.
+        // If other calls are running, or the last scan was skipped, the earlier baseline applies.
         if state.baseline.is_none() {
             state.baseline = Some(scan(folder, redactor));
         }
@@ -90,7 +91,7 @@ impl ProtectedPlaces {
         number
     }
 
-    /// The places that calls changed and nobody approved.
+    /// Returns the places that calls changed without approval.
     fn unapproved(&self, folder: &ConfinedFolder, redactor: &Redactor) -> Vec<String> {
         let state = self.state();
         let (Some(before), after) = (&state.baseline, scan(folder, redactor)) else { return Vec::new() };
@@ -98,7 +99,7 @@ impl ProtectedPlaces {
         differences(before, &after).into_iter().filter(open).map(str::to_owned).collect()
     }
 
-    /// Ends watching a call: what nobody approved is put back, but the `approved` paths.
+    /// Ends the watch of a call. Reverts unapproved changes, except at the `approved` paths.
     fn end(&self, folder: &ConfinedFolder, redactor: &Redactor, (number, approved): (u64, &[String])) -> Vec<PlaceChange> {
         let mut state = self.state();
         let (Some(before), after) = (state.baseline.take(), scan(folder, redactor)) else { return Vec::new() };
@@ -130,7 +131,7 @@ impl State {
     }
 }
 
-/// A call that is watched.
+/// A watched call.
 pub(crate) struct Watched {
     places: ProtectedPlaces,
     number: u64,
@@ -139,7 +140,7 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Ends it. The result tells of what was changed.
+    /// Ends the watch, and adds the changes to the result.
     pub(crate) async fn end(mut self, result: Result<ToolOutput, ToolError>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         let (places, folder, redactor) = (self.places.clone(), context.folder.clone(), context.redactor.clone());
         let open = match &context.person {
@@ -177,7 +178,7 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         if !self.done {
-            // Nobody waits for the call any more. What it did is looked at after the next one, against what stood before.
+            // The call was dropped. The scan after the next call finds its changes, because the baseline stays.
             self.places.state().at_work.retain(|(known, _)| *known != self.number);
         }
     }
@@ -187,7 +188,7 @@ fn question(paths: &[String]) -> String {
     format!("The call changed what runs later on its own, outside of aime: {}. May that stay?", quoted(paths.iter().map(String::as_str)))
 }
 
-/// What a result says of the changes.
+/// Returns the note on the changes for a result.
 fn told(changes: &[PlaceChange]) -> String {
     let of =
         |wanted: fn(&PlaceOutcome) -> bool| changes.iter().filter(move |change| wanted(&change.outcome)).map(|change| change.path.as_str());

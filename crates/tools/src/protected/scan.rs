@@ -1,4 +1,4 @@
-//! The files of the protected places in a folder, and what stands in them.
+//! Scan of the protected places in a folder and of their content.
 
 use std::{
     collections::BTreeMap,
@@ -11,46 +11,46 @@ use aime_sandbox::{ConfinedFolder, EntryFacts, EntryKind, RESERVED_FOLDER, Stamp
 
 use crate::secrets::{learn, passed_over};
 
-/// How many paths are looked at, and how deep. Those nearest to the top come first.
+/// Maximum number of paths that are visited, and maximum depth. Those nearest to the top come first.
 const MOST_LOOKED_AT: usize = 50_000;
 const DEEPEST: usize = 16;
-/// How many files are kept, and of what size the contents.
+/// Maximum number of files that are stored, and maximum size of their content.
 const MOST_KEPT: usize = 2_000;
 const LARGEST: u64 = 1024 * 1024;
-/// How many files of keys and passwords are read.
+/// Maximum number of credential files that are read.
 const MOST_LEARNT: usize = 200;
-/// Folders that are made again by those who need them: nobody works in them.
+/// Names of generated folders, in which no one works.
 const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", ".hg"];
-/// Files that say so of their folder.
+/// Files that mark their folder as generated.
 const SIGNS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
-/// Files of protected folders that their programs write all the time, and that start nothing.
+/// Files in protected folders that programs write all the time, and that start nothing.
 const BUSY: [&str; 4] = ["workspace.xml", "known_hosts", "shelf", "history.jsonl"];
-/// Folders and files of a repository, which are looked at as such.
+/// Folders and files of a repository, which are scanned separately.
 const OF_GIT: [&str; 10] = ["objects", "refs", "hooks", "info", "modules", "worktrees", "logs", "config", "config.worktree", "commondir"];
-/// What makes something run in a repository, beside its hooks.
+/// Files of a repository that can make something run, besides its hooks.
 const SETTINGS: [&str; 4] = ["config", "config.worktree", "commondir", "info/attributes"];
 
-/// What stands at a protected path.
+/// State of a protected path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// A link, and where it points.
+    /// A symbolic link, and its target.
     Link(PathBuf),
     /// A file.
     File { mode: u32, content: Content },
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Content {
     Kept(Arc<[u8]>),
-    /// Too large to be kept, or not readable.
+    /// Identity of a file that is too large to be stored, or not readable.
     Known(Stamp),
 }
 
-/// What stands at each protected path, by its path from the working folder.
+/// State of each protected path, by its path relative to the working folder.
 pub(super) type Places = BTreeMap<String, Entry>;
 
-/// Looks at the protected places of a folder, and learns the secrets in files of keys and passwords on the way: a command may print any of
+/// Scans the protected places of a folder, and collects the secrets in credential files on the way, because a command may print any of
 /// them. Blocks.
 pub(super) fn scan(folder: &ConfinedFolder, redactor: &Redactor) -> Places {
     let mut scan = Scan { folder, redactor, found: Places::new(), looked_at: 0, learnt: 0 };
@@ -78,13 +78,13 @@ impl Scan<'_> {
         if self.looked_at >= MOST_LOOKED_AT {
             return Vec::new();
         }
-        // What is gone or may not be listed holds nothing that a command could have written.
+        // A folder that is gone or may not be listed contains nothing that a command could have written.
         let entries = self.folder.entries(path).unwrap_or_default();
         self.looked_at += entries.len();
         entries
     }
 
-    /// Looks at one folder; `below` gets those in it that are to be looked at.
+    /// Scans one folder. Adds its subfolders that must be scanned to `below`.
     fn folder(&mut self, path: &Path, below: &mut Vec<PathBuf>) {
         let entries = self.entries(path);
         let has = |wanted: &str, kind: EntryKind| entries.iter().any(|(name, facts)| name == Path::new(wanted) && facts.kind == kind);
@@ -97,11 +97,11 @@ impl Scan<'_> {
         for (name, facts) in entries {
             let here = if top { name.clone() } else { path.join(&name) };
             let is = |names: &[&str]| names.iter().any(|known| name == Path::new(known));
-            // The files that git itself changes.
+            // Git itself changes these files.
             if is(&[RESERVED_FOLDER, "HEAD"]) || (bare && is(&OF_GIT)) {
                 continue;
             }
-            // A link in the place of a folder counts where the files of that folder do.
+            // A link in the place of a folder counts if the files of that folder do.
             let folder_of_such = is_protected(&here.join("*"));
             if facts.kind == EntryKind::File && self.learnt < MOST_LEARNT && passed_over(&here) {
                 self.learnt += 1;
@@ -119,7 +119,7 @@ impl Scan<'_> {
         }
     }
 
-    /// What makes something run in a repository: git changes the rest in its normal work.
+    /// Scans the files of a repository that can make something run: git changes the rest in its normal work.
     fn repository(&mut self, path: &Path, depth: usize) {
         for name in SETTINGS {
             self.keep(&path.join(name));
@@ -133,7 +133,7 @@ impl Scan<'_> {
             self.keep(&worktrees.join(&name).join("commondir"));
             self.keep(&worktrees.join(&name).join("config.worktree"));
         }
-        // The repositories of submodules, whose names may have several parts.
+        // Repositories of submodules, whose names may have several parts.
         let mut modules = vec![(path.join("modules"), 0)];
         while let Some((module, parts)) = modules.pop() {
             let entries = self.entries(&module);
@@ -150,14 +150,14 @@ impl Scan<'_> {
         }
     }
 
-    /// All files of a folder, or the link in its place.
+    /// Stores all files of a folder, or the link in its place.
     fn all_in(&mut self, path: &Path) {
         self.keep(path);
         let mut folders = vec![path.to_path_buf()];
         while let Some(folder) = folders.pop() {
             for (name, facts) in self.entries(&folder) {
                 let here = folder.join(&name);
-                // Git runs no hook of such a name.
+                // Git does not run hooks with this extension.
                 let sample = name.extension().is_some_and(|extension| extension == "sample");
                 match facts.kind {
                     _ if sample || BUSY.iter().any(|busy| name == Path::new(busy)) => {}

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{AskPerson, RuleLists, ToolContext, builtin};
 
-/// A folder with a repository, one below it, and files of editors and shells.
+/// Returns a folder with a repository, one below it, and files of editors and shells.
 fn place() -> (TempDir, ToolContext) {
     let folder = TempDir::new().unwrap();
     for (path, text) in [
@@ -34,7 +34,7 @@ fn rules(allow: &[&str]) -> RuleLists {
     RuleLists { allow: allow.iter().map(|rule| rule.parse().unwrap()).collect(), ..RuleLists::default() }
 }
 
-/// Everything in the folder, by path.
+/// Returns all files of the folder by path.
 fn all(folder: &TempDir) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.path().to_path_buf()];
@@ -54,7 +54,7 @@ fn all(folder: &TempDir) -> BTreeMap<String, String> {
     found
 }
 
-/// The text of a result or of an error.
+/// Returns the text of a result or of an error.
 async fn call(context: &ToolContext, tool: &str, parameters: serde_json::Value) -> String {
     let serde_json::Value::Object(parameters) = parameters else { panic!("no object") };
     match builtin().call_with_consent(tool, parameters, context).await {
@@ -63,7 +63,7 @@ async fn call(context: &ToolContext, tool: &str, parameters: serde_json::Value) 
     }
 }
 
-/// What a command does without naming it, so that nobody could approve it.
+/// Returns a call of a command whose effect is hidden, so that nobody could approve it.
 fn hidden(command: &str) -> serde_json::Value {
     json!({"command": format!("sh ./run.sh # {}", command.len())})
 }

@@ -1,4 +1,4 @@
-//! Parameters checked against a schema, with every fault in words.
+//! Checks parameters against a schema, and describes every fault.
 
 use jsonschema::{
     ValidationError, Validator,
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 
 use crate::names::{nearest, quoted};
 
-/// The most characters of a wrong value in a fault.
+/// Maximum characters of a wrong value in a fault.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// A schema made ready to check parameters.
+/// A compiled schema.
 #[derive(Debug)]
 pub(crate) struct Checker {
     schema: Value,
-    /// Nothing where the schema itself is at fault: the tool then reads what it is given.
+    /// `None` if the schema itself is invalid: the tool then parses the parameters unchecked.
     validator: Option<Validator>,
 }
 
@@ -28,7 +28,7 @@ impl Checker {
         Self { schema: schema.clone(), validator: validator.ok() }
     }
 
-    /// The parameters as they were meant, or every fault.
+    /// Returns the corrected parameters, or every fault.
     #[cfg(any(feature = "mcp", test))]
     pub(crate) fn take(&self, parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let mut parameters = Value::Object(parameters);
@@ -36,7 +36,7 @@ impl Checker {
         self.check(if let Value::Object(parameters) = parameters { parameters } else { Map::new() })
     }
 
-    /// The parameters as they are, or every fault.
+    /// Returns the parameters unchanged, or every fault.
     pub(crate) fn check(&self, parameters: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let Some(validator) = &self.validator else {
             return Ok(parameters);
@@ -86,7 +86,7 @@ impl Checker {
         }
     }
 
-    /// The part of the schema that a place in the parameters is checked against, as far as it is written plainly.
+    /// Returns the part of the schema for a place in the parameters, if it contains no references or combinations on the way.
     fn schema_at(&self, pointer: &str) -> Option<&Value> {
         pointer.split('/').skip(1).try_fold(&self.schema, |schema, step| match step.parse::<usize>() {
             Ok(_) if schema.get("items").is_some() => schema.get("items"),
@@ -95,7 +95,7 @@ impl Checker {
     }
 }
 
-/// `/items/0/text` as `items[0].text`.
+/// Formats the pointer `/items/0/text` as `items[0].text`.
 fn place(pointer: &str) -> String {
     let mut place = String::new();
     for step in pointer.split('/').skip(1) {
@@ -111,7 +111,7 @@ fn place(pointer: &str) -> String {
     place
 }
 
-/// What a schema asks for: its type, its values, its description.
+/// Describes the requirements of a schema: its type, its values, its description.
 fn expected(schema: &Value) -> Option<String> {
     let kind = match (schema.get("enum"), schema.get("type").and_then(Value::as_str)) {
         (Some(options), _) => Some(format!("one of {}", list(options))),
@@ -139,7 +139,7 @@ fn list(options: &Value) -> String {
     options.as_array().map(|options| options.iter().map(shown).collect::<Vec<_>>().join(", ")).unwrap_or_default()
 }
 
-/// A value as JSON, cut where it is long.
+/// Formats a value as JSON, cut to the maximum length.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= MAX_VALUE_CHARS {

@@ -9,7 +9,7 @@ use crate::builtin;
 
 const SECRET: &str = "hunter22-of-the-file";
 
-/// A folder with a file of keys, deep enough not to be at the top.
+/// Returns a folder with a credential file, deep enough not to be at the top.
 fn place() -> (TempDir, ToolContext) {
     let folder = TempDir::new().unwrap();
     fs::create_dir_all(folder.path().join("deploy")).unwrap();
@@ -82,12 +82,12 @@ async fn a_secret_is_not_written_over_by_its_mark() {
     }
     let of_keys = || fs::read_to_string(folder.path().join("deploy/.env")).unwrap();
     assert_eq!(of_keys(), format!("PORT=8080\nAPI_KEY={SECRET}\n"));
-    // Around it, and by reference, the file can be worked on.
+    // Edits around the secret, and commands that use the file by name, still work.
     call(&context, "edit_file", json!({"path": "deploy/.env", "old_text": "PORT=8080", "new_text": "PORT=8081"})).await.unwrap();
     call(&context, "bash", json!({"command": "cp deploy/.env copy"})).await.unwrap();
     assert_eq!(of_keys(), format!("PORT=8081\nAPI_KEY={SECRET}\n"));
     assert_eq!(fs::read_to_string(folder.path().join("copy")).unwrap(), of_keys());
-    // A text that is about the mark is a text like any other.
+    // A text about the mark can be edited like any other.
     fs::write(folder.path().join("notes.md"), "The mark is [redacted-secret].\n").unwrap();
     call(&context, "edit_file", json!({"path": "notes.md", "old_text": "is [redacted-secret]", "new_text": "reads [redacted-secret]"}))
         .await
@@ -95,7 +95,7 @@ async fn a_secret_is_not_written_over_by_its_mark() {
     assert!(call(&context, "grep", json!({"pattern": "\\[redacted-secret\\]"})).await.unwrap().contains("notes.md"));
 }
 
-/// Every tool that opens files which it finds, or follows a link to one, treats a file of keys as `read_file` treats it.
+/// Every tool that searches for files, or follows a link to one, treats a credential file as `read_file` does.
 // Requirement: 8.31
 #[tokio::test]
 async fn file_tools_open_keys_by_their_name_alone() {
@@ -138,7 +138,7 @@ async fn file_tools_open_keys_by_their_name_alone() {
         (json!({"pattern": "hunter", "path": ".ssh"}), "such as `.ssh/config`"),
         (json!({"pattern": "hunter", "path": ".aime"}), "[1 file of keys or passwords not searched"),
     ];
-    // A private key is known by its marks, whatever the file is called.
+    // A private key is recognized by its marks in a file of any name.
     assert_eq!(context.redactor.values_known(), 0);
     for (parameters, expected) in found {
         let told = call(&context, "grep", parameters.clone()).await.unwrap();
@@ -162,7 +162,7 @@ async fn a_part_of_a_private_key_is_not_shown() {
     assert!(printed.contains("[redacted-secret]") && !printed.contains("another-secret-1"), "{printed}");
 }
 
-/// A command may print a file that it does not name, or that it has made itself.
+/// A command may print a file that it does not name, or that it has created itself.
 #[tokio::test]
 async fn a_command_shows_no_file_of_keys_that_it_finds() {
     let (folder, context) = place();

@@ -13,7 +13,7 @@ use crate::{ToolContext, ToolError, ToolOutput, ToolRegistry, builtin};
 
 const FILE: &str = "notes.txt";
 
-/// Several actors and a person in one folder, with a record of who changed the file.
+/// Several actors and a person in one folder, with a record of the authors of changes.
 struct World {
     folder: TempDir,
     tools: ToolRegistry,
@@ -124,7 +124,7 @@ async fn an_edit_that_matches_keeps_the_other_change() {
     let told = world.text("a", "apply_patch", patch("*** Update File: notes.txt\n@@\n-two\n+2")).await;
     assert!(told.contains(note), "{told}");
     assert_eq!(world.content(), "1\n2\n3\n");
-    // An edit shows the actor no more than its own part.
+    // An edit shows the actor only its own part.
     assert!(world.call("a", "write_file", write("mine\n")).await.is_err());
     let told = world.text("a", "edit_file", edit("one", "uno")).await;
     assert!(told.contains("old_text"), "an edit of text that is gone fails: {told}");
@@ -155,7 +155,7 @@ fn words(content: &str) -> BTreeSet<String> {
     content.lines().map(str::to_owned).collect()
 }
 
-/// Carries the steps out; each change brings a word of its own. Returns a word that somebody removed who had not seen it.
+/// Runs the steps; each change adds a unique word. Returns a word that an author removed without having seen it.
 async fn word_lost_unseen(steps: Vec<Step>) -> Option<(String, Step)> {
     let mut world = World::new("begin\n");
     let mut known: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{AskPerson, RuleLists, builtin};
 
-/// A folder with a person who gives these answers, and what they were asked.
+/// A folder with a person who gives these answers, and the questions that they got.
 struct World {
     folder: TempDir,
     asked: Arc<Mutex<Vec<String>>>,

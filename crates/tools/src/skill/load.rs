@@ -14,10 +14,10 @@ use crate::{
     names::{nearest_first, quoted},
 };
 
-/// The name of the tool that reads a skill.
+/// Name of the tool that reads a skill.
 pub const LOAD_SKILL: &str = "load_skill";
 
-/// The most files of a skill that are listed.
+/// Maximum number of listed files of a skill.
 const MAX_FILES: usize = 50;
 
 #[derive(Deserialize, JsonSchema)]
@@ -28,7 +28,8 @@ struct LoadSkill {
     file: Option<String>,
 }
 
-/// The tool that reads one of these skills, or one of the files beside it. It reads there and nowhere else, wherever the skill lies.
+/// Creates the tool that reads one of these skills, or a file in its folder. The tool can read the folders of the skills, wherever they
+/// are, and nothing else.
 #[must_use]
 pub fn load_skill(skills: SkillCatalog) -> Arc<dyn Tool> {
     let tool = TypedTool::new(LOAD_SKILL, "Read how a kind of work is done.", move |parameters: LoadSkill, context: ToolContext| {
@@ -50,7 +51,7 @@ fn call(skills: &SkillCatalog, parameters: &LoadSkill, context: &ToolContext) ->
     Ok(ToolOutput { text, value: Value::Null, ..ToolOutput::default() })
 }
 
-/// What the skill says, and what lies beside it.
+/// Formats the instructions of the skill, and the list of its files.
 fn told(installed: &InstalledSkill, context: &ToolContext) -> String {
     let InstalledSkill { skill, folder, files } = installed;
     let mut text = skill.body.clone();

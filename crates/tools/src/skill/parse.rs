@@ -1,4 +1,4 @@
-//! Reading a `SKILL.md`: YAML between two lines of `---`, then Markdown. Pure.
+//! Parser of `SKILL.md`: YAML between two lines of `---`, then Markdown. Pure.
 
 use std::{
     collections::BTreeMap,
@@ -14,15 +14,15 @@ const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 1_024;
 const MAX_COMPATIBILITY: usize = 500;
 
-/// Why a `SKILL.md` is left out.
+/// Reason why a `SKILL.md` is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{line}: {fault}", file.display())]
 pub struct SkillError {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What is wrong, and what would be right.
+    /// Description of the fault, and the correction.
     pub fault: String,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn parse(source: &Path, text: &str) -> Result<Skill, SkillError> {
     Ok(skill)
 }
 
-/// A line of the front matter, from 1, and what is wrong there.
+/// A line of the front matter, from 1, and the fault there.
 type Fault = (usize, String);
 
 fn read_yaml(front: &str) -> Result<Map<String, Value>, Fault> {
@@ -107,7 +107,7 @@ impl Front<'_> {
         })
     }
 
-    /// The line of a key, from 1; the first where it is missing.
+    /// Returns the line of a key, from 1; the first line if the key is missing.
     fn line(&self, key: &str) -> usize {
         let stands = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
         self.text.lines().position(stands).unwrap_or(0) + 1
@@ -143,7 +143,7 @@ impl Front<'_> {
         }
     }
 
-    /// Names with blanks between them, as the format has it; some write a list.
+    /// Parses the allowed tools: names separated by blanks, as the format defines, or a list, which some authors write.
     fn allowed_tools(&self) -> Result<Vec<String>, Fault> {
         match self.keys.get("allowed-tools") {
             None | Some(Value::Null) => Ok(Vec::new()),

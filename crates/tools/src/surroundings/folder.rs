@@ -1,4 +1,4 @@
-//! Two levels of the working folder, and its files with instructions.
+//! Two levels of the working folder, and its instruction files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,28 +12,28 @@ use crate::{
     builtin::{blocking, walk},
 };
 
-/// The names of files with instructions for agents.
+/// Names of files with instructions for agents.
 const INSTRUCTIONS: [&str; 4] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "copilot-instructions.md"];
-/// Files that are looked at, at most.
+/// Maximum number of files that are visited.
 const MOST_FILES: usize = 20_000;
-/// Lines of the tree, and entries of one folder in it, at most.
+/// Maximum number of lines in the tree, and of entries of one folder in it.
 const MOST_LINES: usize = 120;
 const MOST_ENTRIES: usize = 24;
-/// Files with instructions that are named, at most.
+/// Maximum number of instruction files that are listed.
 const MOST_INSTRUCTIONS: usize = 20;
-/// Times of files lag behind the clock by up to one tick of the kernel, which is 10 ms at most.
+/// File times lag behind the clock by up to one tick of the kernel, which is 10 ms at most.
 const CLOCK_STEP: Duration = Duration::from_millis(20);
 
-/// Two levels of the folder: its entries, and theirs.
+/// Two levels of the folder: its entries and their entries.
 #[derive(Default)]
 struct Tree {
-    /// Names; of folders with the names right inside, where those of folders end in `/`.
+    /// Names of the entries. For a folder, also the names directly inside, where those of folders end in `/`.
     entries: BTreeMap<String, Option<BTreeSet<String>>>,
     instructions: Vec<String>,
     files: usize,
 }
 
-/// Returns the tree in lines, and the paths of files with instructions. Files that `.gitignore` names are left out.
+/// Returns the lines of the tree, and the paths of instruction files. Skips files that `.gitignore` excludes.
 pub(super) async fn look(context: &ToolContext) -> (String, Vec<String>) {
     let context = context.clone();
     let looked = blocking(move || {
@@ -47,7 +47,7 @@ pub(super) async fn look(context: &ToolContext) -> (String, Vec<String>) {
     looked.await.unwrap_or_default()
 }
 
-/// Returns the files that were changed at a time or later, as many as `most`, and how many more there are.
+/// Returns at most `most` files that were changed at `since` or later, and the number of further ones.
 pub(super) async fn changed_since(context: &ToolContext, since: SystemTime, most: usize) -> (Vec<String>, usize) {
     let (context, since) = (context.clone(), since.checked_sub(CLOCK_STEP).unwrap_or(since));
     let looked = blocking(move || {

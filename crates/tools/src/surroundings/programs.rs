@@ -11,10 +11,10 @@ use crate::ToolContext;
 const PROGRAMS: [&str; 4] = ["python3", "node", "cargo", "git"];
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 const OUTPUT_LIMIT: usize = 64 * 1024;
-/// `git` runs no program that the repository names, and takes no lock that others wait for.
+/// Options with which `git` runs no program that the repository names, and takes no lock that others wait for.
 const STATUS: [&str; 6] = ["-c", "core.fsmonitor=false", "--no-optional-locks", "status", "--short", "--branch"];
 
-/// Returns the programs that are there, each with its version.
+/// Returns the installed programs, each with its version.
 pub(super) async fn versions(context: &ToolContext) -> Vec<String> {
     let asked = PROGRAMS.map(|program| async move {
         let said = printed(context, program, &["--version"]).await?;
@@ -29,7 +29,7 @@ fn version(said: &str) -> Option<&str> {
     words.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))
 }
 
-/// Returns the branch and the changed files of the repository that holds the folder.
+/// Returns the branch and the changed files of the repository that contains the folder.
 pub(super) async fn git_state(context: &ToolContext) -> Option<GitState> {
     if !context.working_folder().ancestors().any(|folder| folder.join(".git").exists()) {
         return None;
@@ -45,11 +45,11 @@ fn of_status(said: &str) -> GitState {
         None if head.starts_with("HEAD ") => "no branch (detached HEAD)".to_owned(),
         None => format!("branch `{}`", head.split("...").next().unwrap_or(head)),
     };
-    // The runtime's own folder is no part of the work.
+    // The runtime's own folder is not part of the work.
     GitState { branch, changes: lines.filter(|line| !line.ends_with(" .aime/")).map(str::to_owned).collect() }
 }
 
-/// Returns what a program prints, where it is there and succeeds.
+/// Returns the output of a program, if it is installed and succeeds.
 async fn printed(context: &ToolContext, program: &str, arguments: &[&str]) -> Option<String> {
     let path = context.environment.get(OsStr::new("PATH"))?;
     let is_there = |folder: std::path::PathBuf| folder.join(format!("{program}{}", env::consts::EXE_SUFFIX)).is_file();

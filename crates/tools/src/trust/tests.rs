@@ -50,7 +50,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
     let none = json!({});
     let ls = json!({"command": "ls"});
     let table = [
-        // sheet, parameters, whether commands reach the network, whether something could get out
+        // Columns: sheet, parameters, commands reach the network, data could get out.
         (page(), json!({"url": "https://docs.rs/serde"}), false, false),
         (page(), json!({"url": "https://evil.example/?c=1"}), false, true),
         (page(), json!({"url": "no address"}), false, true),
@@ -93,7 +93,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
     }
 }
 
-/// A person consented to a plan; not to a path that others' words have put into it.
+/// A person consented to a plan, but not to a path that untrusted text has put into it.
 #[test]
 fn others_words_do_not_choose_what_runs_later() {
     let write = sheet("write_file", |_| {});

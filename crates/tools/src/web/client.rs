@@ -1,4 +1,4 @@
-//! Requests that cannot be led to private networks.
+//! HTTP client that no page can direct to a private network.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -17,14 +17,14 @@ use super::{
 };
 use crate::tls::secured;
 
-/// How often a page may lead on to another.
+/// Maximum number of redirects.
 const MOST_HOPS: usize = 5;
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// What is asked for, best first.
+/// Value of the `Accept` header, preferred types first.
 const WANTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5";
 
-/// Reads addresses under a policy. No proxy stands between: it would resolve names itself.
+/// Reads URLs under a policy. Uses no proxy, because a proxy would resolve names itself.
 #[derive(Debug)]
 pub(super) struct WebClient {
     policy: WebPolicy,
@@ -33,25 +33,25 @@ pub(super) struct WebClient {
     most_bytes: usize,
 }
 
-/// What an address gave.
+/// Response of a URL.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// The address that gave it, after redirects.
+    /// Final URL after redirects.
     pub(super) url: Url,
     pub(super) kind: String,
     pub(super) body: Vec<u8>,
-    /// There was more than is read.
+    /// True if the response was longer than the limit.
     pub(super) cut: bool,
 }
 
-/// Why an address gave nothing.
+/// Reason why a URL gave no content.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The policy does not allow it.
+    /// The policy denies it.
     Denied(String),
-    /// It was tried and failed.
+    /// The request failed.
     Failed(String),
-    /// It leads to another host, which must be asked for by itself.
+    /// The URL redirects to another host, which needs a request of its own.
     Elsewhere(Url),
 }
 
@@ -62,7 +62,7 @@ impl WebClient {
         Ok(Self { policy, open, private: secured(plain)?, most_bytes })
     }
 
-    /// Reads an address, following redirects; each is checked like the first.
+    /// Reads a URL. Checks each redirect like the first URL.
     pub(super) async fn read(&self, url: Url) -> Result<Answer, Refusal> {
         let mut here = url;
         for _ in 0..=MOST_HOPS {
@@ -76,7 +76,7 @@ impl WebClient {
             }
             let next = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).and_then(|text| here.join(text).ok());
             let Some(next) = next else { return Err(Refusal::Failed(format!("{here} leads on, and does not say where"))) };
-            // What may not be read at all is told as such.
+            // Report a forbidden target as such, before the question of another host.
             self.policy.check(&next).map_err(|reason| Refusal::Denied(format!("{here} leads to {next}: {reason}")))?;
             if !self.policy.may_follow(&here, &next) {
                 return Err(Refusal::Elsewhere(next));
@@ -123,11 +123,11 @@ fn innermost(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// How the resolver's refusal begins.
+/// Beginning of the resolver's error.
 const NOT_OPEN: &str = "leads to a private network";
 
-/// Resolves names to addresses of the open network alone. A name that leads anywhere else, even beside, is refused: what is
-/// looked at and what is connected to are the same addresses.
+/// DNS resolver that returns only addresses of the public network. Rejects a name if any of its addresses is not public. The connection
+/// uses the same addresses that were checked.
 struct OpenOnly;
 
 impl Resolve for OpenOnly {

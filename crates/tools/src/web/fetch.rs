@@ -23,12 +23,12 @@ use crate::{
     pdf::{is_pdf, read_pages},
 };
 
-/// How long a page is kept, and how many.
+/// Time for which a page is cached, and maximum number of cached pages.
 const KEPT_FOR: Duration = Duration::from_secs(15 * 60);
 const MOST_KEPT: usize = 50;
-/// How long the making of Markdown may take.
+/// Time limit of the conversion to Markdown.
 const PARSE: Duration = Duration::from_secs(10);
-/// Pages of a PDF that are read, and the most characters of them.
+/// Maximum number of PDF pages that are read, and of their characters.
 const MOST_PAGES: usize = 100;
 const MOST_CHARACTERS: usize = 400_000;
 
@@ -38,7 +38,7 @@ struct Parameters {
     url: String,
 }
 
-/// What was read, ready to be shown.
+/// A cached page, ready to be shown.
 struct Kept {
     at: Instant,
     output: ToolOutput,
@@ -64,7 +64,7 @@ pub(super) fn tool(settings: &WebSettings) -> Result<Arc<dyn Tool>, String> {
     Ok(Arc::new(tool.reads_hosts(hosts)))
 }
 
-/// A host without its port: consent is for hosts.
+/// Removes the port from a host: consent is given for hosts.
 fn bare(entry: &str) -> String {
     match Url::parse(&format!("http://{entry}")) {
         Ok(url) if !entry.contains('*') => aime_hosts::host(&url).unwrap_or_else(|| entry.to_owned()),
@@ -113,7 +113,7 @@ impl Fetch {
     }
 }
 
-/// What a model sees of an answer.
+/// Formats a response for a model.
 async fn shown(answer: Answer) -> Result<ToolOutput, ToolError> {
     let Answer { url, kind, body, cut } = answer;
     if is_pdf(&body) {
@@ -145,7 +145,7 @@ async fn shown(answer: Answer) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": page.title, "markdown": page.markdown}), ..ToolOutput::default() })
 }
 
-/// What a model sees of a PDF document: its first pages as text.
+/// Formats a PDF document for a model: its first pages as text.
 async fn pdf(url: &Url, body: Vec<u8>, cut: bool) -> Result<ToolOutput, ToolError> {
     if cut {
         let bytes = body.len();
@@ -162,7 +162,7 @@ async fn pdf(url: &Url, body: Vec<u8>, cut: bool) -> Result<ToolOutput, ToolErro
     Ok(ToolOutput { text, value: json!({"url": url.as_str(), "title": "", "markdown": markdown}), ..ToolOutput::default() })
 }
 
-/// The text of a body. Other encodings than UTF-8 and Latin-1 are not known.
+/// Decodes a body. Supports UTF-8 and Latin-1 only.
 fn decoded(body: Vec<u8>, kind: &str) -> String {
     match String::from_utf8(body) {
         Ok(text) => text,

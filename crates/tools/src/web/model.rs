@@ -1,4 +1,4 @@
-//! A search that a model's provider makes.
+//! Web search through a model's provider.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,18 +8,19 @@ use futures::future::BoxFuture;
 use super::search::{SearchError, SearchHit, SearchProvider, SearchResults, plain};
 use crate::{AskModel, ToolContext};
 
-/// The system prompt.
+/// System prompt.
 const PROMPT: &str = include_str!("../../prompts/web_search.md");
-/// The longest answer that is passed on, in characters.
+/// Maximum characters of an answer.
 const MAX_ANSWER: usize = 4_000;
-/// A model searches several times and reads pages before it answers.
+/// Minimum time limit: a model searches several times and reads pages before it answers.
 const MIN_TIME: Duration = Duration::from_secs(120);
 
-/// The role of the model that searches, if it is not the default one.
+/// Role of the model that searches, if one is configured; otherwise the default model.
 const ROLE: &str = "search";
 
-/// Asks a model of the run, whose provider searches the web, and returns its answer with the pages that it cites. Each search is one request, which
-/// the provider bills for tokens and for the search, and which counts for the run. An answer that cites no page is refused: it may be made up.
+/// Search provider that asks a model of the run, whose provider searches the web. Returns the model's answer with the pages that it cites.
+/// Each search is one request; the provider bills tokens and the search, and the cost counts toward the run. An answer that cites no page
+/// is rejected, since it may be made up.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelSearch;
 
@@ -38,7 +39,7 @@ impl ModelSearch {
     }
 }
 
-/// A cited page of the web.
+/// Converts a cited web page to a search hit.
 fn hit(citation: &Citation) -> Option<SearchHit> {
     let url = &citation.url;
     let is_web = url.starts_with("http://") || url.starts_with("https://");

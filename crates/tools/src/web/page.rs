@@ -1,27 +1,27 @@
-//! A page as Markdown: what is to be read, without what stands around it.
+//! Conversion of a page to Markdown: the main content without navigation.
 
 use dom_query::Document;
 use dom_smoothie::{Config, Readability, TextMode};
 
-/// The deepest nesting that is parsed: parsers need time by its square, and stack by it.
+/// Maximum nesting that is parsed: the parsers' time grows with its square, and their stack with it.
 const DEEPEST: usize = 300;
-/// The most elements that are looked through for an article.
+/// Maximum number of elements in which an article is searched.
 const MOST_ELEMENTS: usize = 100_000;
-/// An article shorter than this, in characters, may have missed the point: the whole page is given.
+/// Minimum characters of an article. A shorter one may have missed the content, so the whole page is used.
 const SHORTEST_ARTICLE: usize = 250;
-/// What is never text.
+/// Elements that never contain text to read.
 const NOT_TEXT: [&str; 9] = ["script", "style", "noscript", "template", "svg", "iframe", "nav", "head", "form"];
-/// Elements without an end.
+/// Elements without an end tag.
 const VOID: [&str; 14] = ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"];
 
-/// What is read of a page.
+/// Content of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) title: String,
     pub(super) markdown: String,
 }
 
-/// Makes Markdown of HTML. Takes time: it is not to be called on a thread that others wait for.
+/// Converts HTML to Markdown. Takes time, so it must not run on an async thread.
 pub(super) fn markdown(html: &str, url: &str) -> Page {
     if nesting(html) > DEEPEST {
         return Page { title: String::new(), markdown: bare(html) };
@@ -38,7 +38,7 @@ pub(super) fn markdown(html: &str, url: &str) -> Page {
     Page { title, markdown: tidy(&document.md(Some(&NOT_TEXT))) }
 }
 
-/// No more than one empty line in a row.
+/// Removes repeated empty lines.
 fn tidy(markdown: &str) -> String {
     let mut lines: Vec<&str> = Vec::new();
     for line in markdown.lines().map(str::trim_end) {
@@ -49,7 +49,7 @@ fn tidy(markdown: &str) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// How deep elements stand in one another, at most; counted too high where ends are left out.
+/// Returns an upper bound of the nesting of elements; omitted end tags make it too high.
 fn nesting(html: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0_usize);
     for tag in html.split('<').skip(1) {
@@ -65,12 +65,12 @@ fn nesting(html: &str) -> usize {
     deepest
 }
 
-/// Elements whose end is often left out, and which end one another.
+/// Returns true for elements whose end tag is often omitted, and which end one another.
 fn may_stay_open(name: &str) -> bool {
     matches!(name.to_lowercase().as_str(), "p" | "li" | "dt" | "dd" | "tr" | "td" | "th" | "option")
 }
 
-/// The text of HTML that is too deep to be parsed: everything between tags.
+/// Returns the text between the tags, for HTML that is nested too deeply to be parsed.
 fn bare(html: &str) -> String {
     let text: Vec<&str> = html.split('<').filter_map(|part| Some(part.split_once('>')?.1.trim())).filter(|text| !text.is_empty()).collect();
     text.join("\n")
@@ -109,7 +109,7 @@ mod tests {
     fn what_is_nested_beyond_reason_is_read_bare() {
         let html = format!("{}deep{}", "<div>".repeat(50_000), "</div>".repeat(50_000));
         assert_eq!(markdown(&html, "https://a.example/").markdown, "deep");
-        // Ends that are left out are no nesting.
+        // Omitted end tags are not nesting.
         assert!(nesting(&"<p>one<li>two<br>".repeat(1_000)) == 0);
     }
 }

@@ -1,35 +1,34 @@
-//! What may be read at all. Whether a person must consent first is [`decide`](crate::decide)'s business.
+//! Policy of readable hosts. [`decide`](crate::decide) determines if a person must consent first.
 //!
-//! Pure: an address is looked at as it is written. What its name resolves to is looked at where it is resolved.
+//! Pure: checks URLs as they are written. The resolver checks the addresses of their names.
 
 use std::net::IpAddr;
 
 use aime_hosts::{host, host_fits, is_public};
 use url::{Host, Url};
 
-/// Which hosts may be read.
+/// Policy of readable hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WebPolicy {
-    /// Patterns for the hosts that are read without consent: `docs.rs`, `*.python.org`, `*`.
+    /// Patterns for the hosts that need no consent: `docs.rs`, `*.python.org`, `*`.
     pub allowed: Vec<String>,
     /// Patterns for hosts that are never read.
     pub blocked: Vec<String>,
-    /// Hosts of this machine or of private networks that may be read all the same, with a port or for the usual one:
-    /// `wiki.intern`, `127.0.0.1:8080`.
+    /// Hosts of this machine or of private networks that may be read, with a port or for the default one: `wiki.intern`, `127.0.0.1:8080`.
     pub private: Vec<String>,
 }
 
-/// What an address is, to the policy.
+/// Networks to which a URL may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// It may be read where it leads to the open network.
+    /// Only the public network.
     Public,
-    /// It may be read wherever it leads.
+    /// Any network.
     Private,
 }
 
 impl WebPolicy {
-    /// Whether an address may be read, and why not.
+    /// Returns the networks to which a URL may lead, or the reason why it is denied.
     pub(super) fn check(&self, url: &Url) -> Result<Reach, String> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("only http and https are read, not {}", url.scheme()));
@@ -53,7 +52,7 @@ impl WebPolicy {
         if literal { Err(private(&name)) } else { Ok(Reach::Public) }
     }
 
-    /// Whether a page of one host may lead to another without anybody being asked again.
+    /// Returns true if a page of one host may redirect to the other without a new question.
     pub(super) fn may_follow(&self, from: &Url, to: &Url) -> bool {
         let (Some(from), Some(to)) = (host(from), host(to)) else { return false };
         let bare = |name: &str| name.strip_prefix("www.").unwrap_or(name).to_owned();
@@ -61,14 +60,14 @@ impl WebPolicy {
     }
 }
 
-/// Whether an entry of the private hosts names this address.
+/// Returns true if an entry of the private hosts names this URL.
 fn grants(entry: &str, name: &str, url: &Url) -> bool {
-    // Read by the same parser, so that `[::1]:80` and `127.1` mean there what they mean here.
+    // The same parser reads the entry, so that `[::1]:80` and `127.1` have the same meaning in both.
     let Some(granted) = Url::parse(&format!("{}://{}", url.scheme(), entry.trim())).ok() else { return false };
     host(&granted).as_deref() == Some(name) && granted.port_or_known_default() == url.port_or_known_default()
 }
 
-/// Why a private host is not read.
+/// Returns the reason why a private host is not read.
 pub(super) fn private(name: &str) -> String {
     format!("{name} is this machine or on a private network, which is not read unless web.private_hosts names it")
 }

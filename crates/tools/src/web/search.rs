@@ -1,4 +1,4 @@
-//! `web_search`, by whoever the user has chosen.
+//! `web_search`, through a provider of the user's choice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,30 +13,30 @@ use url::Url;
 
 use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, tls::secured};
 
-/// The most bytes of an answer.
+/// Maximum bytes of a response.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
-/// The longest title or excerpt, in characters.
+/// Maximum characters of a title or an excerpt.
 const MOST_WORDS: usize = 400;
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// One result.
+/// One search result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchHit {
-    /// The title of the page.
+    /// Title of the page.
     pub title: String,
-    /// Its address.
+    /// URL of the page.
     pub url: String,
-    /// What fits, in a few sentences; may be empty.
+    /// Matching excerpt of a few sentences; may be empty.
     pub excerpt: String,
 }
 
-/// What a search found.
+/// Results of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchResults {
-    /// An answer in sentences, from providers that write one; empty otherwise.
+    /// Answer in sentences, from providers that write one; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub answer: String,
-    /// The pages, the best first.
+    /// Matching pages, the best first.
     #[serde(rename = "results")]
     pub hits: Vec<SearchHit>,
 }
@@ -48,7 +48,7 @@ impl From<Vec<SearchHit>> for SearchResults {
 }
 
 impl SearchResults {
-    /// For a model: the answer, where there is one, then a numbered list.
+    /// Formats the results for a model: the answer, if there is one, then a numbered list.
     fn shown(&self) -> String {
         let list = self.hits.iter().enumerate().map(|(at, hit)| {
             let excerpt = if hit.excerpt.is_empty() && !self.answer.is_empty() { String::new() } else { format!("\n   {}", hit.excerpt) };
@@ -62,37 +62,37 @@ impl SearchResults {
         }
     }
 
-    /// For other tasks: the list alone, or an object where there is an answer, too.
+    /// Returns the results for other tasks: the list, or an object if there is an answer, too.
     fn value(&self) -> Value {
         if self.answer.is_empty() { json!(self.hits) } else { json!(self) }
     }
 }
 
-/// Why a search gave nothing. The text is for a model.
+/// Error of a search. The text is for a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the search with {provider} failed: {reason}")]
 pub struct SearchError {
-    /// Who searched.
+    /// Name of the provider.
     pub provider: String,
-    /// What went wrong.
+    /// Cause of the error.
     pub reason: String,
 }
 
-/// Who searches the web.
+/// A provider of web searches.
 pub trait SearchProvider: Send + Sync {
-    /// Its name.
+    /// Returns the name of the provider.
     fn name(&self) -> &str;
 
-    /// How long a search may take, where `usual` is the limit of the settings.
+    /// Returns the time limit of a search; `usual` is the limit of the settings.
     fn time_limit(&self, usual: Duration) -> Duration {
         usual
     }
 
-    /// Searches, and gives at most `limit` results, the best first. The context is that of the call.
+    /// Searches, and returns at most `limit` results, the best first. The context is that of the call.
     fn search<'a>(&'a self, query: &'a str, limit: usize, context: &'a ToolContext) -> BoxFuture<'a, Result<SearchResults, SearchError>>;
 }
 
-/// The providers that come with this crate.
+/// Providers of this crate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     SearXng,
@@ -100,7 +100,7 @@ enum Kind {
     Tavily,
 }
 
-/// A provider that is asked over HTTP.
+/// A provider with an HTTP API.
 pub struct HttpSearch {
     kind: Kind,
     client: Client,
@@ -109,26 +109,29 @@ pub struct HttpSearch {
 }
 
 impl HttpSearch {
-    /// A [SearXNG](https://docs.searxng.org/dev/search_api.html) at this address, whose settings allow the format `json`.
+    /// Creates a provider for a [SearXNG](https://docs.searxng.org/dev/search_api.html) instance at this URL. Its settings must allow the
+    /// format `json`.
     ///
     /// # Errors
-    /// What is wrong with the address, in words.
+    /// The fault in the URL.
     pub fn searxng(url: &str) -> Result<Self, String> {
         Self::new(Kind::SearXng, url, None)
     }
 
-    /// [Brave's search](https://api-dashboard.search.brave.com/app/documentation/web-search/get-started), at its own address or another.
+    /// Creates a provider for [Brave's search](https://api-dashboard.search.brave.com/app/documentation/web-search/get-started), at its own
+    /// URL or another.
     ///
     /// # Errors
-    /// What is wrong with the address, in words.
+    /// The fault in the URL.
     pub fn brave(url: Option<&str>, key: SecretString) -> Result<Self, String> {
         Self::new(Kind::Brave, url.unwrap_or("https://api.search.brave.com"), Some(key))
     }
 
-    /// [Tavily's search](https://docs.tavily.com/documentation/api-reference/endpoint/search), at its own address or another.
+    /// Creates a provider for [Tavily's search](https://docs.tavily.com/documentation/api-reference/endpoint/search), at its own URL or
+    /// another.
     ///
     /// # Errors
-    /// What is wrong with the address, in words.
+    /// The fault in the URL.
     pub fn tavily(url: Option<&str>, key: SecretString) -> Result<Self, String> {
         Self::new(Kind::Tavily, url.unwrap_or("https://api.tavily.com"), Some(key))
     }
@@ -183,7 +186,7 @@ impl HttpSearch {
     }
 }
 
-/// The results in an answer; those without an address of the web are left out.
+/// Returns the results in a response. Skips those without a web URL.
 fn hits(kind: Kind, answer: &Value) -> Vec<SearchHit> {
     let (list, excerpt) = match kind {
         Kind::SearXng | Kind::Tavily => ("/results", "content"),
@@ -202,7 +205,7 @@ fn hits(kind: Kind, answer: &Value) -> Vec<SearchHit> {
     found.filter_map(hit).collect()
 }
 
-/// Words without marks of HTML, on one line and bounded.
+/// Removes HTML tags, joins lines, and cuts to the maximum length.
 pub(super) fn plain(text: &str) -> String {
     let mut shown = String::new();
     let mut inside = false;
@@ -256,7 +259,7 @@ struct Parameters {
     query: String,
 }
 
-/// `web_search`: the user has chosen who searches, and so consented that they are asked.
+/// Creates `web_search`. The user has configured the provider, and thereby consented to requests to it.
 pub(super) fn tool(provider: Arc<dyn SearchProvider>, limit: usize, time: Duration) -> Arc<dyn Tool> {
     let time = provider.time_limit(time);
     let call = move |parameters: Parameters, context: ToolContext| {

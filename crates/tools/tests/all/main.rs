@@ -1,4 +1,4 @@
-//! Tools against servers of our own.
+//! Tests of tools against local servers.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! MCP servers, over both transports.
+//! Tests of MCP servers, over both transports.
 
 mod calls;
 mod demand;
@@ -21,11 +21,11 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio_util::sync::CancellationToken;
 
-/// How long a test waits for what must happen: a minute.
+/// Interval of checks in a test that waits for an event; it waits for one minute at most.
 const LOOK: Duration = Duration::from_millis(5);
 const LOOKS: u32 = 12_000;
 
-/// The server that stands in `examples/odd_server.rs`. `cargo test` builds it, a run of one test binary alone does not.
+/// Returns the path of the server in `examples/odd_server.rs`. `cargo test` builds it, but a run of one test binary alone does not.
 fn odd_server() -> PathBuf {
     let here = std::env::current_exe().unwrap();
     let program = here.parent().unwrap().parent().unwrap().join("examples/odd_server");
@@ -42,7 +42,7 @@ fn stdio(arguments: &[&str]) -> McpTransport {
     McpTransport::Stdio { program: odd_server().into(), arguments, environment: BTreeMap::new(), confinement: Confinement::off() }
 }
 
-/// A server over HTTP, ended when this is dropped.
+/// A server over HTTP, killed on drop.
 struct Http {
     url: String,
     service: Service,
@@ -79,7 +79,7 @@ struct World {
 }
 
 impl World {
-    /// With the odd server over stdio, asked for its tools.
+    /// Creates the odd server over stdio, and requests its tools.
     async fn odd(change: impl FnOnce(&mut McpServerSettings)) -> Self {
         Self::with(&[], change).await
     }
@@ -118,7 +118,7 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap()
 }
 
-/// A process that nobody has reaped yet is dead too.
+/// A zombie process counts as dead.
 fn alive(pid: &str) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
     !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X'])

@@ -1,4 +1,4 @@
-//! The web: a server on this machine, which the policy must grant.
+//! Tests of the web tools against a local server, which the policy must allow.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ struct World {
     _folder: TempDir,
 }
 
-/// A PDF of one page, whose table of objects is rebuilt when it is read.
+/// A PDF of one page, whose cross-reference table the reader rebuilds.
 const PAPER: &str = "%PDF-1.4
 1 0 obj <</Type /Catalog /Pages 2 0 R>> endobj
 2 0 obj <</Type /Pages /Kids [3 0 R] /Count 1>> endobj

@@ -1,4 +1,4 @@
-//! Searches by the providers of models, over each protocol that has them.
+//! Tests of searches through models' providers, over each protocol that supports them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,7 +8,7 @@ use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use aime_tools::{AskModel, ModelSearch, ToolContext, ToolError, ToolOutput, ToolRegistry, WebSettings, web_tools};
 use serde_json::{Value, json};
 
-/// Searches with a model that is asked over a protocol and answers with this document; returns the request, too.
+/// Searches with a model that is asked over a protocol and answers with this document. Returns the request and the result.
 async fn search(protocol: Protocol, answer: Value) -> (Value, Result<ToolOutput, ToolError>) {
     let reply = Reply::raw(answer.to_string()).with_header("content-type", "application/json");
     let server = ScriptedServer::start(Script::new().on(When::default(), [reply])).await;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Each simple command in a line: `$` stands for what is not known. `!` marks one that sets variables, `~` one that only runs another.
+/// Formats the simple commands, one per line: `$` marks unknown parts, `!` a command that sets variables, `~` one that only runs another.
 fn commands(text: &str) -> String {
     let script = Script::read(text);
     let mut lines: Vec<String> = script
@@ -205,7 +205,7 @@ fn what_cannot_be_read_is_unknown() {
     ];
     for text in table {
         let read = Script::read(text);
-        // The shell itself ends the text at its first `EOF`: then the rest must be seen as commands.
+        // The shell ends the text at its first `EOF`; the rest must then be parsed as commands.
         let seen = read.commands.iter().any(|command| command.program().as_deref() == Some("rm"));
         assert!(read.unknown || (text.starts_with("cat") && seen), "{} {read:?}", text.chars().take(80).collect::<String>());
     }
@@ -260,7 +260,7 @@ proptest! {
         drop(Script::read(&pieces.concat()));
     }
 
-    /// A command that stands somewhere in a line that can be read is found there.
+    /// The analysis finds a command at any place of a line that it can parse.
     #[test]
     fn a_command_does_not_hide(
         before in prop::sample::select(vec!["", "a; ", "a && ", "a | ", "(", "{ ", "$(", "`", "if a; then ", "a & ", "a\n", "! ", "while ", "sh -c '", "eval '", "timeout 3 ", "x=$(", "echo \"$(", "cat <(", "for i in 1; do "]),

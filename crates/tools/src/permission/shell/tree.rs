@@ -1,4 +1,4 @@
-//! From the grammar's tree to simple commands and redirections.
+//! Converts the grammar's syntax tree to simple commands and redirections.
 
 use std::ops::ControlFlow;
 
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::permission::sign::text_of;
 
-/// How often the parser may report, about every hundred steps of its own: a text on which it takes longer counts as unreadable.
+/// Maximum number of progress reports of the parser, one about every hundred parser steps. A text that needs more counts as unreadable.
 const MOST_REPORTS: u32 = 600;
 
-/// Reads a text; none where the grammar cannot.
+/// Parses a text; `None` if the grammar cannot.
 pub(super) fn read(text: &str) -> Option<Parsed> {
     let tree = parse(text)?;
     let root = tree.root_node();
@@ -22,7 +22,7 @@ pub(super) fn read(text: &str) -> Option<Parsed> {
         return None;
     }
     let mut read = Parsed::default();
-    // A list, not recursion: how deep the text is must not matter.
+    // An explicit stack instead of recursion, because the nesting of the text is unbounded.
     let mut open = vec![root];
     while let Some(node) = open.pop() {
         read.visit(node, text)?;
@@ -45,10 +45,10 @@ fn parse(text: &str) -> Option<Tree> {
 }
 
 impl Parsed {
-    /// Takes one node; none where it is of a kind that nobody has thought of.
+    /// Visits one node; `None` for an unexpected kind of node.
     fn visit(&mut self, node: Node<'_>, source: &str) -> Option<()> {
         let text = source.get(node.byte_range())?;
-        // Text that a later evaluation would run, or that the grammar has not read as the shell does.
+        // Text that a later evaluation would run, or that the grammar parses differently from the shell.
         let text_alone = node.named_child_count() == 0 && !node.kind().starts_with("heredoc") && node.kind() != "comment";
         self.unknown |= text_alone && node.is_named() && (text.contains('`') || text.contains("$(") || text.contains("${"));
         self.repeats |= matches!(node.kind(), "for_statement" | "while_statement" | "c_style_for_statement" | "function_definition");
@@ -68,7 +68,7 @@ impl Parsed {
             }
             "file_redirect" => self.redirect(node, source),
             "heredoc_redirect" => self.unknown |= !ends_where_it_says(node, source),
-            // These set variables, or run what stands in one.
+            // These set variables, or run the value of one.
             "expansion" => self.unknown |= text.contains('=') || text.contains('@') && !text.contains("[@]") || text.starts_with("${!"),
             "comment" => {
                 let before = node.start_byte().checked_sub(1).and_then(|at| source.as_bytes().get(at));
@@ -136,10 +136,10 @@ impl Parsed {
             match child.kind() {
                 "variable_assignment" => sets |= !is_harmless(source.get(child.byte_range())?, false),
                 "file_redirect" | "herestring_redirect" => {}
-                // A function's call with something in parentheses is no command that anybody writes.
+                // A function's call followed by parentheses is not something that anybody writes.
                 "subshell" => return None,
                 _ => {
-                    // Two words that nothing parts would be one to the shell.
+                    // Two words without a separator would be one word to the shell.
                     let touches = end.is_some_and(|end| end == child.start_byte());
                     self.unknown |= touches;
                     words.push(word(child, source));
@@ -151,7 +151,7 @@ impl Parsed {
         Some(())
     }
 
-    /// `export`, `declare` and their kin.
+    /// Handles `export`, `declare` and similar commands.
     fn declaration(&mut self, node: Node<'_>, source: &str) {
         let mut sets = false;
         let mut words = Vec::new();
@@ -174,7 +174,7 @@ impl Parsed {
         let descriptor = children(node).into_iter().find(|child| child.kind() == "file_descriptor");
         let errors = descriptor.and_then(|descriptor| source.get(descriptor.byte_range())) == Some("2");
         let mut cursor = node.walk();
-        // The grammar takes words behind the file for files too, which are words of the command.
+        // The grammar treats words after the file as files too, although they are words of the command.
         self.unknown |= node.children_by_field_name("destination", &mut cursor).count() > 1;
         for destination in node.children_by_field_name("destination", &mut cursor) {
             let path = word(destination, source);
@@ -185,7 +185,7 @@ impl Parsed {
             if descriptor || known.as_deref().is_some_and(is_standard) {
                 continue;
             }
-            // A descriptor that is not known may be a file.
+            // An unknown descriptor may be a file.
             let either = operator == "<&";
             if matches!(operator, ">" | ">|" | "&>") {
                 self.emptied.push(Emptied { path: path.clone(), commands: commands_beside(node, source) });
@@ -195,7 +195,7 @@ impl Parsed {
     }
 }
 
-/// The words of each command of the pipeline that a redirection belongs to.
+/// Returns the words of each command of the pipeline that a redirection belongs to.
 fn commands_beside(redirect: Node<'_>, source: &str) -> Vec<Vec<Word>> {
     let of_one = |node: &Node<'_>| matches!(node.kind(), "command" | "redirected_statement" | "pipeline" | "negated_command");
     let mut top = redirect;
@@ -208,7 +208,7 @@ fn commands_beside(redirect: Node<'_>, source: &str) -> Vec<Vec<Word>> {
             let words = children(node).into_iter().filter(|child| !child.kind().ends_with("redirect"));
             commands.push(words.map(|child| word(child, source)).collect());
         } else if node.kind() == "list" {
-            // The grammar gives the redirections of its last command to all of it.
+            // The grammar assigns the redirections of a list's last command to the whole list.
             open.extend(children(node).last());
         } else if of_one(&node) {
             open.extend(children(node));
@@ -217,12 +217,12 @@ fn commands_beside(redirect: Node<'_>, source: &str) -> Vec<Vec<Word>> {
     commands
 }
 
-/// Files that are no files.
+/// Returns true for device paths that are not files.
 fn is_standard(path: &str) -> bool {
     matches!(path, "/dev/null" | "/dev/stdin" | "/dev/stdout" | "/dev/stderr" | "/dev/zero" | "/dev/tty")
 }
 
-/// Whether the shell ends a text within the command at the line where the grammar does.
+/// Returns true if the shell ends a here-document at the same line as the grammar.
 fn ends_where_it_says(node: Node<'_>, source: &str) -> bool {
     let of = |kind: &str| children(node).into_iter().find(|child| child.kind() == kind).and_then(|child| source.get(child.byte_range()));
     let (Some(start), Some(end)) = (of("heredoc_start"), of("heredoc_end")) else { return false };
@@ -230,7 +230,7 @@ fn ends_where_it_says(node: Node<'_>, source: &str) -> bool {
     let word = quoted.unwrap_or(start);
     let plain = !word.is_empty() && word.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
     let body = of("heredoc_body").unwrap_or_default();
-    // What the shell would run in the text, the grammar may take for text.
+    // The grammar may treat parts as text that the shell would run.
     if quoted.is_none() && body.contains('`') {
         return false;
     }

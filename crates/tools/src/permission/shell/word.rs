@@ -1,17 +1,17 @@
-//! Words as the shell understands them: quotes and backslashes are taken away, what is filled in at run time is unknown.
+//! Words of shell commands, without quotes and backslashes. Parts that are filled in at run time are unknown.
 
 use tree_sitter::Node;
 
 use super::super::sign::Sign;
 use super::Word;
 
-/// The word of a node. Anything that is not plainly known is unknown, never guessed.
+/// Returns the word of a node. Anything ambiguous is unknown; nothing is guessed.
 pub(super) fn word(node: Node<'_>, source: &str) -> Word {
     let text = source.get(node.byte_range()).unwrap_or_default();
     if text == "[" || text == "[[" {
         return text.chars().map(Sign::Char).collect();
     }
-    // Braces become several words only with one of these between them.
+    // Braces expand to several words only if they contain one of these.
     let braces = text.contains(',') || text.contains("..");
     let mut reading = Reading { signs: Vec::new(), braces, shapeless: false };
     reading.read(node, source, 3);
@@ -20,9 +20,9 @@ pub(super) fn word(node: Node<'_>, source: &str) -> Word {
 
 struct Reading {
     signs: Word,
-    /// Whether braces are taken apart.
+    /// True if braces are expanded.
     braces: bool,
-    /// Whether some letters of it stand for others, such as `[ab]`: then none is known.
+    /// True if some of its characters match others, as in `[ab]`: the whole word is unknown then.
     shapeless: bool,
 }
 
@@ -41,7 +41,7 @@ impl Reading {
             "command_name" | "concatenation" | "variable_assignment" if deepest > 0 => {
                 let mut end = node.start_byte();
                 for child in children(node) {
-                    // Between the parts of one word there is nothing, or what no part stands for.
+                    // A gap between the parts of one word is text that no part covers.
                     self.signs.extend((child.start_byte() != end).then_some(Sign::Any));
                     end = child.end_byte();
                     self.read(child, source, deepest - 1);
@@ -53,7 +53,7 @@ impl Reading {
         }
     }
 
-    /// Text outside of quotes.
+    /// Reads text outside of quotes.
     fn bare(&mut self, text: &str) {
         let Self { signs, braces, shapeless } = self;
         let mut characters = text.chars();
@@ -67,7 +67,7 @@ impl Reading {
                 '*' | '?' => signs.push(Sign::Glob),
                 '[' | '(' | ')' => *shapeless = true,
                 '{' | '}' if *braces => *shapeless = true,
-                // Here `$` and quotes should not stand.
+                // `$` and quotes are unexpected here.
                 '`' | '$' | '"' | '\'' => signs.push(Sign::Any),
                 '~' if signs.is_empty() || matches!(signs.last(), Some(Sign::Char('=' | ':'))) => signs.push(Sign::Any),
                 other => signs.push(Sign::Char(other)),
@@ -81,7 +81,7 @@ pub(super) fn children<'a>(node: Node<'a>) -> Vec<Node<'a>> {
     node.children(&mut cursor).collect()
 }
 
-/// Text in double quotes, of which parts may be filled in.
+/// Reads text in double quotes, with parts that may be filled in at run time.
 fn quoted(node: Node<'_>, source: &str, signs: &mut Word) {
     let (start, end) = (node.start_byte() + 1, node.end_byte().saturating_sub(1));
     let mut at = start;
@@ -91,7 +91,7 @@ fn quoted(node: Node<'_>, source: &str, signs: &mut Word) {
             match (character, characters.peek()) {
                 ('\\', Some('\n')) => drop(characters.next()),
                 ('\\', Some('$' | '`' | '"' | '\\')) => signs.extend(characters.next().map(Sign::Char)),
-                // A `$` that no part stands for, such as one before a space.
+                // A `$` that no part covers, such as one before a space.
                 ('`' | '"', _) => signs.push(Sign::Any),
                 (other, _) => signs.push(Sign::Char(other)),
             }

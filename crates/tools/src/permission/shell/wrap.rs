@@ -5,30 +5,30 @@ use super::{
     Word,
 };
 
-/// What a command runs beside itself.
+/// A command that another command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Inner {
     /// A simple command.
     Command {
         words: Vec<Word>,
-        /// Whether it is given variables that may change what it does.
+        /// True if it gets variables that may change its behaviour.
         sets: bool,
     },
     /// A text for another shell.
     Text(String),
-    /// Nobody knows what.
+    /// An unknown command.
     Unknown,
 }
 
-/// A command that runs the one which follows its own options.
+/// A command that runs the one after its own options.
 struct Wrapper {
-    /// Options that are followed by a value.
+    /// Options with a value.
     valued: &'static [&'static str],
-    /// Options without one. Any other makes the inner command unknown.
+    /// Options without a value. Any other option makes the inner command unknown.
     plain: &'static [&'static str],
-    /// Words of its own before the inner command.
+    /// Number of its own words before the inner command.
     own_words: usize,
-    /// Whether it changes nothing itself, so that a rule for the inner command is enough.
+    /// True if it changes nothing itself, so that a rule for the inner command is enough.
     transparent: bool,
 }
 
@@ -92,7 +92,7 @@ fn wrapper(program: &str) -> Option<Wrapper> {
     Some(Wrapper { valued, plain, own_words, transparent })
 }
 
-/// Programs that run what they are given in ways that are not read here.
+/// Programs that run their arguments in ways that this analysis does not cover.
 const OPAQUE: [&str; 34] = [
     "alias",
     "at",
@@ -132,14 +132,14 @@ const OPAQUE: [&str; 34] = [
 
 const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "rbash"];
 
-/// What a command runs beside itself, and whether a rule for that is enough.
+/// Returns the commands that a command runs, and true if rules for those are enough.
 pub(super) fn inner(words: &[Word]) -> (Vec<Inner>, bool) {
     let Some((name, arguments)) = words.split_first() else { return (Vec::new(), false) };
-    // What is run is unknown: rules see that in the words themselves.
+    // The program is unknown, which rules see in the words themselves.
     let Some(name) = text_of(name) else { return (Vec::new(), false) };
     let program = name.rsplit('/').next().unwrap_or_default();
     let (inner, transparent) = of_program(program, arguments);
-    // What lies at a path may be anything of that name.
+    // A path may name any program of that name.
     (inner, transparent && program == name)
 }
 
@@ -159,7 +159,7 @@ fn of_program(program: &str, arguments: &[Word]) -> (Vec<Inner>, bool) {
         }
         _ if SHELLS.contains(&program) => shell(arguments),
         _ if OPAQUE.contains(&program) => (vec![Inner::Unknown], false),
-        // `command -v` only tells.
+        // `command -v` only prints.
         "command" if arguments.first().and_then(|word| text_of(word)).is_some_and(|word| word == "-v" || word == "-V") => {
             (Vec::new(), false)
         }
@@ -218,7 +218,7 @@ fn wrapped(program: &str, wrapper: &Wrapper, arguments: &[Word]) -> (Vec<Inner>,
     (vec![Inner::Command { words, sets }], wrapper.transparent)
 }
 
-/// What xargs replaces, and how many words say so.
+/// Returns the text that xargs replaces, and the number of words of the option.
 fn replacement(option: &str, next: Option<&Word>) -> Option<(String, usize)> {
     match option {
         "-I" => text_of(next?).filter(|mark| !mark.is_empty()).map(|mark| (mark, 2)),
@@ -230,13 +230,13 @@ fn replacement(option: &str, next: Option<&Word>) -> Option<(String, usize)> {
     }
 }
 
-/// Words joined to a text for a shell.
+/// Joins words to a text for a shell.
 fn text(words: &[Word]) -> Inner {
     let words: Option<Vec<String>> = words.iter().map(|word| text_of(word)).collect();
     words.map_or(Inner::Unknown, |words| Inner::Text(words.join(" ")))
 }
 
-/// `sh -c TEXT`; a shell that reads its commands from elsewhere is unknown, one that runs a file is a program like others.
+/// Handles `sh -c TEXT`. A shell that reads its commands from elsewhere is unknown; one that runs a file is a program like others.
 fn shell(arguments: &[Word]) -> (Vec<Inner>, bool) {
     let unknown = (vec![Inner::Unknown], false);
     let mut rest = arguments.iter();
@@ -258,7 +258,7 @@ fn shell(arguments: &[Word]) -> (Vec<Inner>, bool) {
                 }
             }
             "-" => return unknown,
-            // A file.
+            // The argument is a file.
             _ => return (Vec::new(), false),
         }
     }
@@ -274,7 +274,7 @@ fn trap(arguments: &[Word]) -> Vec<Inner> {
     }
 }
 
-/// What `-exec` and its kin run. `{}` is a path that nobody knows.
+/// Returns the commands of `-exec` and similar options. `{}` is an unknown path.
 fn find(arguments: &[Word]) -> Vec<Inner> {
     let mut found = Vec::new();
     let mut rest = arguments.iter();
@@ -287,10 +287,10 @@ fn find(arguments: &[Word]) -> Vec<Inner> {
                     .into_iter()
                     .map(|word| if text_of(&word).is_none_or(|word| word.contains("{}")) { anything().to_vec() } else { word });
                 found.push(Inner::Command { words: filled.collect(), sets: false });
-                // In the folder of each file, that is.
+                // These options run the command in the folder of each file.
                 found.extend(argument.ends_with(&super::super::sign::known("dir")).then_some(Inner::Unknown));
             }
-            // It may be one of these.
+            // An unknown word may be one of these options.
             None => found.push(Inner::Unknown),
             Some(_) => {}
         }
@@ -298,8 +298,8 @@ fn find(arguments: &[Word]) -> Vec<Inner> {
     found
 }
 
-/// Returns whether setting a variable, given as `NAME=VALUE` or `NAME`, cannot change what programs do. One in small letters that is not handed on
-/// (`alone`) is the shell's own.
+/// Returns true if setting a variable, given as `NAME=VALUE` or `NAME`, cannot change the behaviour of programs. A lower-case variable that
+/// is not exported (`alone`) belongs to the shell itself.
 pub(super) fn is_harmless(assignment: &str, alone: bool) -> bool {
     let name = assignment.split(['=', '+', '[']).next().unwrap_or_default();
     let own = alone && !name.is_empty() && name.chars().all(|character| character.is_ascii_lowercase() || character.is_ascii_digit());
@@ -328,7 +328,7 @@ pub(super) fn is_harmless(assignment: &str, alone: bool) -> bool {
         ))
 }
 
-/// Words that no person's rule can look into.
+/// Returns a text that only an unrestricted rule matches.
 const fn anything() -> [Sign; 1] {
     [Sign::Any]
 }

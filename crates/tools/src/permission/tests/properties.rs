@@ -1,4 +1,4 @@
-//! What holds for all rules and calls.
+//! Properties of all rules and calls.
 
 use proptest::{prelude::*, sample::select};
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ proptest! {
         let of = |command: &str| decision(mode, &rules, "bash", json!({"command": command}));
         if of(&parts.join(by)) == Decision::Allow && !rules.lists().is_empty() {
             for part in parts {
-                // A part that sets a variable alone is nothing by itself.
+                // A part that only sets a variable is nothing by itself.
                 prop_assert!(of(part) == Decision::Allow || part == "x=1", "{part}");
             }
         }

@@ -1,4 +1,4 @@
-//! Calls and what comes of them.
+//! Tests of calls and their results.
 
 use aime_tools::Touches;
 

@@ -1,4 +1,4 @@
-//! Many tools, and tools that come later.
+//! Tests of many tools, and of tools that are added later.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Starting, ending, starting again.
+//! Tests of starts, ends and restarts.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn servers(folder: &Path, transport: McpTransport, known: BTreeMap<String, aime_
 async fn a_server_that_is_known_starts_when_it_is_called() {
     let world = World::odd(|_| ()).await;
     let known = world.servers.offers();
-    // A program that cannot be started shows when it is.
+    // A program that cannot be started is noticed at the start.
     let nothing = McpTransport::Stdio {
         program: "no_such_server_here".into(),
         arguments: Vec::new(),
@@ -72,7 +72,7 @@ async fn one_killed_in_mid_call_is_told_and_started_again() {
     let other = world.text("mcp__odd__pid", json!({})).await;
     assert_ne!(pid, other);
 
-    // From outside, too.
+    // A kill from outside has the same effect.
     let call = world.call("mcp__odd__endless", json!({}));
     let kill = async {
         until("the call has begun", || world.folder.path().join("endless.txt").exists()).await;

@@ -1,4 +1,4 @@
-//! Servers that break the protocol: one malformed entry costs that entry alone, and no list is read for ever.
+//! Servers that break the protocol: one malformed entry loses only that entry, and no list is read for ever.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -11,14 +11,14 @@ use axum::{
 
 use super::*;
 
-/// A server over HTTP that answers with any JSON, and counts what it is asked.
+/// A server over HTTP that answers with any JSON, and counts its requests.
 struct Raw {
     url: String,
     asked: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
 impl Raw {
-    /// `answer` gets the method and the parameters of a request.
+    /// Starts the server. `answer` gets the method and the parameters of a request.
     async fn start(answer: impl Fn(&str, &Value) -> Value + Clone + Send + Sync + 'static) -> Self {
         let asked = Arc::new(Mutex::new(BTreeMap::new()));
         let counts = Arc::clone(&asked);
@@ -63,7 +63,7 @@ fn tools_and_notes(world: &World) -> (Vec<String>, Vec<String>) {
     (offer.tools.into_iter().map(|tool| tool.name).collect(), offer.notes)
 }
 
-/// A list with one entry of each kind of fault between two good ones.
+/// Returns a list with one entry of each kind of fault between two good ones.
 fn faulty_tools() -> Value {
     json!({"tools": [
         tool("first"),
@@ -128,7 +128,7 @@ done
     assert_eq!(world.text("mcp__sh__first", json!({})).await, "[left out: a part of type \"video\"]\nheard");
 }
 
-/// A server whose calls end with `result`.
+/// Calls a tool of a server that answers with `result`.
 async fn called(result: Value) -> Result<ToolOutput, ToolError> {
     let raw = Raw::start(move |method, _| if method == "tools/call" { result.clone() } else { json!({"tools": [tool("t")]}) }).await;
     raw.world().await.call("mcp__raw__t", json!({})).await
@@ -157,7 +157,7 @@ async fn an_unknown_part_is_left_out_alone() {
     assert_eq!(fault.to_string(), "[left out: a part of type \"video\"]\nheard");
 }
 
-/// A GIF's signature and header; nothing looks at its pixels.
+/// A GIF's signature and header; the code under test ignores the pixels.
 const GIF: &str = "R0lGODlhBQADAAAAAA==";
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn an_answer_that_is_no_result_is_refused() {
     }
 }
 
-/// The number of a page by the cursor that asks for it: the first is 0.
+/// Returns the index of a page from the cursor that requests it: the first is 0.
 fn page(parameters: &Value) -> usize {
     parameters["cursor"].as_str().map_or(0, |cursor| cursor.parse().unwrap())
 }

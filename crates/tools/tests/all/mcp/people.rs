@@ -1,4 +1,4 @@
-//! Progress, and questions of a server to a person.
+//! Tests of progress, and of a server's questions to a person.
 
 use std::sync::Mutex;
 
@@ -6,7 +6,7 @@ use aime_tools::{AskPerson, TellProgress};
 
 use super::*;
 
-/// Somebody who answers in order, and what they were asked.
+/// Returns a person who gives these answers in order, and the questions that they got.
 fn somebody(answers: &'static [&'static str]) -> (AskPerson, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&asked);

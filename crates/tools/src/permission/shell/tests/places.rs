@@ -1,4 +1,4 @@
-//! Places in a line where a command may stand, and ways to write one.
+//! Places in a line where a command may occur, and ways to write one.
 
 use super::*;
 
