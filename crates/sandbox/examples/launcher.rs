@@ -1,7 +1,7 @@
-//! A program that can give its commands a network of their own: it calls `launch` first of all when it is started for that, and names itself as the
-//! launcher when it makes the gate.
+//! A program that runs its commands in network namespaces of their own. It calls `launch` first if it was started for that, and passes
+//! itself as the launcher to the gate.
 //!
-//! `cargo run -p aime-sandbox --example launcher` tells whether that works here. The tests of the crate start it, too.
+//! `cargo run -p aime-sandbox --example launcher` prints whether this works on your machine. The tests of the crate start it, too.
 
 #![expect(clippy::print_stdout, reason = "it is a program that tells something")]
 

@@ -1,7 +1,7 @@
-//! Confining a command: what it may read and write, what of the network it reaches, what it may take.
+//! Confinement of commands: readable and writable files, reachable network, resource limits.
 //!
-//! Linux alone can do all of it here. On macOS a Seatbelt profile is made of the same rules; elsewhere, as on Windows, commands are refused, unless
-//! the user goes without each guarantee by name.
+//! Only Linux supports all of it. On macOS the same rules become a Seatbelt profile. Elsewhere, as on Windows, commands are refused unless
+//! the user gives up each guarantee by name.
 
 mod explain;
 mod gate;
@@ -48,73 +48,74 @@ pub(crate) use self::{
 };
 use self::{private::PrivateFolder, rules::Exposed};
 
-/// What confines the commands of one run. Cheap to clone; the clones share one private temp folder, which is removed with the last of them.
+/// Confinement of the commands of one run. Cheap to clone; the clones share one private temporary folder, which is removed with the last of
+/// them.
 #[derive(Debug, Clone)]
 pub struct Confinement(State);
 
 #[derive(Debug, Clone)]
 enum State {
-    /// The user said so by name.
+    /// The user has disabled confinement by name.
     Off,
-    /// It is wanted and cannot be had: no command is run.
+    /// The machine cannot provide the requested confinement, so no command is run.
     Refused(Arc<str>),
     On(Arc<Confined>),
 }
 
-/// What one command is started with.
+/// Inputs to start one command.
 #[cfg_attr(windows, expect(dead_code, reason = "nothing there keeps the rules"))]
 pub(crate) struct Prepared {
     pub(crate) rules: Rules,
     pub(crate) environment: BTreeMap<OsString, OsString>,
     pub(crate) reach: Reach,
-    /// The way to the proxy of this command, if it is to have one.
+    /// Connection to the command's proxy, if it gets one.
     pub(crate) door: Option<Door>,
 }
 
-/// Commands that are confined.
+/// State of an active confinement.
 #[derive(Debug)]
 pub(crate) struct Confined {
     settings: ConfinementSettings,
     rules: Rules,
     folder: PrivateFolder,
-    /// The last `PATH` of a command, and what of it commands may read.
+    /// The last `PATH` of a command, and its folders that commands may read.
     programs: Mutex<Option<(OsString, OsString)>>,
-    /// What is not kept, because the user goes without it.
+    /// Guarantees that the machine cannot keep and the user gives up.
     missing: Vec<Guarantee>,
 }
 
-/// Why commands cannot be confined as it is asked for.
+/// Reason why commands cannot be confined as requested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfinementError {
-    /// The kernel cannot keep what nobody has given up.
+    /// The kernel cannot keep guarantees that the user has not given up.
     #[error("{}", unkept(.0))]
     Unkept(Vec<Guarantee>),
-    /// The kernel cannot keep commands to single hosts.
+    /// The kernel cannot restrict commands to single hosts.
     #[error(
         "commands cannot be kept to single hosts here, so none is run: that needs Linux 6.7 or later with Landlock and seccomp; write \"none\" or \"all\" \
          for the network instead of {0}"
     )]
     Hosts(String),
-    /// The kernel cannot tell the proxy of a command from another machine.
+    /// The kernel cannot distinguish a command's proxy from another machine.
     #[error(
         "commands that may reach {hosts} could reach any machine that listens at the port of their proxy, so none is run: {reason}; allow network \
          namespaces to programs (such as by kernel.unprivileged_userns_clone = 1), write \"none\" or \"all\" for the network, or go without by name: \
          sandbox.go_without = [\"network-namespace\"]"
     )]
     Machines {
-        /// The hosts that are granted.
+        /// Granted hosts.
         hosts: String,
-        /// Why there is no network namespace.
+        /// Reason why there is no network namespace.
         reason: String,
     },
-    /// A folder that may be read holds keys or passwords.
+    /// A readable folder contains keys or passwords.
     #[error(
         "commands in {folder} could read {secret}: choose another working folder, or go without this by name: sandbox.go_without = [\"keys\"]"
     )]
     Exposed {
         /// The folder, as it is named.
         folder: String,
-        /// What lies in it.
+        /// The secret file in it.
         secret: String,
     },
 }
@@ -130,7 +131,7 @@ fn unkept(guarantees: &[Guarantee]) -> String {
     )
 }
 
-/// How a machine comes to keep more; `tells` is whether `/proc` says what its kernel can do.
+/// Returns advice on how to make this machine keep more; `tells` is true if `/proc` shows the capabilities of the kernel.
 const fn mend(tells: bool) -> &'static str {
     match (cfg!(target_os = "linux"), cfg!(windows)) {
         (true, _) if tells => "use Linux 6.12 or later with Landlock (it is turned on by `lsm=` at boot) and seccomp",
@@ -141,16 +142,16 @@ const fn mend(tells: bool) -> &'static str {
 }
 
 impl Confinement {
-    /// None: a command may do what its user may. Only where the user said so by name.
+    /// Returns no confinement: a command has the rights of its user. Use it only if the user has asked for it by name.
     #[must_use]
     pub const fn off() -> Self {
         Self(State::Off)
     }
 
-    /// Commands are confined by these settings.
+    /// Confines commands by these settings.
     ///
     /// # Errors
-    /// [`ConfinementError`] where this machine cannot keep what the settings do not give up.
+    /// [`ConfinementError`] if this machine cannot keep a guarantee that the settings do not give up.
     pub fn new(settings: ConfinementSettings) -> Result<Self, ConfinementError> {
         let go_without = |guarantee: &Guarantee| settings.go_without.contains(guarantee);
         let mut missing: Vec<Guarantee> = unkept_here();
@@ -180,13 +181,13 @@ impl Confinement {
         Ok(Self(State::On(Arc::new(Confined { settings, rules, folder, programs: Mutex::default(), missing }))))
     }
 
-    /// The same, where failing means that no command is run: each is refused with the reason.
+    /// Confines commands by these settings. On an error, each command is refused with the reason.
     #[must_use]
     pub fn or_refuse(settings: ConfinementSettings) -> Self {
         Self::new(settings).unwrap_or_else(|error| Self(State::Refused(error.to_string().into())))
     }
 
-    /// The same for commands that work in another folder, and that also read `read`.
+    /// Returns the confinement of commands that work in another folder, and also read `read`.
     #[must_use]
     pub fn in_folder(&self, folder: &Path, read: Option<&Path>) -> Self {
         match &self.0 {
@@ -199,13 +200,13 @@ impl Confinement {
         }
     }
 
-    /// Whether commands run as they are.
+    /// Returns true if commands run unconfined.
     #[must_use]
     pub const fn is_off(&self) -> bool {
         matches!(self.0, State::Off)
     }
 
-    /// Whether commands reach the network, or a part of it, or may, for want of what would keep them from it.
+    /// Returns true if commands can reach the network or a part of it, also if only because nothing on this machine prevents it.
     #[must_use]
     pub fn reaches_network(&self) -> bool {
         match &self.0 {
@@ -217,7 +218,7 @@ impl Confinement {
         }
     }
 
-    /// Why commands are refused, where they are.
+    /// Returns the reason why commands are refused, if they are.
     #[must_use]
     pub fn refusal(&self) -> Option<&str> {
         match &self.0 {
@@ -226,7 +227,7 @@ impl Confinement {
         }
     }
 
-    /// Returns what commands may write and reach, in the words of [`explain`](Self::explain).
+    /// Returns the places that commands may write and reach, in the words of [`explain`](Self::explain).
     #[must_use]
     pub fn in_words(&self) -> String {
         match &self.0 {
@@ -236,8 +237,8 @@ impl Confinement {
         }
     }
 
-    /// What was denied to a command that printed this, and to which these hosts were refused, in words, with the settings that would allow it. Nothing
-    /// where nothing was.
+    /// Describes the denials for a command with this output and these refused hosts, and the settings that would allow them. `None` if
+    /// there were no denials.
     #[must_use]
     pub fn explain(&self, printed: &str, refused: &[String]) -> Option<String> {
         match &self.0 {
@@ -255,7 +256,7 @@ impl Confinement {
 }
 
 impl fmt::Display for Confinement {
-    /// The level that is reached, for people.
+    /// Formats the effective level of confinement, for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             State::Off => f.write_str("off: commands may do what you may"),
@@ -282,15 +283,15 @@ impl Confined {
         self.settings.limits
     }
 
-    /// Makes the private folder, where it is not there yet.
+    /// Creates the private folder if it does not exist yet.
     ///
     /// # Errors
-    /// Makes the temporary folder. The error has the intended place and the reason.
+    /// The intended path and the reason.
     pub(crate) fn make_temporary_folder(&self) -> Result<(), (PathBuf, io::Error)> {
         self.folder.path().map(drop).map_err(|error| (self.settings.temp.clone(), error))
     }
 
-    /// The rules for one command, with the private folder and a proxy if it is to have one, and what its environment says of those.
+    /// Returns the rules for one command, with the private folder, a proxy if it gets one, and the environment variables for both.
     pub(crate) fn prepare(&self, environment: &BTreeMap<OsString, OsString>) -> io::Result<Prepared> {
         let folder = self.folder.path()?;
         let cache = folder.join("cache");
@@ -301,7 +302,7 @@ impl Confined {
         for name in ["TMPDIR", "TMP", "TEMP"] {
             environment.insert(name.into(), folder.clone().into());
         }
-        // The user's caches are not written; without one of their own many tools fail.
+        // The user's caches are read-only; many tools fail without a writable one.
         for (name, part) in [("XDG_CACHE_HOME", ""), ("npm_config_cache", "npm"), ("GOCACHE", "go-build")] {
             environment.insert(name.into(), cache.join(part).into());
         }
@@ -318,7 +319,7 @@ impl Confined {
         Ok(Prepared { rules: self.rules.with_written(&folder), environment, reach, door })
     }
 
-    /// `PATH` without the folders that a command may not read: a program there would be found and could not be started.
+    /// Removes unreadable folders from `PATH`: a program there would be found, but could not be started.
     fn readable_programs(&self, path: &OsStr) -> OsString {
         let mut known = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, kept)) = known.as_ref().filter(|(given, _)| given == path) {
@@ -330,14 +331,15 @@ impl Confined {
         kept
     }
 
-    /// The program and the arguments that start a command within its limits, once it is given a line. `reads` says whether it reads what comes after.
+    /// Returns the program and the arguments that start a command within its limits after reading one line. `reads` is true if the command
+    /// reads the rest of the input.
     #[cfg(unix)]
     pub(crate) fn command(&self, prepared: &Prepared, reads: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
         let wrapped = limits::wrapped(self.limits(), reads, program, arguments);
         wrap(limits::SHELL, wrapped, &prepared.rules, prepared.reach)
     }
 
-    /// The program as it is: nothing here could set limits before it.
+    /// Returns the program unchanged: no limits can be set before it on this system.
     #[cfg(windows)]
     pub(crate) fn command(&self, _: &Prepared, _: bool, program: &OsStr, arguments: &[OsString]) -> (OsString, Vec<OsString>) {
         (program.to_owned(), arguments.to_vec())
@@ -355,7 +357,7 @@ fn wrap(shell: &str, arguments: Vec<OsString>, rules: &Rules, reach: Reach) -> (
     (seatbelt::PROGRAM.into(), fixed.into_iter().chain(arguments).collect())
 }
 
-/// What this machine cannot keep.
+/// Returns the guarantees that this machine cannot keep.
 pub(crate) fn unkept_here() -> Vec<Guarantee> {
     #[cfg(target_os = "linux")]
     {
@@ -369,7 +371,7 @@ pub(crate) fn unkept_here() -> Vec<Guarantee> {
     }
 }
 
-/// Whether this machine can keep a command to one port.
+/// Returns true if this machine can restrict a command to one port.
 pub(crate) fn keeps_to_a_port() -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -381,7 +383,7 @@ pub(crate) fn keeps_to_a_port() -> bool {
     }
 }
 
-/// By what commands are confined here.
+/// Returns the names of the mechanisms in use.
 pub(crate) fn means() -> String {
     #[cfg(target_os = "linux")]
     {

@@ -1,11 +1,11 @@
-//! The environment that a child process is given.
+//! Environment variables of child processes.
 
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
 };
 
-/// The variables that every child process is given, where the parent has them. A `*` at the end stands for any ending.
+/// Variables that every child process gets, if the parent has them. A `*` at the end matches any ending.
 pub const ALLOWED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -37,11 +37,11 @@ pub const ALLOWED_VARIABLES: &[&str] = &[
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",
-    // The mark of the command that this process itself belongs to: what it starts belongs to it too.
+    // Mark of the command that this process belongs to: its own child processes belong to it, too.
     "AIME_PROCESS",
 ];
 
-/// Those without which hardly a program runs on Windows.
+/// Variables that nearly every program needs on Windows.
 const WINDOWS_VARIABLES: &[&str] = &[
     "SYSTEMROOT",
     "SYSTEMDRIVE",
@@ -65,18 +65,18 @@ const WINDOWS_VARIABLES: &[&str] = &[
     "OS",
 ];
 
-/// Parts of names that mark a secret.
+/// Parts of variable names that indicate a secret.
 const SECRET_PARTS: &[&str] =
     &["KEY", "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "CREDENTIAL", "PRIVATE", "AUTH", "COOKIE", "SESSION", "BEARER", "SIGNATURE"];
-/// Whole words of names that mark a secret.
+/// Whole words of variable names that indicate a secret.
 const SECRET_WORDS: &[&str] = &["PASS", "PWD", "PAT", "DSN", "JWT", "PIN"];
 
-/// Makes the environment of a child process from the parent's: what is in [`ALLOWED_VARIABLES`] or in `allow` (names, or beginnings
-/// that end in `*`), and looks like no secret. The parent's environment comes in as a value, since libraries do not read it.
+/// Builds the environment of a child process from the parent's: the variables in [`ALLOWED_VARIABLES`] and in `allow` (names, or prefixes
+/// that end in `*`) that do not look like a secret. The parent's environment is an argument, because libraries do not read it.
 ///
-/// What looks like a secret is left out even if `allow` names it: no setting hands a key to a command by mistake.
+/// A variable that looks like a secret is left out even if `allow` names it, so that no setting passes a key to a command by mistake.
 ///
-/// On Windows, where `Path` is `PATH`, names come out in capitals, and what its programs need is allowed too.
+/// On Windows, where `Path` is `PATH`, names are converted to upper case, and the variables that its programs need are allowed, too.
 pub fn clean_environment(parent: impl IntoIterator<Item = (OsString, OsString)>, allow: &[&str]) -> BTreeMap<OsString, OsString> {
     cleaned(parent, allow, cfg!(windows))
 }
@@ -96,7 +96,7 @@ fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether a variable looks like a secret, by its name, or as an address with a password in it.
+/// Returns true if a variable looks like a secret, by its name, or because it is a URL with a password.
 #[must_use]
 pub fn looks_secret(name: &OsStr, value: &OsStr) -> bool {
     let name = name.to_string_lossy().to_ascii_uppercase();
@@ -105,7 +105,7 @@ pub fn looks_secret(name: &OsStr, value: &OsStr) -> bool {
         || holds_login(&value.to_string_lossy())
 }
 
-/// `scheme://user:password@host`, also without the password.
+/// Matches `scheme://user:password@host`, also without the password.
 fn holds_login(value: &str) -> bool {
     let Some((_, address)) = value.split_once("://") else {
         return false;

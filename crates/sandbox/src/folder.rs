@@ -1,4 +1,4 @@
-//! Files confined to one folder.
+//! File access confined to one folder.
 
 mod error;
 mod path;
@@ -38,18 +38,19 @@ pub use write::Written;
 use error::fault;
 use path::Inside;
 
-/// The most bytes of a file that is read or written whole.
+/// Maximum bytes of a file that is read or written whole.
 pub const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
-/// The folder inside a working folder that belongs to the runtime: nothing is written there through a [`ConfinedFolder`].
+/// Folder inside a working folder that belongs to the runtime. A [`ConfinedFolder`] refuses to write there.
 pub const RESERVED_FOLDER: &str = ".aime";
 
-/// A folder that no path leads out of: not `..`, not an absolute path, not a link. Cheap to clone.
+/// A folder that no path can leave: not by `..`, not by an absolute path, not by a link. Cheap to clone.
 ///
-/// Paths are relative to the folder, or absolute and inside it. `..` is taken lexically (`a/../b` is `b`) and must not climb above the
-/// folder. The kernel resolves links beneath an open handle of the folder, so a link that is swapped in between does not help either.
+/// Paths are relative to the folder, or absolute and inside it. `..` is resolved lexically (`a/../b` is `b`) and must not climb above the
+/// folder. The kernel resolves links beneath an open handle of the folder, so a link that is swapped in concurrently cannot lead out
+/// either.
 ///
-/// Calls block; from async code make them on a thread for blocking work.
+/// Calls block; in async code, make them on a thread for blocking work.
 #[derive(Debug, Clone)]
 pub struct ConfinedFolder {
     folder: Arc<Folder>,
@@ -58,21 +59,21 @@ pub struct ConfinedFolder {
     watcher: Option<Arc<dyn WatchChanges>>,
 }
 
-/// Sees each change that [`ConfinedFolder::write`] and [`ConfinedFolder::remove_file`] make.
+/// Observer of the changes by [`ConfinedFolder::write`] and [`ConfinedFolder::remove_file`].
 pub trait WatchChanges: fmt::Debug + Send + Sync {
-    /// A file is about to be changed. `make` makes the change and is to be called once, whatever comes of looking at the file before and
-    /// after it; missing folders above the file may come with it. `path` is relative to the folder, and no link.
+    /// Called for each change of a file. `make` makes the change; call it exactly once, even if examining the file before or after it
+    /// fails. The change may create missing folders above the file. `path` is relative to the folder, and not a link.
     fn change(&self, path: &Path, make: &mut dyn FnMut());
 }
 
 #[derive(Debug)]
 struct Folder {
     handle: Dir,
-    /// Without links.
+    /// Path without links.
     canonical: PathBuf,
 }
 
-/// What stands at a path.
+/// Type of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -86,7 +87,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    /// `file`, `folder`, `link` or `other`.
+    /// Returns `file`, `folder`, `link` or `other`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,33 +113,33 @@ impl From<FileType> for EntryKind {
     }
 }
 
-/// What is known of a file without reading it.
+/// Metadata of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFacts {
-    /// What it is; links are followed.
+    /// Type of the file; links are followed.
     pub kind: EntryKind,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Nobody may write it.
+    /// True if no user may write the file.
     pub read_only: bool,
 }
 
 /// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderEntry {
-    /// Its name, which may be no UTF-8.
+    /// Name, which may not be UTF-8.
     pub name: OsString,
-    /// What it is; a link is a link.
+    /// Type of the entry; links are not followed.
     pub kind: EntryKind,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
 }
 
 impl ConfinedFolder {
-    /// Opens a folder, with the rights of the process.
+    /// Opens a folder with the rights of the process.
     ///
     /// # Errors
-    /// [`FileError::NotFound`], [`FileError::NotAFolder`] and those of the operating system.
+    /// [`FileError::NotFound`], [`FileError::NotAFolder`] and errors of the operating system.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let named = |error| fault(path, "opened", error);
@@ -149,14 +150,14 @@ impl ConfinedFolder {
         Ok(folder.also_named(&given))
     }
 
-    /// The same folder, which absolute paths may also name by way of `path`: the folder itself or one above it, through links. The path is ignored
-    /// where it does not lead there.
+    /// Allows absolute paths to name the folder by `path`, too: a path of the folder or of one above it, through links. Ignores a path that
+    /// does not lead there.
     #[must_use]
     pub fn also_named(mut self, path: &Path) -> Self {
         let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
         let beneath = path.canonicalize().ok().filter(|_| plain);
         let beneath = beneath.and_then(|real| Some(self.path().strip_prefix(real).ok()?.to_path_buf()));
-        // Joining an empty path would end the name in `/`.
+        // Joining an empty path would append a `/`.
         let name = beneath.map(|beneath| path.components().chain(beneath.components()).collect::<PathBuf>());
         if let Some(name) = name.filter(|name| name != self.path() && !self.aliases.contains(name)) {
             self.aliases.push(name);
@@ -164,26 +165,26 @@ impl ConfinedFolder {
         self
     }
 
-    /// Other absolute paths of the folder, through links.
+    /// Returns the other absolute paths of the folder, through links.
     #[must_use]
     pub fn aliases(&self) -> &[PathBuf] {
         &self.aliases
     }
 
-    /// The same folder with somebody who sees each change of a file.
+    /// Sets the observer of file changes.
     #[must_use]
     pub fn watched_by(mut self, watcher: Arc<dyn WatchChanges>) -> Self {
         self.watcher = Some(watcher);
         self
     }
 
-    /// The folder itself: absolute and without links.
+    /// Returns the absolute path of the folder without links.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.folder.canonical
     }
 
-    /// The path of a file relative to the folder, without `.` and `..`; `.` for the folder itself. Looks at no file.
+    /// Returns the path of a file relative to the folder, without `.` and `..`; `.` for the folder itself. Does not access the file system.
     ///
     /// # Errors
     /// [`FileError::Empty`], [`FileError::NulByte`], [`FileError::Outside`].
@@ -191,7 +192,7 @@ impl ConfinedFolder {
         Ok(self.inside(path.as_ref())?.path)
     }
 
-    /// The same with links followed: where the file really is, relative to the folder. It must exist.
+    /// Returns the real path of a file with links resolved, relative to the folder. The file must exist.
     ///
     /// # Errors
     /// [`FileError`], naming the path.
@@ -201,7 +202,7 @@ impl ConfinedFolder {
         Ok(if real.as_os_str().is_empty() { PathBuf::from(".") } else { real })
     }
 
-    /// What is known of a file without reading it. Links are followed.
+    /// Returns the metadata of a file. Follows links.
     ///
     /// # Errors
     /// [`FileError`], naming the path.
@@ -225,7 +226,7 @@ impl ConfinedFolder {
         self.must_be_a_file(&inside)?;
         let options = system::reading();
         let file = self.handle().open_with(&inside.path, &options).map_err(|error| fault(&inside.shown, "opened", error))?.into_std();
-        // It may have been swapped since it was looked at.
+        // The file may have been swapped after the check.
         let metadata = file.metadata().map_err(|error| fault(&inside.shown, "opened", error))?;
         if metadata.is_file() { Ok(file) } else { Err(FileError::NotAFile { path: inside.shown, kind: EntryKind::Other }) }
     }
@@ -248,14 +249,14 @@ impl ConfinedFolder {
         let size = file.metadata().map_err(|error| fault(&shown, "read", error))?.len();
         let mut bytes = Vec::new();
         if size <= MAX_FILE_BYTES {
-            // A file may grow while it is read, or be one of those that tell no size.
+            // A file may grow while it is read, or report no size.
             file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| fault(&shown, "read", error))?;
         }
         let size = size.max(bytes.len() as u64);
         if size > MAX_FILE_BYTES { Err(FileError::TooLarge { path: shown, size, limit: MAX_FILE_BYTES }) } else { Ok(bytes) }
     }
 
-    /// The entries of a folder, sorted by name.
+    /// Returns the entries of a folder, sorted by name.
     ///
     /// # Errors
     /// [`FileError`], naming the path; [`FileError::NotAFolder`] for anything else.
@@ -264,7 +265,7 @@ impl ConfinedFolder {
         let listed = |error| fault(&inside.shown, "listed", error);
         let mut entries = self.handle().read_dir(&inside.path).and_then(Iterator::collect::<io::Result<Vec<_>>>).map_err(listed)?;
         entries.sort_by_key(cap_std::fs::DirEntry::file_name);
-        // What vanishes while it is listed is left out.
+        // Skip entries that vanish while the folder is listed.
         let facts = entries.into_iter().filter_map(|entry| Some((entry.file_name(), entry.metadata().ok()?)));
         Ok(facts.map(|(name, facts)| FolderEntry { name, kind: facts.file_type().into(), size: facts.len() }).collect())
     }

@@ -1,4 +1,4 @@
-//! What this build enforces, told honestly.
+//! Report of the protections that this build and this machine enforce.
 
 use std::{borrow::Cow, path::Path};
 
@@ -7,24 +7,24 @@ use crate::{
     confine::{keeps_to_a_port, means, unkept_here},
 };
 
-/// One protection, and whether it stands.
+/// One protection and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Protection {
-    /// What it is called.
+    /// Name of the protection.
     pub name: &'static str,
-    /// Whether it is enforced here and now.
+    /// True if it is enforced on this machine.
     pub enforced: bool,
-    /// What it keeps, or what is missing, in a sentence.
+    /// A sentence on what it protects, or on what is missing.
     pub detail: Cow<'static, str>,
 }
 
-/// How a command and what it started are held together.
+/// Description of process groups.
 const GROUP: &str = "a command and all it started in its group end at its time limit, when it is cancelled, and with the run";
 const JOB: &str = "a command and all it started are in a job object, which ends at its time limit, when it is cancelled, and with the run";
 const JOB_HOLDS: &str = "nothing that a command started leaves its job object: all of it ends with its command, and when aime is killed";
 const UNBOUNDED: &str = "the processes, the memory and the files of a command are not bounded on Windows";
 
-/// Says which protections hold, for a report to the user. Looks whether `/proc` is there, and tries the launcher once.
+/// Returns the state of each protection, for a report to the user. Checks for `/proc`, and tries the launcher once.
 #[must_use]
 pub fn probe(launcher: &Launcher) -> Vec<Protection> {
     let standing = [
@@ -46,7 +46,7 @@ pub fn probe(launcher: &Launcher) -> Vec<Protection> {
     protections
 }
 
-/// What the kernel can be asked to keep.
+/// Reports the guarantees of the kernel.
 fn confinement(unkept: &[Guarantee]) -> Protection {
     let detail = if unkept.is_empty() {
         format!("{} can keep commands to their folder, off the network, and away from keys and other processes", means())
@@ -57,7 +57,7 @@ fn confinement(unkept: &[Guarantee]) -> Protection {
     Protection { name: "kernel confinement", enforced: unkept.is_empty(), detail: detail.into() }
 }
 
-/// Whether a command can be let to single hosts.
+/// Reports if a command can be restricted to single hosts.
 fn hosts(keeps_to_a_port: bool, tells_machines_apart: Result<(), String>) -> Protection {
     let (enforced, detail) = match (keeps_to_a_port, tells_machines_apart) {
         (true, Ok(())) => {
@@ -79,7 +79,7 @@ fn hosts(keeps_to_a_port: bool, tells_machines_apart: Result<(), String>) -> Pro
     Protection { name: "network per host", enforced, detail }
 }
 
-/// What has left its group is found in `/proc`.
+/// Reports if processes that have left their group are found in `/proc`.
 fn detached(enforced: bool) -> Protection {
     let detail = if enforced {
         "what leaves its group, as by `setsid`, ends with its command too, and when aime is killed; one that overwrites its environment and loses \
@@ -117,7 +117,7 @@ mod tests {
         assert!(probe(&nobody()).contains(&hosts(keeps_to_a_port(), nobody().works())));
     }
 
-    /// A launcher that is not there.
+    /// Returns a launcher whose program does not exist.
     fn nobody() -> Launcher {
         Launcher::new("/nowhere/launcher", [] as [&str; 0])
     }

@@ -1,4 +1,4 @@
-//! Running a process within limits.
+//! Processes with limits.
 
 mod background;
 mod capture;
@@ -33,48 +33,48 @@ pub(crate) use system::remove_at_end;
 
 use crate::Confinement;
 
-/// What to run and within which limits.
+/// A program to run, and its limits.
 #[derive(Debug, Clone)]
 pub struct ProcessRequest {
-    /// The program.
+    /// Program to run.
     pub program: OsString,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
+    /// Working folder.
     pub working_folder: PathBuf,
-    /// The whole environment: nothing is inherited, and only the mark `AIME_PROCESS` is added.
+    /// Complete environment: nothing is inherited, and only the mark `AIME_PROCESS` is added.
     pub environment: BTreeMap<OsString, OsString>,
-    /// What it reads on standard input.
+    /// Standard input.
     pub input: Vec<u8>,
-    /// The time it may take; then it and all that it started is killed.
+    /// Time limit; then the program and all that it started is killed.
     pub time_limit: Duration,
-    /// How many bytes of each stream are kept: the first half and the last half.
+    /// Number of bytes of each stream that are kept: the first half and the last half.
     pub output_limit: usize,
-    /// What it may read, write, reach and take.
+    /// Files, network and resources that the program may use.
     pub confinement: Confinement,
 }
 
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessEnd {
-    /// By itself, with this code.
+    /// It exited with this code.
     Exited(i32),
-    /// By a signal that was not ours.
+    /// It was killed by a signal of another origin.
     Signalled(i32),
-    /// It ran out of time and was killed.
+    /// It exceeded its time limit and was killed.
     TimedOut,
-    /// It was cancelled and was killed.
+    /// It was cancelled and killed.
     Cancelled,
-    /// It took more than it may, with all that it started, and was killed.
+    /// It exceeded a resource limit, with all that it started, and was killed.
     Exceeded(Bound),
 }
 
-/// What a command took too much of.
+/// Exceeded resource limit of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// It may run so many processes at once.
+    /// Maximum number of simultaneous processes.
     Processes(u64),
-    /// It may use so many bytes of memory.
+    /// Maximum memory in bytes.
     Memory(u64),
 }
 
@@ -87,89 +87,89 @@ impl fmt::Display for Bound {
     }
 }
 
-/// What came of a process.
+/// Outcome of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessOutcome {
     /// How it ended.
     pub end: ProcessEnd,
-    /// Its standard output.
+    /// Standard output.
     pub stdout: Captured,
-    /// Its standard error.
+    /// Standard error.
     pub stderr: Captured,
-    /// The hosts that were refused to it, in words, with what would allow them.
+    /// Hosts that were refused to it, with the settings that would allow them, as text.
     pub refused: Vec<String>,
 }
 
-/// A stream, as much of it as was kept.
+/// The kept part of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Captured {
-    /// The bytes; with a gap in the middle where some were left out.
+    /// Kept bytes; with a gap in the middle if some were dropped.
     pub bytes: Vec<u8>,
-    /// How many bytes came in all.
+    /// Total number of bytes in the stream.
     pub total: u64,
 }
 
-/// Why a process could not be run.
+/// Reason why a process could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
-    /// A NUL byte ends a string for the operating system: the program would be given something else.
+    /// A text contains a NUL byte, which would end it early for the operating system.
     #[error("{place} holds a NUL byte, which cannot be given to a program; leave it out")]
     NulByte {
-        /// Which text holds it.
+        /// Name of the text.
         place: String,
     },
-    /// There is no such program.
+    /// The program does not exist.
     #[error("the program `{program}` was not found; install it, or put its folder on PATH")]
     ProgramNotFound {
-        /// As asked for.
+        /// Program as requested.
         program: String,
     },
     /// The working folder is not a folder.
     #[error("the working folder {} is not a folder that can be entered", folder.display())]
     WorkingFolder {
-        /// As asked for.
+        /// Folder as requested.
         folder: PathBuf,
     },
-    /// The operating system refused to start it.
+    /// The operating system refused to start the program.
     #[error("the program `{program}` could not be started: {source}")]
     Start {
-        /// As asked for.
+        /// Program as requested.
         program: String,
-        /// The reason of the operating system, such as a file that is not executable or arguments that are too long.
+        /// Error of the operating system, such as a file that is not executable or arguments that are too long.
         source: io::Error,
     },
-    /// The program lies where commands may not read.
+    /// Commands may not read the folder of the program.
     #[error("`{program}` was not run: commands may not read {0}; the user can allow it: sandbox.read = [\"{0}\"]", place.parent().unwrap_or(place).display())]
     ProgramHidden {
-        /// As asked for.
+        /// Program as requested.
         program: String,
-        /// The path of the program.
+        /// Path of the program.
         place: PathBuf,
     },
-    /// The folder for temporary files is missing, full, or closed to this user.
+    /// The folder for temporary files is missing, full, or not writable by this user.
     #[error("`{program}` was not run: no folder for its temporary files can be made in {}: {source}; set TMPDIR to a folder that is there and has room", folder.display())]
     TemporaryFolder {
-        /// As asked for.
+        /// Program as requested.
         program: String,
-        /// The intended place.
+        /// Intended folder.
         folder: PathBuf,
-        /// The reason of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// It may only run confined, and that cannot be done.
+    /// The program may only run confined, and the machine cannot confine it.
     #[error("`{program}` was not run: {reason}")]
     Unconfined {
-        /// As asked for.
+        /// Program as requested.
         program: String,
-        /// Why, with the mend.
+        /// Reason, with the correction.
         reason: String,
     },
-    /// The operating system does not say how it ended.
+    /// The operating system does not report how the process ended.
     #[error("the end of `{program}` could not be learnt: {source}")]
     Wait {
-        /// As asked for.
+        /// Program as requested.
         program: String,
-        /// The reason of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

@@ -1,15 +1,15 @@
-//! Programs of the person's own, such as their editor: with their terminal and their environment, and not confined.
+//! Programs of the user, such as their editor: with their terminal and their environment, and unconfined.
 
 use std::{ffi::OsStr, io, process::ExitStatus};
 
 use tokio::process::Command;
 
-/// Runs a command line of the person's own with one more argument, on their terminal, and waits for its end.
+/// Runs a command line of the user with one more argument, on their terminal, and waits for its end.
 ///
-/// The line is read by `sh`, as `$EDITOR` is everywhere (on Windows by `cmd`); the argument is not. Nothing that a model wrote may come here.
+/// `sh` parses the line (`cmd` on Windows), as is usual for `$EDITOR`; the argument is passed literally. Never pass text from a model.
 ///
 /// # Errors
-/// That of starting the shell. What the program itself says, also that there is none of this name, is its exit status.
+/// The error of starting the shell. Errors of the program itself, also that it does not exist, are in its exit status.
 #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 pub async fn run_at_terminal(line: &str, argument: &OsStr) -> io::Result<ExitStatus> {
     #[cfg(unix)]
@@ -21,7 +21,7 @@ pub async fn run_at_terminal(line: &str, argument: &OsStr) -> io::Result<ExitSta
     #[cfg(windows)]
     let mut command = {
         let mut command = Command::new("cmd");
-        // A name of a file holds no quotes on Windows, and between quotes nothing else is read.
+        // A file name cannot contain quotes on Windows, and nothing else is special between quotes.
         command.args(["/D", "/S", "/C"]).raw_arg(format!("\"{line} \"{}\"\"", argument.to_string_lossy()));
         command
     };

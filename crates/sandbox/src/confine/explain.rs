@@ -1,13 +1,13 @@
-//! Saying what was denied to a command, and which setting would allow it.
+//! Explains the denials for a command, and the settings that would allow them.
 //!
-//! The kernel tells the command "permission denied" and nobody else anything: what was denied is read from what the command printed, and looked
-//! up in its rules.
+//! The kernel reports a denial only to the command, as "permission denied". So this module searches the output of the command for denials,
+//! and looks the named places up in its rules.
 
 use std::path::{Path, PathBuf};
 
 use super::{ConfinementSettings, Network, rules::Rules};
 
-/// How programs say that they were denied something. In small letters.
+/// Messages of programs about a denial, in lower case.
 const DENIED: [&str; 8] = [
     "permission denied",
     "operation not permitted",
@@ -18,7 +18,7 @@ const DENIED: [&str; 8] = [
     "invalid cross-device link",
     "access denied",
 ];
-/// How they say that the network is out of reach.
+/// Messages of programs about an unreachable network.
 const UNREACHED: [&str; 16] = [
     "could not resolve",
     "couldn't resolve",
@@ -37,14 +37,15 @@ const UNREACHED: [&str; 16] = [
     "socket: operation not permitted",
     "spurious network error",
 ];
-/// The folders that commands write in.
+/// Sentence on the writable folders.
 const WRITTEN: &str = "Commands write in the working folder and in $TMPDIR only.";
-/// How they say that there is no room left.
+/// Message of programs about a full disk.
 const FULL: &str = "no space left on device";
-/// How many places are named, at most.
+/// Maximum number of places in an explanation.
 const MOST: usize = 3;
 
-/// What was denied to a command that printed this, or nothing. What its proxy has refused is known, and said first.
+/// Returns the explanation for a command with this output; `None` without denials. The hosts that its proxy has refused are certain, so
+/// they come first.
 pub(super) fn explain(printed: &str, refused: &[String], rules: &Rules, settings: &ConfinementSettings) -> Option<String> {
     let mut found: Vec<String> = refused.to_vec();
     for line in printed.lines() {
@@ -72,7 +73,7 @@ pub(super) fn explain(printed: &str, refused: &[String], rules: &Rules, settings
     Some(format!("[sandbox] {}\n{WRITTEN} Do not try to get around this; work there, or say what is needed.", found.join("\n")))
 }
 
-/// Says what commands may write and reach, in the words of a denial.
+/// Returns a sentence on the places that commands may write and reach, in the words of a denial.
 pub(super) fn in_words(settings: &ConfinementSettings) -> String {
     let written: Vec<String> = settings.write.iter().map(|path| path.display().to_string()).collect();
     let more = if written.is_empty() { String::new() } else { format!(" The user has also allowed {}.", written.join(", ")) };
@@ -80,7 +81,7 @@ pub(super) fn in_words(settings: &ConfinementSettings) -> String {
     format!("{WRITTEN}{more} {network}")
 }
 
-/// Says which of the folders that commands write is full.
+/// Returns a sentence on the writable folder that is full.
 fn full_place(settings: &ConfinementSettings) -> Option<String> {
     let places = [
         ("the folder of $TMPDIR", &settings.temp, "set TMPDIR to one with room"),
@@ -92,7 +93,7 @@ fn full_place(settings: &ConfinementSettings) -> Option<String> {
 
 #[cfg(unix)]
 fn is_full(path: &Path) -> bool {
-    /// The prefix that many programs write.
+    /// Free bytes below which a disk counts as full.
     const LITTLE: u64 = 64 * 1024;
     rustix::fs::statvfs(path)
         .is_ok_and(|space| space.f_bavail.saturating_mul(space.f_frsize) < LITTLE || (space.f_files > 0 && space.f_favail == 0))
@@ -125,7 +126,7 @@ fn note(found: &mut Vec<String>, text: String) {
 
 fn of_path(path: &Path, rules: &Rules, settings: &ConfinementSettings) -> Option<String> {
     let shown = path.display();
-    // The file is to be made, or is there and lies where it lies.
+    // A place that does not exist yet is created in its folder; one that exists is judged by itself.
     let place = if path.exists() || path.extension().is_none() { path } else { path.parent().unwrap_or(path) };
     if rules.may_write(path) {
         return None;
@@ -143,11 +144,11 @@ fn of_path(path: &Path, rules: &Rules, settings: &ConfinementSettings) -> Option
     })
 }
 
-/// The absolute paths that a line names.
+/// Returns the absolute paths in a line.
 fn paths(line: &str) -> Vec<PathBuf> {
     let ends = |letter: char| letter.is_whitespace() || "'\"`‘’“”()[]<>,;".contains(letter);
     let words = line.split(ends).map(|word| word.trim_end_matches([':', '.', '!', '?']));
-    // `sh: 1: /etc/x:` and `open('/etc/x')`; but no address.
+    // Matches `sh: 1: /etc/x:` and `open('/etc/x')`, but no URL.
     let starts = words.filter_map(|word| {
         let start = word.find('/')?;
         let (before, path) = word.split_at_checked(start)?;

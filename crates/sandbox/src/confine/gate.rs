@@ -1,4 +1,5 @@
-//! The way to single hosts: a proxy on this machine, opened for each command, which is all of the network that the command reaches.
+//! Access to single hosts through a local proxy, opened for each command. The proxy is the only part of the network that the command
+//! reaches.
 
 use std::{
     collections::BTreeMap,
@@ -10,13 +11,13 @@ use std::{
 
 use super::launcher::{self, Launcher};
 
-/// The variables that tell programs their proxy.
+/// Variables that name the proxy.
 const PROXY: [&str; 6] = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-/// Those that tell them where to go without, which leads nowhere here.
+/// Variables that list hosts to reach without a proxy, which is impossible here.
 const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
-/// Opens a proxy for each command that is to reach single hosts. What it lets through is its own business: a command is given its port, and reaches
-/// no other.
+/// Opens a proxy for each command that may reach single hosts. The proxy decides which connections it allows; a command gets the proxy's
+/// port, and reaches no other.
 #[derive(Clone)]
 pub struct Gate {
     hosts: Arc<[String]>,
@@ -24,7 +25,7 @@ pub struct Gate {
     launcher: Option<Launcher>,
 }
 
-/// The way of one command to its proxy.
+/// Connection of one command to its proxy.
 #[derive(Debug)]
 pub(crate) struct Door {
     gate: Gate,
@@ -32,22 +33,22 @@ pub(crate) struct Door {
     place: DoorPlace,
 }
 
-/// Where the proxy listens.
+/// Location of the proxy's socket.
 #[derive(Debug)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "Linux alone has such networks"))]
 enum DoorPlace {
-    /// On this machine, where its port says nothing of the machine.
+    /// On this machine, where the kernel checks the port but not the machine.
     Here(TcpListener),
-    /// In the command's own network, which this makes.
+    /// In the command's own network namespace, which this launcher creates.
     Within(Launcher),
 }
 
-/// A proxy that is open for one command. It ends when this is dropped.
+/// A proxy that is open for one command. Dropping it closes the proxy.
 pub struct Passage {
     refused: Box<dyn Fn() -> Vec<String> + Send + Sync>,
 }
 
-/// What of the network a process is let to by the kernel.
+/// Part of the network that the kernel allows a process to reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
     Nothing,
@@ -57,8 +58,8 @@ pub(crate) enum Reach {
 }
 
 impl Gate {
-    /// A gate to these hosts, as people are told them. `open` is called within a tokio runtime when a command starts, with the socket that its proxy
-    /// is to listen on.
+    /// Creates a gate to these hosts, named for people. `open` is called in a tokio runtime when a command starts, with the socket on which
+    /// its proxy must listen.
     #[must_use]
     pub fn new(
         hosts: impl IntoIterator<Item = impl Into<String>>,
@@ -67,7 +68,7 @@ impl Gate {
         Self { hosts: hosts.into_iter().map(Into::into).collect(), open: Arc::new(open), launcher: None }
     }
 
-    /// The same, where this gives each command a network of its own. On Linux it must, or the user goes without
+    /// Sets the launcher that gives each command a network of its own. Required on Linux, unless the user gives up
     /// [`Guarantee::NetworkNamespace`](super::Guarantee::NetworkNamespace) by name.
     #[must_use]
     pub fn launched_by(mut self, launcher: Launcher) -> Self {
@@ -75,7 +76,7 @@ impl Gate {
         self
     }
 
-    /// Whether a command reaches its proxy at the port, and no other machine. The text tells why not.
+    /// Succeeds if a command reaches only its proxy at the port, and no other machine. The error is the reason why not.
     pub(super) fn tells_machines_apart(&self) -> Result<(), String> {
         match &self.launcher {
             Some(launcher) => launcher.works(),
@@ -84,7 +85,7 @@ impl Gate {
         }
     }
 
-    /// A door for one command; `within` says that it stands in a network of the command's own.
+    /// Opens a door for one command; `within` puts it into a network of the command's own.
     pub(super) fn door(&self, within: bool) -> io::Result<Door> {
         let (port, place) = match &self.launcher {
             Some(launcher) if within && cfg!(target_os = "linux") => (launcher::PORT, DoorPlace::Within(launcher.clone())),
@@ -96,7 +97,7 @@ impl Gate {
         Ok(Door { gate: self.clone(), port, place })
     }
 
-    /// The hosts, for people.
+    /// Returns the hosts, for people.
     pub(super) fn hosts(&self) -> String {
         self.hosts.join(", ")
     }
@@ -109,7 +110,8 @@ impl fmt::Debug for Gate {
 }
 
 impl Passage {
-    /// A proxy that is open. `refused` tells what it has refused so far, in words; the proxy must end when it is dropped.
+    /// Creates an open proxy. `refused` returns descriptions of the requests that the proxy has refused so far; dropping it must close the
+    /// proxy.
     #[must_use]
     pub fn new(refused: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
         Self { refused: Box::new(refused) }
@@ -125,7 +127,7 @@ impl Door {
         self.port
     }
 
-    /// What makes the network that it stands in, if that is the command's own.
+    /// Returns the launcher that creates the command's own network, if it has one.
     #[cfg(target_os = "linux")]
     pub(crate) const fn launcher(&self) -> Option<&Launcher> {
         match &self.place {
@@ -134,7 +136,7 @@ impl Door {
         }
     }
 
-    /// Opens the proxy: on the socket that was made in the command's own network, where it has one.
+    /// Opens the proxy, on the given socket if the command has its own network.
     pub(crate) fn open(self, within: Option<TcpListener>) -> io::Result<Passage> {
         let listener = match self.place {
             DoorPlace::Here(listener) => Some(listener),
@@ -143,12 +145,12 @@ impl Door {
         (self.gate.open)(listener.ok_or_else(|| io::Error::other("nothing listens in the command's own network"))?)
     }
 
-    /// Tells a command its proxy.
+    /// Sets the environment variables that name the proxy.
     pub(super) fn announce(&self, environment: &mut BTreeMap<OsString, OsString>) {
         let address = format!("http://127.0.0.1:{}", self.port);
         environment.extend(PROXY.map(|name| (name.into(), address.clone().into())));
         environment.extend(NO_PROXY.map(|name| (name.into(), OsString::new())));
-        // Node takes notice of the others only where it is told to.
+        // Node reads the other variables only if this one is set.
         environment.insert("NODE_USE_ENV_PROXY".into(), "1".into());
     }
 }

@@ -1,7 +1,7 @@
-//! Confining a thread in the kernel of Linux: Landlock, seccomp, no new privileges, no capabilities.
+//! Confinement of a thread by the Linux kernel: Landlock, seccomp, no new privileges, no capabilities.
 //!
-//! All of these bind one thread and what it starts, and cannot be taken off. So a thread of its own binds itself, starts the command, and ends:
-//! the rest of this process stays free, and can end the command.
+//! All of these apply to one thread and to what it starts, and cannot be removed. So a dedicated thread confines itself, starts the
+//! command, and ends. The rest of this process stays unconfined, and can kill the command.
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
@@ -11,7 +11,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::{Guarantee, Reach, rules::Rules, syscalls};
 
-/// Why a thread could not be confined.
+/// Reason why a thread could not be confined.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum KernelError {
     #[error("Landlock: {0}")]
@@ -24,19 +24,19 @@ pub(crate) enum KernelError {
     Capabilities(rustix::io::Errno),
 }
 
-/// What the kernel can do.
+/// Capabilities of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kernel {
-    /// Landlock's version; 0 where there is none.
+    /// ABI version of Landlock; 0 if it is missing.
     pub(crate) landlock: i32,
-    /// Whether seccomp filters can be set.
+    /// True if seccomp filters can be set.
     pub(crate) seccomp: bool,
 }
 
 const VERSIONS: [ABI; 7] = [ABI::V7, ABI::V6, ABI::V5, ABI::V4, ABI::V3, ABI::V2, ABI::V1];
 
 impl Kernel {
-    /// Asks the kernel.
+    /// Queries the kernel.
     pub(crate) fn of_this_machine() -> Self {
         Self { landlock: version().map_or(0, |version| version as i32), seccomp: seccomp() }
     }
@@ -47,12 +47,12 @@ impl Kernel {
             Guarantee::Truncation => self.landlock >= 3,
             Guarantee::Signals => self.landlock >= 6,
             Guarantee::SystemCalls => self.seccomp,
-            // Of these the settings decide, and a launcher.
+            // The settings and a launcher decide on these.
             Guarantee::Keys | Guarantee::NetworkNamespace => true,
         }
     }
 
-    /// Whether a command can be let to one port alone.
+    /// Returns true if a command can be restricted to one port.
     pub(crate) fn keeps_to_a_port(self) -> bool {
         self.landlock >= 4 && self.seccomp
     }
@@ -62,13 +62,13 @@ fn version() -> Option<ABI> {
     VERSIONS.into_iter().find(|version| handled(*version, CompatLevel::HardRequirement).and_then(Ruleset::create).is_ok())
 }
 
-/// Whether a filter can be set is told by the kernel's own account of this process.
+/// Returns true if `/proc` shows that this process can set a seccomp filter.
 fn seccomp() -> bool {
     let known = std::fs::read_to_string("/proc/self/status").is_ok_and(|status| status.lines().any(|line| line.starts_with("Seccomp:")));
     known && syscalls::filters(Reach::Nothing).is_ok()
 }
 
-/// A ruleset that is asked for all that this version knows.
+/// Creates a ruleset that handles all access rights of this version.
 fn handled(version: ABI, level: CompatLevel) -> Result<Ruleset, RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(level).handle_access(AccessFs::from_all(version))?;
     if version >= ABI::V4 {
@@ -80,10 +80,10 @@ fn handled(version: ABI, level: CompatLevel) -> Result<Ruleset, RulesetError> {
     Ok(ruleset)
 }
 
-/// Binds this thread, and all that it starts, for ever.
+/// Confines this thread and all that it starts, permanently.
 ///
 /// # Errors
-/// [`KernelError`]; then the thread is bound in part, and must start nothing.
+/// [`KernelError`]; the thread is then partly confined, and must not start anything.
 pub(crate) fn confine_this_thread(kernel: Kernel, rules: &Rules, reach: Reach) -> Result<(), KernelError> {
     let version = VERSIONS.into_iter().find(|version| *version as i32 == kernel.landlock);
     drop_capabilities().map_err(KernelError::Capabilities)?;
@@ -103,13 +103,13 @@ pub(crate) fn confine_this_thread(kernel: Kernel, rules: &Rules, reach: Reach) -
 fn landlock(version: ABI, rules: &Rules, reach: Reach) -> Result<(), RulesetError> {
     let mut ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(AccessFs::from_all(version))?;
     if version >= ABI::V4 && reach != Reach::Everything {
-        // Without a rule for a port none may be connected to.
+        // Without a rule for a port, no port can be connected to.
         ruleset = ruleset.handle_access(AccessNet::from_all(version))?;
     }
     if version >= ABI::V6 {
         ruleset = ruleset.scope(Scope::from_all(version))?;
     }
-    // No devices are made.
+    // Commands may not create device files.
     let write: BitFlags<AccessFs> = AccessFs::from_all(version) & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
     let mut ruleset = ruleset.create()?;
@@ -124,7 +124,8 @@ fn landlock(version: ABI, rules: &Rules, reach: Reach) -> Result<(), RulesetErro
     Ok(())
 }
 
-/// Root keeps what lets it open files, which Landlock bounds; anybody else keeps nothing. In the bounding set too: what is started gets no more.
+/// Drops capabilities. Root keeps the one that opens files, which Landlock restricts; other users keep none. Also reduces the bounding set,
+/// so that a started program cannot regain any.
 fn drop_capabilities() -> rustix::io::Result<()> {
     let held = rustix::thread::capabilities(None)?;
     if held.permitted.is_empty() && held.inheritable.is_empty() {
@@ -133,13 +134,13 @@ fn drop_capabilities() -> rustix::io::Result<()> {
     let kept = held.permitted & CapabilitySet::DAC_OVERRIDE;
     if held.permitted.contains(CapabilitySet::SETPCAP) {
         for capability in (0..64).map(|bit| CapabilitySet::from_bits_retain(1 << bit)) {
-            // What this kernel does not know is not there.
+            // Skip capabilities that this kernel does not have.
             if capability != CapabilitySet::DAC_OVERRIDE && rustix::thread::capability_is_in_bounding_set(capability).unwrap_or(false) {
                 rustix::thread::remove_capability_from_bounding_set(capability)?;
             }
         }
     }
-    // Not on kernels before 4.3.
+    // Kernels before 4.3 do not support this.
     let _ = rustix::thread::clear_ambient_capability_set();
     rustix::thread::set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() })
 }

@@ -1,8 +1,8 @@
-//! A network of its own for a command that may reach single hosts.
+//! A network namespace of its own for a command that may reach single hosts.
 //!
-//! A namespace of users can be made by a process of one thread alone. So another program is started first, the launcher: it enters a network
-//! namespace that holds a loopback device and nothing else, listens there, hands the listening socket back, confines itself and becomes the
-//! command. What the command connects to at that port is the proxy in this process, and there is no other machine that it could name.
+//! Only a single-threaded process can create a user namespace. So another program is started first, the launcher. It enters a network
+//! namespace with only a loopback device, listens there, passes the listening socket back, confines itself and becomes the command. At that
+//! port the command reaches the proxy in this process, and it cannot reach any other machine.
 
 #[cfg(target_os = "linux")]
 mod call;
@@ -26,10 +26,10 @@ pub use self::enter::{LaunchError, launch};
 #[cfg(target_os = "linux")]
 pub(crate) use self::{call::Call, order::Order};
 
-/// The port that the proxy has in a namespace of its own, where every port is free: the one that proxies usually have.
+/// Port of the proxy in a namespace of its own, where every port is free: the usual one for proxies.
 pub(crate) const PORT: u16 = 3128;
 
-/// A program that calls [`launch`] first of all, before it has a second thread. Clones share what was found out about it.
+/// A program that calls [`launch`] first, before it starts a second thread. Clones share the result of the trial.
 #[derive(Debug, Clone)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "Linux alone needs one"))]
 pub struct Launcher {
@@ -39,13 +39,13 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// This program with these arguments. It is given no environment and no other argument.
+    /// Creates a launcher from a program and its arguments. It gets no environment and no other argument.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         Self { program: program.into(), arguments: arguments.into_iter().map(Into::into).collect(), works: Arc::default() }
     }
 
-    /// The program that runs, as it was when it was started, with these arguments.
+    /// Uses the running program itself, as it was at its start, with these arguments.
     #[must_use]
     pub fn this_program(arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         Self::new("/proc/self/exe", arguments)
@@ -61,7 +61,8 @@ impl Launcher {
         &self.arguments
     }
 
-    /// Whether it can give a command a network of its own here: tried once, and remembered. The text tells why not.
+    /// Succeeds if the launcher can create a network namespace on this machine. Tries it once and caches the result. The error is the
+    /// reason why not.
     pub(crate) fn works(&self) -> Result<(), String> {
         self.works.get_or_init(|| self.attempt()).clone()
     }

@@ -1,7 +1,7 @@
-//! Bounds on what one process may take: set by a shell that then becomes the command, so that they hold from its first step on.
+//! Resource limits of one process, set by a shell that then becomes the command, so that they apply from the command's first instruction.
 //!
-//! The shell waits for a line before. It is given that when the thread that started it is gone: as long as that lives, a command could reach this
-//! process through it, for the kernel takes both for one confinement.
+//! The shell first waits for a line. The line is sent after the thread that started the shell has ended: while that thread lives, a command
+//! could reach this process through it, because the kernel treats both as one confinement domain.
 
 use std::ffi::{OsStr, OsString};
 
@@ -9,9 +9,9 @@ use rustix::process::{Resource, getrlimit};
 
 use super::ResourceLimits;
 
-/// Sets the limits that it is given and becomes the command. `-p` is what some shells call the number of processes.
+/// Script that sets the limits in its arguments and becomes the command. Some shells use `-p` for the number of processes.
 ///
-/// $1: blocks of 512 bytes of a file; $2: KiB of memory; $3: processes of this user, or nothing; $4: nothing if the command reads nothing; then
+/// $1: blocks of 512 bytes of a file; $2: KiB of memory; $3: processes of this user, or empty; $4: empty if the command reads nothing; then
 /// the command.
 const SCRIPT: &str = "read -r _ || exit 125
 [ \"$4\" ] || exec </dev/null
@@ -20,10 +20,10 @@ if [ \"$3\" ]; then { ulimit -u \"$3\" || ulimit -p \"$3\"; } 2>/dev/null || { e
 shift 4
 exec \"$@\"";
 
-/// The shell that sets limits. Not looked for in `PATH`: a command could have put another there.
+/// Shell that sets the limits. An absolute path, because a command could have put another shell into `PATH`.
 pub(crate) const SHELL: &str = "/bin/sh";
 
-/// The arguments of [`SHELL`] that make it the command within its limits.
+/// Returns the arguments of [`SHELL`] with which it becomes the command within its limits.
 pub(crate) fn wrapped(limits: ResourceLimits, reads: bool, program: &OsStr, arguments: &[OsString]) -> Vec<OsString> {
     let file = bounded(Resource::Fsize, limits.file_bytes) / 512;
     let memory = bounded(Resource::Data, limits.memory_bytes) / 1024;
@@ -33,12 +33,12 @@ pub(crate) fn wrapped(limits: ResourceLimits, reads: bool, program: &OsStr, argu
     fixed.into_iter().chain([program.to_owned()]).chain(arguments.iter().cloned()).collect()
 }
 
-/// What is wanted, or what stands already where that is less: only root may widen it.
+/// Returns the wanted limit, or the current one if that is lower: only root may raise it.
 fn bounded(resource: Resource, wanted: u64) -> u64 {
     getrlimit(resource).maximum.map_or(wanted, |maximum| maximum.min(wanted))
 }
 
-/// The threads that this user runs, which the kernel counts together; none for root, whom it does not bound.
+/// Returns the number of threads of this user, which the kernel counts together; `None` for root, to whom the limit does not apply.
 fn of_this_user() -> Option<u64> {
     use std::os::unix::fs::MetadataExt;
     let user = rustix::process::getuid();

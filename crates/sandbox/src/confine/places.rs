@@ -1,6 +1,6 @@
-//! Which places are what: needed by programs, kept from them, or the home of a toolchain.
+//! Well-known places: those that programs need, those with secrets, and the homes of toolchains.
 
-/// What programs need to run: read and run, never written.
+/// System folders that programs need: readable and executable, never writable.
 pub(super) const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -16,14 +16,14 @@ pub(super) const SYSTEM: &[&str] = &[
     "/var/lib/dpkg",
     "/var/lib/ca-certificates",
     "/var/cache/fontconfig",
-    // Their entries of processes outside are closed by the kernel's rule on tracing, save for what `ps` shows.
+    // The kernel's ptrace rule protects the entries of outside processes, except for what `ps` shows.
     "/proc",
     "/sys/devices/system",
     "/sys/fs/cgroup",
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/// What of `/etc` programs need. Not the whole: it holds the passwords and keys of the machine.
+/// Parts of `/etc` that programs need. The whole folder would include passwords and keys of the machine.
 pub(super) const ETC: &[&str] = &[
     "ImageMagick-6",
     "ImageMagick-7",
@@ -120,10 +120,10 @@ pub(super) const ETC: &[&str] = &[
     "zshrc",
 ];
 
-/// Devices that give and take nothing that lasts.
+/// Devices without lasting effects.
 pub(super) const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What of the home folder toolchains need: read and run, never written.
+/// Parts of the home folder that toolchains need: readable and executable, never writable.
 pub(super) const TOOLCHAINS: &[&str] = &[
     ".asdf",
     ".bun/bin",
@@ -189,7 +189,7 @@ pub(super) const TOOLCHAINS: &[&str] = &[
     "sdk",
 ];
 
-/// Keys, passwords, sessions and histories in the home folder: never read, and no folder that holds one is opened as a whole.
+/// Keys, passwords, sessions and histories in the home folder: never readable, and no folder that contains one is opened as a whole.
 pub(super) const SECRETS: &[&str] = &[
     ".android/adbkey",
     ".aws",
@@ -266,6 +266,6 @@ pub(super) const SECRETS: &[&str] = &[
     "Library/Keychains",
 ];
 
-/// The machine's own.
+/// Secrets of the machine.
 pub(super) const SYSTEM_SECRETS: &[&str] =
     &["/etc/shadow", "/etc/gshadow", "/etc/ssl/private", "/etc/sudoers", "/etc/krb5.keytab", "/root"];

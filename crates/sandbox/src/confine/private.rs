@@ -1,4 +1,4 @@
-//! The temp folder of the commands of one run: nobody else's, and gone when the run is.
+//! Private temporary folder of the commands of one run, removed at the end of the run.
 
 use std::{
     io,
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::process::remove_at_end;
 
-/// Made when the first command wants it.
+/// Created when the first command needs it.
 #[derive(Debug)]
 pub(crate) struct PrivateFolder {
     place: PathBuf,
@@ -18,24 +18,24 @@ pub(crate) struct PrivateFolder {
 }
 
 impl PrivateFolder {
-    /// One that will be made in this folder.
+    /// Creates a handle for a folder that will be created in this place.
     pub(crate) fn within(place: &Path) -> Self {
         Self { place: place.to_owned(), made: Mutex::new(None) }
     }
 
-    /// The folder, which is there from now on.
+    /// Returns the folder, and creates it if needed.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// The error of creating it.
     pub(crate) fn path(&self) -> io::Result<PathBuf> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        // Somebody may have emptied the folder around it.
+        // Another program may have deleted the folder in the meantime.
         if let Some(folder) = made.as_ref().filter(|folder| folder.path().is_dir()) {
             return Ok(folder.path().to_owned());
         }
         let mut builder = tempfile::Builder::new();
         builder.prefix("aime-");
-        // Elsewhere the user's own temp folder is theirs alone.
+        // On other systems the user's own temporary folder is already private.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
         let folder = builder.tempdir_in(&self.place)?;

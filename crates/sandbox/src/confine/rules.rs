@@ -1,4 +1,4 @@
-//! Which files a command may read and write: decided from its settings and from what is there.
+//! File rules of a command, derived from its settings and from the existing files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,20 +7,20 @@ use super::{
     places::{DEVICES, ETC, SECRETS, SYSTEM, SYSTEM_SECRETS, TOOLCHAINS},
 };
 
-/// Files and folders, each with all that is in it. What is in none of them is out of reach.
+/// Accessible files and folders, each with its content. All others are inaccessible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Rules {
-    /// Read and run.
+    /// Readable and executable.
     pub(crate) read: Vec<PathBuf>,
-    /// Read, run and written.
+    /// Readable, executable and writable.
     pub(crate) write: Vec<PathBuf>,
-    /// Read and written, neither made nor removed.
+    /// Readable and writable, but cannot be created or removed.
     pub(crate) devices: Vec<PathBuf>,
-    /// Never read, unless named themselves.
+    /// Not readable, unless a rule names them.
     secrets: Vec<PathBuf>,
 }
 
-/// A folder that may be read, and what must not be read lies in it.
+/// A readable folder that contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Exposed {
     pub(crate) folder: PathBuf,
@@ -28,7 +28,8 @@ pub(crate) struct Exposed {
 }
 
 impl Rules {
-    /// The rules, and what they expose because the user has named the folder around it. What is usual exposes nothing: it is left out instead.
+    /// Creates the rules, and returns the secrets that they expose because the user has named a folder around them. Default folders that
+    /// contain secrets are left out instead.
     pub(crate) fn new(settings: &ConfinementSettings) -> (Self, Vec<Exposed>) {
         let home = settings.home.as_deref();
         let secrets = secrets(settings);
@@ -42,7 +43,7 @@ impl Rules {
             _ => folder.clone(),
         });
         let mut read: Vec<PathBuf> = usual.chain(in_home).chain(settings.toolchains.iter().cloned()).chain(programs).collect();
-        // Links lead to where the rule must stand; a name and where it leads are both looked at.
+        // The kernel needs rules for the targets of links, so both the name and its target are checked.
         read.retain(|path| path.exists() && !holds_secret(&real(path)));
         read.extend(settings.read.iter().cloned());
         read.sort();
@@ -58,20 +59,20 @@ impl Rules {
         (Self { read, write, devices: DEVICES.iter().map(PathBuf::from).collect(), secrets }, exposed)
     }
 
-    /// Rules of these places alone, which know of no secrets: for the kernel, which is asked nothing about those.
+    /// Creates rules of these places without secrets, for the kernel, which does not need those.
     #[cfg(target_os = "linux")]
     pub(crate) const fn of_places(read: Vec<PathBuf>, write: Vec<PathBuf>, devices: Vec<PathBuf>) -> Self {
         Self { read, write, devices, secrets: Vec::new() }
     }
 
-    /// Rules of these places alone.
+    /// Creates rules of these places.
     #[cfg(test)]
     pub(crate) fn of(read: &[&str], write: &[&str]) -> Self {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
         Self { read: paths(read), write: paths(write), devices: Vec::new(), secrets: Vec::new() }
     }
 
-    /// The same with one more folder that is written.
+    /// Adds a writable folder.
     pub(crate) fn with_written(&self, folder: &Path) -> Self {
         let mut rules = self.clone();
         rules.write.push(folder.to_owned());
@@ -96,12 +97,12 @@ fn within(path: &Path, places: &[PathBuf]) -> bool {
     places.iter().any(|allowed| path.starts_with(allowed) || place.starts_with(real(allowed)))
 }
 
-/// Where keys and passwords lie, each by its name and by where that leads.
+/// Returns the places of keys and passwords, each by its name and by its link target.
 fn secrets(settings: &ConfinementSettings) -> Vec<PathBuf> {
     let home = settings.home.as_deref();
     let in_home = SECRETS.iter().filter_map(|part| Some(home?.join(part)));
     let of_others = SYSTEM_SECRETS.iter().map(PathBuf::from);
-    // One's own home folder is no secret as a whole: its toolchains are read.
+    // The user's own home folder is not secret as a whole, because its toolchains are readable.
     let of_others =
         of_others.filter(|path| !home.is_some_and(|home| real(home).starts_with(path)) && !settings.working_folder.starts_with(path));
     let named: Vec<PathBuf> = in_home.chain(of_others).chain(settings.secrets.iter().cloned()).collect();
@@ -112,13 +113,13 @@ fn secrets(settings: &ConfinementSettings) -> Vec<PathBuf> {
     all
 }
 
-/// The folder around a `bin`: what its programs need stands beside it.
+/// Returns the folder around a `bin` folder: it contains the files that its programs need.
 fn around(folder: &Path) -> Option<&Path> {
     let is_of_programs = ["bin", "sbin", "shims"].iter().any(|name| folder.ends_with(name));
     folder.parent().filter(|prefix| is_of_programs && prefix.parent().is_some())
 }
 
-/// Where a path leads. Of what is not there, where the nearest folder above it leads.
+/// Resolves the links of a path. For a missing path, resolves the nearest existing folder above it.
 fn real(path: &Path) -> PathBuf {
     if let Ok(place) = path.canonicalize() {
         return place;

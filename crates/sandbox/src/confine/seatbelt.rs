@@ -1,14 +1,15 @@
-//! Confinement on macOS: a profile for `sandbox-exec`. Written from Apple's profiles. It compiles there and its text is tested here; it was never run.
+//! Confinement on macOS by a profile for `sandbox-exec`, written after Apple's profiles. The code compiles there and the profile's text is
+//! tested here, but it was never run.
 
 use std::path::{Path, PathBuf};
 
 use super::{Reach, rules::Rules};
 
-/// Where macOS keeps it.
+/// Path of the program on macOS.
 #[cfg(target_os = "macos")]
 pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// What every program there needs beside the files of the rules.
+/// Rules that every program needs besides the files.
 const BASE: &str = "(version 1)
 (deny default)
 (allow process-fork)
@@ -21,7 +22,7 @@ const BASE: &str = "(version 1)
 (allow file-read* (literal \"/\") (subpath \"/System\") (subpath \"/Library/Apple\") (subpath \"/Library/Developer\") (subpath \"/private/var/db/dyld\"))
 ";
 
-/// The profile for these rules.
+/// Returns the profile for these rules.
 pub(crate) fn profile(rules: &Rules, reach: Reach) -> String {
     let mut profile = BASE.to_owned();
     let mut allow = |what: &str, paths: &[PathBuf]| {

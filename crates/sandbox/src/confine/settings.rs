@@ -1,4 +1,4 @@
-//! What confines a command, as it is asked for.
+//! Settings of the confinement of a command.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,28 +10,29 @@ use std::{
 
 use super::Gate;
 
-/// What confinement keeps. Each can be given up by name where this machine cannot keep it; none is given up in silence.
+/// A guarantee of the confinement. The user can give up each by name if this machine cannot keep it; none is given up silently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Guarantee {
-    /// Files: read and written only where it is allowed. Landlock, from Linux 5.13 on.
+    /// Files are readable and writable only where it is allowed. Needs Landlock, Linux 5.13.
     Files,
-    /// Files elsewhere are not emptied by name. Landlock's third version, from Linux 6.2 on.
+    /// Other files cannot be truncated by name. Needs Landlock ABI 3, Linux 6.2.
     Truncation,
-    /// No signal reaches a process outside. Landlock's sixth version, from Linux 6.12 on.
+    /// Signals do not reach outside processes. Needs Landlock ABI 6, Linux 6.12.
     Signals,
     /// No network, no tracing, no namespaces, no mounts: seccomp.
     SystemCalls,
-    /// No folder that may be read holds keys or passwords. Not kept where the working folder itself is the home folder.
+    /// No readable folder contains keys or passwords. Not kept if the working folder is the home folder.
     Keys,
-    /// A command that may reach single hosts cannot reach another machine at the port of its proxy. Network namespaces, which a [`Launcher`](super::Launcher) makes.
+    /// A command that may reach single hosts cannot reach another machine at the port of its proxy. Needs network namespaces, which a
+    /// [`Launcher`](super::Launcher) creates.
     NetworkNamespace,
 }
 
 impl Guarantee {
-    /// All of them.
+    /// All guarantees.
     pub const ALL: [Self; 6] = [Self::Files, Self::Truncation, Self::Signals, Self::SystemCalls, Self::Keys, Self::NetworkNamespace];
 
-    /// Its name in settings.
+    /// Returns its name in settings.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -44,7 +45,7 @@ impl Guarantee {
         }
     }
 
-    /// What a command may do where it is given up.
+    /// Describes the rights of a command without it.
     #[must_use]
     pub const fn without(self) -> &'static str {
         match self {
@@ -72,70 +73,71 @@ impl FromStr for Guarantee {
     }
 }
 
-/// There is no guarantee of this name.
+/// Error for an unknown guarantee name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no guarantee {0:?}: write files, truncation, signals, system-calls, keys or network-namespace")]
 pub struct UnknownGuarantee(String);
 
-/// What of the network a command reaches.
+/// Reachable part of the network.
 #[derive(Debug, Clone, Default)]
 pub enum Network {
     /// Nothing, not even this machine.
     #[default]
     None,
-    /// What a proxy lets it reach. Landlock's fourth version, from Linux 6.7 on, and seccomp; never given up for less.
+    /// Hosts that a proxy allows. Needs Landlock ABI 4, Linux 6.7, and seccomp; never weakened.
     Hosts(Gate),
-    /// All of it.
+    /// The whole network.
     All,
 }
 
-/// How much a command, with all that it starts, may take. Each of its files has a bound too.
+/// Resource limits of a command with all that it starts. Each of its files has a limit, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResourceLimits {
-    /// Processes at once.
+    /// Maximum number of simultaneous processes.
     pub processes: u64,
-    /// Bytes of memory together, and of one process alone.
+    /// Maximum memory in bytes, for all processes together and for each.
     pub memory_bytes: u64,
-    /// Bytes of one file.
+    /// Maximum size of a file in bytes.
     pub file_bytes: u64,
 }
 
 impl Default for ResourceLimits {
-    /// 1,024 processes, 16 GiB of memory, files of 8 GiB.
+    /// Returns 1,024 processes, 16 GiB of memory, files of 8 GiB.
     fn default() -> Self {
         Self { processes: 1_024, memory_bytes: 16 << 30, file_bytes: 8 << 30 }
     }
 }
 
-/// What a command may do, and where.
+/// Rights of a command.
 #[derive(Debug, Clone)]
 pub struct ConfinementSettings {
-    /// The folder that it works in: read, written and run.
+    /// Working folder: readable, writable and executable.
     pub working_folder: PathBuf,
-    /// The home folder, of which only toolchains are read.
+    /// Home folder, of which only toolchains are readable.
     pub home: Option<PathBuf>,
-    /// Where the private temp folder is made.
+    /// Parent of the private temporary folder.
     pub temp: PathBuf,
-    /// Folders of programs: what stands beside a `bin` in `PATH` is read with it.
+    /// Folders of programs. For a `bin` folder in `PATH`, the folder around it is readable, too.
     pub program_folders: Vec<PathBuf>,
-    /// More files and folders that are read and run: the homes of toolchains, certificates.
+    /// More readable and executable files and folders: the homes of toolchains, certificates.
     pub toolchains: Vec<PathBuf>,
-    /// More files and folders that the user lets it read, by name.
+    /// More readable files and folders, named by the user.
     pub read: Vec<PathBuf>,
-    /// More files and folders that the user lets it write, by name.
+    /// More writable files and folders, named by the user.
     pub write: Vec<PathBuf>,
-    /// What it may never read, beside the usual places of keys and passwords: aime's own configuration.
+    /// Places that are never readable, besides the usual places of keys and passwords: aime's own configuration.
     pub secrets: Vec<PathBuf>,
-    /// The network.
+    /// Reachable network.
     pub network: Network,
-    /// What it may take.
+    /// Resource limits.
     pub limits: ResourceLimits,
-    /// What the user goes without, by name, where this machine cannot keep it.
+    /// Guarantees that the user gives up if this machine cannot keep them.
     pub go_without: BTreeSet<Guarantee>,
 }
 
 impl ConfinementSettings {
-    /// What is usual for a folder: no network, the toolchains that the environment of the commands names, nothing given up.
+    /// Returns the default settings for a folder: no network, the toolchains that the environment of the commands names, all guarantees
+    /// required.
     #[must_use]
     pub fn new(working_folder: impl Into<PathBuf>, environment: &BTreeMap<OsString, OsString>) -> Self {
         let path = |name: &str| environment.get(OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -165,7 +167,7 @@ impl ConfinementSettings {
     }
 }
 
-/// What of cargo's home is read.
+/// Readable parts of cargo's home.
 const CARGO: [&str; 6] = ["bin", "registry", "git", "config", "config.toml", "env"];
 
 fn split(path: &OsStr) -> Vec<PathBuf> {

@@ -1,6 +1,6 @@
-//! The system calls that a confined command is refused: a seccomp filter, which its children inherit and nobody can take off.
+//! System calls that a confined command is refused, as a seccomp filter. Child processes inherit the filter, and nobody can remove it.
 //!
-//! What is refused is listed, for programs use hundreds of calls. What is newer than the list is refused as a whole.
+//! The refused calls are listed, because programs use hundreds of calls. Calls that are newer than the list are refused as a whole.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,12 @@ const AF_INET: u64 = 2;
 const AF_INET6: u64 = 10;
 const AF_NETLINK: u64 = 16;
 
-/// The first call that this list does not know; from 424 on the numbers are the same on every machine. It was `file_getattr` of Linux 6.17.
+/// First call that is newer than this list: `file_getattr` of Linux 6.17. From 424 on the numbers are the same on every architecture.
 const UNKNOWN_FROM: u32 = 468;
 
-/// Refused as by a kernel that forbids it.
+/// Refused with `EPERM`.
 const FORBIDDEN: &[i64] = &[
-    // Other processes.
+    // Access to other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -32,7 +32,7 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_pidfd_getfd,
     libc::SYS_process_madvise,
     448, // process_mrelease
-    // What is mounted where.
+    // Mounts.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -54,11 +54,11 @@ const FORBIDDEN: &[i64] = &[
     // Namespaces.
     libc::SYS_unshare,
     libc::SYS_setns,
-    // Files by number, past every folder.
+    // Files by number, which bypasses folders.
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
-    // Keys that the kernel keeps.
+    // Keys in the kernel.
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
@@ -89,7 +89,7 @@ const FORBIDDEN: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_modify_ldt,
     460, // lsm_set_self_attr
-    // Memory shared with processes outside, by number.
+    // Memory shared with outside processes by number.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_semget,
@@ -97,14 +97,14 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_mq_open,
 ];
 
-/// Refused without the whole network.
+/// Refused unless the whole network is allowed.
 const SERVING: &[i64] = &[libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4];
 
-/// Said not to exist, since programs then take another way: one whose arguments can be seen.
+/// Refused as missing calls: programs then fall back to calls whose arguments the filter can check.
 const ABSENT: &[i64] =
     &[libc::SYS_clone3, libc::SYS_openat2, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
-/// Said not to be supported, as on a file system without them.
+/// Refused as unsupported, as on a file system without the feature.
 const UNSUPPORTED: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -116,34 +116,34 @@ const UNSUPPORTED: &[i64] = &[
     466, // removexattrat
 ];
 
-/// Flags of `clone` that make namespaces.
+/// Flags of `clone` that create namespaces.
 const NEW_NAMESPACES: [u64; 7] = [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000];
-/// Requests to a terminal that type for its user.
+/// Terminal requests that inject input for the terminal's user.
 const TYPING: [u64; 4] = [0x5412, 0x541C, 0x541D, 0x5423];
-/// Modes that lend the rights of a file's owner or group to whoever runs it.
+/// Mode bits that grant the rights of a file's owner or group to every user who runs it (set-uid, set-gid).
 const LENDING: [u64; 2] = [0o4000, 0o2000];
 const O_CREAT: u64 = 0o100;
 const O_TMPFILE: u64 = 0o20_000_000;
 const SOCKET_TYPE: u64 = 0xF;
 const SOCK_STREAM: u64 = 1;
 const IPPROTO_TCP: u64 = 6;
-/// Puts another protocol over a connection.
+/// Socket option that layers another protocol over a connection.
 const TCP_ULP: u64 = 31;
-/// Options of the packets of a connection: ways by other machines among them.
+/// Socket option for IP options, which include source routing through other machines.
 const IP_OPTIONS: u64 = 4;
-/// Connects while it sends.
+/// Flag to connect while sending.
 const MSG_FASTOPEN: u64 = 0x2000_0000;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// The filters, to be applied one after the other.
+/// Returns the filters, to be applied one after the other.
 ///
 /// # Errors
-/// Text of the compiler; and on a machine that it does not know.
+/// The filter compiler's error, also for an unknown architecture.
 pub(super) fn filters(reach: Reach) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
     let forbidden = forbidden(reach)?;
     let whole = |calls: &[i64]| -> Rules { calls.iter().map(|call| (*call, Vec::new())).collect() };
-    // The last filter that is applied is asked first; what any of them refuses is refused.
+    // The kernel evaluates the last filter first; a call is refused if any filter refuses it.
     Ok(vec![
         with_end(program(forbidden, libc::EPERM)?),
         program(whole(ABSENT), libc::ENOSYS)?,
@@ -160,7 +160,7 @@ fn forbidden(reach: Reach) -> Result<Rules, seccompiler::BackendError> {
         Reach::Nothing => {
             rules.extend(SERVING.iter().chain(&[libc::SYS_connect, libc::SYS_socket]).map(|call| (*call, Vec::new())));
         }
-        // TCP alone, for Landlock bounds nothing else: no other protocol that is spoken by streams, and no connecting by sending.
+        // Only TCP, because Landlock restricts no other protocol: no other stream protocols, and no connecting by sending.
         Reach::Port(_) => {
             rules.extend(SERVING.iter().map(|call| (*call, Vec::new())));
             let mut sockets = vec![SeccompRule::new(vec![ne(0, AF_INET)?])?, SeccompRule::new(vec![ne(2, 0)?, ne(2, IPPROTO_TCP)?])?];
@@ -175,13 +175,13 @@ fn forbidden(reach: Reach) -> Result<Rules, seccompiler::BackendError> {
                 [(IPPROTO_TCP, TCP_ULP), (0, IP_OPTIONS)].map(|(level, option)| SeccompRule::new(vec![eq(1, level)?, eq(2, option)?]));
             rules.insert(libc::SYS_setsockopt, options.into_iter().collect::<Result<_, _>>()?);
         }
-        // Sockets of this machine lead to services that start programs for whoever asks.
+        // Local sockets lead to services that start programs for any client.
         Reach::Everything => {
             let families = vec![ne(0, AF_INET)?, ne(0, AF_INET6)?, ne(0, AF_NETLINK)?];
             rules.insert(libc::SYS_socket, vec![SeccompRule::new(families)?]);
         }
     }
-    // A pair that keeps no connection can send to any socket of this machine: only streams and packets in order.
+    // A connectionless socket pair can send to any local socket, so only stream and sequenced-packet pairs are allowed.
     let mut pairs = vec![SeccompRule::new(vec![ne(0, AF_UNIX)?])?];
     for kind in [2, 3] {
         pairs.push(SeccompRule::new(vec![has(1, SOCKET_TYPE, kind)?])?);
@@ -190,7 +190,7 @@ fn forbidden(reach: Reach) -> Result<Rules, seccompiler::BackendError> {
     let namespaces = NEW_NAMESPACES.iter().map(|flag| SeccompRule::new(vec![has(0, *flag, *flag)?]));
     rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
     rules.insert(libc::SYS_ioctl, TYPING.iter().map(|request| SeccompRule::new(vec![eq(1, *request)?])).collect::<Result<_, _>>()?);
-    // Its own limits it may lower; those of another process are none of its business.
+    // A command may lower its own limits, but not change those of another process.
     rules.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![ne(0, 0)?])?]);
     let lends = |argument| LENDING.iter().map(|bit| SeccompRule::new(vec![has(argument, *bit, *bit)?])).collect::<Result<Vec<_>, _>>();
     rules.insert(libc::SYS_fchmod, lends(1)?);
@@ -208,7 +208,7 @@ fn forbidden(reach: Reach) -> Result<Rules, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// Making a file with a mode that lends rights. Without the flags the mode is whatever stands there.
+/// Refuses to create a file with a set-uid or set-gid mode. Without the creation flags the mode argument is undefined.
 fn creating(flags: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let mut rules = Vec::new();
     for make in [O_CREAT, O_TMPFILE] {
@@ -222,13 +222,13 @@ fn creating(flags: u8) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     Ok(rules)
 }
 
-/// A filter that allows all but these. Calls of another architecture end the process.
+/// Compiles a filter that allows all calls except these. A call of another architecture kills the process.
 fn program(rules: Rules, errno: i32) -> Result<BpfProgram, seccompiler::BackendError> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(errno.unsigned_abs()), arch)?.try_into()
 }
 
-/// Calls that this list does not know do not exist. On x86-64 those of the x32 kind have such numbers too.
+/// Refuses calls newer than this list with `ENOSYS`. On x86-64, calls of the x32 ABI have such numbers, too.
 fn with_end(program: BpfProgram) -> BpfProgram {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_NOT_LESS: u16 = 0x35;

@@ -1,4 +1,4 @@
-//! Confined commands, for real. Escapes are tried in `tests/escapes`.
+//! Tests that run confined commands. `tests/escapes` contains attempts to escape.
 #![cfg(target_os = "linux")]
 
 use std::{
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::{Bound, ProcessEnd, ProcessOutcome, ProcessRequest, run};
 
-/// A folder to work in, one for temp folders, and a home.
+/// A working folder, a folder for temporary folders, and a home folder.
 struct Place(TempDir);
 
 impl Place {
@@ -114,10 +114,11 @@ async fn too_many_processes_are_ended() {
     let mut settings = place.settings();
     settings.limits.processes = 100;
     let confinement = Confinement::new(settings).unwrap();
-    // No bomb that grows exponentially: as root only the watch thread bounds it, and on busy cores it loses.
+    // The number of processes is constant: as root only the watch thread limits them, and on busy cores it loses against an exponential
+    // fork bomb.
     let many = "for i in $(seq 300); do sleep 100 & done; wait";
     let end = place.bash(&confinement, many).await.end;
-    // An ordinary user gets no more from the kernel, and may never be counted with too many.
+    // For an ordinary user the kernel refuses more processes, so the watch may never count too many.
     let ended = [ProcessEnd::Exceeded(Bound::Processes(100)), ProcessEnd::TimedOut];
     assert!(ended.contains(&end) || !rustix::process::getuid().is_root(), "{end:?}");
 }
@@ -277,7 +278,7 @@ async fn the_folder_for_temporary_files_must_be_there() {
     let gone = place.at("gone").display().to_string();
     assert!(error.starts_with(&format!("`bash` was not run: no folder for its temporary files can be made in {gone}: ")), "{error}");
     assert!(error.ends_with("set TMPDIR to a folder that is there and has room"), "{error}");
-    // Somebody empties it while the run goes on.
+    // Another program deletes the folder during the run.
     let confinement = Confinement::new(place.settings()).unwrap();
     let first = run(request(&confinement), &CancellationToken::new()).await.unwrap().stdout.text();
     fs::remove_dir_all(first.trim()).unwrap();

@@ -1,4 +1,4 @@
-//! Why a file was not read or written.
+//! Errors of file access.
 
 use std::{
     io::{self, ErrorKind},
@@ -7,108 +7,108 @@ use std::{
 
 use super::{EntryKind, RESERVED_FOLDER};
 
-/// Why a file was not read or written. Each names the path as it was asked for.
+/// Reason why a file was not read or written. Each variant contains the path as requested.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// No path at all.
+    /// The path is empty.
     #[error("the path is empty; `.` is the working folder")]
     Empty,
-    /// A NUL byte would end the path early.
+    /// The path contains a NUL byte, which would end it early.
     #[error("the path {} holds a NUL byte", path.to_string_lossy().escape_debug())]
     NulByte {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// By `..`, or as an absolute path elsewhere.
+    /// The path leaves the folder by `..`, or is absolute and outside of it.
     #[error("`{}` is outside of the working folder {}; use a path inside it", path.display(), folder.display())]
     Outside {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
-        /// The folder that must not be left.
+        /// Folder that must not be left.
         folder: PathBuf,
     },
-    /// By `~`.
+    /// The path begins with `~`.
     #[error("`{}` is in the home folder, and file tools stay in the working folder; use a path relative to that, or `./~` for a file of this name", path.display())]
     Home {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// By a drive, where there are none.
+    /// The path begins with a drive, on a system without drives.
     #[error("`{}` names a drive of Windows, and there are none here; use a path relative to the working folder, with `/`", path.display())]
     Drive {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// By a link.
+    /// A link leads out of the folder.
     #[error("`{}` leads out of the working folder through a link; use a path inside it", path.display())]
     LinkOutside {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// A link whose target is not there: it is not known what writing would make.
+    /// A link with a missing target: it is unknown what a write would create.
     #[error("`{}` is a link to nothing", path.display())]
     DanglingLink {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// It belongs to the runtime.
+    /// The path belongs to the runtime.
     #[error("`{}` is in {RESERVED_FOLDER}, where nothing else may be written; write elsewhere", path.display())]
     Reserved {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// Its name does not say that it makes something run later, and it does.
+    /// The path leads to a protected place, but its name does not say so.
     #[error("`{}` leads to `{}`, whose files run later on their own; name that path itself", path.display(), place.display())]
     Protected {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
-        /// Where it leads.
+        /// The protected place.
         place: PathBuf,
     },
-    /// There is no such file or folder.
+    /// The file or folder does not exist.
     #[error("`{}` does not exist", path.display())]
     NotFound {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// It is something other than a regular file.
+    /// The path is not a regular file.
     #[error("`{}` is {}", path.display(), refusal(*kind))]
     NotAFile {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
-        /// What it is.
+        /// Type of the entry.
         kind: EntryKind,
     },
-    /// It, or a part of the path before it, is not a folder.
+    /// The path, or a part of it, is not a folder.
     #[error("`{}` is not a folder, or a part of that path is not", path.display())]
     NotAFolder {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// It is too large to be read or written whole.
+    /// The file is too large to be read or written whole.
     #[error("`{}` has {size} bytes, more than the {limit} that are read or written at once", path.display())]
     TooLarge {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
-        /// In bytes.
+        /// Size in bytes.
         size: u64,
-        /// In bytes.
+        /// Limit in bytes.
         limit: u64,
     },
-    /// Nobody may write it.
+    /// The file is read-only for every user.
     #[error("`{}` is read-only; make it writable first (`chmod u+w`), or write to another file", path.display())]
     ReadOnly {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
     },
-    /// The operating system refused.
+    /// The operating system refused the access.
     #[error("`{}` could not be {action}: {source}", path.display())]
     Io {
-        /// As asked for.
+        /// Path as requested.
         path: PathBuf,
-        /// What was tried, such as `read`.
+        /// Attempted action, such as `read`.
         action: &'static str,
-        /// The reason of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
@@ -120,7 +120,7 @@ const fn refusal(kind: EntryKind) -> &'static str {
     }
 }
 
-/// Sorts an error of the operating system, or of cap-std, which alone refuses without an error number.
+/// Classifies an error of the operating system, or of cap-std, whose own refusals have no error number.
 pub(super) fn fault(path: &Path, action: &'static str, source: io::Error) -> FileError {
     let path = path.to_path_buf();
     match source.kind() {

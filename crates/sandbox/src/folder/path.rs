@@ -1,4 +1,4 @@
-//! Making a path relative to its folder, by its letters alone.
+//! Lexical conversion of a path to one relative to its folder.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -7,18 +7,18 @@ use std::{
 
 use super::{EntryKind, FileError, RESERVED_FOLDER};
 
-/// A path that by its letters lies inside the folder. Links are another matter.
+/// A path that is lexically inside the folder. Links are checked elsewhere.
 #[derive(Debug)]
 pub(super) struct Inside {
-    /// Relative, of plain names only; `.` for the folder itself.
+    /// Relative path of plain names only; `.` for the folder itself.
     pub(super) path: PathBuf,
-    /// As it was asked for.
+    /// Path as requested.
     pub(super) shown: PathBuf,
 }
 
 impl Inside {
-    /// `folder` is the absolute path of the folder, `aliases` are others that lead to it. A path must begin with an alias to the letter: the rules for
-    /// calls, which see the path by its letters, then see the same file.
+    /// Converts a path. `folder` is the absolute path of the folder, `aliases` are others that lead to it. A path must begin with an alias
+    /// literally, so that the permission rules, which see paths lexically, see the same file.
     pub(super) fn new(path: &Path, folder: &Path, aliases: &[PathBuf]) -> Result<Self, FileError> {
         let shown = path.to_path_buf();
         if path.as_os_str().is_empty() {
@@ -43,7 +43,7 @@ impl Inside {
         Ok(Self { path, shown })
     }
 
-    /// A path that ends in `/` or `.` names a folder.
+    /// Refuses a path that ends in `/` or `.`, which names a folder.
     pub(super) fn must_name_a_file(&self) -> Result<(), FileError> {
         let bytes = self.shown.as_os_str().as_encoded_bytes();
         let folder = bytes.ends_with(b"/") || bytes.ends_with(b"/.") || bytes.ends_with(b"/..") || self.path == Path::new(".");
@@ -51,8 +51,8 @@ impl Inside {
     }
 }
 
-/// Refuses a path that starts at the home folder or, except on Windows, at a drive: only a shell or Windows gives these a meaning, and here each
-/// would name a file of that odd name in the working folder.
+/// Refuses a path that starts at the home folder or, except on Windows, at a drive. Only a shell or Windows gives these a meaning; here
+/// each would name a file of that odd name in the working folder.
 fn foreign(path: &Path) -> Option<FileError> {
     let bytes = path.as_os_str().as_encoded_bytes();
     match bytes {
@@ -62,20 +62,20 @@ fn foreign(path: &Path) -> Option<FileError> {
     }
 }
 
-/// The rest of a path that begins with the letters of another one.
+/// Strips a literal prefix from a path.
 fn below<'a>(path: &'a Path, alias: &Path) -> Option<&'a Path> {
     let text = path.to_str()?;
     let rest = text.strip_prefix(alias.to_str()?)?;
     if rest.is_empty() { Some(Path::new(".")) } else { rest.strip_prefix('/').map(|rest| Path::new(rest.trim_start_matches('/'))) }
 }
 
-/// The names of a path without `.` and `..`; nothing if it climbs above where it begins.
+/// Returns the names of a path without `.` and `..`; `None` if it climbs above its beginning.
 fn normalise(path: &Path) -> Option<Vec<OsString>> {
     let mut names: Vec<OsString> = Vec::new();
     for component in path.components() {
         match component {
             Component::Normal(name) => names.push(name.to_os_string()),
-            // Above the root of the file system is the root again, but no honest path says so.
+            // The parent of the root is the root itself, but a path that uses this is suspicious.
             Component::ParentDir => drop(names.pop()?),
             Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
         }
@@ -83,7 +83,7 @@ fn normalise(path: &Path) -> Option<Vec<OsString>> {
     Some(names)
 }
 
-/// Whether a relative path lies in the runtime's own folder, also on file systems that ignore case.
+/// Returns true if a relative path is inside the runtime's own folder, also on file systems that ignore case.
 pub(super) fn reserved(path: &Path) -> bool {
     let first = path.components().find(|component| !matches!(component, Component::CurDir));
     first.is_some_and(|first| first.as_os_str().eq_ignore_ascii_case(OsStr::new(RESERVED_FOLDER)))

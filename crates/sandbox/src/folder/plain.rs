@@ -1,6 +1,6 @@
-//! What stands at a path itself: no link is followed, neither at the path's end nor on the way to it.
+//! Access to the entry at a path itself: links are not followed, neither at the path's end nor on the way to it.
 //!
-//! This is how a folder is looked at as a whole, and put back as it was. A path that leads through a link has nothing at it here.
+//! Used to scan a folder as a whole and to restore it. A path that leads through a link has no entry here.
 
 use std::{
     io::{self, ErrorKind, Read, Write},
@@ -17,30 +17,30 @@ use super::{
     write::temporary,
 };
 
-/// Tells one state of a file from another without reading it. Equal stamps mean equal content, unless the file was changed within the
-/// resolution of the file system's clock.
+/// Identifies a state of a file without reading it. Equal stamps mean equal content, unless the file was changed within the resolution of
+/// the file system's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
-    /// The file system.
+    /// Device number of the file system.
     pub device: u64,
-    /// The file on it.
+    /// Inode number.
     pub inode: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When its content was changed, in nanoseconds since the Unix epoch.
+    /// Modification time of the content, in nanoseconds since the Unix epoch.
     pub modified: i64,
-    /// When anything of it was changed, in the same.
+    /// Time of the last change of content or metadata, in nanoseconds since the Unix epoch.
     pub changed: i64,
 }
 
-/// What stands at a path itself.
+/// Metadata of the entry at a path itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryFacts {
-    /// What it is; a link is a link.
+    /// Type of the entry; links are not followed.
     pub kind: EntryKind,
-    /// Who may do what with it: the lowest 12 bits.
+    /// Permission bits: the lowest 12 bits of the mode.
     pub mode: u32,
-    /// Tells this state of it from others.
+    /// Stamp of its current state.
     pub stamp: Stamp,
 }
 
@@ -50,7 +50,7 @@ impl EntryFacts {
     }
 }
 
-/// Where a path ends: the folder that it stands in, and its name there.
+/// The end of a path: the open parent folder, and the name in it.
 struct Spot {
     folder: Dir,
     name: PathBuf,
@@ -58,7 +58,7 @@ struct Spot {
 }
 
 impl ConfinedFolder {
-    /// What stands at a path; nothing where there is nothing.
+    /// Returns the entry at a path; `None` if there is none.
     ///
     /// # Errors
     /// [`FileError`], naming the path.
@@ -79,10 +79,10 @@ impl ConfinedFolder {
         }
     }
 
-    /// What stands in a folder, by name.
+    /// Returns the entries of a folder, sorted by name.
     ///
     /// # Errors
-    /// [`FileError`], naming the path; [`FileError::NotAFolder`] for anything else, a link to a folder among it.
+    /// [`FileError`], naming the path; [`FileError::NotAFolder`] for anything else, including a link to a folder.
     pub fn entries(&self, path: impl AsRef<Path>) -> Result<Vec<(PathBuf, EntryFacts)>, FileError> {
         let inside = self.inside(path.as_ref())?;
         let listed = |error| fault(&inside.shown, "listed", error);
@@ -92,7 +92,7 @@ impl ConfinedFolder {
             let entry = entry.map_err(listed)?;
             match entry.metadata() {
                 Ok(metadata) => found.push((PathBuf::from(entry.file_name()), EntryFacts::new(&metadata))),
-                // What vanishes while it is listed is left out.
+                // Skip entries that vanish while the folder is listed.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(listed(error)),
             }
@@ -101,10 +101,10 @@ impl ConfinedFolder {
         Ok(found)
     }
 
-    /// Reads the regular file at a path whole, up to `limit` bytes, and tells what it was while it was read.
+    /// Reads the regular file at a path whole, up to `limit` bytes, and returns its metadata during the read.
     ///
     /// # Errors
-    /// [`FileError`], naming the path; [`FileError::TooLarge`] over the limit, [`FileError::NotAFile`] for what is none.
+    /// [`FileError`], naming the path; [`FileError::TooLarge`] over the limit, [`FileError::NotAFile`] for other types.
     pub fn read_entry(&self, path: impl AsRef<Path>, limit: u64) -> Result<(Vec<u8>, EntryFacts), FileError> {
         let spot = self.spot(path.as_ref())?;
         let failed = |error| fault(&spot.shown, "read", error);
@@ -121,7 +121,7 @@ impl ConfinedFolder {
         if size > limit { Err(FileError::TooLarge { path: spot.shown, size, limit }) } else { Ok((bytes, facts)) }
     }
 
-    /// Where the link at a path points, as it is written.
+    /// Returns the target of the link at a path, as it is written.
     ///
     /// # Errors
     /// [`FileError`], naming the path.
@@ -130,10 +130,10 @@ impl ConfinedFolder {
         spot.folder.read_link_contents(&spot.name).map_err(|error| fault(&spot.shown, "read", error))
     }
 
-    /// Puts a file at a path, whole or not at all, in the place of a file or link that is there. Its folder must be there.
+    /// Writes a file at a path atomically, and replaces a file or link there. Its folder must exist.
     ///
     /// # Errors
-    /// [`FileError`], naming the path. What was there then stands as it was.
+    /// [`FileError`], naming the path. The former entry then stays unchanged.
     pub fn put_file(&self, path: impl AsRef<Path>, bytes: &[u8], mode: u32) -> Result<(), FileError> {
         let spot = self.spot_to_change(path.as_ref())?;
         let failed = |error| fault(&spot.shown, "written", error);
@@ -150,10 +150,10 @@ impl ConfinedFolder {
         spot.finish(&name, put)
     }
 
-    /// Puts a link at a path, in the place of a file or link that is there. Its folder must be there; where it points is not looked at.
+    /// Creates a link at a path, and replaces a file or link there. Its folder must exist; its target is not checked.
     ///
     /// # Errors
-    /// [`FileError`], naming the path. What was there then stands as it was.
+    /// [`FileError`], naming the path. The former entry then stays unchanged.
     pub fn put_link(&self, path: impl AsRef<Path>, target: &Path) -> Result<(), FileError> {
         let spot = self.spot_to_change(path.as_ref())?;
         let (name, ()) = temporary(|name| system::link(&spot.folder, target, name)).map_err(|error| fault(&spot.shown, "made", error))?;
@@ -161,7 +161,7 @@ impl ConfinedFolder {
         spot.finish(&name, put)
     }
 
-    /// Makes a folder at a path where nothing is. Until [`set_mode`](Self::set_mode) says otherwise only its owner may use it.
+    /// Creates a folder at an unused path. Only its owner may use it until [`set_mode`](Self::set_mode) is called.
     ///
     /// # Errors
     /// [`FileError`], naming the path.
@@ -181,14 +181,14 @@ impl ConfinedFolder {
         if !matches!(kind, EntryKind::File | EntryKind::Folder) {
             return Err(FileError::NotAFile { path: spot.shown, kind });
         }
-        // A link that takes its place now leads nowhere outside of the folder.
+        // A link that replaces the entry at this moment cannot lead out of the folder.
         system::permissions(mode).map_or(Ok(()), |permissions| spot.folder.set_permissions(&spot.name, permissions)).map_err(failed)
     }
 
     /// Removes the file or link at a path, or the folder, which must be empty.
     ///
     /// # Errors
-    /// [`FileError`], naming the path; [`FileError::NotFound`] where nothing is.
+    /// [`FileError`], naming the path; [`FileError::NotFound`] if there is no entry.
     pub fn remove_entry(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let spot = self.spot_to_change(path.as_ref())?;
         let failed = |error| fault(&spot.shown, "removed", error);
@@ -220,7 +220,7 @@ impl ConfinedFolder {
         }
     }
 
-    /// Opens a folder step by step, through folders alone.
+    /// Opens a folder step by step, through real folders only.
     fn plain_folder(&self, path: &Path) -> io::Result<Dir> {
         let mut folder = self.handle().try_clone()?;
         for component in path.components() {
@@ -232,7 +232,7 @@ impl ConfinedFolder {
 }
 
 impl Spot {
-    /// The end of putting something in place of what was there.
+    /// Finishes a replacement: removes the temporary entry after a failure.
     fn finish(self, temporary: &Path, put: io::Result<()>) -> Result<(), FileError> {
         put.map_err(|error| {
             if let Err(error) = self.folder.remove_file(temporary) {

@@ -1,19 +1,20 @@
-//! Places whose files make something run later, outside of any confinement: hooks and settings of git, start files of shells, tasks of editors.
+//! Protected places: files that later cause code to run outside of any confinement, such as hooks and settings of git, start files of
+//! shells, tasks of editors.
 
 use std::path::{Component, Path};
 
-/// Folders of which every file counts, wherever they are.
+/// Folders in which every file is protected, at any depth.
 const FOLDERS: &[&str] =
     &[".git", ".husky", ".githooks", ".idea", ".devcontainer", ".fleet", ".ssh", ".claude", ".codex", ".cursor", "launchagents"];
-/// The same by two names.
+/// Further such folders, given by two names.
 const DEEP_FOLDERS: &[[&str; 2]] = &[[".config", "fish"], [".config", "autostart"], [".config", "systemd"]];
-/// The runtime's own folder. At the top it is refused whatever anybody says.
+/// The runtime's own folder. At the top level, writes to it are always refused.
 const OWN: &str = ".aime";
-/// What makes something run in a repository whose folder has a name that ends in `.git`.
+/// Entries that can make something run in a repository whose folder name ends in `.git`.
 const IN_REPOSITORY: &[&str] = &["hooks", "config", "config.worktree", "modules", "worktrees", "commondir"];
-/// Files by their name, wherever they are.
+/// Protected file names, at any depth.
 const FILES: &[&str] = &[
-    // git. A file `HEAD` makes a repository of the folder that it is in.
+    // git. A file `HEAD` turns its folder into a repository.
     ".gitmodules",
     ".gitconfig",
     "head",
@@ -22,7 +23,7 @@ const FILES: &[&str] = &[
     "lefthook.yaml",
     ".lefthook.yml",
     ".lefthook.yaml",
-    // Shells, and what they read on the way.
+    // Shells, and files that they read at start.
     ".envrc",
     ".bashrc",
     ".bash_profile",
@@ -63,14 +64,14 @@ const FILES: &[&str] = &[
     "aime.yml",
     "aime.json",
 ];
-/// Files of a folder, by both names.
+/// Protected files of certain folders, given by both names.
 const FILES_OF: &[(&str, &[&str])] =
     &[(".vscode", &["tasks.json", "launch.json", "settings.json", "mcp.json"]), (".zed", &["tasks.json", "settings.json", "debug.json"])];
-/// Endings of such files.
+/// Protected file extensions.
 const ENDINGS: &[&str] = &[".code-workspace", ".run.xml"];
 
-/// Whether a file at this path makes something run later, by its name. The path may be relative or absolute, and is taken as it is written:
-/// `..` and links are resolved by the caller. Capital letters do not count, nor does what file systems leave out of a name.
+/// Returns true if a file at this path is protected, by its name. The path may be relative or absolute, and is taken as written: the caller
+/// resolves `..` and links. Ignores case, and characters that some file systems ignore.
 #[must_use]
 pub fn is_protected(path: &Path) -> bool {
     let names: Vec<String> = path
@@ -87,19 +88,20 @@ pub fn is_protected(path: &Path) -> bool {
         || FILES.contains(&name.as_str())
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
         || FILES_OF.iter().any(|(folder, files)| {
-            // A rule for all files of the folder names them too.
+            // A rule for all files of the folder names them, too.
             above.last().is_some_and(|above| above == folder) && (files.contains(&name.as_str()) || name.contains('*'))
         })
 }
 
-/// A name as the file systems compare it that are the least exact: without case, without what HFS+ leaves out, without what Windows cuts off.
+/// Normalizes a name as the least exact file systems compare it: without case, without the characters that HFS+ ignores, without those that
+/// Windows cuts off.
 fn folded(name: &str) -> String {
     let left_out = |c: &char| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let name: String = name.chars().filter(left_out).flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    // The stream of a file belongs to it.
+    // An alternate data stream belongs to its file.
     let name = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     match name {
-        // The short names that Windows gives.
+        // Short names on Windows.
         "git~1" | "git~2" => ".git".to_owned(),
         name => name.to_owned(),
     }
@@ -172,7 +174,7 @@ mod tests {
             "profile",
             "HEADER.md",
             "config/fish",
-            // The runtime's own folder is refused where it is written, whoever consents.
+            // Writes to the runtime's own folder are always refused elsewhere.
             ".aime/aime.db",
         ] {
             assert!(!is_protected(Path::new(path)), "{path}");

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A working folder `w` beside a file it must never reach.
+/// Returns a working folder `w` next to a file that it must never reach.
 fn folder() -> (TempDir, ConfinedFolder) {
     let outer = tempfile::tempdir().unwrap();
     let root = outer.path().join("w");
@@ -37,7 +37,7 @@ fn folder() -> (TempDir, ConfinedFolder) {
     (outer, folder)
 }
 
-/// The error's kind by name, so that tables stay readable.
+/// Returns the name of an error's variant, so that tables stay readable.
 fn kind(error: &FileError) -> &'static str {
     match error {
         FileError::Empty => "empty",
@@ -162,7 +162,7 @@ fn writes_inside_and_nowhere_else() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Two threads: one exchanges a folder with a link that leads out, the other reads and writes by that name.
+/// Two threads: one swaps a folder with a link that leads out, the other reads and writes through that name.
 // Requirement: 15.8
 #[test]
 fn links_that_are_swapped_in_lead_nowhere() {
@@ -183,7 +183,7 @@ fn links_that_are_swapped_in_lead_nowhere() {
             }
         });
         let begun = std::time::Instant::now();
-        // Both must have been met, so that the race is one.
+        // The race is real only if both outcomes occurred.
         while (inside < 200 || refused < 200) && begun.elapsed().as_secs() < 60 {
             match folder.read("sub/b.txt") {
                 Ok(text) => {
@@ -330,7 +330,7 @@ fn a_protected_place_is_written_under_its_own_name() {
         assert_eq!(kind(&error), "protected", "{path}: {error}");
     }
     assert_eq!(kind(&folder.remove_file("bare/config").unwrap_err()), "protected");
-    // A link itself may go: where it leads to stays.
+    // A link itself may be removed: its target stays.
     folder.remove_file("link_envrc").unwrap();
     // The person who decides on a call sees these names.
     for path in [".git/hooks/pre-commit", "a/../.git/hooks/x", "sub/up/.git/config", ".envrc", "bare/refs/main"] {

@@ -1,4 +1,4 @@
-//! What of files a Unix has its own way for: modes, links, and opening what stands at a name itself.
+//! Unix implementation of modes, links, and access to an entry itself.
 
 use std::{
     fs::File,
@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::Stamp;
 
-/// The bits of a mode that say who may do what.
+/// Permission bits of a mode.
 const MODE: u32 = 0o7777;
 
 /// Opening a FIFO must not wait for its other end.
@@ -20,7 +20,7 @@ const O_NONBLOCK: i32 = 0o4000;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 const O_NONBLOCK: i32 = 0x4;
 
-/// To read what may be no regular file.
+/// Returns options for reading a file that may not be regular.
 pub(super) fn reading() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).custom_flags(O_NONBLOCK);
@@ -42,37 +42,37 @@ pub(super) fn stamp(metadata: &Metadata) -> Stamp {
     }
 }
 
-/// The permissions of a mode.
+/// Returns the permissions of a mode.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere there are none")]
 pub(super) fn permissions(mode: u32) -> Option<Permissions> {
     Some(Permissions::from_mode(mode & MODE))
 }
 
-/// A folder for its owner alone.
+/// Returns options for a folder that only its owner may use.
 pub(super) fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// Opens what stands at a name to read it; a link is refused.
+/// Opens an entry for reading; refuses a link.
 pub(super) fn open_itself(folder: &Dir, name: &Path) -> io::Result<cap_std::fs::File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(cap_std::fs::File::from_std(File::from(openat(folder, name, flags, Mode::empty())?)))
 }
 
-/// Opens the folder at a name; a link to one is none.
+/// Opens a folder; refuses a link to one.
 pub(super) fn open_folder_itself(folder: &Dir, name: &Path) -> io::Result<Dir> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(folder, name, flags, Mode::empty()) {
         Ok(open) => Ok(Dir::from_std_file(File::from(open))),
-        // A link: where it leads to is not this path.
+        // The entry is a link, so the path does not name a real folder.
         Err(rustix::io::Errno::LOOP) => Err(ErrorKind::NotADirectory.into()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Makes a link, wherever it leads to.
+/// Creates a link with any target.
 pub(super) fn link(folder: &Dir, target: &Path, name: &Path) -> io::Result<()> {
     folder.symlink_contents(target, name)
 }

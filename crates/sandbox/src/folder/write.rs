@@ -1,4 +1,4 @@
-//! Writing a file whole or not at all.
+//! Atomic writes of files.
 
 use std::{
     io::{self, ErrorKind, Write},
@@ -16,32 +16,32 @@ use super::{
     system,
 };
 
-/// What came of writing a file.
+/// Result of writing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Relative to the folder.
+    /// Path relative to the folder.
     pub path: PathBuf,
-    /// It was not there before.
+    /// True if the file did not exist before.
     pub created: bool,
 }
 
-/// Makes names of temporary files unique in this process.
+/// Counter that makes names of temporary files unique in this process.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 impl ConfinedFolder {
-    /// Writes a file whole or not at all: into a new file beside it that then takes its place. Missing folders are made, the mode of a
-    /// file that was there is kept, and a link inside the folder is followed.
+    /// Writes a file atomically: into a new file beside it that then replaces it. Creates missing folders, keeps the mode of a replaced
+    /// file, and follows a link inside the folder.
     ///
     /// # Errors
-    /// [`FileError`], naming the path. The old file then stands as it was.
+    /// [`FileError`], naming the path. The old file then stays unchanged.
     pub fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) -> Result<Written, FileError> {
         self.write_as(path, bytes, None)
     }
 
-    /// The same with a mode, where one is given: that of a file whose place it takes.
+    /// Writes a file atomically, with a mode if one is given: that of a file that it replaces under another name.
     ///
     /// # Errors
-    /// As for [`write`](Self::write).
+    /// Those of [`write`](Self::write).
     pub fn write_as(&self, path: impl AsRef<Path>, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
         let inside = self.inside(path.as_ref())?;
         inside.must_name_a_file()?;
@@ -51,11 +51,11 @@ impl ConfinedFolder {
         let target = self.target(&inside)?;
         let mut written = None;
         self.watched(&target, &mut || written = Some(self.write_at(&target, &inside, bytes, mode)));
-        // Whoever watches does the work, whatever it thinks of it.
+        // Write even if the observer did not call `make`.
         written.unwrap_or_else(|| self.write_at(&target, &inside, bytes, mode))
     }
 
-    /// Lets whoever watches see a change of a file.
+    /// Reports a change to the observer, if there is one.
     fn watched(&self, target: &Path, make: &mut dyn FnMut()) {
         match &self.watcher {
             Some(watcher) => watcher.change(target, make),
@@ -89,14 +89,14 @@ impl ConfinedFolder {
         Ok(Written { path: inside.path.clone(), created })
     }
 
-    /// Removes a regular file. A link is removed itself; where it leads to stays.
+    /// Removes a regular file. For a link, removes the link and keeps its target.
     ///
     /// # Errors
     /// [`FileError`], naming the path.
     pub fn remove_file(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let inside = self.inside(path.as_ref())?;
         inside.must_name_a_file()?;
-        // Its folder may be a link inside the folder; the file itself is the one that is named.
+        // The parent may be a link inside the folder; the last name is taken literally.
         let name = inside.path.file_name().map(PathBuf::from).unwrap_or_default();
         let target = match inside.path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => {
@@ -113,7 +113,7 @@ impl ConfinedFolder {
         removed.unwrap_or_else(|| self.handle().remove_file(&target)).map_err(|error| fault(&inside.shown, "removed", error))
     }
 
-    /// Where a file to write really lies: links followed as far as the path exists, and not the runtime's own folder.
+    /// Returns the real path of a file to write, with links resolved as far as the path exists. Refuses the runtime's own folder.
     fn target(&self, inside: &Inside) -> Result<PathBuf, FileError> {
         let mut existing = inside.path.as_path();
         let mut missing = Vec::new();
@@ -140,8 +140,8 @@ impl ConfinedFolder {
         Ok(target)
     }
 
-    /// Refuses a path that leads to a file which makes something run later, by a link or into a bare repository, where its own name does not
-    /// say so: whoever allowed the call went by the name.
+    /// Refuses a path that leads to a protected place by a link or into a bare repository, if its own name does not say so: permission for
+    /// the call was decided by the name.
     fn must_say_what_it_is(&self, target: &Path, inside: &Inside) -> Result<(), FileError> {
         let protected = is_protected(target) || self.in_bare_repository(target);
         if protected && !is_protected(&inside.path) {
@@ -150,7 +150,7 @@ impl ConfinedFolder {
         Ok(())
     }
 
-    /// Whether a path is that of the settings or of a hook of a bare repository, whatever the name of its folder.
+    /// Returns true for the settings or a hook of a bare repository, whatever the name of its folder.
     fn in_bare_repository(&self, target: &Path) -> bool {
         let repository = |folder: &Path| {
             let there = |name: &str| self.handle().exists(folder.join(name));
@@ -162,14 +162,14 @@ impl ConfinedFolder {
     }
 }
 
-/// Makes something under a name that nothing has, and gives that name.
+/// Creates something under an unused name, and returns that name.
 pub(super) fn temporary<T>(mut make: impl FnMut(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
     loop {
         let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
         let name = PathBuf::from(format!(".aime-{}-{number}.tmp", std::process::id()));
         match make(&name) {
             Ok(made) => return Ok((name, made)),
-            // Left by a crash.
+            // A crash has left this name behind.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }

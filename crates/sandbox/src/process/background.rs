@@ -1,4 +1,4 @@
-//! A program that runs beside others: what it prints is kept until somebody asks.
+//! A program in the background: its output is kept until the caller takes it.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -20,13 +20,13 @@ use super::{
     system::SELDOM,
 };
 
-/// Bytes that are read at once.
+/// Bytes per read.
 const CHUNK: usize = 8 * 1024;
-/// How often somebody who waits looks whether it has printed something.
+/// Interval at which a waiting caller checks for output.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A started program with all that it starts, within its limits of time and of resources. Dropped, it is ended as [`run`](super::run) ends one that is
-/// cancelled.
+/// A started program with all that it starts, within its limits of time and of resources. Dropping it ends it as [`run`](super::run) ends a
+/// cancelled one.
 #[derive(Debug)]
 pub struct BackgroundProcess {
     number: u32,
@@ -36,7 +36,7 @@ pub struct BackgroundProcess {
     task: JoinHandle<()>,
 }
 
-/// The output since the last look.
+/// Output that the caller has not taken yet.
 #[derive(Debug)]
 struct Fresh {
     kept: Keeper,
@@ -45,11 +45,11 @@ struct Fresh {
 }
 
 impl BackgroundProcess {
-    /// Starts a program. Its two streams are kept as one, in the order in which they come; of what nobody has asked for, the first and the last half of
-    /// `output_limit` bytes. Must be called within a tokio runtime.
+    /// Starts a program. Its two streams are merged in the order in which they arrive. Of the output that the caller has not taken, the
+    /// first and the last half of `output_limit` bytes are kept. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`ProcessError`] when it could not be started.
+    /// [`ProcessError`] if it could not be started.
     pub fn start(request: &ProcessRequest) -> Result<Self, ProcessError> {
         check(request)?;
         let mut group = Group::start(request, !request.input.is_empty())?;
@@ -67,19 +67,19 @@ impl BackgroundProcess {
             let end = group.watch_every(SELDOM, flow, time_limit, &stop).await;
             locked(&kept).refused = group.refused();
             drop(group);
-            // The operating system hides the end of a child only from those who have it already.
+            // The operating system withholds the end of a child only from a process that has already waited for it.
             let _nobody_asks = ended.send(Some(end.unwrap_or(ProcessEnd::Cancelled)));
         });
         Ok(Self { number, fresh, end, cancel, task })
     }
 
-    /// Its number in the operating system.
+    /// Returns its process id.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// Takes what it has printed since this was last called.
+    /// Takes the output since the last call.
     #[must_use]
     pub fn take_printed(&self) -> Captured {
         let mut fresh = locked(&self.fresh);
@@ -87,19 +87,19 @@ impl BackgroundProcess {
         std::mem::replace(&mut fresh.kept, Keeper::new(limit)).finish()
     }
 
-    /// The hosts that were refused to it, in words, once it has ended.
+    /// Returns the hosts that were refused to it as text, once it has ended.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {
         locked(&self.fresh).refused.clone()
     }
 
-    /// How it ended; nothing while it runs.
+    /// Returns how it ended; `None` while it runs.
     #[must_use]
     pub fn end(&self) -> Option<ProcessEnd> {
         self.end.borrow().clone()
     }
 
-    /// Waits until there is something to tell, but not longer than `patience`.
+    /// Waits for new output or for its end, at most for `patience`.
     pub async fn wait_for_news(&self, patience: Duration) {
         let news = async {
             while self.end().is_none() && locked(&self.fresh).kept.is_empty() {
@@ -109,10 +109,10 @@ impl BackgroundProcess {
         let _late = timeout(patience, news).await;
     }
 
-    /// Waits until it has ended, but not longer than `patience`.
+    /// Waits for its end, at most for `patience`.
     pub async fn wait(&self, patience: Duration) -> Option<ProcessEnd> {
         let mut end = self.end.clone();
-        // One that has ended stays so.
+        // A process that has ended stays ended, so a timeout does not matter.
         let _late = timeout(patience, end.wait_for(Option::is_some)).await;
         self.end()
     }
@@ -130,13 +130,13 @@ impl Drop for BackgroundProcess {
     fn drop(&mut self) {
         self.cancel.cancel();
         if tokio::runtime::Handle::try_current().is_err() {
-            // Nobody is left to end it politely: with the task goes the group.
+            // No task is left to end it gracefully: dropping the task kills the group.
             self.task.abort();
         }
     }
 }
 
-/// Reads a pipe to its end, so that the program never waits.
+/// Reads a pipe to its end, so that the program never blocks.
 async fn listen(pipe: Option<impl AsyncRead + Unpin>, fresh: &Mutex<Fresh>) {
     let Some(mut pipe) = pipe else { return };
     let mut chunk = vec![0; CHUNK];

@@ -1,4 +1,4 @@
-//! Keeping the first and the last part of a stream of any length.
+//! Keeps the first and the last part of a stream of any length.
 
 use std::collections::VecDeque;
 
@@ -6,10 +6,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::Captured;
 
-/// Bytes read at once; the size of a pipe on Linux.
+/// Bytes per read: the size of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
 
-/// What is kept while a stream flows.
+/// The kept parts of a growing stream.
 #[derive(Debug, Clone)]
 pub(super) struct Keeper {
     head: Vec<u8>,
@@ -40,7 +40,7 @@ impl Keeper {
         self.total == 0
     }
 
-    /// What was kept up to now.
+    /// Returns the parts kept so far.
     pub(super) fn so_far(&self) -> Captured {
         self.clone().finish()
     }
@@ -51,7 +51,7 @@ impl Keeper {
     }
 }
 
-/// Reads a pipe to its end, so that the writer never waits. An error of a pipe is its end.
+/// Reads a pipe to its end, so that the writer never blocks. An error counts as the end.
 pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, keeper: &mut Keeper) {
     let Some(mut pipe) = pipe else {
         return;
@@ -66,13 +66,13 @@ pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, keeper: &mut Kee
 }
 
 impl Captured {
-    /// How many bytes were left out in the middle.
+    /// Returns the number of dropped bytes in the middle.
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.total.saturating_sub(self.bytes.len() as u64)
     }
 
-    /// The stream as text: bytes that are no UTF-8 are replaced, and a gap is marked.
+    /// Returns the stream as text. Replaces bytes that are not UTF-8, and marks a gap.
     #[must_use]
     pub fn text(&self) -> String {
         if self.left_out() == 0 {
@@ -81,7 +81,7 @@ impl Captured {
         let (head, tail) = self.bytes.split_at(self.bytes.len() / 2);
         let head = String::from_utf8_lossy(head);
         let tail = String::from_utf8_lossy(tail);
-        // A character that the gap cut in two is no fault of the program.
+        // The gap may cut a character, which is not a fault of the program.
         let head = head.trim_end_matches(char::REPLACEMENT_CHARACTER);
         let tail = tail.trim_start_matches(char::REPLACEMENT_CHARACTER);
         format!("{head}\n[{} bytes left out]\n{tail}", self.left_out())

@@ -1,7 +1,7 @@
-//! Finding and ending all that a command has started, wherever it has gone.
+//! Finds and kills all processes that a command has started, even outside of its group.
 //!
-//! A process leaves its group when it makes a session of its own, and its parent when that exits. What it keeps is its environment, and in it
-//! the command's [`Mark`]. Whoever has emptied that too is known while its parents are. On a system without `/proc` nothing is found.
+//! A process leaves its group by creating a session, and its parent when that exits. It keeps its environment, which contains the command's
+//! [`Mark`]. A process that has removed the mark is found as long as its parents live. On a system without `/proc` nothing is found.
 
 use std::{
     collections::BTreeSet,
@@ -16,28 +16,28 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{Bound, mark::Mark};
 use crate::ResourceLimits;
 
-/// How often it is looked for what a dying process may have started meanwhile, and how long it is waited between. What is then left is asleep in
-/// the kernel with the signal waiting for it, or belongs to another user.
+/// Maximum number of searches for processes that dying ones have started in the meantime, and delay between them. Processes that are left
+/// after that are asleep in the kernel with a pending signal, or belong to another user.
 const ROUNDS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A process. When it started, in ticks since the machine did, tells it from a later one with the same id.
+/// A process. Its start time, in ticks since boot, distinguishes it from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Process {
     pid: i32,
     started: u64,
 }
 
-/// A process at one look.
+/// State of a process at one scan.
 struct Seen {
     process: Process,
     parent: i32,
     has_memory: bool,
-    /// Pages of memory that it uses, shared ones too.
+    /// Used memory in pages, including shared ones.
     pages: u64,
 }
 
-/// The living processes that belong to one command.
+/// Living processes of one command.
 #[derive(Debug, Clone)]
 pub(super) struct Family {
     mark: Mark,
@@ -49,8 +49,9 @@ impl Family {
         Self { mark, members: BTreeSet::new() }
     }
 
-    /// Looks who is there now: who was known before and lives, who carries the mark, and the children of them all. Reads two small files for
-    /// each process of the system. Answers whether nobody can have been overlooked: who is just starting a program shows no environment.
+    /// Updates the set: known processes that live, processes with the mark, and the children of both. Reads two small files for each
+    /// process of the system. Returns true if no process can have been missed: a process that is just executing a program shows no
+    /// environment.
     pub(super) fn look(&mut self) -> bool {
         let mut buffer = Vec::new();
         let all = processes(&mut buffer);
@@ -73,13 +74,13 @@ impl Family {
         }
     }
 
-    /// Looks what they take together: the first bound that is passed.
+    /// Returns the first resource limit that the processes together exceed.
     pub(super) fn exceeds(&mut self, limits: ResourceLimits) -> Option<Bound> {
         self.look();
         if self.members.len() as u64 > limits.processes {
             return Some(Bound::Processes(limits.processes));
         }
-        // What they share counts for each of them at first; only where that is too much is it told apart, which takes longer.
+        // Shared memory is counted for each process at first. Only if that exceeds the limit, it is counted exactly, which takes longer.
         let page = rustix::param::page_size() as u64;
         let mut buffer = Vec::new();
         let used: u64 = self.members.iter().filter_map(|member| Some(stat(member.pid, &mut buffer)?.pages * page)).sum();
@@ -88,7 +89,7 @@ impl Family {
         exceeds.then_some(Bound::Memory(limits.memory_bytes))
     }
 
-    /// Kills them all, and looks again until nobody is left: who was killed may have started another just before.
+    /// Kills all processes, and scans again until none is left: a killed process may have started another just before.
     pub(super) fn end(&mut self) {
         let mut doubted = false;
         for _ in 0..ROUNDS {
@@ -106,17 +107,17 @@ impl Family {
     }
 }
 
-/// The living processes of the system that can be seen.
+/// Returns the visible living processes of the system.
 fn processes(buffer: &mut Vec<u8>) -> Vec<Seen> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     ids.filter_map(|pid| stat(pid, buffer)).collect()
 }
 
-/// What is told about a process that lives. A zombie does not.
+/// Parses the status of a living process; `None` for a zombie.
 fn stat(pid: i32, buffer: &mut Vec<u8>) -> Option<Seen> {
-    // The name in parentheses can hold anything. After it come the state, the parent, and as the 22nd and 23rd field of all the start and the
-    // memory, of which the kernel's own have none.
+    // The name in parentheses can contain any character. After it come the state, the parent and, as fields 22 and 23 of the whole line,
+    // the start time and the memory, which is zero for kernel threads.
     let text = String::from_utf8_lossy(read(pid, "stat", buffer)?);
     let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
     let alive = !matches!(fields.next()?, "Z" | "X");
@@ -127,21 +128,21 @@ fn stat(pid: i32, buffer: &mut Vec<u8>) -> Option<Seen> {
     alive.then_some(Seen { process: Process { pid, started }, parent, has_memory, pages })
 }
 
-/// Bytes of memory that a process uses, its part of what it shares among them.
+/// Returns the memory of a process in bytes, including its share of shared memory.
 fn share(pid: i32, buffer: &mut Vec<u8>) -> u64 {
     let text = read(pid, "smaps_rollup", buffer).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
     line.and_then(|line| line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()).unwrap_or_default() << 10
 }
 
-/// A file of a process; none when the process is gone or belongs to another user.
+/// Reads a file of a process; `None` if the process is gone or belongs to another user.
 fn read<'a>(pid: i32, file: &str, buffer: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     buffer.clear();
     File::open(format!("/proc/{pid}/{file}")).ok()?.read_to_end(buffer).ok()?;
     Some(buffer)
 }
 
-/// Kills this process, and none that was given its id since.
+/// Kills this process, and no later one with the same id.
 fn kill(process: Process) {
     let Some(pid) = Pid::from_raw(process.pid) else {
         return;
@@ -149,7 +150,7 @@ fn kill(process: Process) {
     let is_still_there = || stat(process.pid, &mut Vec::new()).is_some_and(|seen| seen.process == process);
     #[cfg(target_os = "linux")]
     if let Ok(held) = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()) {
-        // What is held is what is looked at, or it is dead and the signal reaches nobody.
+        // The handle refers to the checked process, or that one is dead and the signal has no effect.
         if is_still_there() {
             tell(rustix::process::pidfd_send_signal(held, Signal::KILL), process);
         }
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_later_process_with_the_id_of_an_earlier_is_spared() {
-        // It would be the end of this test.
+        // A mistake would kill this test process.
         let this = i32::try_from(std::process::id()).unwrap();
         let now = stat(this, &mut Vec::new()).unwrap().process;
         kill(Process { started: now.started - 1, ..now });

@@ -1,4 +1,4 @@
-//! The guardian: a small process that ends what this one leaves running when it is gone, also when it was killed and could do nothing itself.
+//! Guardian: a small process that ends the remaining commands when this process is gone, even after SIGKILL.
 
 use std::{
     collections::BTreeMap,
@@ -13,16 +13,16 @@ use std::{
 use super::mark::{self, VARIABLE};
 
 const SCRIPT: &str = include_str!("guardian.sh");
-/// Where `sh` and `grep` are looked for. Not on the command's path: a command may have put others there, and these run free.
+/// Search path for `sh` and `grep`. Not the command's path: a command may have put other programs there, and the guardian runs unconfined.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/run/current-system/sw/bin";
 
-/// Holds the one end of the guardian's pipe that keeps it waiting. Never dropped: only the end of this process closes it.
+/// Holds the end of the guardian's pipe that keeps it waiting. Never dropped, so that only the end of this process closes it.
 static GUARDIAN: Mutex<Option<Child>> = Mutex::new(None);
 
-/// The folders that are to be gone when this process is.
+/// Folders to remove when this process is gone.
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Has a folder removed when this process is gone, in whatever way. A folder that is gone before is no fault.
+/// Registers a folder to be removed when this process is gone for any reason. The folder may be removed earlier.
 pub(crate) fn remove_at_end(folder: &Path) {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).push(folder.to_owned());
     let mut guardian = GUARDIAN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,7 +31,7 @@ pub(crate) fn remove_at_end(folder: &Path) {
     }
 }
 
-/// A line of its standard input is a folder. One whose name has lines of its own cannot be told.
+/// Sends a folder to the guardian, one per line. A folder with a line break in its name cannot be sent.
 fn tell(guardian: &mut Child, folder: &Path) {
     let line = folder.as_os_str().as_bytes();
     if let Some(pipe) = guardian.stdin.as_mut()
@@ -42,10 +42,10 @@ fn tell(guardian: &mut Child, folder: &Path) {
     }
 }
 
-/// Sees to it that the guardian is there before a command with this environment starts.
+/// Starts the guardian if needed, before a command with this environment starts.
 ///
-/// It stands in a process group of its own, out of the reach of Ctrl-C, holds no stream of ours, and carries the mark of no command of ours. It
-/// is started again when somebody has killed it.
+/// The guardian has a process group of its own, out of the reach of Ctrl-C. It holds none of our streams, and has no mark of our commands.
+/// It is restarted if it was killed.
 pub(super) fn ensure(environment: &BTreeMap<OsString, OsString>) {
     if !cfg!(target_os = "linux") {
         return;

@@ -1,4 +1,4 @@
-//! The mark that a command, and all that it starts, carries in its environment.
+//! Mark in the environment of a command and of all that it starts.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -9,32 +9,32 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The variable that holds it: whatever a process of this library starts has it.
+/// Variable that contains the mark, set for every process that this library starts.
 pub const VARIABLE: &str = "AIME_PROCESS";
 
-/// Tells this process from every other, also from one that had its id before.
+/// Distinguishes this process from every other, also from an earlier one with the same id.
 static SESSION: LazyLock<String> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     format!("{:x}-{now:x}", std::process::id())
 });
 static COMMANDS: AtomicU64 = AtomicU64::new(0);
 
-/// What the mark of every command of this process begins with, and that of no other.
+/// Returns the common prefix of the marks of all commands of this process.
 pub(super) fn session() -> String {
     format!("{}.", *SESSION)
 }
 
-/// The mark of one command.
+/// Mark of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark(String);
 
 impl Mark {
-    /// One that no command had before.
+    /// Creates a unique mark.
     pub(super) fn new() -> Self {
         Self(format!("{}{}", session(), COMMANDS.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// The value of [`VARIABLE`]: a command that itself runs under a command carries both marks, and ends with either.
+    /// Returns the value of [`VARIABLE`]: a command that runs under another command carries both marks, and ends with either.
     pub(super) fn below(&self, outer: Option<&OsStr>) -> OsString {
         let mut value = OsString::new();
         if let Some(outer) = outer.filter(|outer| !outer.is_empty()) {
@@ -45,7 +45,7 @@ impl Mark {
         value
     }
 
-    /// Whether an environment, as the kernel shows it with a NUL byte after each variable, carries the mark.
+    /// Returns true if an environment, as the kernel shows it with a NUL byte after each variable, contains the mark.
     #[cfg_attr(windows, expect(dead_code, reason = "a job object knows its members"))]
     pub(super) fn is_in(&self, environment: &[u8]) -> bool {
         let values = environment.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(VARIABLE.as_bytes())?.strip_prefix(b"="));

@@ -1,4 +1,4 @@
-//! Starting, watching and ending one process group.
+//! Starts, watches and ends one process group.
 
 use std::{
     ffi::OsStr,
@@ -27,25 +27,26 @@ use super::{
 };
 use crate::{Passage, ResourceLimits};
 
-/// Between the polite signal and the one that cannot be ignored.
+/// Delay between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long what is still in the pipes is read after the group was killed: a process that could not be found may hold them open for ever.
+/// Time to read the rest of the pipes after the group was killed: a process that could not be found may hold them open for ever.
 const SETTLE: Duration = Duration::from_millis(500);
 
 /// Runs one program to its end, within its limits.
 ///
-/// The program leads a process group of its own. At the time limit, and when `cancel` is cancelled, the whole group is sent SIGTERM, and
-/// SIGKILL half a second later. What the program left running in its group when it exited is killed too; so is the group when the
-/// returned future is dropped. On Windows the program and all that it starts is in a job object, and ended at once.
+/// The program leads a process group of its own. At the time limit, and when `cancel` is cancelled, the whole group gets SIGTERM, and
+/// SIGKILL half a second later. Processes that the program left running in its group are killed, too; so is the group if the returned
+/// future is dropped. On Windows the program and all that it starts is in a job object, which is terminated at once.
 ///
-/// On Linux that holds for all that it started, also in sessions of their own: each carries the variable `AIME_PROCESS` with the mark of this
-/// command and is killed with it, and a guardian (one `sh` for this whole process) does it when this process was killed itself. Who hides its
-/// environment, by emptying or overwriting it, is found as long as its parents live, and lost when they have exited; it is not waited for.
+/// On Linux this includes all that it started, even in sessions of their own: each process carries the variable `AIME_PROCESS` with the
+/// mark of this command and is killed with it, and a guardian (one `sh` for this whole process) does this if this process was killed
+/// itself. A process that hides its environment, by emptying or overwriting it, is found as long as its parents live, and lost when they
+/// have exited; the call does not wait for it.
 ///
-/// Output is read all the time, so that a program that writes much never waits; what is over the limit is counted and left out.
+/// Output is read continuously, so that a program never blocks on it; output over the limit is counted and dropped.
 ///
 /// # Errors
-/// [`ProcessError`] when the program could not be started. However it ended, that is an outcome and no error.
+/// [`ProcessError`] if the program could not be started. Every way to end is an outcome, not an error.
 pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<ProcessOutcome, ProcessError> {
     check(&request)?;
     let mut stdout = Keeper::new(request.output_limit);
@@ -70,7 +71,7 @@ pub(super) fn name(program: &OsStr) -> String {
     program.to_string_lossy().into_owned()
 }
 
-/// Refuses what the operating system would cut short or report without naming the place.
+/// Refuses arguments that the operating system would cut short, or report without naming the place.
 pub(super) fn check(request: &ProcessRequest) -> Result<(), ProcessError> {
     let nul = |text: &OsStr, place: &dyn Fn() -> String| match text.as_encoded_bytes().contains(&0) {
         true => Err(ProcessError::NulByte { place: place() }),
@@ -87,7 +88,7 @@ pub(super) fn check(request: &ProcessRequest) -> Result<(), ProcessError> {
     if request.working_folder.is_dir() { Ok(()) } else { Err(ProcessError::WorkingFolder { folder: request.working_folder.clone() }) }
 }
 
-/// Writes the input and closes the pipe. A program that does not read to the end has its reasons.
+/// Writes the input and closes the pipe. A program may choose not to read to the end.
 pub(super) async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     if let Some(mut stdin) = stdin
         && let Err(error) = stdin.write_all(input).await
@@ -97,7 +98,7 @@ pub(super) async fn feed(stdin: Option<ChildStdin>, input: &[u8]) {
     }
 }
 
-/// A started process group, and all that has left it. Killed when dropped.
+/// A started process group, and all that has left it. Killed on drop.
 #[derive(Debug)]
 pub(super) struct Group {
     child: Box<dyn ChildWrapper>,
@@ -110,7 +111,7 @@ pub(super) struct Group {
 pub(super) type Pipes = (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>);
 
 impl Group {
-    /// Every process of a tool starts here.
+    /// Starts a process group; all processes of tools start here.
     pub(super) fn start(request: &ProcessRequest, reads: bool) -> Result<Self, ProcessError> {
         ensure_guardian(&request.environment);
         let mark = Mark::new();
@@ -123,7 +124,7 @@ impl Group {
         (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
     }
 
-    /// The hosts that its proxy has refused, in words.
+    /// Returns the hosts that its proxy has refused, as text.
     pub(super) fn refused(&self) -> Vec<String> {
         self.passage.as_ref().map(Passage::refused).unwrap_or_default()
     }
@@ -132,22 +133,22 @@ impl Group {
         matches!(self.child.inner_mut().try_wait(), Ok(None))
     }
 
-    /// Begins to look at what it takes, where that is bounded.
+    /// Starts to watch its resources, if they are limited.
     pub(super) fn bounded(&self, ticks: u32) -> Option<Watch> {
         self.limits.map(|limits| Watch::over(self.family.clone(), self.child.id(), limits, ticks))
     }
 
-    /// Waits for the leader alone: the others of its group may live on. May be dropped and called again.
+    /// Waits for the leader only: other processes of its group may continue. Cancel-safe.
     async fn leader(&mut self) -> io::Result<ExitStatus> {
         self.child.inner_mut().wait().await
     }
 
-    /// The number of the leader.
+    /// Returns the process id of the leader.
     pub(super) fn number(&self) -> u32 {
         self.child.id().unwrap_or_default()
     }
 
-    /// Lets the pipes flow until the leader exits or must not go on, then ends the whole group and what has left it.
+    /// Reads the pipes until the leader exits or must stop, then ends the whole group and all that has left it.
     pub(super) async fn watch(
         &mut self,
         flow: impl Future<Output = ()>,
@@ -157,7 +158,7 @@ impl Group {
         self.watch_every(OFTEN, flow, time_limit, cancel).await
     }
 
-    /// The same with another number of ticks between two looks at what it takes.
+    /// Like `watch`, with another number of ticks between two resource checks.
     pub(super) async fn watch_every(
         &mut self,
         ticks: u32,
@@ -182,13 +183,13 @@ impl Group {
         if let Some(bound) = watch.as_ref().and_then(Watch::exceeded) {
             end = ProcessEnd::Exceeded(bound);
         }
-        // Whoever hides its environment is known by its parents only, and they are about to die.
+        // A process without the mark is found only through its parents, which are about to die.
         self.family(|family| {
             family.look();
         })
         .await;
         if matches!(end, ProcessEnd::TimedOut | ProcessEnd::Cancelled) && ask_to_end(&*self.child) {
-            // Open pipes tell that others of the group are still about their clean-up.
+            // Open pipes show that others of the group are still cleaning up.
             let mut grace = pin!(sleep(GRACE));
             while !(gone && flowed) {
                 select! {
@@ -199,7 +200,7 @@ impl Group {
                 }
             }
         }
-        // A group is killed at one stroke, however fast it grows; those of it that had others elsewhere have been seen.
+        // A group is killed atomically, however fast it grows; processes that its members started outside were found above.
         self.kill();
         self.family(Family::end).await;
         let mut settle = pin!(sleep(SETTLE));
@@ -216,7 +217,7 @@ impl Group {
         Ok(end)
     }
 
-    /// Does something about the family that takes milliseconds.
+    /// Runs an operation on the family that takes milliseconds, on a blocking thread.
     async fn family(&mut self, act: fn(&mut Family)) {
         let mut family = self.family.clone();
         let acted = spawn_blocking(move || {

@@ -1,4 +1,4 @@
-//! A program that stays: its standard input and output are the caller's until it is ended.
+//! A long-running program: its standard input and output belong to the caller until it is ended.
 
 use std::{
     collections::BTreeMap,
@@ -22,27 +22,28 @@ use super::{
 };
 use crate::Confinement;
 
-/// Bytes of standard error that are read at once.
+/// Bytes of standard error per read.
 const CHUNK: usize = 8 * 1024;
 
-/// What to start. Nothing bounds its time: who starts it ends it.
+/// A program to start. It has no time limit; the caller ends it.
 #[derive(Debug, Clone)]
 pub struct ServiceRequest {
-    /// The program.
+    /// Program to start.
     pub program: OsString,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
+    /// Working folder.
     pub working_folder: PathBuf,
-    /// The whole environment: nothing is inherited, and only the mark `AIME_PROCESS` is added.
+    /// Complete environment: nothing is inherited, and only the mark `AIME_PROCESS` is added.
     pub environment: BTreeMap<OsString, OsString>,
-    /// How many bytes of its standard error are kept: the first half and the last half.
+    /// Number of bytes of standard error that are kept: the first half and the last half.
     pub error_limit: usize,
-    /// What it may read, write, reach and take.
+    /// Files, network and resources that the program may use.
     pub confinement: Confinement,
 }
 
-/// A started program. One that takes more than its confinement allows is killed with all that it started. Dropped, it and all that it started is killed at once, as it is when this process is gone; see [`run`](super::run).
+/// A started program. If it exceeds the limits of its confinement, it is killed with all that it started. Dropping it kills it and all that
+/// it started at once, and so does the end of this process; see [`run`](super::run).
 #[derive(Debug)]
 pub struct Service {
     group: Group,
@@ -57,7 +58,7 @@ impl Service {
     /// Starts a program that leads a process group of its own. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`ProcessError`] when it could not be started.
+    /// [`ProcessError`] if it could not be started.
     pub fn start(request: ServiceRequest) -> Result<Self, ProcessError> {
         let ServiceRequest { program, arguments, working_folder, environment, error_limit, confinement } = request;
         let request = ProcessRequest {
@@ -81,30 +82,30 @@ impl Service {
         Ok(Self { group, watch, program: name(&request.program), stdin, stdout, said })
     }
 
-    /// Its standard output and input, once. Closing the input tells it to end.
+    /// Returns its standard output and input, once. Closing the input asks it to end.
     pub fn streams(&mut self) -> Option<(ChildStdout, ChildStdin)> {
         Some((self.stdout.take()?, self.stdin.take()?))
     }
 
-    /// What it has written to standard error so far.
+    /// Returns its output to standard error so far.
     #[must_use]
     pub fn said(&self) -> String {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).so_far().text()
     }
 
-    /// The hosts that were refused to it so far, in words.
+    /// Returns the hosts that were refused to it so far, as text.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {
         self.group.refused()
     }
 
-    /// What it took too much of, where it was killed for that.
+    /// Returns the exceeded resource limit, if it was killed for that.
     #[must_use]
     pub fn exceeded(&self) -> Option<Bound> {
         self.watch.as_ref().and_then(Watch::exceeded)
     }
 
-    /// Whether it runs; its end may be noticed a moment late.
+    /// Returns true if it runs; the end may be noticed with a delay.
     pub fn is_running(&mut self) -> bool {
         self.group.is_running()
     }
@@ -112,7 +113,7 @@ impl Service {
     /// Closes its streams, gives it `patience` to end by itself, and then ends it and all that it started as [`run`](super::run) does.
     ///
     /// # Errors
-    /// [`ProcessError::Wait`] when the operating system does not say how it ended.
+    /// [`ProcessError::Wait`] if the operating system does not report how it ended.
     pub async fn end(mut self, patience: Duration) -> Result<ProcessEnd, ProcessError> {
         drop((self.stdin.take(), self.stdout.take()));
         let end = self.group.watch(async {}, patience, &CancellationToken::new()).await;
@@ -120,7 +121,7 @@ impl Service {
     }
 }
 
-/// Reads standard error to its end, so that the program never waits.
+/// Reads standard error to its end, so that the program never blocks.
 async fn listen(mut stderr: ChildStderr, said: Arc<Mutex<Keeper>>) {
     let mut chunk = vec![0; CHUNK];
     while let Ok(count) = stderr.read(&mut chunk).await {

@@ -1,4 +1,4 @@
-//! Starting a command, confined or as it is.
+//! Starts a command, confined or unconfined.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,8 @@ use crate::confine::{Passage, Prepared};
 
 type Child = Box<dyn ChildWrapper>;
 
-/// Starts what is asked for, as the leader of a process group of its own, with its proxy if it has one. `reads` says whether it gets a standard input.
+/// Starts the program as the leader of a process group of its own, with its proxy if it has one. `reads` is true if it gets a standard
+/// input.
 pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Result<(Child, Option<Passage>), ProcessError> {
     if let Some(reason) = request.confinement.refusal() {
         return Err(ProcessError::Unconfined { program: name(&request.program), reason: reason.to_owned() });
@@ -37,7 +38,7 @@ pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Resul
             if let Err((folder, source)) = confined.make_temporary_folder() {
                 return Err(ProcessError::TemporaryFolder { program: name(&request.program), folder, source });
             }
-            // A shell sets the limits first; what it cannot start is known before it is started itself.
+            // A shell sets the limits first, so the program is looked up before, to report a missing one.
             find(&request.program, &request.environment, &request.working_folder).and_then(|place| {
                 let mut prepared = confined.prepare(&request.environment)?;
                 if let Err(error) = find(&request.program, &prepared.environment, &request.working_folder) {
@@ -52,7 +53,7 @@ pub(super) fn start(request: &ProcessRequest, mark: &Mark, reads: bool) -> Resul
                     begin(&mut *child, reads)?;
                     return Ok((child, passage));
                 }
-                // The proxy is open before the command is there to ask it.
+                // The proxy is open before the command can use it.
                 let passage = prepared.door.take().map(|door| door.open(None)).transpose()?;
                 let command = command(request, &program, &arguments, &prepared.environment, mark, Stdio::piped());
                 let mut child = spawn(prepared, command)?;
@@ -92,7 +93,7 @@ fn command(
     command
 }
 
-/// Starts it from a thread that has confined itself and ends then: what it starts is confined for ever, and nothing else is.
+/// Starts the command from a thread that confines itself and then ends: only the command stays confined.
 #[cfg(target_os = "linux")]
 fn spawn(prepared: Prepared, mut command: CommandWrap) -> io::Result<Child> {
     use crate::confine::{Kernel, confine_this_thread};
@@ -112,7 +113,7 @@ fn spawn(_: Prepared, mut command: CommandWrap) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Starts it by a launcher, in a network of its own, and gives back the socket that listens there.
+/// Starts the command through a launcher, in a network of its own, and returns the socket that listens there.
 #[cfg(target_os = "linux")]
 fn launched(
     request: &ProcessRequest,
@@ -129,10 +130,10 @@ fn launched(
     let mut environment = prepared.environment.clone();
     environment.insert(VARIABLE.into(), mark.below(outer.map(OsString::as_os_str)));
     let (call, theirs) = Call::new()?;
-    // What the command is given must not steer the launcher, which is not confined yet: it has the mark alone.
+    // The command's environment must not affect the launcher, which is not confined yet, so the launcher gets only the mark.
     let mut command = command(request, launcher.program().as_os_str(), launcher.arguments(), &BTreeMap::new(), mark, Stdio::from(theirs));
     let mut child = command.spawn()?;
-    // The other end of the socket is the launcher's alone from now on, so that its end is noticed.
+    // From now on only the launcher holds the other end of the socket, so that its end is noticed.
     drop(command);
     let (stdin, input) = io::pipe()?;
     let listener = call
@@ -143,7 +144,7 @@ fn launched(
     Ok((child, listener))
 }
 
-/// Gives the shell the line that it waits for. A pipe that nobody has written to has room for it.
+/// Writes the line that the shell waits for. An empty pipe has room for it.
 #[cfg(unix)]
 fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
     let missing = || io::Error::other("the command has no standard input");
@@ -154,7 +155,7 @@ fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// No shell stands before the command.
+/// No shell precedes the command on this system.
 #[cfg(windows)]
 fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
     if !reads {
@@ -163,7 +164,7 @@ fn begin(child: &mut dyn ChildWrapper, reads: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// The file of a program. Fails as the operating system would, where it cannot be started.
+/// Returns the file of a program. Fails as the operating system would if it cannot be started.
 #[cfg(unix)]
 fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Path) -> io::Result<PathBuf> {
     let path = Path::new(program);
@@ -183,7 +184,7 @@ fn find(program: &OsStr, environment: &BTreeMap<OsString, OsString>, folder: &Pa
     Err(reason)
 }
 
-/// The operating system says so itself: no shell stands before the command.
+/// No shell precedes the command, so the operating system reports a missing program itself.
 #[cfg(windows)]
 fn find(_: &OsStr, _: &BTreeMap<OsString, OsString>, _: &Path) -> io::Result<PathBuf> {
     Ok(PathBuf::new())

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 
 const LONG: Duration = Duration::from_secs(120);
-/// How long a test waits for what must happen: a minute.
+/// Interval of checks in a test that waits for an event; it waits for one minute at most.
 const LOOK: Duration = Duration::from_millis(5);
 const LOOKS: u32 = 12_000;
 
@@ -35,7 +35,7 @@ async fn outcome(request: ProcessRequest) -> ProcessOutcome {
     run(request, &CancellationToken::new()).await.unwrap()
 }
 
-/// The process id that a script wrote to `file`, once it is there whole.
+/// Returns the process id that a script wrote to `file`, once the line is complete.
 async fn pid(folder: &Path, file: &str) -> u32 {
     for _ in 0..LOOKS {
         if let Ok(text) = fs::read_to_string(folder.join(file))
@@ -48,7 +48,7 @@ async fn pid(folder: &Path, file: &str) -> u32 {
     panic!("no process has told its id in {file}");
 }
 
-/// A process that nobody has reaped yet is dead too.
+/// A zombie process counts as dead.
 fn alive(pid: u32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
@@ -56,7 +56,7 @@ fn alive(pid: u32) -> bool {
     !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with(['Z', 'X'])
 }
 
-/// Waits for the death that a signal brings: it takes the kernel a moment.
+/// Waits for a process to die of a signal, which takes the kernel a moment.
 async fn death(pid: u32) {
     for _ in 0..LOOKS {
         if !alive(pid) {
@@ -94,7 +94,7 @@ async fn output_folder_and_environment_are_those_asked_for() {
     assert_eq!(outcome.stderr.text(), "wrong\n");
     let mut names: Vec<_> = lines[1..].iter().filter_map(|line| line.split('=').next()).collect();
     names.sort_unstable();
-    // The first is the mark of the command. The last three are set by bash itself.
+    // The first is the mark of the command. Bash itself sets the last three.
     assert_eq!(names, ["AIME_PROCESS", "LANG", "PATH", "PWD", "SHLVL", "_"]);
 }
 

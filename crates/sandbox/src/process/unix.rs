@@ -1,4 +1,4 @@
-//! How a program is held together on a Unix: it leads a process group, its family is found by its mark, and a guardian outlives this process.
+//! Unix implementation: a program leads a process group, its family is found by its mark, and a guardian outlives this process.
 
 use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
 
@@ -14,14 +14,14 @@ pub(super) use super::{
 
 const SIGTERM: i32 = 15;
 
-/// Makes the program that a command starts the leader of a group.
+/// Makes the program the leader of a group.
 pub(super) fn hold_together(command: &mut CommandWrap) {
     command.wrap(ProcessGroup::leader()).wrap(KillOnDrop);
 }
 
-/// Tells the group to end. Whether it was asked, and has time for that.
+/// Asks the group to end. Returns true if it was asked, and has time to clean up.
 pub(super) fn ask_to_end(child: &dyn ChildWrapper) -> bool {
-    // No such group: it has ended by itself.
+    // The group does not exist any more: it has ended by itself.
     if let Err(error) = child.signal(SIGTERM) {
         tracing::trace!(%error, "the process group is gone");
     }

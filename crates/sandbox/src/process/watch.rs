@@ -1,7 +1,7 @@
-//! Looking at what a confined program takes while it runs, and ending it when that is too much.
+//! Watches the resources of a confined program while it runs, and kills it if it exceeds its limits.
 //!
-//! A program that starts others without end leaves little of the machine to anybody. So the look has a thread of its own, which goes before
-//! others where it may (as root, whom the kernel does not bound), and costs little as long as the machine does not fill.
+//! A fork bomb leaves little of the machine to other processes. So the watch has a thread of its own with a higher priority where possible
+//! (as root, to whom the kernel's process limit does not apply). It costs little as long as the machine is not full.
 
 use std::{
     fs,
@@ -18,16 +18,16 @@ use rustix::process::{Pid, Signal, kill_process_group, setpriority_process};
 use super::{Bound, family::Family};
 use crate::ResourceLimits;
 
-/// How often it is looked whether the machine fills.
+/// Interval at which the number of threads on the machine is checked.
 const TICK: Duration = Duration::from_millis(20);
-/// After how many of these it is looked at a command itself in any case.
+/// Number of ticks after which the command itself is checked in any case.
 pub(super) const OFTEN: u32 = 10;
-/// The same for a program that stays: the look costs milliseconds, and it may stay for hours.
+/// The same for a long-running program: a check costs milliseconds, and the program may run for hours.
 pub(super) const SELDOM: u32 = 100;
-/// Before all others.
+/// Highest priority.
 const FIRST: i32 = -20;
 
-/// A look at a command that goes on until it is dropped.
+/// Watch of a command. Dropping it ends the watch.
 #[derive(Debug)]
 pub(super) struct Watch {
     over: Arc<AtomicBool>,
@@ -35,7 +35,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Begins to look at a command, which leads a process group: in any case after so many ticks, and whenever the machine fills.
+    /// Starts to watch a command that leads a process group: after this many ticks, and whenever the machine fills up.
     pub(super) fn over(family: Family, leader: Option<u32>, limits: ResourceLimits, ticks: u32) -> Self {
         let found = Arc::new(OnceLock::new());
         let find = Arc::clone(&found);
@@ -49,7 +49,7 @@ impl Watch {
         Self { over, found }
     }
 
-    /// What the command took too much of, where it was killed for that.
+    /// Returns the exceeded limit, if the command was killed for that.
     pub(super) fn exceeded(&self) -> Option<Bound> {
         self.found.get().copied()
     }
@@ -62,7 +62,7 @@ impl Drop for Watch {
 }
 
 fn look(mut family: Family, leader: Option<u32>, (limits, ticks): (ResourceLimits, u32), over: &AtomicBool, found: &OnceLock<Bound>) {
-    // Only root may; the kernel bounds the processes of anybody else.
+    // Only root may do this; the kernel limits the processes of other users.
     let _ = setpriority_process(None, FIRST);
     let mut before = threads();
     for tick in 1_u32.. {
@@ -75,21 +75,21 @@ fn look(mut family: Family, leader: Option<u32>, (limits, ticks): (ResourceLimit
             continue;
         }
         if let Some(bound) = family.exceeds(limits) {
-            // Before it is killed, so that its end is understood.
+            // Set before the kill, so that the reason is known when the process ends.
             found.get_or_init(|| bound);
-            // At one stroke, and then those that have left the group.
+            // Kill the group atomically, then the processes that have left it.
             if let Some(group) = leader.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
                 let _ = kill_process_group(group, Signal::KILL);
             }
             family.end();
             return;
         }
-        // Others have filled it.
+        // Other programs have filled the machine.
         before = threads();
     }
 }
 
-/// How many threads the machine runs.
+/// Returns the number of threads on the machine.
 fn threads() -> u64 {
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let total = load.split_ascii_whitespace().nth(3).and_then(|field| field.split_once('/')?.1.parse().ok());

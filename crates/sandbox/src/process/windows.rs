@@ -1,7 +1,7 @@
-//! How a program is held together on Windows: in a job object.
+//! Windows implementation: a program runs in a job object.
 //!
-//! The job holds all that the program starts, wherever it goes, and the system ends all of it when the job's last handle is closed: also when this
-//! process is killed. So no family has to be looked for, and no guardian stands by. A program is not asked to end, it is ended.
+//! The job contains all that the program starts, and the system ends all of it when the job's last handle is closed, also if this process
+//! is killed. So there is no search for a family, and no guardian. A program is terminated without being asked to end.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, process::ExitStatus};
 
@@ -10,16 +10,16 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, JobObject, KillOnDrop};
 use super::{Bound, ProcessEnd, mark::Mark};
 use crate::ResourceLimits;
 
-/// How often it would be looked at what a program takes.
+/// Interval of resource checks, unused on Windows.
 pub(super) const OFTEN: u32 = 10;
 pub(super) const SELDOM: u32 = 100;
 
-/// Makes a job for the program that a command starts, and all that it starts.
+/// Creates a job for the program and all that it starts.
 pub(super) fn hold_together(command: &mut CommandWrap) {
     command.wrap(KillOnDrop).wrap(JobObject);
 }
 
-/// A console program could be told by an event of its console, which it shares with this process: nobody is asked.
+/// A console event could ask a program to end, but would also reach this process, with which it shares the console. So nothing is sent.
 pub(super) fn ask_to_end(_: &dyn ChildWrapper) -> bool {
     false
 }
@@ -28,13 +28,13 @@ pub(super) fn ended(status: ExitStatus) -> ProcessEnd {
     ProcessEnd::Exited(status.code().unwrap_or_default())
 }
 
-/// The job ends what is left.
+/// The job ends the remaining processes.
 pub(super) fn ensure_guardian(_: &BTreeMap<OsString, OsString>) {}
 
-/// A temp folder outlives a process that is killed; Windows' own clean-up finds it.
+/// A temporary folder stays behind if this process is killed; Windows' own clean-up finds it.
 pub(crate) fn remove_at_end(_: &Path) {}
 
-/// The job knows its members.
+/// The job itself knows its members.
 #[derive(Debug, Clone)]
 pub(super) struct Family;
 
@@ -50,7 +50,7 @@ impl Family {
     pub(super) fn end(&mut self) {}
 }
 
-/// What a program takes is not bounded here, and `probe` says so.
+/// Resources are not limited on Windows, and `probe` says so.
 #[derive(Debug)]
 pub(super) struct Watch;
 

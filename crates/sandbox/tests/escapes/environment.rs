@@ -1,4 +1,4 @@
-//! Keys from the environment, and environments that change what is run.
+//! Reading keys from the environment, and environments that change which program is run.
 
 use crate::{Attempt, attempt, python};
 

@@ -1,4 +1,4 @@
-//! Writing, making, moving and removing outside of the working folder.
+//! Writing, creating, moving and removing outside of the working folder.
 
 use crate::{Attempt, attempt, python, shown};
 
@@ -99,7 +99,7 @@ pub(crate) fn attempts() -> Vec<Attempt> {
     ];
     let shell = shell.iter().map(|(name, script)| shown(&format!("write by {name}"), script));
     let code = code.iter().map(|(name, code)| match *name {
-        // As an ordinary user without confinement too some of these are refused.
+        // Some of these are refused to an ordinary user even without confinement.
         "openat2" | "a file without a name there" => attempt(&format!("write by Python: {name}"), &python(code)),
         _ => shown(&format!("write by Python: {name}"), &python(code)),
     });

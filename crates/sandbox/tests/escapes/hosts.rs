@@ -1,8 +1,8 @@
-//! Reaching more than the hosts that are granted, from a command that may reach one.
+//! Reaching more than the granted hosts, from a command that may reach one host.
 
 use crate::{Attempt, attempt, python};
 
-/// `ask` sends a text to the proxy and gives back its answer; `opened` says `ESCAPED` when a tunnel is opened.
+/// Python client: `ask` sends a text to the proxy and returns its answer; `opened` prints `ESCAPED` if a tunnel is opened.
 const CLIENT: &str = "G, T = E['GRANTED'], E['TCP']
 P = int(E['HTTPS_PROXY'].rsplit(':', 1)[1])
 def ask(text):
@@ -162,7 +162,7 @@ pub(crate) fn attempts() -> Vec<Attempt> {
     all
 }
 
-/// Ways by which the granted host must be reached; each prints `granted`.
+/// Returns ways by which the granted host must be reachable; each prints `granted`.
 pub(crate) fn ways() -> Vec<Attempt> {
     vec![
         attempt("curl", "curl -s -m 10 http://127.0.0.1:$GRANTED/"),

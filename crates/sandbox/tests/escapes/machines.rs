@@ -1,4 +1,5 @@
-//! Another machine that listens at the port of the proxy: it is reached where a port is all that is looked at, and not from a network of one's own.
+//! Another machine that listens at the port of the proxy: it is reachable if only the port is checked, and unreachable from a network
+//! namespace.
 
 use std::{
     collections::BTreeSet,
@@ -18,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{attempt, launcher, place::Place, python, users};
 
-/// Stands for another machine: an address of this one where the proxy does not listen.
+/// Represents another machine: a local address where the proxy does not listen.
 const MACHINE: Ipv4Addr = Ipv4Addr::new(127, 83, 29, 7);
 
-/// Settings under which one host may be reached, and the machine that listens at the port of each proxy.
+/// Returns settings that allow one host, and the machine that listens at the port of each proxy.
 fn settings(place: &Place, by: Option<Launcher>) -> (ConfinementSettings, Arc<Mutex<Vec<TcpListener>>>) {
     let granted = place.granted();
     let proxy = HostProxy::new(HostGrants::read([&granted]).unwrap(), "sandbox.network");
@@ -29,7 +30,7 @@ fn settings(place: &Place, by: Option<Launcher>) -> (ConfinementSettings, Arc<Mu
     let listening = Arc::clone(&machine);
     let gate = Gate::new([granted], move |listener| {
         let there = TcpListener::bind((MACHINE, listener.local_addr()?.port()));
-        // A test beside this one may stand for the same machine.
+        // A concurrent test may use the same address.
         listening.lock().unwrap().extend(there.and_then(|there| there.set_nonblocking(true).map(|()| there)));
         let open = proxy.open_on(listener)?;
         Ok(Passage::new(move || open.refused()))
@@ -42,7 +43,7 @@ fn settings(place: &Place, by: Option<Launcher>) -> (ConfinementSettings, Arc<Mu
     (settings, machine)
 }
 
-/// Whether the machine is reached.
+/// Returns true if the machine is reached.
 async fn is_reached(by: Option<Launcher>, go_without: BTreeSet<Guarantee>) -> bool {
     let place = Place::new();
     let (mut settings, machine) = settings(&place, by);
@@ -92,7 +93,7 @@ async fn without_a_network_of_its_own_no_command_is_run_unless_that_is_said_by_n
     }
 }
 
-/// A launcher that does something else, or nothing, is told and not waited for.
+/// A program that is not a launcher is reported without waiting for it.
 #[tokio::test]
 async fn a_launcher_that_is_none_is_told() {
     let place = Place::new();
@@ -125,7 +126,7 @@ async fn a_program_that_stays_reads_writes_and_is_ended() {
     assert_eq!(service.end(Duration::from_secs(60)).await.unwrap(), ProcessEnd::Exited(0));
 }
 
-/// What it has started ends with it, and its input, its environment and its exit are its own.
+/// A command has the same children, input, environment and exit as without a launcher.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_is_what_it_is_without_a_launcher() -> io::Result<()> {
     let place = Place::new();
@@ -147,7 +148,7 @@ async fn a_command_is_what_it_is_without_a_launcher() -> io::Result<()> {
     assert_eq!((outcome.end.clone(), outcome.stdout.text().as_str()), (ProcessEnd::Exited(7), "input a=b\nc"), "{outcome:?}");
     assert_eq!(outcome.stderr.text(), "", "it holds a socket of the launcher");
     let left = std::fs::read_to_string(file)?;
-    // One that has died and is not waited for yet has no environment.
+    // A zombie process has no environment.
     let lives = std::fs::read(format!("/proc/{}/environ", left.trim())).is_ok_and(|environment| !environment.is_empty());
     assert!(!lives, "process {left} is left");
     println!("{}: 1 escapes were tried", users::who());

@@ -1,7 +1,7 @@
 //! Attempts to escape from confinement, each a command that a model could have written: as root and as an ordinary user.
 //!
-//! An attempt has succeeded when it prints `ESCAPED` or a secret, changes anything outside, reaches a socket outside, or does something to a
-//! process outside. That these are noticed is shown by running attempts without confinement too.
+//! An attempt succeeds if it prints `ESCAPED` or a secret, changes anything outside, reaches a socket outside, or does something to a
+//! process outside. Attempts also run without confinement, to show that the detection works.
 #![cfg(test)]
 #![cfg(target_os = "linux")]
 
@@ -23,11 +23,11 @@ use aime_sandbox::{Confinement, ConfinementSettings, Gate, Launcher, Network, Pa
 
 use crate::place::Place;
 
-/// A way out: its name, and the command that tries it.
+/// An escape attempt: its name, and its command.
 pub(crate) struct Attempt {
     name: String,
     script: String,
-    /// Whether it breaks something where nothing confines it, which is tried too.
+    /// True if it must succeed without confinement, which is tested, too.
     breaks_out: bool,
 }
 
@@ -35,12 +35,12 @@ pub(crate) fn attempt(name: &str, script: &str) -> Attempt {
     Attempt { name: name.to_owned(), script: script.to_owned(), breaks_out: false }
 }
 
-/// One that is tried without confinement too, and must succeed then.
+/// Returns an attempt that also runs without confinement, and must succeed then.
 pub(crate) fn shown(name: &str, script: &str) -> Attempt {
     Attempt { breaks_out: true, ..attempt(name, script) }
 }
 
-/// Python with what attempts need: `call` says `ESCAPED` when a function of libc succeeds, `number` when a system call does.
+/// Returns a Python command with helpers: `call` prints `ESCAPED` if a libc function succeeds, `number` if a system call does.
 pub(crate) fn python(code: &str) -> String {
     format!(
         "python3 - <<'END'\nimport ctypes, os, socket, sys, struct, time\nlibc = ctypes.CDLL(None, use_errno=True)\n\
@@ -61,7 +61,7 @@ fn confined(place: &Place) -> Confinement {
     Confinement::new(ConfinementSettings::new(place.work(), &place.environment())).expect("this machine can confine commands")
 }
 
-/// Confined to one host of the network, by a proxy.
+/// Returns a confinement to one host of the network, through a proxy.
 fn confined_to_a_host(place: &Place) -> Confinement {
     let granted = place.granted();
     let proxy = HostProxy::new(HostGrants::read([&granted]).unwrap(), "sandbox.network");
@@ -74,7 +74,8 @@ fn confined_to_a_host(place: &Place) -> Confinement {
     Confinement::new(settings).expect("this machine can keep commands to single hosts")
 }
 
-/// What stands in `examples/launcher.rs`, or the copy of it beside this program. `cargo test` builds it, a run of one test binary alone does not.
+/// Returns the launcher of `examples/launcher.rs`, or its copy beside this program. `cargo test` builds it, but a run of one test binary
+/// alone does not.
 fn launcher() -> Launcher {
     Launcher::new(launcher_program(), ["launch"])
 }
@@ -87,7 +88,7 @@ fn launcher_program() -> PathBuf {
     program
 }
 
-/// How many attempts there must be.
+/// Minimum number of attempts.
 const LEAST: usize = 200;
 
 async fn none_escapes(confine: fn(&Place) -> Confinement, attempts: &[Attempt]) {
@@ -111,17 +112,17 @@ async fn no_escape_succeeds() {
     assert!(all().len() >= LEAST, "{}", all().len());
 }
 
-/// Those of the network, and more, where a command may reach one host.
+/// Runs the attempts on the network, and others, with a command that may reach one host.
 // Requirement: 15.3
 #[tokio::test(flavor = "multi_thread")]
 async fn no_escape_succeeds_where_one_host_is_granted() {
     let mut attempts: Vec<_> = network::attempts().into_iter().chain(hosts::attempts()).collect();
-    // A socket of TCP may be had then; those of all others are tried in `hosts` anew.
+    // A TCP socket is allowed here; `hosts` tries all other families again.
     attempts.retain(|attempt| !attempt.name.contains(" family"));
     none_escapes(confined_to_a_host, &attempts).await;
 }
 
-/// The same, as another user.
+/// Runs the same test as another user.
 // Requirement: 15.3
 #[test]
 fn no_escape_succeeds_where_one_host_is_granted_as_an_ordinary_user() {
@@ -148,21 +149,21 @@ async fn the_granted_host_is_reached_and_others_are_told() {
     assert!(confinement.to_string().contains("of the network only 127.0.0.1:") && confinement.reaches_network(), "{confinement}");
 }
 
-/// The same test again, as another user.
+/// Runs the same test as another user.
 // Requirement: 15.1
 #[test]
 fn no_escape_succeeds_as_an_ordinary_user() {
     users::again_as_nobody("no_escape_succeeds");
 }
 
-/// The detectors detect: what must break out where nothing confines it does.
+/// Shows that the detection works: attempts that must succeed without confinement do.
 // Requirement: 15.1
 #[tokio::test(flavor = "multi_thread")]
 async fn without_confinement_they_succeed() {
     let attempts: Vec<_> = all().into_iter().filter(|attempt| attempt.breaks_out).collect();
     let mut noticed = 0;
     for attempt in &attempts {
-        // What one breaks the next must find whole.
+        // Each attempt needs an intact place, because the attempt before may have damaged it.
         let place = Place::new();
         match place.run(attempt, &Confinement::off()).await {
             Some(_) => noticed += 1,

@@ -1,4 +1,4 @@
-//! Where attempts are made: a working folder, and around it what must not be reached.
+//! Place of the attempts: a working folder, surrounded by files and processes that must not be reached.
 
 use std::{
     collections::BTreeMap,
@@ -24,9 +24,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Attempt;
 
-/// Stands in every file, environment and process that must not be read.
+/// Word in every file, environment and process that must not be read.
 const SECRET: &str = "the-secret-word";
-/// Files of the home folder that hold it.
+/// Files of the home folder that contain the word.
 const KEYS: [&str; 12] = [
     ".ssh/id_rsa",
     ".aws/credentials",
@@ -107,7 +107,7 @@ impl Place {
         self.root.path().join("work")
     }
 
-    /// What commands are given: the usual variables, and where everything is.
+    /// Returns the environment of commands: the usual variables, and the locations of everything.
     pub(crate) fn environment(&self) -> BTreeMap<OsString, OsString> {
         let at = |name: &str| self.root.path().join(name).into_os_string();
         let number = |number: u16| OsString::from(number.to_string());
@@ -133,19 +133,19 @@ impl Place {
         .collect()
     }
 
-    /// The one server that may be reached, where one may.
+    /// Returns host and port of the only server that may be reached, if one may.
     pub(crate) fn granted(&self) -> String {
         format!("127.0.0.1:{}", self.granted)
     }
 
-    /// Tries it; tells how it has succeeded, if it has.
+    /// Runs an attempt; returns how it succeeded, or `None`.
     pub(crate) async fn run(&self, attempt: &Attempt, confinement: &Confinement) -> Option<String> {
         let outcome = self.outcome(attempt, confinement).await;
         let printed = format!("{}\n{}", outcome.stdout.text(), outcome.stderr.text());
         self.breach(&printed)
     }
 
-    /// What comes of it.
+    /// Runs an attempt and returns its outcome.
     pub(crate) async fn outcome(&self, attempt: &Attempt, confinement: &Confinement) -> ProcessOutcome {
         let request = ProcessRequest {
             program: "bash".into(),
@@ -164,7 +164,7 @@ impl Place {
         if printed.contains(SECRET) {
             return Some(format!("it printed a secret: {printed}"));
         }
-        // The environment of the test stands for aime's own.
+        // The environment of the test represents aime's own.
         if printed.contains("CARGO_MANIFEST_DIR=") || printed.contains("RUST_TEST_") {
             return Some(format!("it printed aime's environment: {printed}"));
         }
@@ -192,7 +192,7 @@ impl Place {
             .then(|| format!("it did something to a process outside: {:?}: {printed}", self.of_victim()))
     }
 
-    /// How the process outside stands: whether it sleeps, its niceness and its limits.
+    /// Returns the state of the outside process: asleep or not, its niceness and its limits.
     fn of_victim(&self) -> Option<String> {
         let pid = self.victim.id();
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -204,7 +204,7 @@ impl Place {
         Some(format!("{state} {seconds}"))
     }
 
-    /// Everything outside of the working folder: kinds, modes, owners, contents.
+    /// Returns everything outside of the working folder: kinds, modes, owners, contents.
     fn outside(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         for folder in ["home", "outside"] {
@@ -223,7 +223,7 @@ impl Place {
     }
 }
 
-/// A server that answers `granted`, and to `/to/PORT` that one should go there. It goes with the test.
+/// Starts a server that answers `granted`, and redirects `/to/PORT` to that port. It ends with the test.
 fn serve() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

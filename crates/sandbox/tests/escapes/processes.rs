@@ -1,4 +1,4 @@
-//! Processes outside: aime itself, and one of the same user.
+//! Attacks on outside processes: aime itself, and one of the same user.
 
 use crate::{Attempt, attempt, python, shown};
 

@@ -1,4 +1,4 @@
-//! Reading what must not be read: keys, other homes, files outside, by every way to a file.
+//! Reading secrets: keys, other homes, files outside, by every way to a file.
 
 use crate::{Attempt, attempt, python, shown};
 
@@ -36,7 +36,7 @@ const WAYS: [(&str, &str); 30] = [
     ("an encoded command", "echo Y2F0ICIkRiIK | base64 -d | bash"),
 ];
 
-/// Ways that Python has.
+/// Ways in Python.
 const PYTHON: [(&str, &str); 7] = [
     ("open", "print(open(E['F']).read())"),
     (
@@ -53,7 +53,7 @@ const PYTHON: [(&str, &str); 7] = [
     ),
 ];
 
-/// What is read, so that each way is tried on a file of its own.
+/// Secret files, so that each way is tried on a file of its own.
 const SECRETS: [&str; 14] = [
     "$OUT/secret.txt",
     "$HOME/.ssh/id_rsa",

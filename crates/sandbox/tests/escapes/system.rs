@@ -1,4 +1,4 @@
-//! The machine: mounts, namespaces, rights, the kernel, and taking all there is.
+//! Attacks on the machine: mounts, namespaces, rights, the kernel, and exhausting its resources.
 
 use crate::{Attempt, attempt, python};
 

@@ -1,13 +1,13 @@
-//! Being somebody else.
+//! Runs tests as another user.
 
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
-/// Who tries.
+/// Returns the name of the current user class.
 pub(crate) fn who() -> &'static str {
     if rustix::process::getuid().is_root() { "as root" } else { "as an ordinary user" }
 }
 
-/// Runs one of these tests once more as `nobody`, where this is root; else it has been run as an ordinary user already.
+/// Runs a test again as `nobody` if this process is root; otherwise the test has already run as an ordinary user.
 #[expect(clippy::disallowed_methods, reason = "the test starts itself as another user")]
 pub(crate) fn again_as_nobody(test: &str) {
     if !rustix::process::getuid().is_root() {

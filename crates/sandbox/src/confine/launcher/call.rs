@@ -1,4 +1,4 @@
-//! This side of the launcher: the order goes out, the listening socket comes back.
+//! Caller's side of the launcher: sends the order and receives the listening socket.
 
 use std::{
     io::{self, IoSlice, IoSliceMut, Write},
@@ -18,17 +18,17 @@ use rustix::net::{
 
 use super::{Launcher, Order, enter::READY};
 
-/// A launcher answers within milliseconds, or dies; this bounds one that does neither.
+/// Time limit for the launcher's answer. A launcher normally answers within milliseconds, or dies.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The longest answer that is read.
+/// Maximum bytes of an answer.
 const ANSWER: usize = 4096;
 
-/// A socket to a launcher that is yet to be started.
+/// Socket to a launcher that is not started yet.
 #[derive(Debug)]
 pub(crate) struct Call(UnixStream);
 
 impl Call {
-    /// The socket, and its other end, which is to be the launcher's standard input.
+    /// Returns the socket, and its other end for the launcher's standard input.
     pub(crate) fn new() -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
@@ -36,11 +36,11 @@ impl Call {
         Ok((Self(ours), theirs.into()))
     }
 
-    /// Gives the order, and the standard input of the command. The socket that comes back listens in the network of the command, at
+    /// Sends the order, and the standard input of the command. Returns a socket that listens in the command's network, at
     /// [`PORT`](super::PORT).
     ///
     /// # Errors
-    /// In the launcher's own words, where it has any.
+    /// The launcher's own message, if it has sent one.
     pub(crate) fn place(mut self, order: &Order, stdin: BorrowedFd<'_>) -> io::Result<TcpListener> {
         self.send(stdin)?;
         self.0.write_all(&order.to_bytes())?;
@@ -74,7 +74,7 @@ impl Call {
     }
 }
 
-/// Has the launcher enter a namespace, and become nothing.
+/// Starts the launcher to enter a namespace and exit.
 #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 pub(super) fn attempt(launcher: &Launcher) -> io::Result<()> {
     let (call, theirs) = Call::new()?;
@@ -88,7 +88,7 @@ pub(super) fn attempt(launcher: &Launcher) -> io::Result<()> {
     let (nothing, _) = io::pipe()?;
     let answer = call.place(&Order::default(), nothing.as_fd());
     if answer.is_err() {
-        // It may be waiting for what will not come.
+        // It may be waiting for input that never comes.
         let _gone = child.kill();
     }
     child.wait()?;

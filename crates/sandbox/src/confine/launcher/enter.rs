@@ -1,4 +1,4 @@
-//! The launcher's side: enter a network namespace, hand its socket out, be confined, become the command.
+//! Launcher's side: enters a network namespace, passes its socket out, confines itself, and becomes the command.
 
 use std::{
     fs,
@@ -23,26 +23,26 @@ use super::{
     order::Order,
 };
 
-/// Before the socket that is handed out, and before the words of why there is none.
+/// Prefixes of the answer: before the passed socket, and before the error message.
 pub(super) const READY: u8 = b'K';
 pub(super) const FAILED: u8 = b'E';
 
-/// Why a launcher has not become a command.
+/// Reason why a launcher has not become a command.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// It was started by hand, or by a program of another version.
+    /// The launcher was started by hand, or by a program of another version.
     #[error("this starts confined commands for a run, and was given none")]
     NoOrder,
-    /// The kernel makes no network namespace for it.
+    /// The kernel refuses to create a network namespace.
     #[error("the kernel makes no network namespace: {0}")]
     Namespace(io::Error),
-    /// The namespace is of no use.
+    /// The loopback device of the namespace cannot be enabled.
     #[error("the loopback device of a new network namespace cannot be used: {0}")]
     Loopback(io::Error),
-    /// The confinement cannot be had.
+    /// The confinement is not available.
     #[error("{0}")]
     Confinement(String),
-    /// What was to be started is not there.
+    /// The program does not exist or cannot be started.
     #[error("the command could not be started: {0}")]
     Start(io::Error),
 }
@@ -53,11 +53,11 @@ impl From<KernelError> for LaunchError {
     }
 }
 
-/// What a program that is a [`Launcher`](super::Launcher) does, first of all and with one thread: it becomes the command that it is told over its
-/// standard input, in a network namespace of its own. Returns where there is none to become, or it could not.
+/// Entry point of a [`Launcher`](super::Launcher) program; call it first, with a single thread. Replaces the process by the command from
+/// its standard input, in a network namespace of its own. Returns if there is no command, or if it could not be started.
 ///
 /// # Errors
-/// [`LaunchError`]; who asked for the command has been told then.
+/// [`LaunchError`]; the caller has received its message, too.
 pub fn launch() -> Result<(), LaunchError> {
     let mut socket = io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from).map_err(|_| LaunchError::NoOrder)?;
     let stdin = receive(&socket).ok_or(LaunchError::NoOrder)?;
@@ -65,13 +65,13 @@ pub fn launch() -> Result<(), LaunchError> {
     let order = socket.read_to_end(&mut bytes).ok().and_then(|_| Order::of_bytes(&bytes)).ok_or(LaunchError::NoOrder)?;
     let launched = enter(&order, &socket, &stdin);
     if let Err(error) = &launched {
-        // Who asked may be gone.
+        // The caller may be gone.
         let _told = socket.write_all(&[&[FAILED], error.to_string().as_bytes()].concat());
     }
     launched
 }
 
-/// The standard input that the command will have, which comes with the first byte.
+/// Receives the standard input of the command, which is sent with the first byte.
 fn receive(socket: &UnixStream) -> Option<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -93,8 +93,8 @@ fn enter(order: &Order, socket: &UnixStream, stdin: &OwnedFd) -> Result<(), Laun
     order.program.as_ref().map_or(Ok(()), |program| Err(LaunchError::Start(become_command(program, order, stdin))))
 }
 
-/// Root may make a network namespace, and keeps its rights over files, which it would lose in a namespace of users. Anybody else gets one of
-/// both, in which he is who he was.
+/// Enters new namespaces. Root may create a network namespace alone, and keeps its rights over files, which it would lose in a user
+/// namespace. Other users get both, with their own user id mapped.
 fn namespace() -> io::Result<()> {
     let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
     if user.is_root() {
@@ -115,7 +115,7 @@ fn hand_out(socket: &UnixStream, listener: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns only when it could not. All other descriptors are closed by the kernel.
+/// Executes the command; returns only on failure. The kernel closes all other descriptors.
 #[expect(clippy::disallowed_methods, reason = "this is the crate that starts processes")]
 fn become_command(program: &std::ffi::OsStr, order: &Order, stdin: &OwnedFd) -> io::Error {
     match rustix::stdio::dup2_stdin(stdin) {

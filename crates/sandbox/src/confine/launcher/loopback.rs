@@ -1,24 +1,24 @@
-//! The loopback device of a new network namespace, which is down at first.
+//! Loopback device of a new network namespace, which is down at first.
 
 use std::io;
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
-/// Numbers of `linux/netlink.h`, `linux/rtnetlink.h` and `linux/if.h`.
+/// Constants from `linux/netlink.h`, `linux/rtnetlink.h` and `linux/if.h`.
 const RTM_NEWLINK: u16 = 16;
 const NLM_F_REQUEST_AND_ACK: u16 = 1 | 4;
 const IFF_UP: u32 = 1;
-/// The loopback device is the first of every namespace.
+/// Index of the loopback device, the first in every namespace.
 const LOOPBACK: i32 = 1;
-/// A header is 16 bytes long, and so is what is asked of a device.
+/// Length of the message: a header of 16 bytes and a device request of 16 bytes.
 const LENGTH: u32 = 32;
 
-/// Turns it on.
+/// Enables the device.
 ///
 /// # Errors
-/// What the kernel answers, such as that this is not allowed.
+/// The kernel's error, such as a missing permission.
 pub(super) fn raise() -> io::Result<()> {
-    // The first protocol of netlink is the one of routes and devices.
+    // Protocol 0 of netlink, the default here, is the one for routes and devices.
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     send(&socket, &request(), SendFlags::empty())?;
     let mut answer = [0; 64];
@@ -33,7 +33,7 @@ fn request() -> Vec<u8> {
     header.into_iter().chain(device).flatten().copied().collect()
 }
 
-/// The fault in an answer: the number after its header, less than none.
+/// Returns the error in an answer: a negative number after its header.
 fn refused(answer: &[u8]) -> Option<io::Error> {
     match answer.get(16..20).and_then(|number| number.try_into().ok()).map(i32::from_ne_bytes) {
         Some(0) => None,

@@ -1,4 +1,4 @@
-//! What a launcher is told, over a socket: bytes of any kind but NUL, which ends each part.
+//! Order to a launcher, sent over a socket as byte strings that each end in NUL.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 
 use super::super::Rules;
 
-/// A command, and what it may do. Without a program there is nothing to become: the launcher only shows that it could.
+/// A command and its rules. Without a program the launcher only checks that it could enter a namespace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Order {
     pub(crate) read: Vec<PathBuf>,
@@ -28,7 +28,7 @@ const PROGRAM: u8 = b'p';
 const ARGUMENT: u8 = b'a';
 
 impl Order {
-    /// An order for a command with these rules.
+    /// Creates the order for a command with these rules.
     pub(crate) fn new(rules: &Rules, environment: BTreeMap<OsString, OsString>, program: OsString, arguments: Vec<OsString>) -> Self {
         let Rules { read, write, devices, .. } = rules.clone();
         Self { read, write, devices, environment, program: Some(program), arguments }
@@ -54,7 +54,7 @@ impl Order {
         bytes
     }
 
-    /// Nothing where these are not the bytes of an order.
+    /// Parses an order; `None` for invalid bytes.
     pub(super) fn of_bytes(bytes: &[u8]) -> Option<Self> {
         let mut order = Self::default();
         let Some(parts) = bytes.strip_suffix(b"\0") else { return bytes.is_empty().then_some(order) };

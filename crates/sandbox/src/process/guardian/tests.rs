@@ -2,12 +2,12 @@ use std::{fs, path::Path, thread, time::Duration};
 
 use super::*;
 
-/// A guardian of a session of the test's own.
+/// Starts a guardian for a session of the test's own.
 fn guardian(session: &str) -> Child {
     start(session, &BTreeMap::new()).unwrap()
 }
 
-/// A process in a session of its own with this environment, which sleeps for ever.
+/// Starts a process in a session of its own with this environment, which sleeps for ever.
 #[expect(clippy::disallowed_methods, reason = "the test stands for a command of aime")]
 fn sleeper(folder: &Path, script: &str, mark: &str) -> u32 {
     let script = format!("{script} & until [ -s pid ]; do sleep 0.02; done; cat pid");
@@ -22,7 +22,7 @@ fn alive(pid: u32) -> bool {
 }
 
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    // A minute.
+    // One minute at most.
     for _ in 0..12_000 {
         if holds() {
             return;
@@ -59,7 +59,7 @@ fn ends_what_is_left_when_its_pipe_ends_and_then_itself() {
 fn ends_children_with_an_emptied_environment() {
     let folder = tempfile::tempdir().unwrap();
     let mut guardian = guardian("ends-children.");
-    // The name holds what stands around a name.
+    // The process name contains the characters that delimit a name.
     let parent = "cp \"$(command -v sh)\" './a) S 1 (b'; './a) S 1 (b' -c 'env -i PATH=\"$PATH\" setsid sh -c \"echo \\$\\$ > pid; exec sleep 1000 >/dev/null\" & wait' >/dev/null";
     let left = sleeper(folder.path(), parent, "ends-children.1");
     drop(guardian.stdin.take());
@@ -67,7 +67,7 @@ fn ends_children_with_an_emptied_environment() {
     assert!(guardian.wait().unwrap().success());
 }
 
-/// Whether a process ignores these signals, the first bit for the first signal.
+/// Returns true if a process ignores these signals; the first bit is the first signal.
 fn ignores(pid: u32, signals: u64) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap();
@@ -78,12 +78,12 @@ fn ignores(pid: u32, signals: u64) -> bool {
 fn no_signal_of_a_terminal_takes_it_and_it_holds_no_stream() {
     let folder = tempfile::tempdir().unwrap();
     let mut guardian = guardian("stays.");
-    // A shell can close nine. What the test itself was given above those is not its own.
+    // A shell can close nine descriptors. Those above that come from the test's own parent.
     let descriptors = || -> Vec<String> {
         let held = |number| Some(fs::read_link(format!("/proc/{}/fd/{number}", guardian.id())).ok()?.display().to_string());
         (0..10).filter_map(held).collect()
     };
-    // Until it has begun it is a copy of this test.
+    // Before it executes the shell it is a copy of this test.
     wait_until("the guardian ignores HUP, INT, QUIT and TERM", || ignores(guardian.id(), 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14));
     for name in ["INT", "HUP", "TERM", "QUIT"] {
         signal(name, &format!("-{}", guardian.id()));
@@ -102,7 +102,7 @@ fn no_signal_of_a_terminal_takes_it_and_it_holds_no_stream() {
 
 #[test]
 fn one_stands_for_all_commands_and_is_replaced_when_it_is_killed() {
-    // A command whose path leads nowhere has one too.
+    // A guardian is also started for a command whose `PATH` leads nowhere.
     let nowhere = BTreeMap::from([("PATH".into(), "/nowhere".into())]);
     let process = || GUARDIAN.lock().unwrap().as_ref().unwrap().id();
     ensure(&nowhere);

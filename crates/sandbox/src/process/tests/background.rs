@@ -4,7 +4,7 @@ fn started(folder: &Path, script: &str) -> BackgroundProcess {
     BackgroundProcess::start(&ProcessRequest { time_limit: Duration::MAX, ..bash(folder, script) }).unwrap()
 }
 
-/// Waits until it has printed this.
+/// Waits for this output.
 async fn printed(process: &BackgroundProcess, expected: &str) {
     let mut text = String::new();
     for _ in 0..LOOKS {

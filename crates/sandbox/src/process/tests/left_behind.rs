@@ -1,8 +1,9 @@
-//! What a command starts and leaves behind: it ends with the command, wherever it has gone.
+//! Processes that a command leaves behind end with the command, wherever they are.
 
 use super::*;
 
-/// Runs a script in a session of its own, which tells its process id in `pid` and goes on for ever; and waits until it has told.
+/// Returns a command that runs a script in a session of its own, which writes its process id to `pid` and runs for ever, and waits for that
+/// file.
 fn detached(before: &str) -> String {
     format!("{before} setsid bash -c 'echo $$ > pid; trap \"\" TERM; while [ ! -e stop ]; do sleep 0.05; done' & {TOLD}")
 }
@@ -42,7 +43,7 @@ async fn the_time_limit_ends_sessions_of_their_own() {
 
 #[tokio::test]
 async fn an_emptied_environment_hides_nobody_whose_parents_live() {
-    // Its parent dies of the polite signal: it must have been seen before.
+    // SIGTERM kills its parent, so the process must have been found before.
     let folder = here();
     let cancel = CancellationToken::new();
     let script = format!("{}; wait", detached("env -i PATH=/usr/bin:/bin"));
@@ -73,11 +74,11 @@ async fn who_starts_others_without_end_is_ended() {
     let folder = here();
     let script = "cat > chain; setsid bash chain & until [ -s pid ]; do sleep 0.02; done";
     let mut request = bash(folder.path(), script);
-    // Each starts the next in a new session and exits.
+    // Each process starts the next in a new session and exits.
     request.input = b"echo $$ >> pid; sleep 0.05; setsid bash chain & exit".to_vec();
     assert_eq!(outcome(request).await.end, ProcessEnd::Exited(0));
     let told = || fs::read_to_string(folder.path().join("pid")).unwrap().lines().count();
-    // Whoever is left starts the next a moment later.
+    // A survivor would start the next process a moment later.
     let before = told();
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(told(), before, "the chain goes on");
@@ -114,7 +115,7 @@ async fn what_runs_under_an_outer_command_ends_with_that_too() {
 
 #[tokio::test]
 async fn what_is_out_of_reach_is_not_waited_for() {
-    // It has emptied its environment and lost its parent, and holds the pipes open.
+    // The process has emptied its environment and lost its parent, and holds the pipes open.
     let folder = here();
     let outcome = outcome(bash(folder.path(), &detached("env -i PATH=/usr/bin:/bin"))).await;
     let lost = pid(folder.path(), "pid").await;

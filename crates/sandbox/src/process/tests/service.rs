@@ -1,4 +1,4 @@
-//! Programs that stay.
+//! Tests of long-running programs.
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -68,7 +68,7 @@ async fn its_end_is_noticed_and_what_it_said_is_kept_within_bounds() {
 #[tokio::test]
 async fn one_that_takes_too_much_is_killed_and_says_why() {
     if !rustix::process::getuid().is_root() {
-        // The kernel gives an ordinary user no more.
+        // The kernel refuses more to an ordinary user.
         return;
     }
     let folder = here();
