@@ -1,4 +1,4 @@
-//! What became of each path, one change after the other. Pure.
+//! History of each path: its changes in order, without those that were undone. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,35 +7,35 @@ use std::{
 
 use crate::{Author, Change, Entry, log::Record, scope::Scope};
 
-/// One change of a path that still holds: what was put back is no longer in the chain.
+/// One effective change of a path; undone changes are removed from the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// Who may have made it; nobody of the run where it is empty.
+    /// Possible authors; empty if the author is not part of the run.
     pub(crate) by: Vec<Author>,
     pub(crate) before: Option<Entry>,
     pub(crate) after: Option<Entry>,
 }
 
-/// The changes of each path, oldest first.
+/// Changes of each path, oldest first.
 pub(crate) type Chains = BTreeMap<PathBuf, Vec<Link>>;
 
-/// What a log comes to.
+/// State that results from a log.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) chains: Chains,
-    /// What each undo took out of the chains.
+    /// Links that each undo has removed from the chains.
     taken: BTreeMap<(u64, PathBuf), Vec<Link>>,
-    /// The undos that have not been put back themselves, oldest first.
+    /// Undos that have not been undone themselves, oldest first.
     pub(crate) undos: Vec<u64>,
-    /// The number of the last one.
+    /// Number of the last undo.
     pub(crate) last: u64,
-    /// The one that was begun and has not ended.
+    /// The undo that was begun and has not ended.
     pub(crate) unfinished: Option<(u64, Scope, Vec<Change>)>,
     /// Windows that were opened and not closed.
     pub(crate) open: BTreeMap<u64, Author>,
-    /// One file that was about to be changed, and has not been looked at since.
+    /// Announced change of one file whose result is not recorded yet.
     pub(crate) about: Option<(Author, Vec<Change>)>,
-    /// Why changes were not kept from some moment on.
+    /// Reason why recording stopped, if it did.
     pub(crate) lost: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl History {
                 chain.extend(links);
                 continue;
             }
-            // The path stands as it did before that change: this one and what came after it are undone.
+            // The path has the state before that change again, so this change and all later ones are undone.
             match chain.iter().position(|link| link.before == *after) {
                 Some(at) => drop(self.taken.insert((number, path.clone()), chain.split_off(at))),
                 None => chain.push(Link { by: Vec::new(), before: before.clone(), after: after.clone() }),
@@ -95,12 +95,12 @@ impl History {
         }
     }
 
-    /// Whether a path stood so once, before a change that still holds.
+    /// Returns true if the path had this state before a change that is still effective.
     pub(crate) fn stood(&self, path: &Path, entry: Option<&Entry>) -> bool {
         self.chains.get(path).is_some_and(|chain| chain.iter().any(|link| link.before.as_ref() == entry))
     }
 
-    /// What an undo changed.
+    /// Returns the changes that an undo made.
     pub(crate) fn changes_of(&self, number: u64, records: &[Record]) -> Vec<Change> {
         let done = |path: &Path| self.taken.contains_key(&(number, path.to_path_buf()));
         let found = records.iter().find_map(|record| match record {

@@ -1,4 +1,4 @@
-//! Whether what a run keeps of files is whole.
+//! Integrity check of the undo data of a run.
 
 use std::{collections::BTreeSet, fs, io::ErrorKind, path::Path};
 
@@ -9,21 +9,21 @@ use crate::{
     store::Store,
 };
 
-/// What is wrong with what a run keeps of files, in words for people.
+/// Faults in the undo data of a run, as text for people.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct UndoFaults {
-    /// The log cannot be read: nothing of the run can be undone.
+    /// Reason why the log cannot be read: nothing of the run can be undone.
     pub log: Option<String>,
-    /// The log ends in a line that was cut, as by a crash. The next record takes it away, and so does [`mend`].
+    /// True if the log ends in a truncated line, as after a crash. The next record removes it, and so does [`mend`].
     pub cut: bool,
-    /// Contents that are gone or not as they were: the files that had them cannot be put back.
+    /// Missing or damaged contents: files with these contents cannot be restored.
     pub contents: Vec<String>,
 }
 
-/// Looks at the log of a run, and at every content that stands in it. Changes nothing. Reads all of it, and blocks meanwhile.
+/// Checks the log of a run, and every content that it refers to. Changes nothing. Reads all of it, and blocks.
 ///
 /// # Errors
-/// [`UndoError`] where the system refuses something else than what is missing.
+/// [`UndoError`] for any other error of the system than a missing file.
 pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
     let store = Store::new(keep);
     let path = store.log(run);
@@ -41,7 +41,7 @@ pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
         }
     };
     faults.cut = whole < text.len() as u64;
-    // What gave way to later runs is gone by intent.
+    // Contents that were pruned for later runs are missing by intent.
     let kept = records.iter().rposition(|record| matches!(record, Record::Lost { .. })).map_or(0, |lost| lost + 1);
     let entries = records.iter().skip(kept).flat_map(Record::entries);
     let hashes: BTreeSet<&str> = entries.filter_map(Entry::hash).collect();
@@ -58,10 +58,10 @@ pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
     Ok(faults)
 }
 
-/// Takes away the line that was cut at the end of a run's log.
+/// Removes the truncated line at the end of a run's log.
 ///
 /// # Errors
-/// [`UndoError`] where the log cannot be read or written.
+/// [`UndoError`] if the log cannot be read or written.
 pub fn mend(keep: &Path, run: &str) -> Result<(), UndoError> {
     Log::open(&Store::new(keep).log(run)).map(drop)
 }

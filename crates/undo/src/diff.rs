@@ -1,30 +1,30 @@
-//! What a change of a text did to its lines, for people.
+//! Line diffs of texts, for people.
 
 use std::time::Duration;
 
 use similar::{Algorithm, TextDiff};
 
-/// The most lines of a diff.
+/// Maximum number of lines in a diff.
 const MAX_LINES: usize = 30;
-/// The most characters of a line.
+/// Maximum characters of a line.
 const MAX_CHARS: usize = 300;
-/// Lines shown around what changed.
+/// Number of context lines around a change.
 const AROUND: usize = 3;
-/// What takes longer to compare is compared roughly.
+/// Time limit of the exact comparison; after that the diff is approximate.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What a change did to the lines of a text.
+/// Changes to the lines of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineDiff {
-    /// Lines that came.
+    /// Number of added lines.
     pub added: usize,
-    /// Lines that went.
+    /// Number of removed lines.
     pub removed: usize,
-    /// A unified diff without the names of files, 30 lines at most; a last line says how many are left out.
+    /// Unified diff without file names, 30 lines at most; a last line gives the number of omitted lines.
     pub text: String,
 }
 
-/// Compares two contents; nothing where one is no text.
+/// Compares two contents; `None` if one is not text.
 #[must_use]
 pub fn line_diff(before: &[u8], after: &[u8]) -> Option<LineDiff> {
     let text = |bytes| std::str::from_utf8(bytes).ok().filter(|text: &&str| !text.contains('\0'));

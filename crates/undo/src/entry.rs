@@ -1,46 +1,46 @@
-//! What stands at a path, as it is kept.
+//! Recorded state of a path.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What stands at a path. Two that are equal cannot be told apart by their content and mode.
+/// State of a path. Equal entries have the same content and mode.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Entry {
-    /// A file whose content is kept.
+    /// A file with recorded content.
     File {
-        /// Who may do what with it: 12 bits.
+        /// Permission bits: 12 bits of the mode.
         mode: u32,
-        /// Its size in bytes.
+        /// Size in bytes.
         size: u64,
-        /// The BLAKE3 hash of its content.
+        /// BLAKE3 hash of the content.
         hash: String,
     },
     /// A folder.
     Folder {
-        /// Who may do what with it: 12 bits.
+        /// Permission bits: 12 bits of the mode.
         mode: u32,
     },
     /// A symbolic link.
     Link {
-        /// Where it points, as it is written.
+        /// Target, as it is written.
         #[serde(with = "crate::name")]
         target: PathBuf,
     },
-    /// What is there and not kept: it can be seen to come and go, and not be put back.
+    /// An entry without recorded content: its creation and removal are noticed, but it cannot be restored.
     NotKept {
-        /// Why it is not.
+        /// Reason why the content is not recorded.
         why: NotKept,
-        /// Its size in bytes, of a file.
+        /// Size in bytes, for a file.
         size: u64,
-        /// When it was changed, of a file: nanoseconds since the Unix epoch.
+        /// Modification time of a file, in nanoseconds since the Unix epoch.
         modified: i64,
     },
 }
 
 impl Entry {
-    /// Why it is not kept, if it is not.
+    /// Returns the reason why the content is not recorded, if so.
     #[must_use]
     pub const fn not_kept(&self) -> Option<NotKept> {
         match self {
@@ -53,7 +53,7 @@ impl Entry {
         matches!(self, Self::Folder { .. })
     }
 
-    /// The BLAKE3 hash of its content, of a file whose content is kept.
+    /// Returns the BLAKE3 hash of the content, for a file with recorded content.
     #[must_use]
     pub fn hash(&self) -> Option<&str> {
         match self {
@@ -63,7 +63,7 @@ impl Entry {
     }
 }
 
-/// Why something is not kept.
+/// Reason why the content of a path is not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotKept {
@@ -71,20 +71,20 @@ pub enum NotKept {
     TooLarge,
     /// The folder is larger than [`UndoSettings::max_folder_bytes`](crate::UndoSettings::max_folder_bytes), or has too many files.
     NoRoom,
-    /// It belongs to a version control system.
+    /// The folder belongs to a version control system.
     Repository,
-    /// It can be made again: it says so itself (`CACHEDIR.TAG`), or its name does (`node_modules`).
+    /// The content can be regenerated, as a marker file (`CACHEDIR.TAG`) or the name (`node_modules`) shows.
     Cache,
-    /// It is a device, a pipe or a socket.
+    /// The entry is a device, a pipe or a socket.
     Special,
-    /// It lies on another file system.
+    /// The entry is on another file system.
     Mount,
-    /// It may not be read.
+    /// The entry cannot be read.
     Unreadable,
 }
 
 impl NotKept {
-    /// In words.
+    /// Returns the reason as text.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -99,38 +99,38 @@ impl NotKept {
     }
 }
 
-/// What became of one path.
+/// Change of one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// Relative to the folder.
+    /// Path relative to the folder.
     #[serde(with = "crate::name")]
     pub path: PathBuf,
-    /// What stood there.
+    /// Former state; `None` if the path did not exist.
     pub before: Option<Entry>,
-    /// What stands there since.
+    /// New state; `None` if the path was removed.
     pub after: Option<Entry>,
 }
 
-/// On whose behalf something was changed.
+/// Author of a change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Author {
-    /// The task; none for what is done for the run as a whole.
+    /// Task; `None` for work on the run as a whole.
     pub task: Option<String>,
-    /// The tool, or what else did it.
+    /// Tool, or another cause of the change.
     pub tool: String,
-    /// The actor that called the tool, by its name in the run.
+    /// Actor that called the tool, by its name in the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
 }
 
 impl Author {
-    /// A tool, for a task or for the run as a whole.
+    /// Creates the author for a tool, called for a task or for the run as a whole.
     #[must_use]
     pub fn new(task: Option<&str>, tool: &str) -> Self {
         Self { task: task.map(str::to_owned), tool: tool.to_owned(), actor: None }
     }
 
-    /// The same, called by an actor.
+    /// Sets the actor that called the tool.
     #[must_use]
     pub fn of_actor(self, actor: Option<&str>) -> Self {
         Self { actor: actor.map(str::to_owned), ..self }

@@ -1,4 +1,4 @@
-//! Why changes could not be kept, or not be put back.
+//! Errors of recording and undoing.
 
 use std::{
     io,
@@ -7,57 +7,57 @@ use std::{
 
 use aime_sandbox::FileError;
 
-/// Why changes could not be kept, or not be put back.
+/// Reason why changes could not be recorded or undone.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     /// A file of the folder could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
-    /// What is kept could not be read or written.
+    /// The undo data could not be read or written.
     #[error("{} could not be {action}: {source}", path.display())]
     Store {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was tried, such as `read`.
+        /// Attempted action, such as `read`.
         action: &'static str,
-        /// The reason of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The disk is nearly full: what is left is the journal's.
+    /// The disk is nearly full: the remaining space is reserved for the journal.
     #[error("only {} MB are free on the disk", .free / 1_000_000)]
     NoSpace {
-        /// In bytes.
+        /// Free space in bytes.
         free: u64,
     },
-    /// What is kept is not what was put there.
+    /// Stored data has been damaged.
     #[error("{} is damaged", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A newer aime has written it.
+    /// A newer version of aime has written the file.
     #[error("{} is of the form {found}, which this aime does not know; use a newer one", path.display())]
     Newer {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The form.
+        /// Schema version of the file.
         found: String,
     },
-    /// The task is at work: what it changes is not known before it ends.
+    /// The task is still running: its changes are unknown until it ends.
     #[error("the task {task} is at work; it can be undone when it has ended")]
     AtWork {
-        /// The task.
+        /// Id of the task.
         task: String,
     },
-    /// Changes are no longer kept.
+    /// Recording has stopped.
     #[error("{reason}")]
     Lost {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
-/// For `map_err`: an error of the store at a path.
+/// Returns a function for `map_err` that wraps an error of the store at a path.
 pub(crate) fn store(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> UndoError {
     let path = path.to_path_buf();
     move |source| UndoError::Store { path, action, source }

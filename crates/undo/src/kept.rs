@@ -1,10 +1,10 @@
-//! What a run changed, for those who only look: nothing is made, locked or written.
+//! Read-only view of the changes of a run: creates, locks and writes nothing.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Author, Change, Entry, UndoError, chain::History, log, objects, store::Store};
 
-/// What is kept of one run.
+/// Undo data of one run.
 #[derive(Debug)]
 pub struct Kept {
     history: History,
@@ -12,10 +12,10 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Reads what `run` keeps in `keep` (`.aime`); none where it keeps nothing. Of a run that is at work it is what stands there now.
+    /// Reads the undo data of `run` in `keep` (`.aime`); `None` if there is none. For a running run it is a snapshot.
     ///
     /// # Errors
-    /// [`UndoError`] where it cannot be read.
+    /// [`UndoError`] if the data cannot be read.
     pub fn read(keep: &Path, run: &str) -> Result<Option<Self>, UndoError> {
         let store = Store::new(keep);
         let records = log::read(&store.log(run))?;
@@ -23,8 +23,8 @@ impl Kept {
         Ok((!records.is_empty()).then_some(kept))
     }
 
-    /// What became of each path by the whole run, with those who may have done it. What stands as before, what only others changed, and
-    /// what was put back is not among it.
+    /// Returns the total change of each path by the run, with its possible authors. Omits paths with their original state, changes by
+    /// others only, and undone changes.
     pub fn changes(&self) -> impl Iterator<Item = (Change, Vec<&Author>)> {
         self.history.chains.iter().filter_map(|(path, links)| {
             let (before, after) = (links.first()?.before.clone(), links.last()?.after.clone());
@@ -35,15 +35,15 @@ impl Kept {
         })
     }
 
-    /// The bytes of a file; none for what is no file.
+    /// Returns the bytes of a file; `None` for other entries.
     ///
     /// # Errors
-    /// [`UndoError`] where they are no longer kept, or are damaged.
+    /// [`UndoError`] if they are no longer stored, or are damaged.
     pub fn content(&self, entry: &Entry) -> Result<Option<Vec<u8>>, UndoError> {
         entry.hash().map(|hash| objects::read(&self.objects, hash)).transpose()
     }
 
-    /// Why changes were not kept from some moment on, if they were not.
+    /// Returns the reason why recording stopped, if it did.
     #[must_use]
     pub fn lost(&self) -> Option<&str> {
         self.history.lost.as_deref()

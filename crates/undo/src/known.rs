@@ -1,4 +1,4 @@
-//! A folder as it was last looked at, in memory and in a file.
+//! State of a folder at the last scan, in memory and in a file.
 
 use std::{
     collections::BTreeMap,
@@ -12,26 +12,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Entry, UndoError, error::store};
 
-/// The form of the file.
+/// Schema version of the file.
 const SCHEMA: &str = "aime.undo_index/v1";
 
-/// How long after a change a file is read again although it looks the same: a clock has ticks, and a second change may come within one.
+/// Nanoseconds after a change during which an unchanged stamp is not trusted: a second change may occur within the same clock tick.
 const TICK: i64 = 100_000_000;
-/// The same where the file system tells whole seconds.
+/// The same for file systems whose times are in whole seconds.
 const SECOND: i64 = 2_000_000_000;
 
-/// What is known of a path.
+/// Known state of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) entry: Entry,
-    /// What told this state from others when it was read; none where it must be read again.
+    /// Stamp of the entry when it was read; `None` if it must be read again.
     pub(crate) stamp: Option<Stamp>,
-    /// When it was read: nanoseconds since the Unix epoch.
+    /// Time of the read, in nanoseconds since the Unix epoch.
     pub(crate) read_at: i64,
 }
 
 impl Known {
-    /// Whether a file with this stamp is surely still what it was when it was read.
+    /// Returns true if a file with this stamp certainly has the content that was read.
     pub(crate) fn stands(&self, stamp: &Stamp) -> bool {
         let whole = |time: i64| time % 1_000_000_000 == 0;
         let tick = if whole(stamp.changed) || whole(stamp.modified) { SECOND } else { TICK };
@@ -39,7 +39,7 @@ impl Known {
     }
 }
 
-/// What is known of a folder, by path.
+/// Known states of a folder, by path.
 pub(crate) type KnownFolder = BTreeMap<PathBuf, Known>;
 
 /// One line of the file.
@@ -48,21 +48,21 @@ struct Line {
     #[serde(with = "crate::name")]
     path: PathBuf,
     entry: Entry,
-    /// Device, inode, size, modified, changed.
+    /// Device, inode, size, modification time, change time.
     stamp: Option<(u64, u64, u64, i64, i64)>,
     read_at: i64,
 }
 
-/// The first and the last line.
+/// First and last line.
 #[derive(Serialize, Deserialize, PartialEq)]
 struct Frame {
     schema: String,
     entries: usize,
-    /// How many records of the log stood when this was true; 0 where it belongs to no log.
+    /// Number of records in the log when this state was current; 0 without a log.
     records: usize,
 }
 
-/// Keeps what is known in a file, whole or not at all.
+/// Writes the known state to a file, atomically.
 pub(crate) fn write(path: &Path, known: &KnownFolder, records: usize) -> Result<(), UndoError> {
     let write = || {
         let folder = path.parent().unwrap_or(Path::new("."));
@@ -81,7 +81,7 @@ pub(crate) fn write(path: &Path, known: &KnownFolder, records: usize) -> Result<
     write().map_err(store(path, "written"))
 }
 
-/// How many records stood then; nothing where there is no such file.
+/// Returns the number of records at that time; `None` without such a file.
 pub(crate) fn records(path: &Path) -> Result<Option<usize>, UndoError> {
     let mut line = String::new();
     match fs::File::open(path).and_then(|file| BufReader::new(file).read_line(&mut line)) {
@@ -93,7 +93,7 @@ pub(crate) fn records(path: &Path) -> Result<Option<usize>, UndoError> {
     Ok(Some(frame.records))
 }
 
-/// Reads it again, with the number of records that stood then; nothing where there is no such file.
+/// Reads the state and the number of records at that time; `None` without such a file.
 pub(crate) fn read(path: &Path) -> Result<Option<(KnownFolder, usize)>, UndoError> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,

@@ -1,4 +1,4 @@
-//! The log of one run: who began what, what changed, what was put back. A line of JSON for each record, only ever added to.
+//! Append-only log of one run: begun work, changes, undos. Each record is a line of JSON.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,51 +10,51 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Author, Change, Entry, NotKept, UndoError, error::store, scope::Scope, system::private_file};
 
-/// The form of the log.
+/// Schema version of the log.
 pub(crate) const SCHEMA: &str = "aime.undo_log/v1";
 
-/// One line.
+/// One line of the log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
 pub(crate) enum Record {
-    /// The first line.
+    /// Header, the first line.
     Log {
         /// [`SCHEMA`].
         schema: String,
     },
-    /// What of the folder is not kept, as it was first looked at: the first of them, and how many there are.
+    /// Entries of the folder without recorded content, at the first scan: the first of them, and their number.
     NotKept { first: Vec<LeftOut>, count: usize },
-    /// Somebody begins something that may change any file.
+    /// An author begins work that may change any file.
     Opened { window: u64, author: Author },
-    /// It has ended, and what it changed stands before this.
+    /// The work has ended; its changes are recorded before this.
     Closed { window: u64 },
     /// One file is about to be changed.
     About { author: Author, changes: Vec<Change> },
-    /// What changed. Several authors were at work at once, and nobody can tell which of them it was; without any it was somebody else.
+    /// Changes. With several authors, each of them may have made the changes; without any, someone outside of the run did.
     Changed { by: Vec<Author>, changes: Vec<Change> },
-    /// Something is about to be put back.
+    /// An undo is about to be made.
     Undo { number: u64, of: Scope, changes: Vec<Change> },
-    /// It was, save for these paths.
+    /// The undo was made, except for these paths.
     Undone {
         number: u64,
         #[serde(with = "crate::name::several")]
         failed: Vec<PathBuf>,
     },
-    /// From here on changes are not kept.
+    /// From here on changes are not recorded.
     Lost { reason: String },
 }
 
-/// Something that is not kept.
+/// An entry without recorded content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Relative to the folder.
+    /// Path relative to the folder.
     #[serde(with = "crate::name")]
     pub path: PathBuf,
-    /// Why it is not.
+    /// Reason why the content is not recorded.
     pub why: NotKept,
 }
 
-/// The log of a run, open for more.
+/// Log of a run, open for appending.
 #[derive(Debug)]
 pub(crate) struct Log {
     path: PathBuf,
@@ -62,7 +62,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Opens the log to add to it, and gives what stands in it. A last line that a crash has cut is removed.
+    /// Opens the log for appending, and returns its records. Removes a last line that a crash has truncated.
     pub(crate) fn open(path: &Path) -> Result<(Self, Vec<Record>), UndoError> {
         let failed = store(path, "opened");
         let mut options = OpenOptions::new();
@@ -85,7 +85,7 @@ impl Log {
         Ok((log, records))
     }
 
-    /// What others have added since. A last line that a crash has cut is removed.
+    /// Returns the records that other processes have added since. Removes a last line that a crash has truncated.
     pub(crate) fn news(&mut self) -> Result<Vec<Record>, UndoError> {
         let path = self.path.clone();
         let failed = |source| store(&path, "read")(source);
@@ -101,12 +101,12 @@ impl Log {
         Ok(records)
     }
 
-    /// Adds a record, whole or not at all.
+    /// Appends a record, atomically.
     pub(crate) fn add(&mut self, record: &Record) -> Result<(), UndoError> {
         self.add_all(std::slice::from_ref(record))
     }
 
-    /// Adds records at once.
+    /// Appends several records at once.
     pub(crate) fn add_all(&mut self, records: &[Record]) -> Result<(), UndoError> {
         let failed = |source| store(&self.path, "written")(source);
         let mut lines = Vec::new();
@@ -117,14 +117,14 @@ impl Log {
         let before = self.file.stream_position().map_err(failed)?;
         let written = self.file.write_all(&lines);
         if written.is_err() {
-            // A full disk: what was written of it goes again.
+            // The disk is full: remove the partial write.
             drop(self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before))));
         }
         written.map_err(|source| store(&self.path, "written")(source))
     }
 }
 
-/// What stands in a log; nothing where there is none.
+/// Reads the records of a log; empty if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Vec<Record>, UndoError> {
     match fs::read(path) {
         Ok(text) => parse(path, &text).map(|(records, _)| records),
@@ -133,12 +133,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>, UndoError> {
     }
 }
 
-/// The records, and how many bytes they take: a line without an end is not one yet.
+/// Parses the records, and returns their length in bytes, without an incomplete last line.
 pub(crate) fn parse(path: &Path, text: &[u8]) -> Result<(Vec<Record>, u64), UndoError> {
     parse_from(path, text, true)
 }
 
-/// The same of a part of a log, which may be its beginning.
+/// Parses a part of a log; `begins` is true for its beginning.
 fn parse_from(path: &Path, text: &[u8], begins: bool) -> Result<(Vec<Record>, u64), UndoError> {
     let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let damaged = || UndoError::Damaged { path: path.to_path_buf() };
@@ -162,7 +162,7 @@ fn parse_from(path: &Path, text: &[u8], begins: bool) -> Result<(Vec<Record>, u6
 }
 
 impl Record {
-    /// The entries that it names.
+    /// Returns the entries in the record.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         let changes = match self {
             Self::About { changes, .. } | Self::Changed { changes, .. } | Self::Undo { changes, .. } => changes.as_slice(),

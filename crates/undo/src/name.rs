@@ -1,4 +1,4 @@
-//! Names of files in text. A name need not be UTF-8: its other bytes are written as `%` and two hexadecimal digits, and so is `%` itself.
+//! File names as text. A name need not be UTF-8: its other bytes are written as `%` and two hexadecimal digits, and so is `%` itself.
 
 use std::{
     fmt::Write,
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serializer, de::Error};
 
 use crate::system::path_of;
 
-/// A path as text that [`decode`] reads again.
+/// Encodes a path as text for [`decode`].
 pub(crate) fn encode(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -22,7 +22,7 @@ pub(crate) fn encode(path: &Path) -> String {
     text
 }
 
-/// The path that a text stands for; nothing if it is none that [`encode`] writes.
+/// Decodes the text of a path; `None` for text that [`encode`] never writes.
 pub(crate) fn decode(text: &str) -> Option<PathBuf> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut parts = text.split('%');
@@ -43,7 +43,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     decode(&text).ok_or_else(|| D::Error::custom(format!("{text:?} is no path")))
 }
 
-/// The same for several.
+/// Serialization of several paths.
 pub(crate) mod several {
     use std::path::PathBuf;
 

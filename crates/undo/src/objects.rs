@@ -1,4 +1,4 @@
-//! Contents of files, each kept once under the hash of its bytes, for all runs in a folder.
+//! Content store: each content is stored once under its hash, for all runs in a folder.
 
 use std::{
     collections::BTreeSet,
@@ -10,22 +10,22 @@ use std::{
 
 use crate::{UndoError, error::store, system};
 
-/// How much may be written before it is looked again how much room there is.
+/// Bytes that may be written before the free space is checked again.
 const LOOK_EVERY: u64 = 4 * 1024 * 1024;
 
-/// The contents. Whoever has it open shares a lock, so that nobody sweeps meanwhile.
+/// The content store. An open store holds a shared lock, which prevents a concurrent sweep.
 #[derive(Debug)]
 pub(crate) struct Objects {
     folder: PathBuf,
-    /// What must stay free on the disk, in bytes.
+    /// Bytes that must stay free on the disk.
     reserve: u64,
-    /// Bytes written since it was looked how much is free.
+    /// Bytes written since the last check of the free space.
     unlooked: AtomicU64,
     _shared: File,
 }
 
 impl Objects {
-    /// Opens what is kept in `root`, and makes it where it is not there.
+    /// Opens the store in `root`, and creates it if needed.
     pub(crate) fn open(root: &Path, reserve: u64) -> Result<Self, UndoError> {
         let folder = folder(root);
         private_folder(&folder)?;
@@ -34,7 +34,7 @@ impl Objects {
         Ok(Self { folder, reserve, unlooked: AtomicU64::new(LOOK_EVERY), _shared: lock })
     }
 
-    /// Keeps bytes and gives their hash. Those that are kept already are not written again.
+    /// Stores bytes and returns their hash. Does not write bytes that are already stored.
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<String, UndoError> {
         let hash = blake3::hash(bytes).to_hex().to_string();
         let path = self.path(&hash);
@@ -53,12 +53,12 @@ impl Objects {
         put().map(|_| hash).map_err(failed)
     }
 
-    /// The bytes with this hash.
+    /// Returns the bytes with this hash.
     pub(crate) fn get(&self, hash: &str) -> Result<Vec<u8>, UndoError> {
         read(&self.folder, hash)
     }
 
-    /// Whether bytes of this hash and number are kept.
+    /// Returns true if content with this hash and size is stored.
     pub(crate) fn has(&self, hash: &str, size: u64) -> bool {
         fs::metadata(self.path(hash)).is_ok_and(|found| found.len() == size)
     }
@@ -67,7 +67,7 @@ impl Objects {
         path_of(&self.folder, hash)
     }
 
-    /// Refuses to fill the disk: the journal of the run needs it more.
+    /// Fails if the write would fill the disk, because the journal of the run needs the space.
     fn leave_room(&self, wanted: u64) -> Result<(), UndoError> {
         if self.unlooked.fetch_add(wanted, Ordering::Relaxed) + wanted < LOOK_EVERY {
             return Ok(());
@@ -81,7 +81,7 @@ impl Objects {
     }
 }
 
-/// Keeps everybody else away from the contents until it is dropped; nothing while somebody has them open, or where there are none.
+/// Locks the store exclusively until the result is dropped; `None` if another process has it open, or if there is no store.
 pub(crate) fn alone(root: &Path) -> Result<Option<Alone>, UndoError> {
     if !folder(root).is_dir() {
         return Ok(None);
@@ -90,12 +90,12 @@ pub(crate) fn alone(root: &Path) -> Result<Option<Alone>, UndoError> {
     Ok(lock.try_lock().is_ok().then_some(Alone { _lock: lock }))
 }
 
-/// Nobody else has the contents open.
+/// Exclusive lock of the store.
 pub(crate) struct Alone {
     _lock: File,
 }
 
-/// Removes what is in none of `wanted`. Gives the bytes that are left.
+/// Removes contents outside of `wanted`. Returns the number of remaining bytes.
 pub(crate) fn sweep(root: &Path, _alone: &Alone, wanted: &BTreeSet<String>) -> Result<u64, UndoError> {
     let folder = folder(root);
     let mut left = 0;
@@ -111,18 +111,18 @@ pub(crate) fn sweep(root: &Path, _alone: &Alone, wanted: &BTreeSet<String>) -> R
                 fs::remove_file(entry.path()).map_err(store(&entry.path(), "removed"))?;
             }
         }
-        // One that is not empty stays.
+        // A folder that is not empty stays.
         drop(fs::remove_dir(&parent));
     }
     Ok(left)
 }
 
-/// Where the contents stand.
+/// Returns the folder of the contents.
 pub(crate) fn folder(root: &Path) -> PathBuf {
     root.join("objects")
 }
 
-/// The bytes with this hash in a folder of contents.
+/// Reads the bytes with this hash in a folder of contents.
 pub(crate) fn read(folder: &Path, hash: &str) -> Result<Vec<u8>, UndoError> {
     let path = path_of(folder, hash);
     let bytes = fs::read(&path).map_err(store(&path, "read"))?;
@@ -134,7 +134,7 @@ pub(crate) fn path_of(folder: &Path, hash: &str) -> PathBuf {
     folder.join(start).join(rest)
 }
 
-/// A folder that only its owner may look into: what is kept may be secret.
+/// Creates a folder that only its owner may access, because the contents may be secret.
 pub(crate) fn private_folder(path: &Path) -> Result<(), UndoError> {
     private(path).map_err(store(path, "made"))
 }

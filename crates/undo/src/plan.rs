@@ -1,4 +1,4 @@
-//! What an undo would do. Pure.
+//! Plan of an undo. Pure.
 
 use std::{
     collections::BTreeSet,
@@ -7,53 +7,53 @@ use std::{
 
 use crate::{Author, Change, Entry, NotKept, UndoError, chain::History, scope::Scope};
 
-/// What an undo would do, path by path.
+/// Plan of an undo, by path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoPlan {
-    /// What is undone.
+    /// Scope of the undo.
     pub of: Scope,
-    /// What is put back: each from what stands there now to what stood there, by path.
+    /// Changes to make, from the current state to the former one, by path.
     pub changes: Vec<Change>,
-    /// What is left as it is, and why.
+    /// Paths that stay unchanged, with the reasons.
     pub conflicts: Vec<Conflict>,
 }
 
 impl UndoPlan {
-    /// Nothing is to be done, and nothing stands against it.
+    /// Returns true if there are neither changes nor conflicts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.conflicts.is_empty()
     }
 }
 
-/// A path that is left as it is.
+/// A path that stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conflict {
-    /// Relative to the folder.
+    /// Path relative to the folder.
     pub path: PathBuf,
-    /// Why it is.
+    /// Reason of the conflict.
     pub why: ConflictKind,
 }
 
-/// Why a path is left as it is.
+/// Reason why a path stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConflictKind {
-    /// It no longer stands as it was left.
+    /// The path was changed after the run's last change.
     ChangedSince,
-    /// Somebody else changed it between two changes that are to be undone.
+    /// Another author changed the path between two changes that are to be undone.
     ChangedBetween,
-    /// Other tasks changed it later, or ran at the same time and may have: their names.
+    /// Other tasks changed the path later, or ran at the same time and may have changed it: their names.
     AlsoBy(Vec<String>),
-    /// Something in the folder stays.
+    /// An entry in the folder stays.
     NotEmpty,
-    /// What stood there was not kept.
+    /// The former content was not recorded.
     NotKept(NotKept),
-    /// What stands there now could not be kept, so it is not removed.
+    /// The current content cannot be recorded, so it is not removed.
     Stays(NotKept),
 }
 
 impl ConflictKind {
-    /// In words.
+    /// Returns the reason as text.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -66,14 +66,14 @@ impl ConflictKind {
         }
     }
 
-    /// Whether force helps against it.
+    /// Returns true if `force` overrides the conflict.
     #[must_use]
     pub const fn can_be_forced(&self) -> bool {
         !matches!(self, Self::NotEmpty | Self::NotKept(_) | Self::Stays(_))
     }
 }
 
-/// Plans an undo. `now` says what stands at a path, with its content kept.
+/// Plans an undo. `now` returns the state of a path, with its content stored.
 pub(crate) fn plan(
     history: &History,
     changes_of_undo: &[Change],
@@ -107,7 +107,7 @@ pub(crate) fn plan(
     Ok(plan)
 }
 
-/// A folder that would go stays where something in it stays.
+/// Keeps a folder if an entry in it stays.
 fn keep_folders_that_are_needed(plan: &mut UndoPlan) {
     let left: Vec<PathBuf> = plan.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
     let goes =
@@ -118,13 +118,13 @@ fn keep_folders_that_are_needed(plan: &mut UndoPlan) {
     plan.conflicts.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
-/// A path that somebody wants back.
+/// A path to restore.
 struct Wanted {
     path: PathBuf,
     target: Option<Entry>,
-    /// What stands there if nobody has touched it since.
+    /// Expected current state, if no one has changed it since.
     left: Option<Entry>,
-    /// What speaks against it although nobody has.
+    /// Conflict that exists even if the current state is as expected.
     against: Option<ConflictKind>,
 }
 
@@ -150,9 +150,9 @@ impl Wanted {
     }
 }
 
-/// Folders above what is put back that are no longer there: somebody else removed them.
+/// Adds missing parent folders of restored paths: someone else removed them.
 fn add_parents(changes: &mut Vec<Change>, now: &mut impl FnMut(&Path) -> Result<Option<Entry>, UndoError>) -> Result<(), UndoError> {
-    /// What a folder that nobody remembers gets.
+    /// Mode of a restored folder without a record.
     const MODE: u32 = 0o755;
     let planned: BTreeSet<PathBuf> = changes.iter().map(|change| change.path.clone()).collect();
     let mut missing = BTreeSet::new();

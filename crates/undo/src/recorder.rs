@@ -1,4 +1,4 @@
-//! Keeps what a run changes in a folder, and puts it back.
+//! Recorder of the changes that a run makes in a folder.
 
 mod bringing;
 mod looking;
@@ -33,19 +33,21 @@ use crate::{
     store::{Store, prune},
 };
 
-/// Keeps what a run changes in a folder, and puts it back. All calls block; nothing is read or made before something may change.
+/// Records the changes that a run makes in a folder, and undoes them. All calls block. Nothing is read or created before the first possible
+/// change.
 ///
-/// Several may keep the changes of one run, also in several processes: they take turns at its log, and each takes in first what the others have
-/// written. Whoever is at work holds a lock, so that one whose process is gone is known to be at work no more.
+/// Several recorders, also in several processes, may record the changes of one run. They take turns at its log, and each first reads the
+/// records of the others. A recorder with open windows holds a lock, so that the others notice if its process is gone.
 ///
-/// What cannot be kept, as on a full disk, ends the keeping and is [told](Self::notes); it is never an error of the work itself.
+/// An error while recording, such as a full disk, stops the recording and is [reported](Self::notes); it is never an error of the work
+/// itself.
 #[derive(Debug)]
 pub struct Recorder {
     folder: ConfinedFolder,
     store: Store,
     run: String,
     settings: UndoSettings,
-    /// Where what is kept stands, relative to the folder, if it stands in it.
+    /// Location of the undo data relative to the folder, if it is inside.
     own: Option<PathBuf>,
     state: Mutex<State>,
 }
@@ -55,40 +57,40 @@ struct State {
     live: Option<Live>,
     lost: bool,
     notes: Vec<String>,
-    /// What was changed through the folder's handle and has not been asked for.
+    /// Changes through the folder's handle that the caller has not taken yet.
     exact: Vec<(Author, Change)>,
     counts: LookCounts,
 }
 
-/// What is open while a run is at work.
+/// State of an open log.
 #[derive(Debug)]
 struct Live {
     objects: Objects,
     turns: Turns,
     log: Log,
-    /// Whether this one began the log.
+    /// True if this recorder created the log.
     first: bool,
     records: Vec<Record>,
     history: History,
-    /// The folder as it was last looked at; none before the first look.
+    /// State of the folder at the last scan; `None` before the first one.
     known: Option<KnownFolder>,
-    /// How many records stood when the first look was kept from which that follows.
+    /// Number of records when the baseline was written from which that state follows.
     baseline: Option<usize>,
-    /// Whether it was looked at here.
+    /// True if this recorder has scanned the folder.
     looked: bool,
-    /// What another run knew; saves reading.
+    /// State recorded by an earlier run; avoids reading files again.
     cache: KnownFolder,
-    /// Who is at work and may change anything.
+    /// Authors of the open windows.
     open: BTreeMap<u64, Author>,
-    /// Who was at some time since the last look.
+    /// Authors of all windows that were open at some time since the last scan.
     since: BTreeMap<u64, Author>,
-    /// Those of them that work here, by what tells others so.
+    /// Locks of the open windows of this recorder, by which others notice them.
     here: BTreeMap<u64, AtWork>,
     next: u64,
 }
 
-/// Somebody is at work and may change any file. Ended by [`Recorder::close`]; dropping it ends it too, and what it changed is found at
-/// the next look.
+/// Period in which an author may change any file. End it with [`Recorder::close`]; dropping it ends it, too, and the next scan finds its
+/// changes.
 #[derive(Debug)]
 pub struct Window {
     recorder: Arc<Recorder>,
@@ -104,20 +106,20 @@ impl Drop for Window {
 }
 
 impl Recorder {
-    /// For a run that works in `folder`, and keeps what it keeps in `keep` (`.aime`).
+    /// Creates a recorder for a run that works in `folder`, with its data in `keep` (`.aime`).
     #[must_use]
     pub fn new(folder: ConfinedFolder, keep: &Path, run: &str, settings: UndoSettings) -> Self {
         let own = fs::canonicalize(keep).ok().and_then(|keep| Some(keep.strip_prefix(folder.path()).ok()?.to_path_buf()));
         Self { folder, store: Store::new(keep), run: run.to_owned(), settings, own, state: Mutex::default() }
     }
 
-    /// Keeps exactly what somebody changes through a folder's own handle.
+    /// Returns an observer that records exactly the author's changes through a folder's own handle.
     #[must_use]
     pub fn watcher(self: &Arc<Self>, author: Author) -> Arc<dyn WatchChanges> {
         Arc::new(Watcher { recorder: Arc::clone(self), author })
     }
 
-    /// Somebody begins something that may change any file. The folder is looked at before and after it.
+    /// Opens a window for work that may change any file. The folder is scanned before and after it.
     #[must_use]
     pub fn open(self: &Arc<Self>, author: Author) -> Option<Window> {
         let mut state = self.state();
@@ -133,7 +135,7 @@ impl Recorder {
         Some(Window { recorder: Arc::clone(self), number })
     }
 
-    /// It has ended.
+    /// Closes the window.
     pub fn close(&self, window: Window) {
         let mut state = self.state();
         if let Some(live) = state.live.as_mut() {
@@ -143,7 +145,8 @@ impl Recorder {
         drop(state);
     }
 
-    /// The run ends, or is left: what is still at work here is taken to have ended. What older runs keep gives way where it is too much.
+    /// Ends the recording at the end of the run, and closes the open windows of this recorder. Prunes the data of older runs if there is
+    /// too much.
     pub fn finish(&self) {
         let mut state = self.state();
         if self.end(&mut state).is_some() {
@@ -151,7 +154,7 @@ impl Recorder {
         }
     }
 
-    /// A part of the run ends, and others may go on with it: what is still at work here is taken to have ended.
+    /// Ends this recorder's part of the run, which others may continue, and closes its open windows.
     pub fn leave(&self) {
         let mut state = self.state();
         if self.end(&mut state) == Some(true) {
@@ -159,7 +162,7 @@ impl Recorder {
         }
     }
 
-    /// Nothing is open any more. Whether the log was begun here; nothing where none was open.
+    /// Closes the log. Returns true if this recorder created it; `None` if no log was open.
     fn end(&self, state: &mut State) -> Option<bool> {
         let first = state.live.as_mut().map(|live| {
             let here: Vec<u64> = live.here.keys().copied().collect();
@@ -174,7 +177,7 @@ impl Recorder {
             if let Some(known) = live.known.as_ref().filter(|_| live.looked) {
                 known::write(&self.store.index(), known, 0)?;
             }
-            // Who is still at work elsewhere needs it.
+            // A window that is open elsewhere needs the baseline.
             if live.open.is_empty() {
                 drop(fs::remove_file(self.store.baseline(&self.run)));
             }
@@ -190,31 +193,31 @@ impl Recorder {
         }
     }
 
-    /// What is to be told of the keeping since this was asked last.
+    /// Returns notices about the recording since the last call of this function.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         std::mem::take(&mut self.state().notes)
     }
 
-    /// Whether what changes is kept, as far as is known by now.
+    /// Returns true if changes are recorded, as far as is known.
     #[must_use]
     pub fn keeps(&self) -> bool {
         !self.state().lost
     }
 
-    /// What was changed through the folder's handle since this was asked last.
+    /// Returns the changes through the folder's handle since the last call of this function.
     #[must_use]
     pub fn exact_changes(&self) -> Vec<(Author, Change)> {
         std::mem::take(&mut self.state().exact)
     }
 
-    /// How much work looking was.
+    /// Returns counts of the scanning work.
     #[must_use]
     pub fn counts(&self) -> LookCounts {
         self.state().counts
     }
 
-    /// As when the process is killed.
+    /// Simulates a kill of the process.
     #[cfg(test)]
     pub(crate) fn killed(&self) {
         if let Some(live) = self.state().live.take() {
@@ -226,12 +229,12 @@ impl Recorder {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does a part of the keeping. Its failure ends the keeping and is told, once.
+    /// Runs a step of the recording. Its failure stops the recording and is reported once.
     fn keeping<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<T> {
         self.keeping_on(state, work).map(|(done, _turn)| done)
     }
 
-    /// The same, and the turn goes on until it is dropped.
+    /// Runs a step of the recording, and keeps the turn until the result is dropped.
     fn keeping_on<T>(&self, state: &mut State, work: impl FnOnce(&mut Live, &mut LookCounts) -> Result<T, UndoError>) -> Option<(T, Turn)> {
         if state.lost {
             return None;
@@ -245,7 +248,7 @@ impl Recorder {
         turn.map(|turn| (done, turn))
     }
 
-    /// Goes on with it in the same turn.
+    /// Runs a step of the recording within the current turn.
     fn keeping_within<T>(
         &self,
         state: &mut State,
@@ -257,7 +260,7 @@ impl Recorder {
         done.inspect_err(|error| lose(state, error, Some(turn))).ok()
     }
 
-    /// What is kept, opened if it is not yet, with all that others have written until now. Nobody else writes before the turn is dropped.
+    /// Opens the log if needed, and reads all records of the others. No one else writes before the turn is dropped.
     fn live<'a>(&self, live: &'a mut Option<Live>, counts: &mut LookCounts) -> Result<(&'a mut Live, Turn), UndoError> {
         if live.is_none() {
             let opened = self.start()?;
@@ -270,7 +273,7 @@ impl Recorder {
         Ok((live, turn))
     }
 
-    /// Opens what is kept.
+    /// Opens the log and the store.
     fn start(&self) -> Result<Live, UndoError> {
         let objects = Objects::open(self.store.root(), self.settings.reserve_bytes)?;
         let folder = self.store.of_run(&self.run);
@@ -280,7 +283,7 @@ impl Recorder {
         let (log, records) = Log::open(&self.store.log(&self.run))?;
         drop(turn);
         let history = History::of(&records);
-        // What another run knew only saves work: damaged, it does not.
+        // The state of another run only saves work, so a damaged one is ignored.
         let cache = known::read(&self.store.index()).ok().flatten().map(|(known, _)| known).unwrap_or_default();
         let next = records.iter().filter(|record| matches!(record, Record::Opened { .. })).count() as u64;
         let (open, here) = (history.open.clone(), BTreeMap::new());
@@ -303,7 +306,7 @@ impl Recorder {
         })
     }
 
-    /// Takes in what others have written since.
+    /// Applies the records that others have written since.
     fn catch_up(&self, live: &mut Live) -> Result<(), UndoError> {
         for record in live.log.news()? {
             if let Some(known) = &mut live.known {
@@ -312,7 +315,7 @@ impl Recorder {
             }
             live.take_in(record);
         }
-        // Where nobody was at work, the first look was thrown away: what has changed since then is nobody's.
+        // While no window was open, the baseline was removed: changes since then have no author in the run.
         let path = self.store.baseline(&self.run);
         let baseline = known::records(&path)?;
         if baseline != live.baseline {
@@ -331,7 +334,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Ends what somebody has begun who is gone: it is our turn, and it is not done.
+    /// Closes the windows of processes that are gone.
     fn take_up(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
         if let Some((number, _, changes)) = live.history.unfinished.clone() {
             let mut failed = Vec::new();
@@ -354,7 +357,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Leaves those at work who still are.
+    /// Removes the windows of processes that are gone.
     fn without_the_gone(&self, live: &mut Live) {
         let folder = self.store.of_run(&self.run);
         let Live { open, here, .. } = live;
@@ -363,7 +366,7 @@ impl Recorder {
 }
 
 impl Live {
-    /// Who was at work since the last look.
+    /// Returns the authors of windows that were open since the last scan.
     fn authors(&self) -> Vec<Author> {
         let mut authors: Vec<Author> = self.since.values().cloned().collect();
         authors.sort();
@@ -383,7 +386,7 @@ impl Live {
         Ok(())
     }
 
-    /// A record that stands in the log now.
+    /// Applies a record that is in the log now.
     fn take_in(&mut self, record: Record) {
         match &record {
             Record::Opened { window, author } => {
@@ -391,7 +394,7 @@ impl Live {
                 self.open.insert(*window, author.clone());
                 self.since.insert(*window, author.clone());
             }
-            // It is written after a look, so all that it did is known.
+            // The record is written after a scan, so all changes of the window are known.
             Record::Closed { window } if !self.here.contains_key(window) => {
                 self.open.remove(window);
                 self.since.remove(window);
@@ -402,30 +405,30 @@ impl Live {
         self.records.push(record);
     }
 
-    /// One that worked here has ended.
+    /// Removes a window of this recorder.
     fn ended(&mut self, window: u64) {
         self.open.remove(&window);
         self.here.remove(&window);
     }
 }
 
-/// From here on nothing is kept, which is noted in the log where it is our turn.
+/// Stops the recording, and notes it in the log if this recorder has the turn.
 fn lose(state: &mut State, error: &UndoError, turn: Option<&Turn>) {
     let reason = error.to_string();
     tracing::warn!(%error, "changes are no longer kept");
     state.lost = true;
     if let (Some(live), Some(_)) = (&mut state.live, turn) {
-        // Another has said so, and nothing was kept since.
+        // The log already says so, and nothing was recorded since.
         if matches!(live.records.last(), Some(Record::Lost { .. })) {
             return;
         }
-        // On a full disk there may be no room for this either.
+        // A full disk may have no room for this record either.
         drop(live.add(Record::Lost { reason: reason.clone() }));
     }
     state.notes.push(format!("what this run changes from here on cannot be undone: {reason}"));
 }
 
-/// Brings what was known up to a record: what was put back is so when that has ended, save for what failed.
+/// Applies a record to the known state. An undo takes effect with its end record, except for the failed paths.
 fn follow(known: &mut KnownFolder, record: &Record, undo: &[Change]) {
     let (changes, failed) = match record {
         Record::Changed { changes, .. } => (changes.as_slice(), [].as_slice()),
@@ -441,7 +444,7 @@ fn follow(known: &mut KnownFolder, record: &Record, undo: &[Change]) {
 }
 
 impl Drop for Recorder {
-    /// Work that was given up leaves nobody at work.
+    /// Abandoned work leaves no window open.
     fn drop(&mut self) {
         self.leave();
     }

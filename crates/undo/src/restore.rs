@@ -1,4 +1,4 @@
-//! Putting back what stood in a folder.
+//! Restores entries of a folder.
 
 use std::path::{Path, PathBuf};
 
@@ -6,20 +6,20 @@ use aime_sandbox::{ConfinedFolder, FileError};
 
 use crate::{Change, Entry, UndoError, objects::Objects};
 
-/// A path that could not be put back.
+/// A path that could not be restored.
 #[derive(Debug)]
 pub struct Failed {
-    /// Relative to the folder.
+    /// Path relative to the folder.
     pub path: PathBuf,
-    /// Why it could not.
+    /// Reason of the failure.
     pub why: UndoError,
 }
 
-/// What the owner of a folder needs to change what is in it.
+/// Permissions that the owner of a folder needs to change its entries.
 const OWNER: u32 = 0o700;
 
-/// Makes each change, from what is there to what shall be. One that fails leaves the others alone. `now` says what stands at a path: what
-/// has changed since the changes were planned is left as it is.
+/// Makes each change, from the current state to the wanted one. A failure does not affect other changes. `now` returns the state of a path;
+/// a path that has changed since the plan stays as it is.
 pub(crate) fn restore(
     folder: &ConfinedFolder,
     objects: &Objects,
@@ -41,7 +41,7 @@ pub(crate) fn restore(
         let (path, source) = (change.path.clone(), std::io::Error::other("it was changed at this moment"));
         if now(&path)? == change.before { Ok(()) } else { Err(UndoError::from(FileError::Io { path, action: "put back", source })) }
     };
-    // Folders are opened for their owner, the outermost first.
+    // Make folders writable for their owner, the outermost first.
     for change in &sorted {
         step(change, &mut || match &change.before {
             Some(Entry::Folder { mode }) => {
@@ -51,7 +51,7 @@ pub(crate) fn restore(
             _ => Ok(()),
         });
     }
-    // What must go makes room, the innermost first.
+    // Remove entries, the innermost first, to make room.
     for change in sorted.iter().rev() {
         step(change, &mut || {
             if !folders(&change.before) {
@@ -61,7 +61,7 @@ pub(crate) fn restore(
             if goes { folder.remove_entry(&change.path).map_err(UndoError::from) } else { Ok(()) }
         });
     }
-    // Then what was there, the outermost first.
+    // Then create entries, the outermost first.
     for change in &sorted {
         step(change, &mut || match &change.after {
             Some(Entry::Folder { .. }) if !folders(&change.before) => folder.put_folder(&change.path).map_err(UndoError::from),
@@ -70,7 +70,7 @@ pub(crate) fn restore(
             Some(Entry::Folder { .. } | Entry::NotKept { .. }) | None => Ok(()),
         });
     }
-    // At last the modes of folders: one that nobody may write could not have been filled.
+    // Set the modes of folders last: a read-only folder could not have been filled.
     for change in sorted.iter().rev() {
         step(change, &mut || match &change.after {
             Some(Entry::Folder { mode }) => folder.set_mode(&change.path, *mode).map_err(UndoError::from),

@@ -1,4 +1,4 @@
-//! Looking at a folder: what stands at each path, where only what may have changed is read.
+//! Incremental scan of a folder: only files that may have changed are read.
 
 use std::{
     io::ErrorKind,
@@ -14,39 +14,39 @@ use crate::{
     objects::Objects,
 };
 
-/// Folders of version control.
+/// Folders of version control systems.
 const REPOSITORIES: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
-/// Folders that are made again by those who need them.
+/// Names of folders whose content can be regenerated.
 const CACHES: [&str; 6] = ["node_modules", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle"];
-/// Files that say of their folder that it can be made again: the first by a standard, the second for Python's environments.
+/// Files that mark their folder as one that can be regenerated: the first by a standard, the second for Python's environments.
 const SIGNS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 
-/// How often a file is read that changes while it is.
+/// Maximum number of attempts to read a file that changes during the read.
 const TRIES: usize = 3;
 
-/// How much work looking was.
+/// Counts of the scanning work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LookCounts {
-    /// Times that the whole folder was looked at.
+    /// Number of scans of the whole folder.
     pub looks: u64,
-    /// Paths that were looked at.
+    /// Number of visited paths.
     pub paths: u64,
-    /// Files that were read.
+    /// Number of files that were read.
     pub files_read: u64,
 }
 
-/// Looks at a folder.
+/// Scanner of a folder.
 pub(crate) struct Look<'a> {
     pub(crate) folder: &'a ConfinedFolder,
     pub(crate) objects: &'a Objects,
     pub(crate) settings: &'a UndoSettings,
-    /// Not looked at: where what is kept stands.
+    /// Path of the undo data, which is skipped.
     pub(crate) own: Option<&'a Path>,
     pub(crate) counts: &'a mut LookCounts,
 }
 
 impl Look<'_> {
-    /// What stands at each path. `known` is what stood there before, none at first; `cache` saves reading and says nothing else.
+    /// Returns the state of each path. `known` is the earlier state, `None` at first; `cache` only avoids reading files again.
     pub(crate) fn all(&mut self, known: Option<&KnownFolder>, cache: &KnownFolder) -> Result<KnownFolder, UndoError> {
         self.counts.looks += 1;
         let device = self.folder.entry(".")?.map(|facts| facts.stamp.device);
@@ -56,7 +56,7 @@ impl Look<'_> {
         while let Some(folder) = folders.pop() {
             let entries = match self.folder.entries(&folder) {
                 Ok(entries) => entries,
-                // It has gone meanwhile, or may not be listed.
+                // The folder is gone, or may not be listed.
                 Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => {
                     found.remove(&folder);
                     continue;
@@ -64,7 +64,7 @@ impl Look<'_> {
                 Err(_) if folder != Path::new(".") => {
                     let before = known.filter(|known| known.get(&folder).is_some_and(|before| before.entry.is_folder()));
                     match before {
-                        // What was in it is still there, as far as anybody can tell.
+                        // As far as can be determined, its former content is still there.
                         Some(known) => found.extend(beneath(known, &folder).map(|(path, known)| (path.clone(), known.clone()))),
                         None => drop(found.insert(folder, not_kept(NotKept::Unreadable, None))),
                     }
@@ -101,13 +101,13 @@ impl Look<'_> {
                 }
                 found.insert(path, looked);
             }
-            // They are taken from the end.
+            // Folders are taken from the end.
             folders.extend(within.into_iter().rev());
         }
         Ok(found)
     }
 
-    /// What stands at one path now, its content kept; nothing where nothing is.
+    /// Returns the current state of one path, with its content stored; `None` if it does not exist.
     pub(crate) fn at(&mut self, path: &Path, known: Option<&Known>) -> Result<Option<Known>, UndoError> {
         let facts = match self.folder.entry(path) {
             Ok(Some(facts)) => facts,
@@ -118,7 +118,7 @@ impl Look<'_> {
             Err(error) => return Err(error.into()),
         };
         match known {
-            // What was not kept stays so, that its going can be told from its change.
+            // An entry without recorded content keeps that state, so that its removal is not mistaken for a change.
             Some(Known { entry: Entry::NotKept { why, .. }, .. }) if *why != NotKept::TooLarge => Ok(Some(not_kept(*why, Some(&facts)))),
             known => self.one(path, &facts, known),
         }
@@ -173,17 +173,18 @@ impl Look<'_> {
     }
 }
 
-/// What is known beneath a folder.
+/// Returns the known states beneath a folder.
 fn beneath<'a>(known: &'a KnownFolder, folder: &'a Path) -> impl Iterator<Item = (&'a PathBuf, &'a Known)> {
     known.range(folder.to_path_buf()..).skip(1).take_while(move |(path, _)| path.starts_with(folder))
 }
 
-/// Why a path is not kept, as far as that can be told without reading. What was kept once stays kept.
+/// Returns the reason why the content of a path is not recorded, as far as can be determined without reading it. A path that was recorded
+/// once stays recorded.
 fn left_out(path: &Path, facts: &EntryFacts, before: Option<&Known>, room: bool, elsewhere: bool) -> Option<NotKept> {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match before.map(|before| &before.entry) {
         Some(Entry::NotKept { why, size, modified }) => {
-            // As long as it stands as it did: room that has come since makes no change of it.
+            // An unchanged entry keeps its reason, so that space freed since does not look like a change.
             let same = facts.kind == EntryKind::Folder || (*size, *modified) == (facts.stamp.size, facts.stamp.modified);
             return (same && !matches!(why, NotKept::Special)).then_some(*why);
         }
@@ -200,13 +201,13 @@ fn left_out(path: &Path, facts: &EntryFacts, before: Option<&Known>, room: bool,
 }
 
 fn not_kept(why: NotKept, facts: Option<&EntryFacts>) -> Known {
-    // The size and time of a folder say nothing of what is in it.
+    // The size and time of a folder do not depend on its content.
     let facts = facts.filter(|facts| facts.kind == EntryKind::File);
     let (size, modified) = facts.map_or((0, 0), |facts| (facts.stamp.size, facts.stamp.modified));
     Known { entry: Entry::NotKept { why, size, modified }, stamp: None, read_at: 0 }
 }
 
-/// Nanoseconds since the Unix epoch.
+/// Returns the current time in nanoseconds since the Unix epoch.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)

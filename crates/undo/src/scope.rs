@@ -1,4 +1,4 @@
-//! What is to be undone.
+//! Scope of an undo.
 
 use std::collections::BTreeSet;
 
@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::Author;
 
-/// What is to be undone.
+/// Scope of an undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 pub enum Scope {
-    /// All that the run changed.
+    /// All changes of the run.
     Run {},
-    /// What these tasks changed.
+    /// Changes of these tasks.
     Tasks {
-        /// Their ids.
+        /// Ids of the tasks.
         tasks: BTreeSet<String>,
     },
-    /// What an undo put back.
+    /// Changes of an earlier undo.
     Undo {
-        /// Its number.
+        /// Number of the undo.
         number: u64,
     },
 }
 
 impl Scope {
-    /// One task.
+    /// Returns the scope of one task.
     #[must_use]
     pub fn task(id: &str) -> Self {
         Self::Tasks { tasks: BTreeSet::from([id.to_owned()]) }
     }
 
-    /// Whether it holds what this author does.
+    /// Returns true if the scope includes changes of this author.
     pub(crate) fn holds(&self, author: &Author) -> bool {
         match self {
             Self::Run {} => true,

@@ -1,4 +1,4 @@
-//! Where what is kept stands, and how it is kept small.
+//! Locations of the undo data, and its size limits.
 
 use std::{
     collections::BTreeSet,
@@ -16,18 +16,18 @@ use crate::{
     objects::{alone, sweep},
 };
 
-/// How much is kept, in bytes.
+/// Size limits of the undo data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoSettings {
-    /// The largest file whose content is kept. 32 MB unless set.
+    /// Maximum size in bytes of a file whose content is recorded. Default: 32 MB.
     pub max_file_bytes: u64,
-    /// The most of one folder, in all its files. 512 MB unless set.
+    /// Maximum total size in bytes of the files in a folder. Default: 512 MB.
     pub max_folder_bytes: u64,
-    /// The most paths of one folder. 200,000 unless set.
+    /// Maximum number of paths in a folder. Default: 200,000.
     pub max_entries: usize,
-    /// The most that all runs in a folder keep; the oldest give way. 2 GB unless set.
+    /// Maximum total size in bytes of the data of all runs in a folder; the oldest runs are pruned. Default: 2 GB.
     pub max_store_bytes: u64,
-    /// What must stay free on the disk. 256 MB unless set.
+    /// Bytes that must stay free on the disk. Default: 256 MB.
     pub reserve_bytes: u64,
 }
 
@@ -44,7 +44,7 @@ impl Default for UndoSettings {
     }
 }
 
-/// The places of what is kept in a folder's `.aime`.
+/// Locations of the undo data in a folder's `.aime`.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
     runs: PathBuf,
@@ -56,17 +56,17 @@ impl Store {
         Self { runs: keep.join("runs"), root: keep.join("undo") }
     }
 
-    /// What all runs share.
+    /// Returns the folder shared by all runs.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The folder as the last run left it.
+    /// Returns the file with the state of the folder after the last run.
     pub(crate) fn index(&self) -> PathBuf {
         self.root.join("index.jsonl")
     }
 
-    /// What one run keeps.
+    /// Returns the folder of one run.
     pub(crate) fn of_run(&self, run: &str) -> PathBuf {
         self.runs.join(run).join("undo")
     }
@@ -75,12 +75,12 @@ impl Store {
         self.of_run(run).join("log.jsonl")
     }
 
-    /// The folder as a run that is at work first saw it.
+    /// Returns the file with the state of the folder at the first scan of a running run.
     pub(crate) fn baseline(&self, run: &str) -> PathBuf {
         self.of_run(run).join("baseline.jsonl")
     }
 
-    /// The runs that keep something, the oldest first.
+    /// Returns the runs with undo data, the oldest first.
     fn runs(&self) -> Result<Vec<String>, UndoError> {
         let entries = match fs::read_dir(&self.runs) {
             Ok(entries) => entries,
@@ -100,7 +100,7 @@ impl Store {
         Ok(found.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// The contents that some run may want back, or that the next one need not read.
+    /// Returns the contents that some run may need for an undo, or that the next run need not read again.
     fn wanted(&self) -> Result<BTreeSet<String>, UndoError> {
         let mut wanted = BTreeSet::new();
         let mut files = vec![self.index()];
@@ -117,17 +117,18 @@ impl Store {
     }
 }
 
-/// Removes what no run needs any more, as after a run was deleted. Does nothing while a run is at work; the next one does it then.
+/// Removes contents that no run needs any more, for example after a run was deleted. Does nothing while a run records changes; the next run
+/// cleans up then.
 ///
 /// # Errors
-/// [`UndoError`] where what is kept cannot be read: then nothing is removed.
+/// [`UndoError`] if the data cannot be read; then nothing is removed.
 pub fn clean(keep: &Path) -> Result<(), UndoError> {
     let store = Store::new(keep);
     let Some(alone) = alone(store.root())? else { return Ok(()) };
     sweep(store.root(), &alone, &store.wanted()?).map(drop)
 }
 
-/// The same, and the runs before `run` give up what they keep, the oldest first, until no more than `most` bytes are left.
+/// Cleans up, and prunes the data of runs before `run`, the oldest first, until at most `most` bytes are left.
 pub(crate) fn prune(store: &Store, run: &str, most: u64) -> Result<(), UndoError> {
     let Some(alone) = alone(store.root())? else { return Ok(()) };
     let mut left = sweep(store.root(), &alone, &store.wanted()?)?;
@@ -144,10 +145,10 @@ pub(crate) fn prune(store: &Store, run: &str, most: u64) -> Result<(), UndoError
     Ok(())
 }
 
-/// Removes what one run keeps, as before another one of its name begins. Nobody may be at work on it.
+/// Removes the data of one run, for example before another run of the same name begins. No recorder of the run may be active.
 ///
 /// # Errors
-/// [`UndoError`] where it cannot be removed.
+/// [`UndoError`] if the data cannot be removed.
 pub fn forget(keep: &Path, run: &str) -> Result<(), UndoError> {
     let folder = Store::new(keep).of_run(run);
     match fs::remove_dir_all(&folder) {

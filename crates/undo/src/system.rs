@@ -1,4 +1,4 @@
-//! What operating systems do differently: names that are no text, rights of new files, free room.
+//! Differences between operating systems: names that are not text, permissions of new files, free space.
 
 use std::{
     fs::{DirBuilder, OpenOptions},
@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Makes new folders their owner's alone. On Windows they have the rights of the folder that they stand in.
+/// Returns options for folders that only their owner may access. On Windows they have the rights of their parent.
 pub(crate) fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -15,7 +15,7 @@ pub(crate) fn private_folder() -> DirBuilder {
     builder
 }
 
-/// Makes a new file its owner's alone. On Windows it has the rights of the folder that it stands in.
+/// Sets options for a file that only its owner may access. On Windows it has the rights of its folder.
 pub(crate) fn private_file(options: &mut OpenOptions) {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -23,7 +23,7 @@ pub(crate) fn private_file(options: &mut OpenOptions) {
     let _ = options;
 }
 
-/// Bytes that this user may still write in a folder's file system.
+/// Returns the bytes that this user may still write in a folder's file system.
 #[cfg(unix)]
 pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     let found = rustix::fs::statvfs(folder)?;
@@ -35,14 +35,14 @@ pub(crate) fn free_space(folder: &Path) -> io::Result<u64> {
     fs4::available_space(folder)
 }
 
-/// The path that these bytes of a name stand for.
+/// Converts the bytes of a name to a path.
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere not all bytes are a name")]
 pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     Some(PathBuf::from(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(bytes)))
 }
 
-/// The same on Windows, where half a character outside of the basic plane stands in no name here.
+/// Converts the bytes of a name to a path on Windows; names with unpaired surrogates are not supported.
 #[cfg(windows)]
 pub(crate) fn path_of(bytes: Vec<u8>) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)

@@ -23,13 +23,13 @@ use tempfile::TempDir;
 
 use crate::{Author, Entry, Kept, Recorder, Scope, UndoSettings, Undone};
 
-/// A folder with one of each that can stand in it.
+/// A folder with an entry of each type.
 struct Place {
     outer: TempDir,
     folder: ConfinedFolder,
 }
 
-/// Everything in a folder: its mode, and what it holds.
+/// Everything in a folder: modes and contents.
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
 fn odd_name() -> &'static Path {
@@ -126,7 +126,7 @@ fn collect(root: &Path, at: &Path, tree: &mut Tree) {
     }
 }
 
-/// Undoes it, whole and without a conflict.
+/// Undoes a scope completely and without a conflict.
 #[track_caller]
 fn undo(recorder: &Recorder, scope: &Scope) -> Undone {
     let plan = recorder.plan(scope, false).unwrap();
@@ -136,7 +136,7 @@ fn undo(recorder: &Recorder, scope: &Scope) -> Undone {
     undone
 }
 
-/// Takes away, changes, adds, and turns one thing into another.
+/// Removes, changes and adds entries, and replaces some by others of another type.
 fn ravage(place: &Place) {
     fs::remove_dir_all(place.path("sub")).unwrap();
     fs::remove_dir(place.path("empty")).unwrap();
@@ -162,7 +162,7 @@ fn what_a_run_did_to_a_folder_is_undone_to_the_byte_and_the_mode() {
     place.by(&recorder, "clean", ravage);
     recorder.finish();
     assert_ne!(place.tree(), before);
-    // Another process, later.
+    // Simulates a later process.
     let recorder = place.recorder();
     undo(&recorder, &Scope::Run {});
     assert_eq!(place.tree(), before);

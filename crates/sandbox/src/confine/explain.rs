@@ -126,7 +126,7 @@ fn note(found: &mut Vec<String>, text: String) {
 
 fn of_path(path: &Path, rules: &Rules, settings: &ConfinementSettings) -> Option<String> {
     let shown = path.display();
-    // A place that does not exist yet is created in its folder; one that exists is judged by itself.
+    // Advise access to an existing file, or to the folder of a file that does not exist yet.
     let place = if path.exists() || path.extension().is_none() { path } else { path.parent().unwrap_or(path) };
     if rules.may_write(path) {
         return None;

@@ -1,4 +1,4 @@
-//! Taking in work that was done elsewhere.
+//! Import of work that was done elsewhere, such as on another host.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,48 +10,48 @@ use aime_sandbox::RESERVED_FOLDER;
 use super::{Live, Recorder};
 use crate::{Author, Change, Entry, NotKept, UndoError, log::Record, objects::Objects, scope::Scope};
 
-/// A piece of work that was done elsewhere, and comes into the folder.
+/// A piece of work that was done elsewhere and is imported into the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Brought {
-    /// Who may have done it; nobody of the run where it is empty.
+    /// Possible authors; empty if the author is not part of the run.
     pub by: Vec<Author>,
-    /// What it undid, if it was an undo.
+    /// Scope of the undo, if the piece was one.
     pub undoes: Option<Scope>,
-    /// The paths that it changed, relative to the folder, each once, and what it left there. Of a path that no later piece changed this is not read: it
-    /// is what stands there in the end.
+    /// Changed paths, relative to the folder, each once, with their new content. If no later piece changed the path, the content is not
+    /// read: the final state in the folder counts.
     pub changes: Vec<(PathBuf, Option<Content>)>,
 }
 
-/// What stood at a path elsewhere.
+/// Content of a path in the other place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// A file.
     File {
-        /// What it held.
+        /// Bytes of the file.
         bytes: Vec<u8>,
-        /// Whether its owner may run it.
+        /// True if its owner may execute it.
         may_run: bool,
     },
-    /// A file that is too large to be kept.
+    /// A file above the size limit.
     TooLarge {
-        /// Its size in bytes.
+        /// Size in bytes.
         size: u64,
     },
     /// A symbolic link.
     Link {
-        /// Where it points, as it is written.
+        /// Target, as it is written.
         target: PathBuf,
     },
 }
 
-/// What stood at a path before work came, and what stands there since.
+/// State of each path before and after the import.
 type Ends = BTreeMap<PathBuf, (Option<Entry>, Option<Entry>)>;
-/// What stands at a path after some of it.
+/// State of each path after some of the pieces.
 type Stands = BTreeMap<PathBuf, Option<Entry>>;
 
 impl Recorder {
-    /// Has work come into the folder that was done elsewhere, and keeps each piece of it as that of those who did it, oldest first. `come` puts all of
-    /// it into the folder at once; where it fails, or the process dies meanwhile, what it has changed counts as `on_behalf`'s.
+    /// Imports work that was done elsewhere, and records each piece under its own authors, oldest first. `come` changes the folder for all
+    /// pieces at once. If it fails, or the process dies meanwhile, its changes are recorded under `on_behalf`.
     ///
     /// # Errors
     /// Those of `come`.
@@ -85,7 +85,7 @@ impl Recorder {
             let mut records = if come.is_ok() { self.pieces(live, work, &ends)? } else { Vec::new() };
             let about = live.history.about.is_some();
             if about && !records.iter().any(|record| matches!(record, Record::Changed { .. })) {
-                // What nobody is known to have done, and what ends the telling that something is about to be changed.
+                // Changes without a known author; this record also ends the announcement of the change.
                 let left = if come.is_ok() { Vec::new() } else { ends.into_iter().filter_map(changed).collect() };
                 records.insert(0, Record::Changed { by: vec![on_behalf.clone()], changes: left });
             }
@@ -95,7 +95,7 @@ impl Recorder {
         come
     }
 
-    /// What is noted of each piece: from what the one before it left to what it left itself.
+    /// Returns the records of each piece: from the state after the piece before it to its own.
     fn pieces(&self, live: &Live, work: &[Brought], ends: &Ends) -> Result<Vec<Record>, UndoError> {
         let mut last: BTreeMap<&Path, usize> = BTreeMap::new();
         for (number, piece) in work.iter().enumerate() {
@@ -123,7 +123,7 @@ impl Recorder {
                 changes.iter().flat_map(|change| change.path.ancestors().skip(1)).map(Path::to_path_buf).collect();
             changes.extend(above.into_iter().filter_map(|path| folder_changed(path, &files, &mut folders, ends)));
             changes.sort_by(|one, other| one.path.cmp(&other.path));
-            // What an undo left that never stood there before came of something else, such as of joining it with other work.
+            // An undo restores earlier states; any other state results from something else, such as a merge with other work.
             let (undone, done): (Vec<Change>, Vec<Change>) =
                 changes.into_iter().partition(|change| piece.undoes.is_some() && ahead.stood(&change.path, change.after.as_ref()));
             let mut of_piece = Vec::new();
@@ -140,8 +140,8 @@ impl Recorder {
         Ok(records)
     }
 
-    /// What stood at a path between two pieces, its content kept. Elsewhere is known of its mode only whether it may be run; the rest is taken from
-    /// what stands at the path before and after all of the work.
+    /// Returns the state of a path between two pieces, with its content stored. The other place only reports if a file is executable; other
+    /// mode bits come from the state before and after the whole import.
     fn entry(&self, objects: &Objects, content: &Content, (before, after): &(Option<Entry>, Option<Entry>)) -> Result<Entry, UndoError> {
         let too_large = |size| Entry::NotKept { why: NotKept::TooLarge, size, modified: 0 };
         Ok(match content {
@@ -163,19 +163,20 @@ impl Recorder {
     }
 }
 
-/// What aime keeps itself is nobody's work.
+/// Returns true for paths outside of aime's own data.
 fn is_kept(path: &Path) -> bool {
     !path.starts_with(RESERVED_FOLDER)
 }
 
-/// A change, if it is one.
+/// Returns the change, if the states differ.
 fn changed((path, (before, after)): (PathBuf, (Option<Entry>, Option<Entry>))) -> Option<Change> {
     (before != after).then_some(Change { path, before, after })
 }
 
-/// What becomes of a folder by a piece. One that is not there before and after all of the work is there for as long as anything of it is in it.
+/// Returns the change of a folder by a piece. A folder that exists neither before nor after the whole import exists as long as it contains
+/// something.
 fn folder_changed(path: PathBuf, files: &Stands, folders: &mut Stands, ends: &Ends) -> Option<Change> {
-    /// What a folder gets that is not there in the end.
+    /// Mode of a folder that does not exist in the end.
     const MODE: u32 = 0o755;
     let (first, last) = ends.get(&path)?;
     let before = folders.get(&path)?.clone();

@@ -1,4 +1,4 @@
-//! What stands in the folder, and what of it has changed since it was looked at last.
+//! Scans of the folder, and changes between them.
 
 use std::{path::Path, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
     scan::{Look, LookCounts},
 };
 
-/// How many paths are named in the log that are not kept.
+/// Maximum number of paths without recorded content that the log names.
 const NAMED: usize = 50;
 
 impl Recorder {
@@ -25,9 +25,9 @@ impl Recorder {
         at(&mut self.look(&live.objects, counts), live.known.as_ref(), path)
     }
 
-    /// Looks at the whole folder and notes what has changed since the last look, on behalf of those who were at work.
+    /// Scans the whole folder and records the changes since the last scan, under the authors of windows that were open.
     pub(super) fn look_around(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
-        // Whoever goes while it is looked may do something after that.
+        // A process that ends during the scan may still make changes after it was scanned.
         self.without_the_gone(live);
         let found = self.look(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
         match &live.known {
@@ -56,7 +56,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// What stands at a path now. What those who are or were at work since the last look have made of it is noted, because it is about to be changed
+    /// Returns the current state of a path. Records changes by windows since the last scan first, because the path is about to be changed
     /// again.
     pub(super) fn settled(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<Option<Entry>, UndoError> {
         let now = self.now(live, counts, path)?;
@@ -70,8 +70,8 @@ impl Recorder {
         Ok(now)
     }
 
-    /// Returns every change of a path in the run that still holds, oldest first, a change that is not recorded yet included; nothing where
-    /// changes are not kept. A change without authors was made by nobody of the run.
+    /// Returns every effective change of a path in the run, oldest first, including unrecorded changes; `None` if changes are not recorded.
+    /// A change without authors was made outside of the run.
     #[must_use]
     pub fn changes_of(&self, path: &Path) -> Option<Vec<PathChange>> {
         self.keeping(&mut self.state(), |live, counts| {
@@ -87,7 +87,7 @@ impl Recorder {
         })
     }
 
-    /// One file is changed, and nothing else.
+    /// Records the change of exactly one file.
     pub(super) fn exactly(&self, author: &Author, path: &Path, make: &mut dyn FnMut()) {
         let mut state = self.state();
         let begun = self.keeping_on(&mut state, |live, counts| {
@@ -95,7 +95,7 @@ impl Recorder {
             let above: Vec<&Path> = path.ancestors().skip(1).filter(|path| !path.as_os_str().is_empty()).collect();
             for path in above.into_iter().rev().chain([path]) {
                 let before = self.settled(live, counts, path)?;
-                // Of the folders above it only those that are not there can come to be.
+                // Of its parent folders, only missing ones can be created.
                 if before.as_ref().is_none_or(|before| !before.is_folder()) {
                     changes.push(Change { path: path.to_path_buf(), before, after: None });
                 }
@@ -117,7 +117,7 @@ impl Recorder {
         state.exact.extend(made.into_iter().flatten().map(|change| (author.clone(), change)));
     }
 
-    /// The changes with what stands there now; those that are none are left out.
+    /// Returns the changes with the current state of the paths. Omits those without a difference.
     pub(super) fn after(&self, live: &Live, counts: &mut LookCounts, changes: Vec<Change>) -> Result<Vec<Change>, UndoError> {
         let mut made = Vec::new();
         for change in changes {
@@ -129,7 +129,7 @@ impl Recorder {
         Ok(made)
     }
 
-    /// What was changed by ourselves is known.
+    /// Updates the known state after the recorder's own change.
     pub(super) fn refresh(&self, live: &mut Live, counts: &mut LookCounts, path: &Path) -> Result<(), UndoError> {
         let Live { objects, known: Some(known), .. } = live else { return Ok(()) };
         match self.look(objects, counts).at(path, None)? {
@@ -140,12 +140,12 @@ impl Recorder {
     }
 }
 
-/// What stands at a path now.
+/// Returns the current state of a path.
 pub(super) fn at(look: &mut Look<'_>, known: Option<&KnownFolder>, path: &Path) -> Result<Option<Entry>, UndoError> {
     Ok(look.at(path, known.and_then(|known| known.get(path)))?.map(|known| known.entry))
 }
 
-/// What has changed from one look to the next.
+/// Returns the changes between two scans.
 fn difference(before: &KnownFolder, after: &KnownFolder) -> Vec<Change> {
     let gone = before.iter().filter(|(path, _)| !after.contains_key(*path));
     let gone = gone.map(|(path, known)| Change { path: path.clone(), before: Some(known.entry.clone()), after: None });
@@ -161,13 +161,13 @@ fn difference(before: &KnownFolder, after: &KnownFolder) -> Vec<Change> {
 /// One change of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
-    /// The possible author.
+    /// Possible authors.
     pub by: Vec<Author>,
-    /// The content after the change.
+    /// Content after the change.
     pub after: Option<Entry>,
 }
 
-/// Sees what is changed through a folder's handle.
+/// Observer of changes through a folder's handle.
 #[derive(Debug)]
 pub(super) struct Watcher {
     pub(super) recorder: Arc<Recorder>,

@@ -1,4 +1,4 @@
-//! How several keep the changes of one run: one at a time writes, and whoever is at work can be told from whoever is gone.
+//! Locks between recorders of one run: only one writes at a time, and the locks of recorders whose process is gone are released.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,20 +9,20 @@ use std::{
 
 use crate::{UndoError, error::store, system::private_file};
 
-/// Whose turn it is to read and write a log.
+/// Lock for reading and writing a log.
 #[derive(Debug)]
 pub(super) struct Turns {
     path: PathBuf,
     file: Arc<File>,
 }
 
-/// Nobody else reads or writes, until this is dropped.
+/// Exclusive access to the log until this is dropped.
 #[derive(Debug)]
 pub(super) struct Turn {
     file: Arc<File>,
 }
 
-/// Somebody is at work, until this is dropped or the process is gone.
+/// Lock of an open window, held until this is dropped or the process is gone.
 #[derive(Debug)]
 pub(super) struct AtWork {
     path: PathBuf,
@@ -30,13 +30,13 @@ pub(super) struct AtWork {
 }
 
 impl Turns {
-    /// Of the log in a folder.
+    /// Opens the lock of the log in a folder.
     pub(super) fn open(folder: &Path) -> Result<Self, UndoError> {
         let path = folder.join("lock");
         Ok(Self { file: Arc::new(lock_file(&path)?), path })
     }
 
-    /// Waits until nobody else has it.
+    /// Waits for exclusive access.
     pub(super) fn take(&self) -> Result<Turn, UndoError> {
         self.file.lock().map_err(store(&self.path, "locked"))?;
         Ok(Turn { file: Arc::clone(&self.file) })
@@ -45,13 +45,13 @@ impl Turns {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // What cannot be given back goes with the file.
+        // If unlocking fails, closing the file releases the lock.
         drop(self.file.unlock());
     }
 }
 
 impl AtWork {
-    /// Says so to others, by a number that nobody has.
+    /// Creates the lock of a window with a new number.
     pub(super) fn begin(folder: &Path, number: u64) -> Result<Self, UndoError> {
         let path = at_work(folder, number);
         let file = lock_file(&path)?;
@@ -59,7 +59,7 @@ impl AtWork {
         Ok(Self { path, locked: file })
     }
 
-    /// As when the process is killed.
+    /// Simulates a kill of the process.
     #[cfg(test)]
     pub(super) fn killed(self) {
         self.locked.unlock().unwrap();
@@ -74,7 +74,7 @@ impl Drop for AtWork {
     }
 }
 
-/// Whether somebody is. What one left who is gone is removed.
+/// Returns true if the window's process holds the lock. Removes the lock file of a process that is gone.
 pub(super) fn is_at_work(folder: &Path, number: u64) -> bool {
     let path = at_work(folder, number);
     let gone = match File::open(&path) {

@@ -1,4 +1,4 @@
-//! Putting back what was kept.
+//! Undo of recorded changes.
 
 use super::{Live, Recorder, State, looking::at};
 use crate::{
@@ -9,19 +9,19 @@ use crate::{
     scope::Scope,
 };
 
-/// What an undo did.
+/// Result of an undo.
 #[derive(Debug)]
 pub struct Undone {
-    /// Its number in the run, by which it can be put back; none where nothing was to be done.
+    /// Number of the undo in the run, by which it can be undone; `None` if there was nothing to do.
     pub number: Option<u64>,
-    /// What was put back.
+    /// Changes that were made.
     pub changes: Vec<Change>,
-    /// What could not be.
+    /// Paths that could not be restored.
     pub failed: Vec<Failed>,
 }
 
 impl Recorder {
-    /// What a file held: nothing for what is no file, or was none.
+    /// Returns the bytes of a file; empty for other entries and for `None`.
     ///
     /// # Errors
     /// [`UndoError`].
@@ -34,10 +34,10 @@ impl Recorder {
         }
     }
 
-    /// What an undo would do. With `force` also what speaks against it, where that is possible.
+    /// Plans an undo. With `force`, the plan also overrides conflicts where possible.
     ///
     /// # Errors
-    /// [`UndoError`]; [`UndoError::AtWork`] while a task of the scope is at work.
+    /// [`UndoError`]; [`UndoError::AtWork`] while a task of the scope is running.
     pub fn plan(&self, scope: &Scope, force: bool) -> Result<UndoPlan, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
@@ -55,11 +55,11 @@ impl Recorder {
         plan(history, &of_undo, scope, force, |path| at(&mut look, known.as_ref(), path))
     }
 
-    /// Puts back what was planned. It is recorded before: it can be undone itself, and after a crash in the midst of it, planning and doing it
-    /// again finishes it.
+    /// Makes the planned changes. The undo is recorded first: it can be undone itself, and after a crash, planning and executing it again
+    /// completes it.
     ///
     /// # Errors
-    /// [`UndoError`] where nothing was done.
+    /// [`UndoError`] if nothing was done.
     pub fn undo(&self, plan: &UndoPlan) -> Result<Undone, UndoError> {
         let mut state = self.state();
         let State { live, counts, .. } = &mut *state;
@@ -67,7 +67,7 @@ impl Recorder {
         if plan.changes.is_empty() {
             return Ok(Undone { number: None, changes: Vec::new(), failed: Vec::new() });
         }
-        // Somebody may have begun since it was planned.
+        // A task may have begun since the plan was made.
         self.nobody_at_work(live, &plan.of)?;
         let number = live.history.last + 1;
         live.add(Record::Undo { number, of: plan.of.clone(), changes: plan.changes.clone() })?;
@@ -91,7 +91,7 @@ impl Recorder {
         at_work.map_or(Ok(()), |task| Err(UndoError::AtWork { task }))
     }
 
-    /// The last undo that has not been put back itself.
+    /// Returns the last undo that has not been undone itself.
     ///
     /// # Errors
     /// [`UndoError`].
@@ -101,7 +101,7 @@ impl Recorder {
         Ok(self.live(live, counts)?.0.history.undos.last().copied())
     }
 
-    /// Why changes were not kept from some moment on, if they were not.
+    /// Returns the reason why recording stopped, if it did.
     ///
     /// # Errors
     /// [`UndoError`].
@@ -111,7 +111,7 @@ impl Recorder {
         Ok(self.live(live, counts)?.0.history.lost.clone())
     }
 
-    /// What of the folder was not kept when it was first looked at: the first of them, and how many there are.
+    /// Returns the entries without recorded content at the first scan: the first of them, and their number.
     ///
     /// # Errors
     /// [`UndoError`].

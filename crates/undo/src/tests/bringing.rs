@@ -1,4 +1,4 @@
-//! Work that was done elsewhere comes into the folder.
+//! Tests of importing work that was done elsewhere.
 
 use super::*;
 use crate::{Brought, Change, ConflictKind, Content, NotKept};
@@ -7,7 +7,7 @@ fn file(text: &str) -> Option<Content> {
     Some(Content::File { bytes: text.as_bytes().to_vec(), may_run: false })
 }
 
-/// A piece of a task's work.
+/// Returns a piece of a task's work.
 fn piece(task: &str, changes: &[(&str, Option<Content>)]) -> Brought {
     let changes = changes.iter().map(|(path, content)| (PathBuf::from(path), content.clone())).collect();
     Brought { by: vec![author(task)], undoes: None, changes }
@@ -17,13 +17,13 @@ fn undone(task: &str, changes: &[(&str, Option<Content>)]) -> Brought {
     Brought { undoes: Some(Scope::task(task)), ..piece("back", changes) }
 }
 
-/// What stands there is not read where it is said of the last piece.
+/// Content for a path whose last piece it is; the import does not read it.
 fn comes() -> Option<Content> {
     Some(Content::TooLarge { size: 0 })
 }
 
 impl Place {
-    /// The pieces come, by what `come` does to the folder.
+    /// Imports the pieces; `come` changes the folder.
     fn bring(&self, recorder: &Recorder, work: &[Brought], come: impl FnOnce(&Self)) {
         let came: Result<(), ()> = recorder.bring(&Author::new(None, "trees"), work, || {
             come(self);
@@ -34,7 +34,7 @@ impl Place {
     }
 }
 
-/// What is kept of a run, path by path, with its authors.
+/// Returns the recorded changes of a run by path, with their authors.
 fn kept(place: &Place) -> Vec<(PathBuf, Vec<String>)> {
     let kept = Kept::read(&place.path(".aime"), "r").unwrap().unwrap();
     let names = |by: Vec<&Author>| by.iter().map(|author| author.task.clone().unwrap_or_else(|| author.tool.clone())).collect();
@@ -170,7 +170,7 @@ fn what_an_undo_left_that_stood_there_never_is_work_of_its_own() {
     let before = place.tree();
     let work = [
         piece("one", &[("a.txt", file("1"))]),
-        // It was joined with what another did, and a hook was at work.
+        // The undo was merged with other work, and a hook made changes.
         undone("one", &[("a.txt", comes()), ("run.sh", comes())]),
     ];
     place.bring(&place.recorder(), &work, |place| {

@@ -3,7 +3,7 @@ use std::{fs, os::unix::fs::symlink, path::Path};
 use super::*;
 use crate::{ConflictKind, NotKept, UndoError};
 
-/// The conflicts of a plan by path.
+/// Returns the conflicts of a plan by path.
 fn conflicts(recorder: &Recorder, scope: &Scope) -> Vec<(String, ConflictKind)> {
     let plan = recorder.plan(scope, false).unwrap();
     plan.conflicts.into_iter().map(|conflict| (conflict.path.display().to_string(), conflict.why)).collect()
@@ -28,7 +28,7 @@ fn what_was_changed_since_is_left_alone_and_kept_when_it_is_not() {
     assert_eq!(conflicts(&recorder, &Scope::Run {}), [since("a.txt"), since("new.txt")]);
     recorder.undo(&recorder.plan(&Scope::Run {}, false).unwrap()).unwrap();
     assert_eq!((place.read("a.txt"), place.read("sub/mine"), place.read("sub/b.txt")), ("by me".into(), "by me".into(), "b".into()));
-    // With force it is written over, and even that can be taken back.
+    // With `force` it is overwritten, and even that can be undone.
     recorder.undo(&recorder.plan(&Scope::Run {}, true).unwrap()).unwrap();
     assert_eq!(place.read("a.txt"), "a\n");
     assert!(!place.path("new.txt").exists());
@@ -48,7 +48,7 @@ fn what_others_changed_later_or_perhaps_is_told() {
     recorder.close(two);
     place.write("alone.txt", "of one");
     recorder.close(one);
-    // Nobody of the run.
+    // A change from outside of the run.
     place.by(&recorder, "one", |place| place.write("between.txt", "1"));
     place.write("between.txt", "mine");
     place.by(&recorder, "one", |place| place.write("between.txt", "2"));
@@ -115,7 +115,7 @@ fn what_is_not_kept_is_told_and_never_removed() {
     assert_eq!((names, count), ([".git", "big.bin", "target"].map(str::to_owned).to_vec(), 3));
 }
 
-/// What is kept stays kept, whatever a command puts beside it.
+/// A recorded file stays recorded even if a command puts a cache marker beside it.
 #[test]
 fn a_folder_that_calls_itself_a_cache_later_is_still_kept() {
     let place = Place::new();
@@ -137,7 +137,7 @@ fn links_that_are_swapped_in_lead_nowhere() {
         place.write("a.txt", "changed");
     });
     let plan = recorder.plan(&Scope::Run {}, false).unwrap();
-    // Between the plan and the deed.
+    // A change between the plan and the undo.
     let outside = place.outer.path().join("outside");
     fs::create_dir_all(outside.join("deep")).unwrap();
     symlink(&outside, place.path("sub")).unwrap();

@@ -62,7 +62,7 @@ fn a_crash_in_a_write_loses_nothing() {
     let watched = place.folder.clone().watched_by(recorder.watcher(Author::new(Some("t"), "write_file")));
     watched.write("a.txt", b"written").unwrap();
     recorder.finish();
-    // The last record is what came of it.
+    // The last record contains the result.
     let text = fs::read_to_string(log_of(&place)).unwrap();
     let end = text.trim_end().rfind('\n').unwrap();
     for cut in [end + 1, end + 20] {
@@ -82,7 +82,7 @@ fn an_undo_that_was_cut_off_is_finished_by_another() {
     let ravaged = place.tree();
     undo(&recorder, &Scope::Run {});
     recorder.finish();
-    // Only the intent stands in the log, and half of it is done.
+    // The log contains only the intent, and half of it is done.
     let text = fs::read_to_string(log_of(&place)).unwrap();
     let end = text.trim_end().rfind('\n').unwrap();
     fs::write(log_of(&place), &text[..=end]).unwrap();
@@ -113,7 +113,7 @@ fn what_a_person_does_while_a_run_rests_is_theirs() {
     assert!(!place.path("b.txt").exists());
 }
 
-/// The form of the log, as it was first released.
+/// Keeps the first log format readable.
 #[test]
 fn a_log_of_the_first_version_is_read() {
     let place = Place::empty();
@@ -134,7 +134,7 @@ fn damage_and_newer_forms_are_told() {
         fs::write(log_of(&place), text).unwrap();
         let error = log::read(&log_of(&place)).unwrap_err();
         assert_eq!(matches!(error, UndoError::Newer { .. }), newer, "{error}");
-        // The work goes on without.
+        // The work continues without recording.
         let recorder = place.recorder();
         assert!(recorder.open(author("t")).is_none());
         assert_eq!(recorder.notes().len(), 1);

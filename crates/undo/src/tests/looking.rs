@@ -2,7 +2,7 @@ use std::{os::unix::net::UnixListener, thread::sleep, time::Duration};
 
 use super::*;
 
-/// Longer than a tick of a clock: what was written before is surely told from what comes after.
+/// Waits longer than a clock tick, so that earlier and later writes are distinguished.
 fn let_the_clock_tick() {
     sleep(Duration::from_millis(150));
 }
@@ -23,7 +23,7 @@ fn what_has_not_changed_is_read_once_for_all_runs() {
     let_the_clock_tick();
     place.by(&recorder, "t", |_| {});
     recorder.finish();
-    // The one that had just been written is read again, since its clock may have stood still.
+    // The file that had just been written is read again, because its clock may not have advanced.
     assert_eq!((recorder.counts().looks, recorder.counts().files_read), (4, 302));
     let later = place.recorder_of("later", UndoSettings { reserve_bytes: 0, ..UndoSettings::default() });
     place.by(&later, "t", |_| {});
@@ -78,7 +78,7 @@ fn what_is_kept_is_private_and_never_part_of_the_folder() {
     }
     let named = place.recorder().plan(&Scope::Run {}, false).unwrap();
     assert!(named.changes.iter().all(|change| !change.path.starts_with(".aime")));
-    // Also where it has another name.
+    // The data is skipped under another name, too.
     fs::create_dir(place.path("kept")).unwrap();
     let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
     let other = Arc::new(Recorder::new(place.folder.clone(), &place.path("kept"), "r", settings));

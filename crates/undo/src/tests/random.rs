@@ -1,10 +1,10 @@
-//! Whatever is done to a folder, it comes back.
+//! Property: every sequence of changes to a folder can be undone.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// One deed. Paths are few, so that deeds meet.
+/// One change. There are few paths, so that changes collide.
 #[derive(Debug, Clone)]
 enum Deed {
     Write(usize, u8),
@@ -15,27 +15,27 @@ enum Deed {
     Rename(usize, usize),
 }
 
-/// Who does it: through the handle, or as a command of a task.
+/// Author of a change: through the handle, or as a command of a task.
 #[derive(Debug, Clone)]
 struct Turn {
     exact: bool,
     task: u8,
     deeds: Vec<Deed>,
-    /// By which of two processes.
+    /// Index of the process, one of two.
     process: usize,
     then: Then,
 }
 
-/// What comes after it.
+/// Event after the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Then {
-    /// The process goes on.
+    /// The process continues.
     Nothing,
-    /// It goes on with the next while this one is still at work.
+    /// The process continues with the next change while this window is still open.
     Stays,
-    /// It ends its part, and takes up the run again.
+    /// The process leaves the run, and joins it again.
     Leaves,
-    /// It is killed, and another takes up the run.
+    /// The process is killed, and another joins the run.
     Killed,
 }
 
@@ -60,7 +60,7 @@ fn turn() -> impl Strategy<Value = Turn> {
 }
 
 impl Deed {
-    /// What does not fit is no deed.
+    /// A change that is impossible in the current state has no effect.
     fn at(&self, folder: &ConfinedFolder, exact: bool) {
         let place = |path: &usize| folder.path().join(PATHS[*path]);
         match self {
@@ -73,7 +73,7 @@ impl Deed {
             Self::Folder(path) => drop(fs::create_dir_all(place(path))),
             Self::Link(path, target) => drop(symlink(PATHS[*target], place(path))),
             Self::Mode(path, mode) => {
-                // A folder that its owner cannot look into is another matter.
+                // Keep folders readable for their owner: unreadable ones are a separate case.
                 let mode = if place(path).is_dir() { mode | 0o500 } else { *mode };
                 if !place(path).is_symlink() {
                     drop(fs::set_permissions(place(path), fs::Permissions::from_mode(mode)));

@@ -1,4 +1,4 @@
-//! Several processes keep the changes of one run.
+//! Tests of several processes that record the changes of one run.
 
 use super::*;
 use crate::ConflictKind;
@@ -34,7 +34,7 @@ fn whoever_is_at_work_elsewhere_may_have_done_it() {
     let (here, there) = (place.recorder(), place.recorder());
     let (one, two) = (here.open(author("one")).unwrap(), there.open(author("two")).unwrap());
     place.write("a.txt", "whose?");
-    // What stands for the others stays when one of them leaves.
+    // Data for the others stays when one recorder leaves.
     there.close(two);
     there.leave();
     place.write("crlf.txt", "of one");
@@ -85,7 +85,7 @@ fn what_was_seen_first_holds_no_longer_than_somebody_is_at_work() {
     place.by(&there, "two", |_| {});
     here.close(one);
     here.leave();
-    // Nobody was at work, and the first look is gone: the other one has it still.
+    // No window was open, and the baseline is gone; the other recorder still has it in memory.
     let two = there.open(author("two")).unwrap();
     place.write("a.txt", "by a command of two");
     write(&place, &place.recorder(), "three", "a.txt", "by three");

@@ -61,7 +61,7 @@ fn what_no_run_needs_is_removed() {
     let recorder = place.recorder_of("two", UndoSettings { reserve_bytes: 0, ..UndoSettings::default() });
     undo(&recorder, &Scope::Run {});
     assert_eq!(place.read("a"), "2");
-    // While it is at work nothing is removed.
+    // While a run records changes nothing is removed.
     fs::remove_dir_all(place.path(".aime/runs")).unwrap();
     clean(&place.path(".aime")).unwrap();
     assert_eq!(kept(&place), 3);
