@@ -11,6 +11,7 @@ mod forms;
 mod images;
 mod keys;
 mod killed;
+mod led;
 mod planned;
 mod reading;
 mod refusals;
