@@ -265,7 +265,7 @@ pub(crate) struct RunArgs {
     /// What actors may do without asking: ask for every change, edits of files are free, all, or nothing but reading
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) approve: Option<ApproveArg>,
-    /// Nobody is there: never ask, end with a report instead
+    /// Nobody is there: do not wait for answers; a run that needs one stops until `aime answer`
     #[arg(long)]
     pub(crate) unattended: bool,
     /// How many tasks run at once, at most

@@ -80,7 +80,11 @@ fn a_lead_looks_plans_and_changes_its_plan() {
         let result = ended.json();
         assert_eq!((ended.code, result["answer"].as_str()), (Some(0), Some("All is clean.")), "{name}");
         let status = |id: &str| task(&result, id)["status"].as_str().unwrap().to_owned();
-        assert_eq!([status("wash"), status("count"), status("dry"), status("bin")], ["completed", "completed", "skipped", "completed"], "{name}");
+        assert_eq!(
+            [status("wash"), status("count"), status("dry"), status("bin")],
+            ["completed", "completed", "skipped", "completed"],
+            "{name}"
+        );
         let requests = of_lead(&world);
         assert_eq!((requests.len(), accepted(&world).len()), (5, 9), "{name}");
         assert_eq!(calls(&requests[4]), ["list_dir", "submit_plan", "change_plan"], "{name}");

@@ -53,7 +53,10 @@ pub(super) fn change_plan(names: &PlanChecker<'_>) -> Value {
             ("id", text("The task that changes.")),
             ("task", task(names)),
             ("replaces", described(texts(), "Failed, blocked or waiting tasks whose place the new task takes.")),
-            ("change", described(changed_task(names), "The members of the task that change; the others stay.")),
+            (
+                "change",
+                described(json!({"type": "object"}), "The members of the task with their new values, as in `task`; the others stay."),
+            ),
             ("ids", described(texts(), "The tasks that are merged.")),
             ("edge", edge()),
             ("from", plain()),
@@ -118,25 +121,10 @@ fn task(names: &PlanChecker<'_>) -> Value {
             text("All that the worker needs: it sees nothing of this conversation but this and the results of the task's dependencies."),
         ),
     ];
-    members.extend(common(names));
-    members.push(("exclusive", described(texts(), "Such as port:8080: tasks that name the same never run at once.")));
-    members.push(("parent", text("The group that holds the task.")));
-    members.push(("phase", text("The name of a phase; ready tasks of earlier phases go first.")));
-    object(members, &["id", "description"])
-}
-
-fn changed_task(names: &PlanChecker<'_>) -> Value {
-    let mut members = vec![("name", plain()), ("description", plain())];
-    members.extend(common(names));
-    object(members, &[])
-}
-
-/// The members that a new task and a changed one share.
-fn common(names: &PlanChecker<'_>) -> Vec<(&'static str, Value)> {
-    let mut members = vec![
+    members.extend([
         ("completion_criteria", list(criterion())),
         ("dependencies", described(texts(), "Ids of the tasks that must be done first. Their results are shown to the worker.")),
-    ];
+    ]);
     let profiles: Vec<&str> = names.profiles.iter().map(|profile| profile.name.as_str()).collect();
     let bundles: Vec<&str> = names.bundles.iter().map(String::as_str).collect();
     let models: Vec<&str> = names.models.iter().map(String::as_str).collect();
@@ -157,7 +145,10 @@ fn common(names: &PlanChecker<'_>) -> Vec<(&'static str, Value)> {
         let words = "Of a tool task. `@{steps.ID.result}` stands for the result of task ID.";
         members.push(("parameters", described(json!({"type": "object"}), words)));
     }
-    members
+    members.push(("exclusive", described(texts(), "Such as port:8080: tasks that name the same never run at once.")));
+    members.push(("parent", text("The group that holds the task.")));
+    members.push(("phase", text("The name of a phase; ready tasks of earlier phases go first.")));
+    object(members, &["id", "description"])
 }
 
 fn strategic() -> Value {

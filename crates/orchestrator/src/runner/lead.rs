@@ -10,7 +10,7 @@ use aime_planner::{
     lead_tools, parse_command, read_result, route, wake_message,
 };
 use aime_progress::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
-use aime_tools::{BUNDLES, HandledBy, ToolSheet, ValidatedCall};
+use aime_tools::{BUNDLES, DELEGATE_TASK, HandledBy, ToolSheet, ValidatedCall};
 
 use super::{
     Context, RunRunner,
@@ -28,6 +28,8 @@ const PROFILE: &str = "sisyphus";
 const SHARE: u64 = 20;
 
 const ASK_HUMAN: &str = "ask_human";
+/// Tools of actors that the lead is not offered: it hands work over by a plan, and evidence is for its own eyes.
+const OF_ACTORS: [&str; 2] = [DELEGATE_TASK, "report_evidence"];
 const NO_LEAD: &str = "the run has no lead";
 
 /// The names that plans are checked against.
@@ -162,7 +164,8 @@ impl Attempt {
         let policy = runner.input.lead.ok_or(NO_LEAD)?;
         let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let names = runner.plan_names();
-        let own = input.spec.tools.iter().filter(|sheet| !policy.must_plan || looks(sheet)).cloned();
+        let own =
+            input.spec.tools.iter().filter(|sheet| !OF_ACTORS.contains(&sheet.name()) && (!policy.must_plan || looks(sheet))).cloned();
         // The run waits for the answer where nobody is there now.
         let asks =
             input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
