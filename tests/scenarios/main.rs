@@ -8,6 +8,7 @@
 mod acp;
 #[cfg(all(unix, feature = "mcp"))]
 mod any_tool;
+mod auditor;
 mod cancel;
 mod chain;
 mod checks;

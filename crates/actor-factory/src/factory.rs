@@ -342,6 +342,7 @@ impl ActorFactory {
             must_write_files: must_write_files(task),
             named_files: named_files(task),
             told: Vec::new(),
+            audits: 0,
             lead: None,
             trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
             origins: context.origins.to_vec(),

@@ -167,6 +167,9 @@ pub struct ActorInput {
     /// Where the texts in its prompts come from that nobody vouches for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
+    /// The number of criteria on which an auditor ends with verdicts; 0 for every other actor.
+    #[serde(default)]
+    pub audits: u32,
     /// The settings of the lead of a run; none for an actor that does one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<LeadSettings>,

@@ -6,7 +6,6 @@
 mod call;
 mod command;
 mod criteria;
-mod cut;
 mod kept;
 mod message;
 mod prompt;

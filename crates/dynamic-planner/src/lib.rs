@@ -19,8 +19,10 @@
 //! assert!(!checked.repairs.is_empty()); // every mend is told
 //! ```
 
+mod audit;
 mod cache;
 mod classifier;
+mod draft;
 mod fault;
 mod growth;
 mod lead;
@@ -37,6 +39,7 @@ mod verdict;
 /// The crates whose types stand in this one's: who imports this one needs no other.
 pub use {aime_llm as llm, aime_progress as progress};
 
+pub use audit::{AuditBrief, AuditPrompt, AuditedChange};
 pub use cache::{KeptPlan, PlanCache, PlanKey};
 pub use classifier::{AskedRoute, ask_route};
 pub use fault::{PlanFault, PlanProblem};

@@ -15,7 +15,7 @@ use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Ser
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{BundleBrief, LeadBrief, PlanLimits};
+use crate::{BundleBrief, LeadBrief, PlanLimits, audit::AuditContext};
 
 pub use context::{FailedTask, PlanExample, PlanTools, ProfileBrief, ToolLine};
 pub(crate) use context::{PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
@@ -26,7 +26,7 @@ const USER_MARK: &str = "<!-- user -->";
 /// A value that no prompt holds by itself: where it stands in a filled-in prompt, the variable is used.
 const SENTINEL: &str = "sentinelofthecheck";
 
-const BUILT_IN: [(&str, &str); 9] = [
+const BUILT_IN: [(&str, &str); 10] = [
     ("route", include_str!("../prompts/route.md")),
     ("plan_simple", include_str!("../prompts/plan_simple.md")),
     ("plan_complex", include_str!("../prompts/plan_complex.md")),
@@ -35,6 +35,7 @@ const BUILT_IN: [(&str, &str); 9] = [
     ("patch", include_str!("../prompts/patch.md")),
     ("update", include_str!("../prompts/update.md")),
     ("verdict", include_str!("../prompts/verdict.md")),
+    ("audit", include_str!("../prompts/audit.md")),
     ("lead", include_str!("../prompts/lead.md")),
 ];
 
@@ -108,7 +109,7 @@ impl Prompts {
     ///
     /// # Errors
     /// [`PromptError`] with file and line if a name is not known, a text is no template, uses what it is not given or leaves out the goal (of
-    /// `verdict`: the criteria).
+    /// `verdict` and `audit`: the criteria).
     pub fn with_overrides(overrides: &BTreeMap<String, String>) -> Result<Self, PromptError> {
         let mut prompts = Self::default();
         for (name, text) in overrides {
@@ -235,7 +236,7 @@ impl Prompts {
             }
         }
         let (variable, value) = match name {
-            "verdict" => ("criteria", Value::from(vec![SENTINEL])),
+            "verdict" | "audit" => ("criteria", Value::from(vec![SENTINEL])),
             _ => ("goal", Value::from(SENTINEL)),
         };
         if let Some(asked) = sample.get_mut(variable) {
@@ -343,6 +344,12 @@ fn sample(name: &str) -> Value {
         "verdict" => {
             serde_json::to_value(VerdictContext { goal: "goal".into(), criteria: vec!["criterion".into()], evidence: "evidence".into() })
         }
+        "audit" => serde_json::to_value(AuditContext {
+            goal: "goal".into(),
+            environment: "environment".into(),
+            criteria: vec!["criterion".into()],
+            record: "record".into(),
+        }),
         "lead" => serde_json::to_value(LeadBrief {
             mode: Some(PlanMode::Complex),
             attended: true,

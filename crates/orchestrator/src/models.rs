@@ -39,6 +39,11 @@ impl Models {
         ["lead", "planner"].into_iter().find(|name| self.roles.contains_key(*name)).unwrap_or("default")
     }
 
+    /// Returns the name of the role that judges criteria in words: `auditor`, else `planner`, else `default`.
+    pub(crate) fn auditor_role(&self) -> &'static str {
+        ["auditor", "planner"].into_iter().find(|name| self.roles.contains_key(*name)).unwrap_or("default")
+    }
+
     /// The model of a role, or the default.
     #[must_use]
     pub fn role(&self, name: &str) -> &ModelStack {

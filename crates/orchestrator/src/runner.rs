@@ -3,6 +3,7 @@
 pub(crate) mod actor;
 pub(crate) mod answer;
 pub(crate) mod apart;
+mod audit;
 mod checks;
 pub(crate) mod evidence;
 mod hooked;
@@ -45,6 +46,8 @@ pub(crate) struct RunRunner {
     pub(crate) bounds: Bounds,
     pub(crate) parts: Parts,
     pub(crate) plan_tools: plan::ToolsOfPlans,
+    /// True if the journals of actors are kept here; false where another host drives them.
+    pub(crate) has_journal: bool,
     pub(crate) budget: Arc<Budget>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,

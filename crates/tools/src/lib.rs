@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod approval;
+mod audit;
 mod background;
 mod builtin;
 mod bundle;
@@ -35,6 +36,7 @@ mod typed;
 mod web;
 
 pub use approval::{Approval, Consent, offers_always};
+pub use audit::{CriterionVerdict, Holds, audit_sheet};
 pub use background::BackgroundProcesses;
 pub use builtin::{BuiltinSettings, SILENT, builtin, builtin_with};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};

@@ -77,6 +77,12 @@ impl ActorMachine {
         self.end(ActorStep::Finish, conclusion);
     }
 
+    /// Ends the actor with a structured result.
+    pub(super) fn conclude_with(&mut self, result: Value) {
+        let conclusion = Conclusion { result, ..Conclusion::new(Outcome::Success, "audited") };
+        self.end(ActorStep::Finish, conclusion);
+    }
+
     /// The actor's plain answer is the result.
     pub(super) fn conclude_by_answer(&mut self) {
         let told = std::mem::take(&mut self.plain_text);

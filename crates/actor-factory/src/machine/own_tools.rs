@@ -2,7 +2,9 @@
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
-use aime_tools::{AskHuman, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress};
+use aime_tools::{
+    AskHuman, CriterionVerdict, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress,
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -44,6 +46,7 @@ impl ActorMachine {
                 Ok(request) => return self.delegate(index, request, out),
                 Err(error) => Err(error.to_string()),
             },
+            TERMINATE if self.input.audits > 0 => self.end_audit(&call.parameters),
             TERMINATE => self.terminate(index, &call.parameters),
             other => Err(format!("`{other}` cannot be used here")),
         };
@@ -125,6 +128,14 @@ impl ActorMachine {
         let forgotten = self.unnamed_files.iter().find(|file| self.reminders < most && !named(file)).cloned();
         self.reminders += u32::from(forgotten.is_some());
         forgotten
+    }
+
+    /// Ends an auditor with its verdicts, which are the result.
+    fn end_audit(&mut self, parameters: &Map<String, Value>) -> Result<String, String> {
+        let verdicts = CriterionVerdict::parse_all(parameters, self.input.audits).map_err(|error| error.to_string())?;
+        let verdicts = serde_json::to_value(verdicts).map_err(|error| error.to_string())?;
+        self.conclude_with(verdicts);
+        Ok("Ended.".to_owned())
     }
 
     /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.

@@ -2,7 +2,7 @@
 
 use aime_progress::{Criterion, Owner, ProgressState};
 
-use super::cut::{Draft, Share, one_line};
+use crate::draft::{Draft, Share, one_line};
 
 /// The criteria of the goal, each with its number, which `amend_criterion` takes.
 pub(super) fn section(state: &ProgressState, draft: &mut Draft) {

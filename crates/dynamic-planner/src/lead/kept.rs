@@ -2,11 +2,8 @@
 
 use aime_progress::ProgressState;
 
-use super::{
-    PersonWords, criteria,
-    cut::{one_line, quote},
-    tasks,
-};
+use super::{PersonWords, criteria, tasks};
+use crate::draft::{one_line, quote};
 
 /// Returns what the lead must not forget, whole: the goal, the plan as a checklist, the success criteria, and the words of people that it has not handled.
 #[must_use]

@@ -2,11 +2,8 @@
 
 use aime_progress::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance};
 
-use super::{
-    BudgetLeft, PersonWords, Wake, WakeKind, criteria,
-    cut::{Draft, Share},
-    settled, tasks,
-};
+use super::{BudgetLeft, PersonWords, Wake, WakeKind, criteria, settled, tasks};
+use crate::draft::{Draft, Share};
 
 /// Returns the message of a wake: what changed since the last one, in at most so many tokens as they are estimated. Ids and the words of people stay
 /// whole; where they leave no room, other texts are cut to a note.

@@ -4,8 +4,8 @@ use aime_llm::estimate_tokens;
 use aime_progress::{ProgressState, Task};
 use serde_json::{Map, Value};
 
-use super::{call::Call, cut::quote, message::sources};
-use crate::PlanFault;
+use super::{call::Call, message::sources};
+use crate::{PlanFault, draft::quote};
 
 /// Returns what `read_result` answers: the text that a task came to, in at most about so many tokens. Of a longer text it returns the part that the
 /// call asks for, and says where the next one begins.

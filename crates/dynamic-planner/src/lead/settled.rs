@@ -3,11 +3,8 @@
 use aime_progress::{ProgressState, Task, TaskStatus};
 use serde_json::Value;
 
-use super::{
-    PlanTool, Wake,
-    cut::{Draft, Share, one_line},
-    message::sources,
-};
+use super::{PlanTool, Wake, message::sources};
+use crate::draft::{Draft, Share, one_line};
 
 pub(super) fn section(wake: &Wake, state: &ProgressState, draft: &mut Draft) {
     if wake.settled.is_empty() {

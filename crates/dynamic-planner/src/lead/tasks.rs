@@ -2,10 +2,8 @@
 
 use aime_progress::{EdgeType, ProgressState, Task, TaskId, TaskKind, TaskStatus};
 
-use super::{
-    cut::{Draft, Share, one_line},
-    settled,
-};
+use super::settled;
+use crate::draft::{Draft, Share, one_line};
 
 /// The plan as a checklist; `with_orders` of open tasks also what they were asked to do.
 pub(super) fn section(state: &ProgressState, with_orders: bool, draft: &mut Draft) {

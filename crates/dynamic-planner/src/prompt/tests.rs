@@ -54,7 +54,7 @@ fn faults_of_a_prompt_name_file_and_line() {
 #[test]
 fn a_prompt_must_hold_what_it_asks_about() {
     for (name, _) in Prompts::built_in() {
-        let variable = if *name == "verdict" { "criteria" } else { "goal" };
+        let variable = if ["verdict", "audit"].contains(name) { "criteria" } else { "goal" };
         let expected = format!("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs");
         assert_eq!(refusal(name, "<!-- system -->\nAnswer with JSON.\n<!-- user -->\nPlan the goal by these criteria."), expected);
         assert_eq!(refusal(name, &format!("{{% if {variable} %}}It is there.{{% endif %}}")), expected);

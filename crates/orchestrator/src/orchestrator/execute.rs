@@ -47,6 +47,7 @@ impl Orchestrator {
         let background = BackgroundProcesses::default();
         parts.tool_context.background = Some(background.clone());
         let runner = Arc::new(RunRunner {
+            has_journal: true,
             run: run.clone(),
             private: PrivatePlaces::new(&parts, &run),
             kept_files: kept_files.clone(),

@@ -40,6 +40,7 @@ impl Orchestrator {
         // There are no actors, so no journal of one can break.
         let (broken, _) = mpsc::unbounded_channel();
         let runner = RunRunner {
+            has_journal: true,
             run: run.clone(),
             input: input.clone(),
             parts: self.parts.clone(),

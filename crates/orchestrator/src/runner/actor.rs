@@ -23,7 +23,7 @@ use self::{
     effects::ActorRunner,
     reports::{Refused, ReportingStream, Reports},
 };
-use super::{Context, RunRunner, evidence::of_actor, hooked::Asking, millis_since, on_bound, private::PrivatePlace};
+use super::{Context, RunRunner, audit::AuditUses, evidence::of_actor, hooked::Asking, millis_since, on_bound, private::PrivatePlace};
 use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
     models::{Models, OnBound},
@@ -51,6 +51,8 @@ pub(super) struct Attempt {
     pub(super) leads: bool,
     /// The folder that it works in, where that is not the working folder.
     pub(super) private: Option<PrivatePlace>,
+    /// Takes the requests of an auditor, whose events the run is not told of; none for actors that work.
+    pub(super) audit: Option<Arc<AuditUses>>,
 }
 
 /// A new actor, and the event that tells of it.
@@ -88,6 +90,7 @@ impl RunRunner {
             known,
             leads: false,
             private,
+            audit: None,
         });
         let refused = OnceLock::new();
         let make = async {
@@ -121,8 +124,10 @@ impl RunRunner {
             }
             Err(message) => return RunFact::EffectFailed { id, message },
         }
-        let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution, &conclusion);
-        let (checks, calls) = self.verify_task(&attempt.brief.spec, &conclusion, evidence, context).await;
+        let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution);
+        let returned = attempt.brief.returned.as_ref().map_or(0, |returned| returned.number);
+        let work = (format!("{task}-{execution}-{returned}"), &attempt.brief.spec, attempt.brief.results.as_str());
+        let (checks, calls) = self.verify_task(work, &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }
 
@@ -180,7 +185,7 @@ impl Attempt {
         let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();
         let mut calls_begun = BTreeMap::new();
         // Its wakes hold the words that people said before.
-        let said = if self.leads { Vec::new() } else { said };
+        let said = if self.leads || self.audit.is_some() { Vec::new() } else { said };
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
                 let Made { mut input, created } = make.await?;
@@ -224,8 +229,12 @@ impl Attempt {
             // An actor that has ended needs no stop.
             let _gone = sender.send(ActorFact::Stopped { why: Reason::Stopped });
         });
-        let (words, sender) = (Arc::clone(&self.runner.words), host.sender());
-        let listen = tokio::spawn(async move { words.pass_on(&listener, heard, &sender).await });
+        let (words, sender, listens) = (Arc::clone(&self.runner.words), host.sender(), self.audit.is_none());
+        let listen = tokio::spawn(async move {
+            if listens {
+                words.pass_on(&listener, heard, &sender).await;
+            }
+        });
         let ended = drive(&mut host, resume).await.map(|ended| ended.output);
         stop.abort();
         listen.abort();

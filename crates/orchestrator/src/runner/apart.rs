@@ -53,6 +53,7 @@ impl Orchestrator {
             private: PrivatePlaces::new(&parts, &run),
             input,
             bounds: so_far.bounds.clone(),
+            has_journal: false,
             parts,
             plan_tools: self.plan_tools().clone(),
             budget: Arc::new(budget),
@@ -109,8 +110,8 @@ impl Apart {
         let Attempted { id, spec, conclusion, calls, duration_ms } = attempted;
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let context = Context::from(EffectContext::new(cancel, facts));
-        let evidence = || Ok(calls.evidence(&conclusion));
-        let (checks, calls) = self.runner.verify_task(spec, &conclusion, evidence, &context).await;
+        let evidence = || Ok(calls.evidence());
+        let (checks, calls) = self.runner.verify_task((id.to_string(), spec, ""), &conclusion, evidence, &context).await;
         context.revoked_if_out_of_budget().await;
         let fact = RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms };
         let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;

@@ -137,14 +137,19 @@ pub(super) fn confirmed(state: &ProgressState, criterion: &Criterion) -> Option<
 
 /// Returns the head and the tail of a text.
 fn bounded(text: &str) -> String {
+    head_and_tail(text, SHOWN)
+}
+
+/// Returns so many characters of the head and of the tail of a text.
+pub(super) fn head_and_tail(text: &str, shown: usize) -> String {
     let text = text.trim();
     let characters = text.chars().count();
-    if characters <= 2 * SHOWN {
+    if characters <= 2 * shown {
         return text.to_owned();
     }
-    let head: String = text.chars().take(SHOWN).collect();
-    let tail: String = text.chars().skip(characters - SHOWN).collect();
-    format!("{head}\n[… {} characters …]\n{tail}", characters - 2 * SHOWN)
+    let head: String = text.chars().take(shown).collect();
+    let tail: String = text.chars().skip(characters - shown).collect();
+    format!("{head}\n[… {} characters …]\n{tail}", characters - 2 * shown)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use aime_sandbox::{ConfinedFolder, EntryKind};
 use aime_tools::DELEGATE_TASK;
 use serde::{Deserialize, Serialize};
 
+use super::checks::head_and_tail;
 use crate::criteria::paths_named;
 
 /// How much of each text a verifier reads, in characters: a call's parameters, its output, a task's result.
@@ -43,14 +44,13 @@ pub(super) fn of_run(state: &ProgressState) -> String {
     lines.join("\n")
 }
 
-/// Of a task that an actor carried out: the calls of all its executions so far, and of the actors below it, as their journals have them,
-/// then the actor's words.
-pub(super) fn of_actor(journal: &Journal, run: &str, task: &TaskId, execution: u32, conclusion: &Conclusion) -> Result<String, String> {
+/// Of a task that an actor carried out: the calls of all its executions so far, and of the actors below it, as their journals have them.
+pub(super) fn of_actor(journal: &Journal, run: &str, task: &TaskId, execution: u32) -> Result<String, String> {
     let mut record = CallRecord::default();
     for execution in 1..=execution {
         of_journal(journal, run, &effect_prefix(task, execution, None), &mut record)?;
     }
-    Ok(record.evidence(conclusion))
+    Ok(record.evidence())
 }
 
 /// Takes in the calls of an actor, from its journal. What another actor did in a call stands in the place of the call.
@@ -94,14 +94,18 @@ impl CallRecord {
         }
     }
 
-    /// What a verifier reads: the last calls, then the actor's words.
-    pub(crate) fn evidence(mut self, conclusion: &Conclusion) -> String {
+    /// What a verifier reads: the last calls.
+    pub(crate) fn evidence(mut self) -> String {
         if self.lines.is_empty() {
             self.lines.push("- no tool was called".to_owned());
         }
-        self.lines.push(format!("Handed over, in the worker's own words: {}", cut(conclusion.text())));
         self.lines.join("\n")
     }
+}
+
+/// The words of an actor on its result, for a verifier that sees no more of them.
+pub(super) fn of_words(claim: &str) -> String {
+    format!("Handed over, in the worker's own words: {}", cut(claim))
 }
 
 /// Of a tool task: its one call.
@@ -151,8 +155,5 @@ fn call(tool: &str, parameters: &str, outcome: CallOutcome, output: &str) -> Str
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(EVIDENCE_CHARS) {
-        Some((end, _)) => format!("{} …", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
-    }
+    head_and_tail(text, EVIDENCE_CHARS / 2)
 }

@@ -9,6 +9,9 @@ use tokio::task::spawn_blocking;
 
 use crate::{FileChange, PassingFolder, RunFact, RunMachine};
 
+/// The lines of a diff that people are shown while a run goes on.
+const DIFF_LINES: usize = 30;
+
 type Facts = aime_durable::FactSender<RunMachine>;
 
 /// Keeps what the tasks of a run do to files; nothing where that is turned off. Cheap to clone.
@@ -181,7 +184,7 @@ fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<Fi
     let kept = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| entry.not_kept().is_none());
     let contents =
         (kept(&before) && kept(&after)).then(|| Some((recorder.content(before.as_ref()).ok()?, recorder.content(after.as_ref()).ok()?)));
-    let diff = contents.flatten().and_then(|(before, after)| line_diff(&before, &after));
+    let diff = contents.flatten().and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));
     let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
     let Author { task, tool, .. } = author;
     Some(FileChange { task, tool, path: path.to_string_lossy().into_owned(), did: did.to_owned(), added, removed, diff })

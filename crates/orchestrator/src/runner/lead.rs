@@ -66,6 +66,7 @@ impl RunRunner {
             known,
             leads: true,
             private: None,
+            audit: None,
         });
         let refused = OnceLock::new();
         let make = async {
@@ -91,7 +92,12 @@ impl RunRunner {
     }
 
     /// Checks the lead's own work, where it says that this is done. `begun` is whether it worked, and the version of the plan, at its wake.
-    async fn verify_lead(&self, rest: &LeadRest, begun: (bool, u32), context: &Context) -> (Vec<CriterionResult>, Vec<ModelUse>) {
+    async fn verify_lead(
+        self: &Arc<Self>,
+        rest: &LeadRest,
+        begun: (bool, u32),
+        context: &Context,
+    ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
         let working = |state: &ProgressState| state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
         let (works, version) = self.live.get(&self.run).map_or(begun, |state| (working(&state), state.version));
         if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || version == 0) {
@@ -100,7 +106,7 @@ impl RunRunner {
         let said = works.then(|| Conclusion::new(Outcome::Success, rest.said.clone()));
         let Some(conclusion) = rest.conclusion.clone().or(said) else { return (Vec::new(), Vec::new()) };
         let spec = TaskSpec::actor(main_id(), self.input.goal.clone());
-        self.verify_task(&spec, &conclusion, || Ok(String::new()), context).await
+        self.verify_task((format!("lead-{}", rest.wake), &spec, ""), &conclusion, || Ok(String::new()), context).await
     }
 
     /// Returns those of the origins that nobody vouches for.

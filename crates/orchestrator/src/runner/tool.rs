@@ -18,7 +18,7 @@ use crate::{RunFact, RunMachine};
 const SUMMARY_CHARS: usize = 500;
 
 impl RunRunner {
-    pub(super) async fn call_tool(&self, id: EffectId, spec: &TaskSpec, mut call: ValidatedCall, context: &Context) -> RunFact {
+    pub(super) async fn call_tool(self: &Arc<Self>, id: EffectId, spec: &TaskSpec, mut call: ValidatedCall, context: &Context) -> RunFact {
         let begun = Instant::now();
         // The run machine has looked at the bound; here the call is counted for the actors.
         drop(self.budget.count_tool_call());
@@ -30,7 +30,7 @@ impl RunRunner {
         let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
         let told = Value::Object(call.parameters().clone()).to_string();
         let evidence = || Ok(of_tool(call.tool(), &told, &conclusion));
-        let (checks, calls) = self.verify_task(spec, &conclusion, evidence, context).await;
+        let (checks, calls) = self.verify_task((id.to_string(), spec, ""), &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }
 }

@@ -1,19 +1,22 @@
 //! Criteria against evidence: files are looked at, the rest is put to a model that sees what happened and not only what is claimed.
 
+use std::sync::Arc;
+
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
 use aime_progress::{
     Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, PlanMode, ProgressState, Spent, TaskId, TaskKind,
     TaskSpec,
 };
-use aime_tools::{Permission, Permissions, ToolError};
+use aime_tools::{CriterionVerdict, Holds, Permission, Permissions, ToolError};
 use serde_json::Map;
 use tokio::time::Instant;
 
 use super::{
     Context, RunRunner,
+    audit::Work,
     checks::{Author, confirmed},
-    evidence::{of_files, of_run},
+    evidence::{of_files, of_run, of_words},
     plan::model_use,
 };
 use crate::{CriterionResult, ModelUse, Reflect, RunFact, read_criterion};
@@ -23,7 +26,7 @@ const READ_FILE: &str = "read_file";
 
 impl RunRunner {
     /// Checks the goal's criteria, when every task is settled. What aime found to hold since the last tool call still holds.
-    pub(super) async fn verify(&self, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
+    pub(super) async fn verify(self: &Arc<Self>, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let criteria = &state.strategic.success_criteria;
         // A plan that names none is held against its goal, where the settings ask for that.
         let goal = [Criterion::text(format!("what was done reaches the goal: {}", state.goal))];
@@ -37,7 +40,11 @@ impl RunRunner {
         }
         let calls = match self.input.settings.reflect {
             Reflect::Never => Vec::new(),
-            Reflect::Criteria | Reflect::Always => self.judge(&state.goal, &mut checks, || Ok(of_run(state)), context).await,
+            Reflect::Criteria | Reflect::Always => {
+                let name = format!("run-{}-{}", state.version, state.tool_calls);
+                let work = Work { name, task: None, goal: state.goal.clone(), claim: "", given: "", origins: author.origins };
+                self.judge(work, &mut checks, || Ok(of_run(state)), context).await
+            }
         };
         RunFact::Verified { id, checks, calls }
     }
@@ -46,8 +53,8 @@ impl RunRunner {
     /// the only task of a plan the success criteria are checked that code can check, so that its actor hears what is missing. The attempt is
     /// believed what was recorded of it.
     pub(super) async fn verify_task(
-        &self,
-        spec: &TaskSpec,
+        self: &Arc<Self>,
+        (name, spec, given): (String, &TaskSpec, &str),
         conclusion: &Conclusion,
         evidence: impl FnOnce() -> Result<String, String>,
         context: &Context,
@@ -74,7 +81,8 @@ impl RunRunner {
             return (checks, Vec::new());
         }
         let goal = format!("{}\n{}", spec.title(), spec.description);
-        let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(&goal, &mut checks, evidence, context))).await;
+        let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), given, origins: author.origins };
+        let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(work, &mut checks, evidence, context))).await;
         // Of an attempt that is being stopped nobody reads the result: it is judged when the run goes on.
         let calls = judged.unwrap_or_default();
         (checks, calls)
@@ -95,28 +103,33 @@ impl RunRunner {
         criteria.iter().filter(|criterion| !matches!(criterion.check, Check::Text(_))).cloned().collect()
     }
 
-    /// Puts the criteria that are still open to a model, all in one question. What cannot be judged stays open, with the reason.
+    /// Puts the criteria that are still open to an auditor, or to a small model in one question. A criterion that cannot be judged stays open,
+    /// with the reason.
     async fn judge(
-        &self,
-        goal: &str,
+        self: &Arc<Self>,
+        work: Work<'_>,
         checks: &mut [CriterionResult],
         evidence: impl FnOnce() -> Result<String, String>,
         context: &Context,
     ) -> Vec<ModelUse> {
         let begun = Instant::now();
-        let is_open = |check: &CriterionResult| check.passed.is_none() && !check.executable;
         let open: Vec<String> = checks.iter().filter(|check| is_open(check)).map(|check| check.criterion.clone()).collect();
         if open.is_empty() {
             return Vec::new();
         }
+        if self.audits() {
+            return self.judge_by_audit(&work, checks, &open, evidence(), context).await;
+        }
         let evidence = evidence().map(|evidence| {
             let files = of_files(&self.parts.tool_context.folder, &open, |path| self.may_read(path));
-            [evidence, files].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+            let claims = work.task.is_some_and(|task| task.kind == TaskKind::Actor) && !work.claim.is_empty();
+            let words = if claims { of_words(work.claim) } else { String::new() };
+            [evidence, words, files].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
         });
         let judged = match (self.model("planner", context), evidence) {
             (None, _) => Err(("there is no model to judge it".to_owned(), Spent::default())),
             (_, Err(error)) => Err((error, Spent::default())),
-            (Some(model), Ok(evidence)) => verdict(&model, &self.parts.tiers, &self.parts.prompts, goal, &open, &evidence)
+            (Some(model), Ok(evidence)) => verdict(&model, &self.parts.tiers, &self.parts.prompts, &work.goal, &open, &evidence)
                 .await
                 .map_err(|error| (error.to_string(), error.spent())),
         };
@@ -132,8 +145,46 @@ impl RunRunner {
         if spent.requests > 0 { vec![model_use("verdict", &model, spent, begun)] } else { Vec::new() }
     }
 
+    /// Takes in the verdicts of an auditor, each for its criterion.
+    async fn judge_by_audit(
+        self: &Arc<Self>,
+        work: &Work<'_>,
+        checks: &mut [CriterionResult],
+        open: &[String],
+        calls: Result<String, String>,
+        context: &Context,
+    ) -> Vec<ModelUse> {
+        let executed = checks.iter().filter_map(|check| {
+            let held = if check.passed? { "holds" } else { "does not hold" };
+            Some(format!("{}: {held}: {}", check.criterion, check.reason))
+        });
+        let (verdicts, calls) = match calls {
+            Ok(calls) => self.audit(work, open, (executed.collect(), calls), context).await,
+            Err(error) => (Err(error), Vec::new()),
+        };
+        let (verdicts, missing) = match verdicts {
+            Ok(verdicts) => (verdicts, String::new()),
+            Err(error) => (Vec::new(), format!("not checked: {error}")),
+        };
+        let mut verdicts = verdicts.into_iter();
+        for check in checks.iter_mut().filter(|check| is_open(check)) {
+            match verdicts.next() {
+                Some(verdict) => {
+                    (check.passed, check.how) = match verdict.holds {
+                        Holds::Yes => (Some(true), CheckMethod::Audited),
+                        Holds::No => (Some(false), CheckMethod::Audited),
+                        Holds::CannotTell => (None, CheckMethod::Unchecked),
+                    };
+                    check.reason = found(&verdict);
+                }
+                None => check.reason.clone_from(&missing),
+            }
+        }
+        calls
+    }
+
     /// Whether an actor could read a file without asking anybody.
-    fn may_read(&self, path: &str) -> bool {
+    pub(super) fn may_read(&self, path: &str) -> bool {
         let (approval, rules) = (self.input.settings.approval, &self.input.rules);
         let parameters = Map::from_iter([("path".to_owned(), path.into())]);
         let sheet = self.input.tools.iter().find(|sheet| sheet.name() == READ_FILE);
@@ -185,6 +236,18 @@ impl RunRunner {
         };
         (Some(holds), format!("{path} {found}"))
     }
+}
+
+/// Whether a criterion is for a model to judge.
+const fn is_open(check: &CriterionResult) -> bool {
+    check.passed.is_none() && !check.executable
+}
+
+/// Returns the words of an auditor on one criterion.
+fn found(verdict: &CriterionVerdict) -> String {
+    let cannot_tell = if verdict.holds == Holds::CannotTell { "cannot tell: " } else { "" };
+    let (why, evidence) = (verdict.why.trim(), verdict.evidence.trim());
+    if evidence.is_empty() { format!("{cannot_tell}{why}") } else { format!("{cannot_tell}{why} ({evidence})") }
 }
 
 /// A verdict in words; with what is missing and what could be done, where it is a refusal.

@@ -75,6 +75,7 @@ pub(super) fn input() -> ActorInput {
         named_files: Vec::new(),
         settings: crate::ActorSettings::default(),
         told: Vec::new(),
+        audits: 0,
         lead: None,
         trust: None,
         origins: Vec::new(),

@@ -118,6 +118,7 @@ impl Attempt {
             known,
             leads: false,
             private: None,
+            audit: None,
         }
     }
 }

@@ -28,7 +28,10 @@ impl Reports {
     pub(super) fn send(&mut self, event: ProgressEvent) {
         let number = self.next;
         self.next += 1;
-        let Attempt { task, execution, facts, leads, .. } = self.attempt.as_ref();
+        let Attempt { task, execution, facts, leads, audit, .. } = self.attempt.as_ref();
+        if let Some(uses) = audit {
+            return uses.take(&event);
+        }
         let call = self.call.clone();
         let fact = match leads {
             true => RunFact::LeadReported { call, number, event },

@@ -8,7 +8,7 @@ const JOURNAL: &str = "the journal of the run";
 
 /// The form of a text in the message, and the reader's way to see what was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// On one line, its white space collapsed.
     Line,
     /// Quoted line by line, so that no line of it can pass for a line of the message. A note says where the whole is.
@@ -20,7 +20,7 @@ pub(super) enum Form {
 
 /// The part of the message that a text belongs to. Each part may take a share of the budget, and what another part leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Share {
+pub(crate) enum Share {
     /// The error, and the findings.
     News,
     /// Results of tasks.
@@ -52,13 +52,13 @@ enum Piece {
 
 /// A message under construction: words that stay whole, and texts that are cut where the budget demands it.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(crate) struct Draft {
     pieces: Vec<Piece>,
 }
 
 impl Draft {
     /// Adds words that stay whole.
-    pub(super) fn fixed(&mut self, words: impl AsRef<str>) {
+    pub(crate) fn fixed(&mut self, words: impl AsRef<str>) {
         match self.pieces.last_mut() {
             Some(Piece::Fixed(before)) => before.push_str(words.as_ref()),
             _ => self.pieces.push(Piece::Fixed(words.as_ref().to_owned())),
@@ -66,22 +66,22 @@ impl Draft {
     }
 
     /// Adds a text on the same line.
-    pub(super) fn line(&mut self, text: &str, share: Share) {
+    pub(crate) fn line(&mut self, text: &str, share: Share) {
         self.pieces.push(Piece::Text { text: one_line(text), form: Form::Line, share });
     }
 
     /// Adds a text in lines of its own, quoted.
-    pub(super) fn quoted(&mut self, text: &str, whole: Option<String>, share: Share) {
+    pub(crate) fn quoted(&mut self, text: &str, whole: Option<String>, share: Share) {
         self.pieces.push(Piece::Text { text: text.trim_end().to_owned(), form: Form::Quoted { whole }, share });
     }
 
     /// Adds a text in lines of its own, quoted, which stays whole.
-    pub(super) fn quoted_whole(&mut self, text: &str) {
+    pub(crate) fn quoted_whole(&mut self, text: &str) {
         self.fixed(quote(text.trim_end()));
     }
 
     /// Returns the message in at most so many tokens, as they are estimated, if the words that stay whole leave room for the texts.
-    pub(super) fn into_text(self, budget: u64) -> String {
+    pub(crate) fn into_text(self, budget: u64) -> String {
         let least: u64 = self.pieces.iter().map(Piece::least).sum();
         let room = budget.saturating_sub(least);
         let wishes: Vec<(Share, u64)> = self.pieces.iter().map(|piece| (piece.share(), piece.wish())).collect();
@@ -188,12 +188,12 @@ fn level(mut wishes: Vec<u64>, mut room: u64) -> u64 {
 }
 
 /// A text on one line.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A text between marks that no line of it can forge: each line begins with `>`.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for line in text.lines() {
         out.push_str(if line.is_empty() { ">" } else { "> " });

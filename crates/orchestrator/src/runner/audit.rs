@@ -1,0 +1,208 @@
+//! Criteria in words, put to an auditor: an actor with a fresh context that reads for itself and changes nothing.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use aime_actors::ActorOutput;
+use aime_planner::{AuditBrief, AuditPrompt, AuditedChange};
+use aime_progress::{Conclusion, Origin, Outcome, ProgressEvent, TaskSpec};
+use aime_redact::is_credential_file;
+use aime_tools::{Approval, CriterionVerdict, HandledBy, audit_sheet};
+use aime_undo::{Change, Entry, Kept, line_diff};
+use tokio::task::spawn_blocking;
+
+use super::{
+    Context, RunRunner,
+    actor::{Attempt, Made},
+    kept_files::with_children,
+    on_bound,
+};
+use crate::{ActorBrief, ModelUse, PlanRoute, machine::lead::main_id};
+
+/// The profile of auditors, where there is one.
+const PROFILE: &str = "oracle";
+/// The answers of its model that an auditor may use.
+const MAX_STEPS: u32 = 30;
+/// The share of the auditor's window that the record of the work may fill, in percent.
+const SHARE: u64 = 30;
+/// The lines of a diff that an auditor is shown at most, before its window bounds them all.
+const DIFF_LINES: usize = 2_000;
+/// The notes that speak of the task of an actor, as an auditor is told them.
+const NOTES: [(&str, &str); 3] = [
+    ("no_tool_call", "Look further with a tool, or call `terminate` with one verdict for each criterion."),
+    ("conclude", "Look no further. Call `terminate` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
+    (
+        "steps_left",
+        "Only {left} steps are left. Call `terminate` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
+    ),
+];
+
+/// The work that an auditor judges.
+pub(super) struct Work<'a> {
+    /// The name of the audit in the run. An audit that a crash cut off goes on under the same name.
+    pub(super) name: String,
+    /// The task; none for the run as a whole.
+    pub(super) task: Option<&'a TaskSpec>,
+    /// The wanted result.
+    pub(super) goal: String,
+    /// The worker's own words on the result.
+    pub(super) claim: &'a str,
+    /// The results that the worker was given, in Markdown.
+    pub(super) given: &'a str,
+    /// The origins of texts in the record that nobody vouches for.
+    pub(super) origins: Vec<Origin>,
+}
+
+/// The requests that an auditor made. Its journal holds them; the run is told of them with the verdicts.
+#[derive(Default)]
+pub(super) struct AuditUses(Mutex<Vec<ModelUse>>);
+
+impl AuditUses {
+    pub(super) fn take(&self, event: &ProgressEvent) {
+        if let ProgressEvent::ModelCalled { model, spent, duration_ms, finish, .. } = event {
+            let used = ModelUse {
+                purpose: "verdict".to_owned(),
+                model: model.clone(),
+                spent: spent.clone(),
+                duration_ms: *duration_ms,
+                finish: finish.clone(),
+            };
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(used);
+        }
+    }
+
+    fn into_list(&self) -> Vec<ModelUse> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl RunRunner {
+    /// Returns whether criteria in words are put to an auditor. A small model gets one question instead.
+    pub(super) fn audits(&self) -> bool {
+        let model = self.parts.models.as_ref().map(|models| models.role(models.auditor_role()).limits());
+        self.has_journal && self.input.settings.route == PlanRoute::Auto && model.is_some_and(|limits| !limits.small)
+    }
+
+    /// Has an auditor judge criteria. `executed` are those that aime has checked itself, a line each; `calls` is the record of the work.
+    ///
+    /// # Errors
+    /// Why there are no verdicts.
+    pub(super) async fn audit(
+        self: &Arc<Self>,
+        work: &Work<'_>,
+        criteria: &[String],
+        (executed, calls): (Vec<String>, String),
+        context: &Context,
+    ) -> (Result<Vec<CriterionVerdict>, String>, Vec<ModelUse>) {
+        let Some(state) = self.live.get(&self.run) else { return (Err("the run is over".to_owned()), Vec::new()) };
+        let role = self.parts.models.as_ref().map_or("default", |models| models.auditor_role());
+        let mut spec = TaskSpec::actor(work.task.map_or_else(main_id, |task| task.id.clone()), work.goal.clone());
+        spec.model = Some(role.to_owned());
+        spec.profile = self.parts.actors.profiles().get(PROFILE).map(|profile| profile.name.clone());
+        let uses = Arc::<AuditUses>::default();
+        let attempt = Arc::new(Attempt {
+            runner: Arc::clone(self),
+            facts: context.facts.clone(),
+            on_bound: on_bound(context),
+            task: spec.id.clone(),
+            brief: Box::new(ActorBrief::of_lead(&state, spec)),
+            execution: 1,
+            origins: work.origins.clone(),
+            known: String::new(),
+            leads: false,
+            private: None,
+            audit: Some(Arc::clone(&uses)),
+        });
+        let brief = AuditBrief {
+            goal: work.goal.clone(),
+            environment: self.environments().await.0,
+            criteria: criteria.to_vec(),
+            executed,
+            claim: work.claim.to_owned(),
+            changes: self.changes_of(&state, work.task).await,
+            calls,
+            given: work.given.to_owned(),
+        };
+        let call = format!("audit/{}", work.name);
+        let made = attempt.compose_auditor(&call, &brief);
+        let ended = Box::pin(attempt.act(Some(&call), None, &context.cancel, made)).await;
+        (ended.and_then(verdicts), uses.into_list())
+    }
+
+    /// Returns what a task, or the run, has changed in files so far.
+    async fn changes_of(&self, state: &aime_progress::ProgressState, task: Option<&TaskSpec>) -> Vec<AuditedChange> {
+        let (keep, run) = (self.parts.keep.clone(), self.run.clone());
+        let tasks = task.map(|task| with_children(state, task.id.as_str()));
+        let read = move || {
+            let kept = Kept::read(&keep, run.as_str()).ok().flatten()?;
+            let of_task = |by: &[&aime_undo::Author]| {
+                tasks.as_ref().is_none_or(|tasks| by.iter().any(|author| author.task.as_ref().is_some_and(|task| tasks.contains(task))))
+            };
+            let changes = kept.changes().filter(|(_, by)| of_task(by)).map(|(change, _)| change);
+            Some(changes.filter_map(|change| audited(&kept, &change)).collect())
+        };
+        let mut changes: Vec<AuditedChange> = spawn_blocking(read).await.ok().flatten().unwrap_or_default();
+        for change in changes.iter_mut().filter(|change| !self.may_read(&change.path)) {
+            change.diff.clear();
+        }
+        changes
+    }
+}
+
+impl Attempt {
+    /// Makes the auditor.
+    async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<Made, String> {
+        let runner = &self.runner;
+        let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
+        let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
+        let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
+        let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == HandledBy::Runtime && sheet.read_only).cloned();
+        input.spec.tools = looks.chain([audit_sheet()]).collect::<Vec<_>>().into();
+        input.spec.max_steps = input.spec.max_steps.min(MAX_STEPS);
+        input.spec.approval = Approval::ReadOnly;
+        (input.system, input.task, input.call) = (system, task, Some(call.to_owned()));
+        input.audits = u32::try_from(brief.criteria.len()).unwrap_or(u32::MAX);
+        input.notes = BTreeMap::from(NOTES.map(|(name, text)| (name.to_owned(), text.to_owned())));
+        (input.images, input.named_files, input.risks) = (Vec::new(), Vec::new(), Vec::new());
+        (input.plain_answer_ends, input.must_write_files, input.nudge_each_step, input.attended) = (false, false, false, false);
+        Ok(Made { input, created })
+    }
+}
+
+/// Returns the verdicts with which an auditor has ended.
+fn verdicts(output: ActorOutput) -> Result<Vec<CriterionVerdict>, String> {
+    match output {
+        ActorOutput::Ended(Conclusion { outcome: Outcome::Success, result, .. }) => {
+            serde_json::from_value(result).map_err(|_| "the auditor ended without verdicts".to_owned())
+        }
+        ActorOutput::Ended(conclusion) => Err(conclusion.error.unwrap_or(conclusion.summary)),
+        ActorOutput::Rested(_) => Err("the auditor ended without verdicts".to_owned()),
+    }
+}
+
+/// Returns a change of a file as an auditor is shown it; none for folders.
+fn audited(kept: &Kept, change: &Change) -> Option<AuditedChange> {
+    let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
+    if !is_file(&change.before) && !is_file(&change.after) {
+        return None;
+    }
+    let did = match (&change.before, &change.after) {
+        (None, _) => "created",
+        (_, None) => "deleted",
+        _ => "changed",
+    };
+    let path = change.path.to_string_lossy().into_owned();
+    let shown = AuditedChange { did: did.to_owned(), ..AuditedChange::default() };
+    if is_credential_file(&path) {
+        return Some(AuditedChange { path, ..shown });
+    }
+    let bytes = |entry: &Option<Entry>| match entry {
+        Some(entry) => kept.content(entry).ok().flatten(),
+        None => Some(Vec::new()),
+    };
+    let diff = bytes(&change.before).zip(bytes(&change.after)).and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));
+    let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
+    Some(AuditedChange { path, added, removed, diff, ..shown })
+}

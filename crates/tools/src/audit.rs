@@ -1,0 +1,100 @@
+//! Verdicts of an auditor on success criteria.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::{HandledBy, ToolError, ToolSheet, Touches, typed::sheet};
+
+/// The finding on one criterion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Holds {
+    /// The auditor saw that it holds.
+    Yes,
+    /// The auditor saw that it does not hold.
+    No,
+    /// Nothing within its reach shows it.
+    CannotTell,
+}
+
+/// The verdict on one criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CriterionVerdict {
+    /// The number of the criterion, from 1
+    pub n: u32,
+    /// What you found
+    pub holds: Holds,
+    /// A sentence; for `no`, what is missing and where
+    pub why: String,
+    /// What you saw: path and line, or the words
+    pub evidence: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AuditParameters {
+    /// One for each criterion
+    verdicts: Vec<CriterionVerdict>,
+}
+
+/// Returns the sheet of the tool by which an auditor ends: `terminate` with one verdict for each criterion.
+#[must_use]
+pub fn audit_sheet() -> Arc<ToolSheet> {
+    let sheet = sheet::<AuditParameters>("terminate", "End the audit with one verdict for each criterion.");
+    Arc::new(ToolSheet { handled_by: HandledBy::Actor, touches: Touches::Nothing, idempotent: true, ..sheet })
+}
+
+impl CriterionVerdict {
+    /// Reads the verdicts on `count` criteria from the parameters of a call, in the order of the criteria.
+    ///
+    /// # Errors
+    /// [`ToolError::InvalidParameters`] if the verdicts cannot be read, one names no criterion, or a criterion has none or two.
+    pub fn parse_all(parameters: &Map<String, Value>, count: u32) -> Result<Vec<Self>, ToolError> {
+        let invalid = |text: String| ToolError::InvalidParameters(text);
+        let read: AuditParameters =
+            serde_json::from_value(Value::Object(parameters.clone())).map_err(|error| invalid(error.to_string()))?;
+        let mut verdicts = read.verdicts;
+        verdicts.sort_by_key(|verdict| verdict.n);
+        if let Some(other) = verdicts.iter().find(|verdict| !(1..=count).contains(&verdict.n)) {
+            return Err(invalid(format!("there is no criterion {}: their numbers are 1 to {count}", other.n)));
+        }
+        match (1..=count).find(|n| verdicts.iter().filter(|verdict| verdict.n == *n).count() != 1) {
+            Some(n) => Err(invalid(format!("criterion {n} needs one verdict; answer `cannot_tell` where nothing shows it"))),
+            None => Ok(verdicts),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_criterion_needs_one_verdict() {
+        let verdict = |n: u32, holds: &str| json!({"n": n, "holds": holds, "why": "w", "evidence": "e"});
+        let cases = [
+            (json!({"verdicts": [verdict(2, "no"), verdict(1, "cannot_tell")]}), Ok(vec![Holds::CannotTell, Holds::No])),
+            (json!({"verdicts": [verdict(1, "yes")]}), Err("criterion 2 needs one verdict")),
+            (json!({"verdicts": [verdict(1, "yes"), verdict(1, "no"), verdict(2, "no")]}), Err("criterion 1 needs one verdict")),
+            (json!({"verdicts": [verdict(1, "yes"), verdict(3, "no")]}), Err("there is no criterion 3")),
+            (json!({"verdicts": [verdict(1, "perhaps"), verdict(2, "no")]}), Err("perhaps")),
+            (json!({}), Err("verdicts")),
+        ];
+        for (parameters, expected) in cases {
+            let read = CriterionVerdict::parse_all(parameters.as_object().unwrap(), 2);
+            match (read, expected) {
+                (Ok(verdicts), Ok(expected)) => {
+                    assert_eq!(verdicts.iter().map(|verdict| verdict.holds).collect::<Vec<_>>(), expected, "{parameters}");
+                }
+                (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+                (read, expected) => panic!("{parameters}: {read:?} instead of {expected:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! Criteria in words, which an auditor judges.
+
+use aime_scripted_server::{Reply, Script, When};
+use serde_json::{Value, json};
+
+use crate::harness::{World, actor, done, plan, said, task, write};
+
+const AUDITS: &str = "You audit work";
+
+fn lead() -> When {
+    When::tool("submit_plan")
+}
+
+fn auditor() -> When {
+    When::tools().and_contains(AUDITS)
+}
+
+/// A task of a worker with these criteria in words.
+fn worker(id: &str, description: &str, criteria: &[&str]) -> Value {
+    let mut task = actor(id, description, &[]);
+    task["completion_criteria"] = json!(criteria);
+    task
+}
+
+fn submit(tasks: &[Value]) -> Reply {
+    Reply::call("submit_plan", plan(tasks))
+}
+
+/// The end of an audit: for each criterion in turn what was found.
+fn verdicts(found: &[&str]) -> Reply {
+    let verdict = |(index, holds): (usize, &&str)| json!({"n": index + 1, "holds": holds, "why": format!("WHY-{}", index + 1), "evidence": "out.txt:1"});
+    Reply::call("terminate", json!({"verdicts": found.iter().enumerate().map(verdict).collect::<Vec<_>>()}))
+}
+
+/// The first message to an auditor.
+fn record(request: &Value) -> String {
+    request["messages"][1]["content"].as_str().unwrap().to_owned()
+}
+
+fn audits(world: &World) -> Vec<Value> {
+    world.server().requests().into_iter().filter(|request| said(request).contains(AUDITS)).collect()
+}
+
+fn run(world: &World) -> Value {
+    world.aime(["run", "do the dishes", "--mode", "complex", "--run-id", "dishes", "--output", "json"]).must(0).json()
+}
+
+// Requirement: 5.3
+#[test]
+fn a_refuted_criterion_alone_goes_back_to_its_actor() {
+    let five = ["the cups are clean", "the plates are clean", "the forks are DRY", "the pans are clean", "the lids are clean"];
+    let world = World::led(
+        Script::new()
+            .on(lead(), [submit(&[worker("wash", "WASH all", &five)]), done("All is clean.")])
+            .on(auditor().and_turn(0), [Reply::call("read_file", json!({"path": "out.txt"}))])
+            .on(auditor().and_turn(1).and_contains("all is dry"), [verdicts(&["yes"; 5])])
+            .on(auditor().and_turn(1), [verdicts(&["yes", "yes", "no", "yes", "cannot_tell"])])
+            .on(When::tools().and_turn(0), [write("out.txt", "all is clean\n")])
+            .on(When::tools().and_turn(1), [done("all is done")])
+            .on(When::tools().and_turn(2), [write("out.txt", "all is clean\nall is dry\n")])
+            .on(When::tools().and_turn(3), [done("all is dry now")]),
+    );
+    let result = run(&world);
+    let how: Vec<&str> = result["criteria"].as_array().unwrap().iter().map(|known| known["how"].as_str().unwrap()).collect();
+    assert_eq!(how, ["audited"; 5], "{result:#}");
+    let worker: Vec<Value> = world
+        .server()
+        .requests()
+        .into_iter()
+        .filter(|request| said(request).contains("WASH all") && !said(request).contains(AUDITS))
+        .collect();
+    let returned = said(worker.iter().find(|request| said(request).contains("not accepted yet")).unwrap());
+    assert!(returned.contains("the forks are DRY") && returned.contains("WHY-3") && returned.contains("out.txt:1"), "{returned}");
+    assert!(!["WHY-1", "WHY-2", "WHY-4", "WHY-5"].iter().any(|why| returned.contains(why)), "{returned}");
+    let audits = audits(&world);
+    assert_eq!((audits.len(), result["usage_by"]["checks"]["requests"].as_u64()), (4, Some(4)), "{result:#}");
+    let tools = audits[0]["tools"].to_string();
+    assert!(tools.contains("\"read_file\"") && tools.contains("verdicts"), "{tools}");
+    assert!(!["write_file", "edit_file", "bash", "submit_plan", "ask_human"].iter().any(|tool| tools.contains(tool)), "{tools}");
+    let told = record(&audits[0]);
+    assert!(told.contains("3. the forks are DRY") && told.contains("> +all is clean") && told.contains("> all is done"), "{told}");
+}
+
+#[test]
+fn what_an_auditor_cannot_tell_fails_nothing_and_is_reported() {
+    let world = World::led(
+        Script::new()
+            .on(lead(), [submit(&[worker("call", "CALL her", &["she was called"])]), done("Called.")])
+            .on(auditor(), [verdicts(&["cannot_tell"])])
+            .on(When::tools(), [done("I called her")]),
+    );
+    let result = run(&world);
+    let known = &result["criteria"][0];
+    assert_eq!((&known["how"], &known["holds"]), (&json!("unchecked"), &Value::Null), "{result:#}");
+    assert!(known["evidence"].as_str().unwrap().contains("cannot tell: WHY-1"), "{known}");
+}
+
+/// The record shows what was changed wherever it is, and reports whole.
+// Requirement: 5.4
+#[test]
+fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
+    let lines: String = (1..=1_000).map(|line| format!("line {line}\n")).collect();
+    let rows: String = (1..=60).map(|row| format!("| {row} | the plate number {row} is made of paper, from the upper shelf |\n")).collect();
+    let edit = json!({"path": "long.txt", "old_text": "line 900\n", "new_text": "line 900 is RIGHT\n"});
+    let tasks = [worker("edit", "EDIT the line", &["line 900 is right"]), worker("list", "LIST the plates", &["all 60 plates are listed"])];
+    let world = World::led(
+        Script::new()
+            .on(lead(), [submit(&tasks), done("Done.")])
+            .on(auditor(), [verdicts(&["yes"])])
+            .on(When::tools().and_contains("EDIT the line").and_turn(0), [Reply::call("edit_file", edit)])
+            .on(When::tools().and_contains("EDIT the line").and_turn(1), [done("edited")])
+            .on(When::tools().and_contains("LIST the plates"), [done(&rows)]),
+    );
+    world.file("long.txt", &lines);
+    let result = run(&world);
+    assert_eq!([&task(&result, "edit")["status"], &task(&result, "list")["status"]], ["completed", "completed"], "{result:#}");
+    let told: Vec<String> = audits(&world).iter().map(record).collect();
+    assert_eq!(told.len(), 2);
+    let of = |criterion: &str| told.iter().find(|told| told.contains(criterion)).unwrap();
+    let edited = of("line 900 is right");
+    assert!(
+        edited.contains("> -line 900\n") && edited.contains("> +line 900 is RIGHT\n") && edited.contains("long.txt (changed): +1 -1"),
+        "{edited}"
+    );
+    let listed = of("all 60 plates are listed");
+    assert!(
+        (1..=60).all(|row| listed.contains(&format!("> | {row} | the plate number {row} is made of paper, from the upper shelf |"))),
+        "{listed}"
+    );
+    assert!(!listed.contains("long.txt ("), "the changes of another task are not its own: {listed}");
+}
+
+// Requirement: 7.11
+#[test]
+fn a_killed_audit_goes_on_and_its_verdicts_survive() {
+    let script = |audit: Vec<Reply>| {
+        Script::new()
+            .on(lead().and_turn(0), [submit(&[worker("wash", "WASH all", &["the cups are clean"])])])
+            .on(lead(), [done("Done.")])
+            .on(auditor().and_turn(0), [Reply::call("list_dir", json!({"path": "."}))])
+            .on(auditor().and_turn(1), audit)
+            .on(When::tools(), [done("washed")])
+    };
+    let mut world = World::led(script(vec![Reply::hang()]));
+    let running = world.start(["run", "do the dishes", "--mode", "complex", "--run-id", "dishes"]);
+    world.wait_for_requests(4);
+    running.kill();
+    world.serve(script(vec![verdicts(&["yes"])]));
+    let result = world.aime(["resume", "dishes", "--output", "json"]).must(0).json();
+    assert_eq!((&result["criteria"][0]["how"], &result["criteria"][0]["holds"]), (&json!("audited"), &json!(true)), "{result:#}");
+    let requests = world.server().requests();
+    assert_eq!((audits(&world).len(), requests.len()), (1, 2), "the audit goes on, and the worker is not asked again");
+    assert_eq!(result["usage_by"]["checks"]["requests"], 2, "the request before the kill counts: {result:#}");
+}
+
+// Requirement: 5.9
+#[test]
+fn a_refuted_criterion_of_the_plan_is_amended() {
+    let mut planned = plan(&[actor("wash", "WASH all", &[])]);
+    planned["strategic"]["success_criteria"] = json!(["the cups are BLUE"]);
+    let amend = json!({"number": 1, "text": "the cups are clean", "evidence": "there are no blue cups"});
+    let world = World::led(
+        Script::new()
+            .on(lead(), [Reply::call("submit_plan", planned), Reply::call("amend_criterion", amend), done("All clean.")])
+            .on(auditor().and_contains("1. the cups are BLUE"), [verdicts(&["no"])])
+            .on(auditor().and_contains("1. the cups are clean"), [verdicts(&["yes"])])
+            .on(When::tools(), [done("washed")]),
+    );
+    let result = run(&world);
+    assert_eq!(
+        (&result["criteria"][0]["text"], &result["criteria"][0]["holds"]),
+        (&json!("the cups are clean"), &json!(true)),
+        "{result:#}"
+    );
+    assert!(result["amended"].to_string().contains("no blue cups"), "{result:#}");
+}
