@@ -45,7 +45,7 @@ fn run(world: &World) -> Value {
     world.aime(["run", "do the dishes", "--mode", "complex", "--run-id", "dishes", "--output", "json"]).must(0).json()
 }
 
-// Requirement: 5.3
+// Requirement: 5.4
 #[test]
 fn a_refuted_criterion_alone_goes_back_to_its_actor() {
     let five = ["the cups are clean", "the plates are clean", "the forks are DRY", "the pans are clean", "the lids are clean"];
@@ -95,8 +95,8 @@ fn what_an_auditor_cannot_tell_fails_nothing_and_is_reported() {
     assert!(known["evidence"].as_str().unwrap().contains("cannot tell: WHY-1"), "{known}");
 }
 
-/// The record shows what was changed wherever it is, and reports whole.
-// Requirement: 5.4
+/// The record shows a change wherever it is, and a report whole.
+// Requirement: 5.2
 #[test]
 fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
     let lines: String = (1..=1_000).map(|line| format!("line {line}\n")).collect();
@@ -130,7 +130,7 @@ fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
     assert!(!listed.contains("long.txt ("), "the changes of another task are not its own: {listed}");
 }
 
-// Requirement: 7.11
+// Requirement: 5.2
 #[test]
 fn a_killed_audit_goes_on_and_its_verdicts_survive() {
     let script = |audit: Vec<Reply>| {
@@ -153,7 +153,7 @@ fn a_killed_audit_goes_on_and_its_verdicts_survive() {
     assert_eq!(result["usage_by"]["checks"]["requests"], 2, "the request before the kill counts: {result:#}");
 }
 
-// Requirement: 5.9
+// Requirement: 5.5
 #[test]
 fn a_refuted_criterion_of_the_plan_is_amended() {
     let mut planned = plan(&[actor("wash", "WASH all", &[])]);

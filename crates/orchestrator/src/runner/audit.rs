@@ -65,7 +65,7 @@ impl AuditUses {
             let used = ModelUse {
                 purpose: "verdict".to_owned(),
                 model: model.clone(),
-                spent: spent.clone(),
+                spent: *spent,
                 duration_ms: *duration_ms,
                 finish: finish.clone(),
             };
@@ -73,7 +73,7 @@ impl AuditUses {
         }
     }
 
-    fn into_list(&self) -> Vec<ModelUse> {
+    fn list(&self) -> Vec<ModelUse> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -128,7 +128,7 @@ impl RunRunner {
         let call = format!("audit/{}", work.name);
         let made = attempt.compose_auditor(&call, &brief);
         let ended = Box::pin(attempt.act(Some(&call), None, &context.cancel, made)).await;
-        (ended.and_then(verdicts), uses.into_list())
+        (ended.and_then(verdicts), uses.list())
     }
 
     /// Returns what a task, or the run, has changed in files so far.
