@@ -1,5 +1,5 @@
-//! Actors whose model is a script in this process, or behind HTTP: what a round costs beside its model, many actors at once, and what one holds while it
-//! waits.
+//! Actors with a scripted model, in this process or behind HTTP. Measures the cost of a round without the model, many concurrent actors,
+//! and the memory of a waiting actor.
 
 use std::{
     fs,
@@ -29,15 +29,15 @@ use tokio::{sync::watch, time::sleep};
 
 use crate::run::{carry_out, milliseconds};
 
-/// What a call of the tool answers: a page of a file, as it were.
+/// Bytes of the tool's result, as for a page of a file.
 pub(crate) const PAGE: usize = 400;
-/// So many bytes are counted as a token, as they are of the peers.
+/// Assumed bytes per token, the same as for the peers.
 pub(crate) const BYTES_OF_TOKEN: usize = 4;
 
-/// One actor, so many rounds of a model that asks for one call each.
+/// Runs one actor for this many rounds; the model requests one call in each.
 ///
 /// # Errors
-/// A run that does not end well.
+/// A run that fails.
 pub(crate) async fn rounds(rounds: usize) -> Result<serde_json::Value> {
     let script = Arc::new(Script::new(rounds, Duration::ZERO));
     let took = run(1, rounds, scripted(&script)).await?;
@@ -50,12 +50,12 @@ pub(crate) async fn rounds(rounds: usize) -> Result<serde_json::Value> {
     }))
 }
 
-/// The same over HTTP, as any model is asked, from a server of rounds at this address.
+/// Runs one actor over HTTP, as for a real model, with a server of rounds at this address.
 ///
 /// # Errors
-/// A run that does not end well.
+/// A run that fails.
 pub(crate) async fn rounds_over_http(server: &str, rounds: usize) -> Result<serde_json::Value> {
-    // What is only made with the first request of a process stays out of the time.
+    // Exclude one-time work of the process's first request from the measurement.
     served(&format!("{server}/warm/1/v1"), 1).await?;
     let took = served(&format!("{server}/rounds/{rounds}/v1"), rounds).await?;
     Ok(json!({"rounds": rounds, "ms": milliseconds(took)}))
@@ -66,22 +66,22 @@ async fn served(base_url: &str, rounds: usize) -> Result<Duration> {
     run(1, rounds, ModelStack::server(settings)?).await
 }
 
-/// So many actors at once, each with one call and an end, over a model that takes `wait` for each answer.
+/// Runs this many concurrent actors, each with one call and an end. The model takes `wait` for each answer.
 ///
 /// # Errors
-/// A run that does not end well.
+/// A run that fails.
 pub(crate) async fn at_once(actors: usize, wait: Duration) -> Result<serde_json::Value> {
     let script = Arc::new(Script::new(1, wait));
     let took = milliseconds(run(actors, 1, scripted(&script)).await?);
-    // The call, the end, and the answer of the run, which is written where there are several.
+    // The call, the end, and the final answer of the run, which is written if there are several actors.
     let ideal = milliseconds(wait * if actors > 1 { 3 } else { 2 });
     Ok(json!({"actors": actors, "ms": took, "ideal_ms": ideal, "ratio": took / ideal}))
 }
 
-/// What so many actors hold while all of them wait for their model.
+/// Measures the memory of this many actors while all of them wait for their model.
 ///
 /// # Errors
-/// A system without `/proc`, and a run that does not end well.
+/// A system without `/proc`, and a run that fails.
 pub(crate) async fn waiting(actors: usize) -> Result<serde_json::Value> {
     let before = resident_kb()?;
     let script = Arc::new(Script { all: Some(watch::Sender::new(None)), actors, ..Script::new(0, Duration::ZERO) });
@@ -91,7 +91,7 @@ pub(crate) async fn waiting(actors: usize) -> Result<serde_json::Value> {
     Ok(json!({"actors": actors, "ms": milliseconds(took), "kb_per_actor": each, "resident_mb": held as f64 / 1_024.0}))
 }
 
-/// The memory that the process holds now, in kB.
+/// Returns the resident memory of the process in kB.
 fn resident_kb() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status").context("no /proc here")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS in /proc/self/status")?;
@@ -132,29 +132,29 @@ fn builder(folder: &Path, model: ModelStack) -> OrchestratorBuilder {
     OrchestratorBuilder::new().model(model).tools(tools).undo(None).folder(folder)
 }
 
-/// What the model does: it asks for one call for each answer that it has not given yet, then ends, or writes the answer of the run.
+/// Scripted model: requests a call for each answer that it has not given yet, then ends, or writes the final answer of the run.
 struct Script {
     rounds: usize,
     wait: Duration,
     seen: Mutex<Seen>,
-    /// Where all wait for all: what the process holds once they do.
+    /// Set if all actors wait for each other: the memory of the process once they do.
     all: Option<watch::Sender<Option<u64>>>,
     actors: usize,
     asked: AtomicUsize,
 }
 
-/// What it has seen.
+/// Statistics of the model.
 #[derive(Clone, Default)]
 struct Seen {
-    /// The time that it took itself.
+    /// Time spent in the model itself.
     model: Duration,
-    /// How many requests, and the bytes of all of them, tools and all.
+    /// Number of requests, and their total bytes including tools.
     requests: u64,
     all: usize,
-    /// Bytes of all requests but the first, tools and all, and how many of them stood at the beginning of the request before.
+    /// Bytes of all requests but the first, including tools, and the bytes of the prefixes that they share with the request before.
     sent: usize,
     shared: usize,
-    /// Tokens of the first request, tools and all, estimated.
+    /// Estimated tokens of the first request, including tools.
     fixed: u64,
     before: Vec<Arc<Message>>,
     tools: Arc<[ToolDefinition]>,
@@ -169,7 +169,7 @@ impl Script {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The answer, and the call in it: the next page, or the end.
+    /// Returns the answer with its call: the next page, or the end.
     fn answer(&self, request: &ChatRequest) -> ChatResponse {
         let given = request.messages.iter().filter(|message| matches!(message.as_ref(), Message::Assistant { .. })).count();
         let call = if given < self.rounds {
@@ -195,7 +195,7 @@ impl Script {
         }
     }
 
-    /// Holds a request against the one before: they are of one conversation where there is one actor.
+    /// Compares a request with the one before: with one actor they belong to one conversation.
     fn compare(&self, request: &ChatRequest) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = bytes(request);
@@ -220,17 +220,17 @@ fn call(number: usize, name: &str, arguments: &serde_json::Value) -> ToolCall {
     ToolCall { id: format!("c{number}"), name: name.to_owned(), arguments: arguments.to_string() }
 }
 
-/// The bytes of a request: its messages and its tools.
+/// Returns the bytes of a request: its messages and its tools.
 pub(crate) fn bytes(request: &ChatRequest) -> usize {
     request.tools.iter().map(weight).sum::<usize>() + request.messages.iter().map(|message| size(message)).sum::<usize>()
 }
 
-/// The bytes of what a tool says of itself.
+/// Returns the bytes of a tool's definition.
 fn weight(tool: &ToolDefinition) -> usize {
     tool.name.len() + tool.description.len() + tool.parameters.to_string().len()
 }
 
-/// The bytes of a message's texts.
+/// Returns the bytes of a message's texts.
 fn size(message: &Message) -> usize {
     match message {
         Message::System { content } | Message::User { content, .. } | Message::Tool { content, .. } => content.len(),
@@ -246,7 +246,7 @@ fn scripted(script: &Arc<Script>) -> ModelStack {
     ModelStack::of(Scripted(Arc::clone(script)))
 }
 
-/// Nothing is compacted: what is looked at is a history that grows.
+/// Returns limits without compaction, because the benchmark measures a growing history.
 fn limits() -> ModelLimits {
     ModelLimits { context_tokens: u32::MAX, ..ModelLimits::default() }
 }
@@ -271,7 +271,7 @@ impl ChatModel for Scripted {
                 if script.asked.fetch_add(1, Ordering::SeqCst) + 1 == script.actors {
                     all.send_replace(Some(resident_kb().unwrap_or_default()));
                 }
-                // The sender is there as long as the script.
+                // The sender lives as long as the script.
                 drop(all.subscribe().wait_for(Option::is_some).await);
             }
             if !script.wait.is_zero() {

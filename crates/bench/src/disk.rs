@@ -1,5 +1,5 @@
-//! What the disk costs: runs of tasks that change something, each of which must be known before it begins, and the journal alone, beside a
-//! bare file that is written and synchronised as often.
+//! Cost of the disk: runs of tasks with effects, each of which must be recorded before it begins, and the journal alone, compared with a
+//! plain file that is written and synchronised as often.
 
 use std::{
     fs::{self, File},
@@ -19,7 +19,7 @@ use crate::{
     run::{Kind, by_aime, milliseconds},
 };
 
-/// What one append to the journal alone holds, in bytes.
+/// Bytes of one append to the journal alone.
 const FACT: usize = 1_024;
 
 /// Who writes.
@@ -31,18 +31,18 @@ pub(crate) enum Writes {
     Journal,
 }
 
-/// What was written, and how long that took.
+/// Amount of written data, and the time for it.
 struct Written {
     took: Duration,
     commits: u64,
     bytes: u64,
 }
 
-/// So many tasks or appends, so many at once, then the same bytes to a bare file in as many pieces, each synchronised by itself: in the same
-/// folder, one after the other.
+/// Runs this many tasks or appends, `at_once` concurrently. Then writes the same bytes to a plain file in as many pieces, each synchronised
+/// by itself, in the same folder.
 ///
 /// # Errors
-/// A run that does not end well, a file that cannot be written, a system without `/proc`.
+/// A run that fails, a file that cannot be written, a system without `/proc`.
 pub(crate) async fn beside_the_floor(writes: Writes, count: usize, at_once: usize) -> Result<serde_json::Value> {
     let written = match writes {
         Writes::Run => run(count, at_once).await?,
@@ -63,7 +63,7 @@ pub(crate) async fn beside_the_floor(writes: Writes, count: usize, at_once: usiz
     }))
 }
 
-/// A run of tasks that do nothing.
+/// Runs tasks that do nothing.
 async fn run(tasks: usize, at_once: usize) -> Result<Written> {
     let graph = if at_once == 1 { graph::chain(tasks) } else { Graph { slots: at_once, ..graph::independent(tasks) } };
     let before = written_bytes()?;
@@ -71,7 +71,7 @@ async fn run(tasks: usize, at_once: usize) -> Result<Written> {
     Ok(Written { took: carried.took, commits: carried.commits, bytes: written_bytes()?.saturating_sub(before) })
 }
 
-/// Appends by so many writers, each of which waits until what it wrote is durable.
+/// Appends with this many writers, each of which waits until its entry is durable.
 async fn journal(appends: usize, writers: usize) -> Result<Written> {
     let folder = tempfile::tempdir()?;
     let journal = Journal::open(folder.path().join("bench.db"))?;
@@ -96,7 +96,7 @@ async fn journal(appends: usize, writers: usize) -> Result<Written> {
     Ok(Written { took, commits, bytes: written_bytes()?.saturating_sub(before) })
 }
 
-/// The bytes, in so many equal pieces at the end of a file, each followed by `fdatasync`.
+/// Appends the bytes in equal pieces to a file, each followed by `fdatasync`.
 fn bare(path: &Path, pieces: u64, bytes: u64) -> Result<Duration> {
     let mut file = File::create_new(path)?;
     let piece = vec![b'x'; usize::try_from(bytes.div_ceil(pieces.max(1)))?];
@@ -108,14 +108,15 @@ fn bare(path: &Path, pieces: u64, bytes: u64) -> Result<Duration> {
     Ok(started.elapsed())
 }
 
-/// What this process has handed to the system to write, in bytes. What is mapped into memory, as SQLite's index of its log, does not count.
+/// Returns the bytes that this process has passed to the system for writing. Does not include memory-mapped writes, such as those to the
+/// index of SQLite's log.
 fn written_bytes() -> Result<u64> {
     let io = fs::read_to_string("/proc/self/io").context("no /proc here")?;
     let line = io.lines().find_map(|line| line.strip_prefix("wchar:")).context("no wchar in /proc/self/io")?;
     Ok(line.trim().parse()?)
 }
 
-/// A machine that is told words and does nothing: only its facts are of use here.
+/// An empty state machine that consumes words: the benchmark only needs its facts.
 #[derive(Serialize, Deserialize)]
 struct Words;
 

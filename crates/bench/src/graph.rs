@@ -1,4 +1,4 @@
-//! Graphs of tasks that take a known time, and the least time in which they can be done.
+//! Graphs of tasks with known durations, and lower bounds of their total time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,25 +6,25 @@ use anyhow::{Result, ensure};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
-/// A graph that every system runs alike.
+/// A graph that every system runs in the same way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Graph {
-    /// What it shows.
+    /// Name of the graph.
     pub(crate) name: String,
-    /// How many tasks run at once, at most.
+    /// Maximum number of concurrent tasks.
     pub(crate) slots: usize,
-    /// The tasks, each after those that it depends on.
+    /// Tasks, each after those that it depends on.
     pub(crate) tasks: Vec<Task>,
 }
 
 /// A task that waits.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Task {
-    /// Its name.
+    /// Id of the task.
     pub(crate) id: String,
-    /// How long it waits, in milliseconds; 0 does nothing at all.
+    /// Duration in milliseconds; 0 does nothing at all.
     pub(crate) ms: u64,
-    /// Names of the tasks that come before it.
+    /// Ids of its dependencies.
     pub(crate) after: Vec<String>,
 }
 
@@ -33,11 +33,12 @@ impl Graph {
         Self { name: name.into(), slots, tasks }
     }
 
-    /// No schedule is shorter, in milliseconds. What cannot start before some time and has at least some time of others behind it must be done
-    /// in between: both times, and its work over the slots, are a bound together (Fernandez and Bussell, 1973). The longest path is one, too.
+    /// Returns a lower bound of every schedule in milliseconds. Tasks that cannot start before some time and have at least some time of
+    /// others behind them must run in between: both times, and their work divided by the slots, are a bound together (Fernandez and
+    /// Bussell, 1973). The longest path is another one.
     ///
     /// # Errors
-    /// A task that depends on one that does not stand before it.
+    /// A task whose dependency does not precede it.
     pub(crate) fn lower_bound_ms(&self) -> Result<f64> {
         let mut ends: BTreeMap<&str, u64> = BTreeMap::new();
         for task in &self.tasks {
@@ -49,7 +50,7 @@ impl Graph {
             }
             ends.insert(&task.id, start + task.ms);
         }
-        // What comes after a task, at the least.
+        // Minimum time after each task.
         let mut tails: BTreeMap<&str, u64> = BTreeMap::new();
         for task in self.tasks.iter().rev() {
             let tail = tails.get(task.id.as_str()).copied().unwrap_or_default();
@@ -85,17 +86,17 @@ fn name(number: usize) -> String {
     format!("t{number}")
 }
 
-/// Tasks that do nothing and wait for nobody.
+/// Returns independent tasks that do nothing.
 pub(crate) fn independent(count: usize) -> Graph {
     Graph::new(format!("{count} independent"), 64, (0..count).map(|at| task(at, 0, [])).collect())
 }
 
-/// Tasks that do nothing, one after the other.
+/// Returns a chain of tasks that do nothing.
 pub(crate) fn chain(count: usize) -> Graph {
     Graph::new(format!("chain of {count}"), 64, (0..count).map(|at| task(at, 0, at.checked_sub(1))).collect())
 }
 
-/// Layers of tasks; each task waits for two of the layer before.
+/// Returns layers of tasks; each task depends on two of the layer before.
 fn layered(name: &str, slots: usize, layers: usize, width: usize, mut ms: impl FnMut(usize) -> u64, seed: u64) -> Graph {
     let mut random = Rng::with_seed(seed);
     let mut tasks = Vec::new();
@@ -113,27 +114,27 @@ fn layered(name: &str, slots: usize, layers: usize, width: usize, mut ms: impl F
     Graph::new(name, slots, tasks)
 }
 
-/// Ten layers of a hundred tasks of 10 ms.
+/// Returns ten layers of a hundred tasks of 10 ms.
 pub(crate) fn even() -> Graph {
     layered("layered, 1000 x 10 ms", 64, 10, 100, |_| 10, 1)
 }
 
-/// Ten layers of twenty tasks of 2 to 50 ms.
+/// Returns ten layers of twenty tasks of 2 to 50 ms.
 pub(crate) fn uneven() -> Graph {
     let mut random = Rng::with_seed(2);
     layered("uneven, 200 x 2-50 ms", 16, 10, 20, move |_| random.u64(2..=50), 3)
 }
 
-/// The same with one task in each layer that takes ten times as long.
+/// Returns ten such layers with one task in each that takes ten times as long.
 pub(crate) fn stragglers() -> Graph {
     let mut random = Rng::with_seed(4);
     layered("stragglers, 200 x 10 or 100 ms", 16, 10, 20, move |number| if number % 20 == random.usize(0..20) { 100 } else { 10 }, 5)
 }
 
-/// How much longer the steps of a workflow take than it says below: they are seconds and minutes in reality.
+/// Factor on the durations of workflow steps below, which are seconds and minutes in reality.
 const LONGER: u64 = 4;
 
-/// A graph with the shape of a scientific workflow: what is known of their forms from the Pegasus gallery, with made-up times.
+/// Returns a graph with the shape of a scientific workflow, known from the Pegasus gallery, with invented durations.
 pub(crate) fn workflow(shape: Shape) -> Graph {
     let mut random = Rng::with_seed(shape as u64 + 10);
     let mut tasks: Vec<Task> = Vec::new();
@@ -201,20 +202,20 @@ pub(crate) fn workflow(shape: Shape) -> Graph {
     Graph::new(format!("workflow {shape:?}"), 16, tasks)
 }
 
-/// The shapes of [`workflow`].
+/// Shapes of [`workflow`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// A mosaic of the sky: a fan, pairs of neighbours, a join, a fan again.
+    /// Mosaic of the sky: a fan-out, pairs of neighbours, a join, another fan-out.
     Montage,
-    /// Sequences of a genome: many pipelines between a split and a merge.
+    /// Genome sequences: many pipelines between a split and a merge.
     Epigenomics,
-    /// A search for gravitational waves: groups that join twice.
+    /// Search for gravitational waves: groups that join twice.
     Inspiral,
     /// Earthquakes: a few long tasks, each before many short ones.
     CyberShake,
 }
 
-/// Every graph of the table.
+/// Returns every graph of the table.
 pub(crate) fn all() -> Vec<Graph> {
     let workflows = [Shape::Montage, Shape::Epigenomics, Shape::Inspiral, Shape::CyberShake].map(workflow);
     [independent(1_000), chain(200), even(), uneven(), stragglers()].into_iter().chain(workflows).collect()

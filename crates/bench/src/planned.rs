@@ -1,4 +1,4 @@
-//! A goal that is carried out by a plan of tool tasks: how often its model is asked, and the tokens of all its prompts.
+//! A goal that is carried out by a plan of tool tasks. Measures the number of model requests, and the tokens of all prompts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,7 +32,7 @@ struct Look {
 /// Runs a plan of `tasks` independent read-only calls and counts the requests to its model.
 ///
 /// # Errors
-/// A run that does not end well.
+/// A run that fails.
 pub(crate) async fn goal(tasks: usize) -> Result<serde_json::Value> {
     let folder = tempfile::tempdir()?;
     let tool = TypedTool::new("look", "Looks at something.", |given: Look, _: ToolContext| {
@@ -64,10 +64,10 @@ pub(crate) async fn goal(tasks: usize) -> Result<serde_json::Value> {
     Ok(json!({"tasks": tasks, "requests": requests, "prompt_tokens": bytes / BYTES_OF_TOKEN}))
 }
 
-/// A model that answers every request for a plan with the same one.
+/// A model that answers every request with the same plan.
 struct Writer {
     plan: String,
-    /// The number of requests, and the bytes of all their prompts.
+    /// Number of requests, and the total bytes of their prompts.
     asked: Arc<Mutex<(u64, usize)>>,
 }
 

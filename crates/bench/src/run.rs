@@ -1,4 +1,4 @@
-//! One graph, run once: by aime with its journal on disk, and by bare tokio.
+//! Runs one graph once: with aime and its journal on disk, and with bare tokio.
 
 use std::{
     collections::BTreeMap,
@@ -36,16 +36,16 @@ async fn work(ms: u64) {
     }
 }
 
-/// What the tasks of a graph are to the engine, which do nothing in either case.
+/// Effects of the tasks as declared to the engine; they do nothing in either case.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
-    /// They may be done again, so nothing waits for the disk.
+    /// Tasks may be repeated, so nothing waits for the disk.
     ReadOnly,
-    /// Each is known before it begins.
+    /// Each task is recorded before it begins.
     ChangesSomething,
 }
 
-/// Lets aime carry a graph out, with a journal in a folder of its own. Efforts are declared, as a planner would.
+/// Runs a graph with aime, with a journal in a folder of its own. Efforts are declared, as by a planner.
 ///
 /// # Errors
 /// A run that is not completed.
@@ -65,7 +65,7 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
         .tasks
         .iter()
         .map(|task| {
-            // Seconds are the unit of estimates; only their relations count.
+            // Estimates are in seconds; only their proportions matter.
             json!({"id": task.id, "kind": "tool", "tool": "work", "parameters": {"ms": task.ms}, "dependencies": task.after,
                    "effort_seconds": task.ms.max(1)})
         })
@@ -79,26 +79,26 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
     carry_out(builder, request).await.with_context(|| graph.name.clone())
 }
 
-/// A run that was completed.
+/// A completed run.
 pub(crate) struct Carried {
-    /// From the request to the result.
+    /// Time from the request to the result.
     pub(crate) took: Duration,
-    /// How many events it told.
+    /// Number of events.
     pub(crate) events: usize,
-    /// How many transactions the journal made durable for it.
+    /// Number of durable transactions in the journal.
     pub(crate) commits: u64,
 }
 
-/// Carries a run out.
+/// Executes a run.
 ///
 /// # Errors
-/// That it was not completed.
+/// A run that is not completed.
 pub(crate) async fn carry_out(builder: OrchestratorBuilder, request: RunRequest) -> Result<Carried> {
     let orchestrator = builder.build()?;
     let commits = orchestrator.journal().commits();
     let before = *commits.borrow();
     let (control, mut events) = RunControl::new();
-    // They are read as they come, as the command does it: what nobody reads would be held to the end.
+    // Read the events as they arrive, as the command does; unread ones would be kept to the end.
     let told = tokio::spawn(async move {
         let (mut told, mut batch) = (0, Vec::new());
         while events.recv_many(&mut batch, 256).await > 0 {
@@ -108,7 +108,7 @@ pub(crate) async fn carry_out(builder: OrchestratorBuilder, request: RunRequest)
         told
     });
     let started = Instant::now();
-    // Among its own effects, as the command does it.
+    // Spawned on its own task, as the command does.
     let result = tokio::spawn(async move { orchestrator.run_with(request, control).await }).await??;
     let took = started.elapsed();
     ensure!(result.status == RunStatus::Completed, "{} {:?}", result.status, result.error);
@@ -116,7 +116,8 @@ pub(crate) async fn carry_out(builder: OrchestratorBuilder, request: RunRequest)
     Ok(Carried { took, events: told.await?, commits })
 }
 
-/// Milliseconds that bare tokio takes: a task each, a channel for each end, a semaphore for the slots, first come first served, no journal.
+/// Returns the milliseconds with bare tokio: a task each, a channel for each end, a semaphore for the slots, first come first served, no
+/// journal.
 pub(crate) async fn by_tokio(graph: &Graph) -> Result<f64> {
     let started = Instant::now();
     let slots = Arc::new(Semaphore::new(graph.slots));
@@ -142,7 +143,7 @@ pub(crate) async fn by_tokio(graph: &Graph) -> Result<f64> {
     Ok(milliseconds(started.elapsed()))
 }
 
-/// A time in milliseconds, with parts.
+/// Converts a duration to milliseconds with fractions.
 pub(crate) fn milliseconds(took: Duration) -> f64 {
     took.as_secs_f64() * 1_000.0
 }

@@ -1,4 +1,4 @@
-//! The server of rounds that aime and its peers ask in turn, and the floor beneath them: a bare client that sends the same requests again.
+//! Server of rounds that aime and its peers use in turn, and the floor: a plain client that replays the same requests.
 
 use std::{
     io::stdin,
@@ -20,10 +20,11 @@ use tokio::net::TcpStream;
 
 use crate::{actors::BYTES_OF_TOKEN, run::milliseconds};
 
-/// Serves until its input ends. The address is the first line; each line of the input is a question about the requests since the one before.
+/// Serves until its input ends. The first line of the output is the address; each line of the input is a query on the requests since the
+/// query before.
 ///
 /// # Errors
-/// A port that cannot be opened, a question that is none, a request that is refused.
+/// A port that cannot be opened, an invalid query, a request that is refused.
 pub(crate) async fn serve(pause: Duration) -> Result<()> {
     let server = RoundsServer::try_start(pause)?;
     println!("{}", json!({"url": server.url()}));
@@ -42,7 +43,7 @@ async fn answer(server: &RoundsServer, question: &str) -> Result<Value> {
     }
 }
 
-/// Sends the same again, one after the other over one connection, and reads every answer to its end.
+/// Replays the requests in sequence over one connection, and reads every answer to its end.
 async fn floor(server: &RoundsServer, requests: &[Bytes]) -> Result<Value> {
     let rounds = requests.len().checked_sub(1).context("nothing was asked")?;
     let (url, path) = (server.url(), format!("/rounds/{rounds}/v1/chat/completions"));
@@ -66,7 +67,7 @@ async fn floor(server: &RoundsServer, requests: &[Bytes]) -> Result<Value> {
     Ok(json!({"requests": requests.len(), "ms": milliseconds(took)}))
 }
 
-/// What a model was told, all in all: the texts and calls of all messages, and what the tools say of themselves.
+/// Returns the tokens that a model received: the texts and calls of all messages, and the definitions of the tools.
 fn tokens(requests: &[Bytes]) -> Result<Value> {
     let mut bytes = 0;
     for request in requests {
@@ -91,7 +92,7 @@ fn tool(tool: &Value) -> usize {
     text(tool, "/function/name") + text(tool, "/function/description") + parameters
 }
 
-/// The bytes of a text in a value.
+/// Returns the bytes of a text in a value.
 fn text(value: &Value, pointer: &str) -> usize {
     value.pointer(pointer).and_then(Value::as_str).map_or(0, str::len)
 }

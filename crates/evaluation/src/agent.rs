@@ -1,4 +1,4 @@
-//! Other agents that are tried on the same tasks, to compare with.
+//! Other agents, evaluated on the same tasks for comparison.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -11,32 +11,32 @@ use aime_sandbox::{ConfinementSettings, Network, ProcessRequest};
 
 use crate::{Program, Task, Variant};
 
-/// Another agent: a script of bash, run in the folder of a trial. `$GOAL_FILE` names the file with the goal, `$TIMEOUT_SECONDS` and `$MAX_TOKENS`
-/// its bounds, `$AIME_MODEL`, `$OPENAI_BASE_URL`, `$OPENAI_API_KEY` and `$MAX_OUTPUT_TOKENS` the [model](ModelInUse). It tells what came of it as a run does: by its exit code, and by a last line that is
-/// an `aime.result/v1`, of which `answer` and `usage` are read.
+/// Another agent: a bash script, run in the folder of a trial. `$GOAL_FILE` names the file with the goal, `$TIMEOUT_SECONDS` and
+/// `$MAX_TOKENS` its bounds, `$AIME_MODEL`, `$OPENAI_BASE_URL`, `$OPENAI_API_KEY` and `$MAX_OUTPUT_TOKENS` the [model](ModelInUse). It
+/// reports its result as a run does: by its exit code, and by an `aime.result/v1` as its last line, of which `answer` and `usage` are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// What it is called in tables: letters, digits, `-`, `_` and `.`.
+    /// Name in tables: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// The script.
+    /// Bash script.
     pub command: String,
 }
 
-/// A model that aime uses, as it is reached from outside.
+/// A model of aime, with the data to use it from outside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelInUse {
-    /// Its name on its server.
+    /// Name of the model on its server.
     pub name: String,
-    /// The address of its server, which speaks as OpenAI's; none where it runs in aime's own process.
+    /// URL of its OpenAI-compatible server; `None` if it runs in aime's own process.
     pub base_url: Option<String>,
-    /// The key for it.
+    /// API key.
     pub key: Option<OsString>,
-    /// Tokens of one answer, at most, where that is bounded.
+    /// Maximum number of tokens in one answer, if limited.
     pub max_output_tokens: Option<u32>,
 }
 
 impl ModelInUse {
-    /// What tells it from others: its name and its server, of which those on this machine are one.
+    /// Returns its identity: its name and its server. All servers on this machine count as one.
     pub(crate) fn known_as(&self) -> String {
         let server = self.base_url.as_deref().unwrap_or_default();
         let rest = server.split_once("://").map_or(server, |(_, rest)| rest);
@@ -46,7 +46,7 @@ impl ModelInUse {
     }
 }
 
-/// A text is no `NAME=COMMAND`.
+/// Error for a text that is not `NAME=COMMAND`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not NAME=COMMAND: write a name of letters, digits, -, _ and ., then =, then what bash is to run")]
 pub struct NoAgent(String);
@@ -65,7 +65,7 @@ impl FromStr for Agent {
     }
 }
 
-/// How an agent is started on a task. It is confined as commands are, but for the network, where its model is.
+/// Returns the process of an agent for a task. It is confined as commands are, except for the network, which it needs for its model.
 pub(crate) fn request(
     command: &str,
     (task, variant): (&Task, &Variant),
@@ -75,7 +75,7 @@ pub(crate) fn request(
     let mut environment = program.environment.clone();
     environment.insert("GOAL_FILE".into(), goal.into());
     environment.insert("TIMEOUT_SECONDS".into(), task.bounds.seconds.to_string().into());
-    // What happens to be set in this process is no bound of the task, and no key of the model.
+    // A variable of this process must not be mistaken for a bound of the task or the key of the model.
     environment.remove(OsStr::new("MAX_TOKENS"));
     environment.extend(task.bounds.tokens.map(|tokens| ("MAX_TOKENS".into(), tokens.to_string().into())));
     if let Some(model) = program.models.get(&variant.model) {

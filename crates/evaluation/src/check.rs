@@ -1,4 +1,4 @@
-//! Whether a goal was reached: the check of the task, and nothing that the run says.
+//! Decides if a goal was reached, by the check of the task and independent of the run's claim.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,26 +17,26 @@ use crate::{
     remove_tree,
 };
 
-/// Bytes of what a script prints that are kept.
+/// Maximum bytes of a script's output that are kept.
 const PRINTED: usize = 64 * 1024;
-/// Bytes of an answer that a check is given: the variables of a process are bounded.
+/// Maximum bytes of an answer that a check gets: the environment of a process is limited.
 const ANSWER: usize = 100_000;
 
-/// What scripts of tasks run with: what they see, and how they are confined.
+/// Environment and confinement of the scripts of tasks.
 #[derive(Debug, Clone, Default)]
 pub struct Scripts {
-    /// What they see: no keys.
+    /// Environment variables, without keys.
     pub environment: BTreeMap<OsString, OsString>,
-    /// How they are confined, and other agents with them.
+    /// Confinement of the scripts, and of other agents.
     pub sandbox: Sandbox,
 }
 
-/// How a process of a trial is confined that is not aime's own.
+/// Confinement of the processes of a trial other than aime.
 #[derive(Debug, Clone, Default)]
 pub struct Sandbox {
-    /// Whether they are not confined at all.
+    /// If true, they are not confined.
     pub off: bool,
-    /// What is done without where this machine cannot keep it; where anything else is missing nothing is run.
+    /// Guarantees that may be missing on this machine; if another one is missing, nothing is run.
     pub go_without: BTreeSet<Guarantee>,
 }
 
@@ -50,23 +50,23 @@ impl Sandbox {
     }
 }
 
-/// What a check came to.
+/// Result of a check.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// Whether the goal was reached.
+    /// True if the goal was reached.
     pub(crate) reached: bool,
-    /// What it printed: why not.
+    /// Output of the check, which says why not.
     pub(crate) said: String,
 }
 
-/// Runs the check in the folder that a run has left. What it runs was written by a model, so it is confined as commands are.
+/// Runs the check in the folder that a run has left. The check executes code that a model wrote, so it is confined as commands are.
 pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &Scripts) -> io::Result<Checked> {
-    // What a run has left there is no part of a check.
+    // Files that the run has put there are not part of the check.
     let cleared =
         if task.hidden.iter().any(|(name, _)| name.starts_with(KEPT_BACK)) { remove_tree(&folder.join(KEPT_BACK)) } else { Ok(()) };
     let hidden = task.hidden.clone().map_text(|text| in_folder(text, folder));
     if let Err(error) = cleared.and_then(|()| hidden.lay(folder)) {
-        // A run may have left a folder in which nothing can be written: that costs this trial, and no other.
+        // A run may have made its folder read-only: that fails only this trial.
         return Ok(Checked { reached: false, said: format!("the hidden files could not be laid in: {error}\n") });
     }
     let mut scripts = scripts.clone();
@@ -82,7 +82,7 @@ pub(crate) async fn reached(task: &Task, folder: &Path, answer: &str, scripts: &
     Ok(Checked { reached: ended.end == ProcessEnd::Exited(0), said })
 }
 
-/// With the path of the working folder where it is named.
+/// Replaces the placeholder of the working folder by its path.
 fn in_folder(text: &str, folder: &Path) -> String {
     text.replace(FOLDER, &folder.display().to_string())
 }
@@ -90,7 +90,7 @@ fn in_folder(text: &str, folder: &Path) -> String {
 /// Runs a script of a task to its end.
 pub(crate) async fn script(text: &str, folder: &Path, scripts: &Scripts, seconds: u64) -> io::Result<ProcessOutcome> {
     let mut environment = scripts.environment.clone();
-    // What it compiles is no part of the folder.
+    // Compiled files are not part of the folder.
     environment.insert("PYTHONDONTWRITEBYTECODE".into(), "1".into());
     let mut settings = ConfinementSettings::new(folder, &environment);
     settings.home = environment.get(OsStr::new("HOME")).map(Into::into);

@@ -1,4 +1,4 @@
-//! What a trial was made of, in short.
+//! Digest of the inputs of a trial.
 
 use std::{io, path::Path};
 
@@ -6,7 +6,7 @@ use toml::{Table, Value};
 
 use crate::{Task, TaskFiles};
 
-/// A digest of parts, each with its length before it.
+/// Digest of several parts, each prefixed by its length.
 pub(crate) struct Digest(blake3::Hasher);
 
 impl Digest {
@@ -23,14 +23,14 @@ impl Digest {
         }
     }
 
-    /// The first 64 bits of it, as hexadecimal digits.
+    /// Returns the first 64 bits as hexadecimal digits.
     pub(crate) fn short(&self) -> String {
         self.0.finalize().to_hex().chars().take(16).collect()
     }
 }
 
 impl Task {
-    /// A digest of all that a trial of it, and its check, depend on.
+    /// Returns a digest of all inputs of a trial of this task, and of its check.
     pub(crate) fn digest(&self) -> Digest {
         let mut digest = Digest(blake3::Hasher::new());
         digest.part(self.goal.as_bytes());
@@ -50,19 +50,19 @@ impl Task {
     }
 }
 
-/// Settings that are tried beside others.
+/// Named settings to evaluate.
 #[derive(Debug, Clone, Default)]
 pub struct NamedSettings {
     pub(crate) table: Table,
-    /// What a trial with them is made of: what they say, and for folders of extensions what these hold, wherever they are.
+    /// Content on which a trial with them depends: the settings, and the content of their extension folders, wherever those are.
     pub(crate) made_of: String,
 }
 
 impl NamedSettings {
-    /// What a file of settings says, with its paths made absolute.
+    /// Creates settings from the content of a file, with absolute paths.
     ///
     /// # Errors
-    /// When a folder of extensions that it names cannot be read.
+    /// A folder of extensions that cannot be read.
     pub fn new(table: Table) -> io::Result<Self> {
         let mut said = table.clone();
         let extensions = said.get_mut("extensions").and_then(Value::as_table_mut);

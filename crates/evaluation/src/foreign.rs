@@ -1,7 +1,7 @@
-//! Tasks as other benchmarks keep them: terminal-bench, harbor (terminal-bench 2) and exercism.
+//! Tasks in the formats of other benchmarks: terminal-bench, harbor (terminal-bench 2) and exercism.
 //!
-//! They are read as far as a folder without a container can hold them. The paths of the container that they name are put to places in the folder,
-//! and what their image would install is told, not installed.
+//! They are supported as far as a folder without a container allows. Paths of the container are mapped to places in the folder. Programs
+//! that the image would install are listed, not installed.
 
 mod image;
 
@@ -16,19 +16,19 @@ use serde_json::Value;
 use self::image::Image;
 use crate::suite::{Task, TaskBounds, TaskFiles};
 
-/// What is kept from a run of these tasks lies below this folder of the working folder.
+/// Folder below the working folder for files that a run of these tasks must not see.
 pub(crate) const KEPT_BACK: &str = ".check";
-/// Stands for the working folder in scripts and files of tests, until they are used: a variable is none in every kind of quotes.
+/// Placeholder of the working folder in scripts and files of tests, replaced before use: a variable would not work in every kind of quotes.
 pub(crate) const FOLDER: &str = "@AIME_FOLDER@";
-/// Where hidden files of these tasks are laid, below the working folder, after the run.
+/// Place of the hidden files of these tasks below the working folder, after the run.
 const TESTS: &str = ".check/tests";
-/// Where a harbor check leaves its reward.
+/// Folder in which a harbor check writes its reward.
 const LOGS: &str = ".check/logs";
 
-/// A task with notes of what it lacks, or why it is none.
+/// A task with notes on missing requirements, or the reason why it is not supported.
 type Read = Result<(Task, Vec<String>), String>;
 
-/// Whether a folder is a task of another benchmark.
+/// Returns true if a folder is a task of another benchmark.
 pub(crate) fn is_task(folder: &Path) -> bool {
     kind(folder).is_some()
 }
@@ -53,10 +53,10 @@ fn kind(folder: &Path) -> Option<Kind> {
     }
 }
 
-/// Reads such a task; nothing where the folder is none.
+/// Reads such a task; `None` if the folder is none.
 ///
 /// # Errors
-/// When one of its files cannot be read.
+/// A file that cannot be read.
 pub(crate) fn read(folder: &Path) -> io::Result<Option<Read>> {
     Ok(match kind(folder) {
         Some(Kind::TerminalBench) => Some(terminal_bench(folder)?),
@@ -88,21 +88,21 @@ fn task(folder: &Path, goal: String, category: &str) -> Task {
     }
 }
 
-/// Puts the places of a container to those in the folder, in scripts and in files of tests.
+/// Maps paths of the container to places in the folder, in scripts and in files of tests.
 fn here(text: &str, work: &Path) -> String {
     let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
     let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, &format!("{FOLDER}/{here}")));
     put(&text, &work.display().to_string(), FOLDER)
 }
 
-/// The same in a goal: relative.
+/// Maps paths of the container in a goal, to relative paths.
 fn beside(text: &str, work: &Path) -> String {
     let places = [("/logs/verifier", LOGS), ("/tests", TESTS)];
     let text = places.iter().fold(text.to_owned(), |text, (there, here)| put(&text, there, here));
     put(&text, &work.display().to_string(), ".")
 }
 
-/// Replaces a path where it stands for itself, and not where it is the end or the beginning of another.
+/// Replaces a complete path, but not a part of another path.
 fn put(text: &str, there: &str, here: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -119,7 +119,7 @@ fn put(text: &str, there: &str, here: &str) -> String {
     out
 }
 
-/// What an image would hold beside the files.
+/// Returns the parts of an image besides the files.
 fn lacks(folder: &Path, image: &Image) -> Vec<String> {
     let told = || format!("{} wants an image, which is not made: {}", name_of(folder), image.not_made.join("; "));
     (!image.not_made.is_empty()).then(told).into_iter().collect()
@@ -136,7 +136,7 @@ struct TerminalBench {
     max_test_timeout_sec: Option<f64>,
 }
 
-/// `task.yaml`, `run-tests.sh`, `tests/`, `solution.sh`; <https://www.tbench.ai/docs/task-overview>.
+/// Reads `task.yaml`, `run-tests.sh`, `tests/`, `solution.sh`; <https://www.tbench.ai/docs/task-overview>.
 fn terminal_bench(folder: &Path) -> io::Result<Read> {
     let text = fs::read_to_string(folder.join("task.yaml"))?;
     let document = serde_saphyr::from_str::<Value>(&text).map_err(|error| error.to_string());
@@ -180,7 +180,7 @@ struct HarborTime {
     timeout_sec: Option<f64>,
 }
 
-/// `instruction.md`, `task.toml`, `environment/`, `tests/test.sh`, `solution/solve.sh`; <https://harborframework.com/docs/tasks>.
+/// Reads `instruction.md`, `task.toml`, `environment/`, `tests/test.sh`, `solution/solve.sh`; <https://harborframework.com/docs/tasks>.
 fn harbor(folder: &Path) -> io::Result<Read> {
     let told: Harbor = match toml::from_str(&fs::read_to_string(folder.join("task.toml"))?) {
         Ok(told) => told,
@@ -193,7 +193,7 @@ fn harbor(folder: &Path) -> io::Result<Read> {
     let made = |name: &Path| [Path::new("Dockerfile"), Path::new("docker-compose.yaml")].contains(&name);
     task.files = image.laid(TaskFiles::of_folder(&folder.join("environment"), made)?);
     task.hidden = TaskFiles::of_folder(&folder.join("tests"), |_| false)?.map_text(|text| here(text, &image.work)).within(TESTS);
-    // Its script ends well in either case, and leaves a number, by itself or as the member of an object.
+    // The script succeeds in either case, and writes a number, by itself or as the member of an object.
     task.check = format!(
         "mkdir -p {LOGS}\n(\n{}\n)\nreward=$(cat {LOGS}/reward.txt 2>/dev/null || \
          sed -n 's/.*\"reward\" *: *\\([0-9.]*\\).*/\\1/p' {LOGS}/reward.json 2>/dev/null)\n\
@@ -207,7 +207,7 @@ fn harbor(folder: &Path) -> io::Result<Read> {
 
 fn bounds(run: Option<f64>, check: Option<f64>) -> TaskBounds {
     let usual = TaskBounds::default();
-    // Whole seconds, of which there is at least one.
+    // Whole seconds, at least one.
     let seconds = |given: Option<f64>, usual: u64| {
         given
             .filter(|seconds| (1.0..=86_400.0).contains(seconds))
@@ -233,18 +233,18 @@ struct ExercismFiles {
     example: Vec<PathBuf>,
 }
 
-/// Commands that run the tests of an exercise, by the ending of its solution, and what they need beside a shell.
+/// Commands that run the tests of an exercise, by the extension of its solution, and their requirements besides a shell.
 const RUNNERS: [(&str, &str, &str); 6] = [
     ("py", "python3 -m pytest -q {tests} 2>/dev/null || python3 -m unittest {tests}", "python3"),
     ("rs", "cargo test --offline -- --include-ignored", "cargo"),
-    // Its tests are modules, which jest takes as they are: the preset that an exercise names is a package of its own.
+    // The tests are modules, which jest accepts as they are; the preset that an exercise names is a separate package.
     ("js", "NODE_OPTIONS=--experimental-vm-modules jest --transform '{}' {tests}", "jest (npm install --global jest)"),
     ("go", "go test ./...", "go"),
     ("sh", "BATS_RUN_SKIPPED=true bats {tests}", "bats"),
     ("rb", "ruby {tests}", "ruby with minitest"),
 ];
 
-/// The tests of an exercise with all of them wanted: learners are to take them one by one, so all but the first are marked to be skipped.
+/// Enables all tests of an exercise: all but the first are marked to be skipped, because learners take them one by one.
 fn all_wanted(ending: &str, text: &str) -> String {
     const SKIPPED: [(&str, &str); 3] = [("xtest(", "test("), ("xit(", "it("), ("xdescribe(", "describe(")];
     let line = |line: &str| -> Option<String> {
@@ -261,7 +261,7 @@ fn all_wanted(ending: &str, text: &str) -> String {
     text.split_inclusive('\n').filter_map(line).collect()
 }
 
-/// `.docs/instructions.md`, `.meta/config.json`; <https://exercism.org/docs/building/tracks/practice-exercises>.
+/// Reads `.docs/instructions.md`, `.meta/config.json`; <https://exercism.org/docs/building/tracks/practice-exercises>.
 fn exercism(folder: &Path) -> io::Result<Read> {
     let told: Exercism =
         match serde_json::from_str::<Value>(&fs::read_to_string(folder.join(".meta/config.json"))?).and_then(serde_json::from_value) {
@@ -277,7 +277,7 @@ fn exercism(folder: &Path) -> io::Result<Read> {
     let goal = [told.blurb, text("introduction.md"), text("instructions.md"), text("instructions.append.md")];
     let goal = goal.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     let mut task = task(folder, format!("{goal}\n\nWrite the solution in {}.", solution.join(" and ")), "coding");
-    // What only an editor shows is a part of the tests, as cases are.
+    // Files that only an editor shows, such as cases, are a part of the tests.
     let is_test = |name: &Path| told.files.test.iter().chain(&told.files.editor).any(|test| test == name);
     let kept_back = |name: &Path| name.starts_with(".meta") || name.starts_with(".docs") || is_test(name);
     task.files = TaskFiles::of_folder(folder, kept_back)?;

@@ -1,4 +1,4 @@
-//! What came of one trial, as it is kept.
+//! Outcome of a trial, and its log.
 
 use std::{
     fs::{File, OpenOptions},
@@ -11,94 +11,94 @@ use serde_json::Value;
 
 use crate::{Trial, Variant};
 
-/// The format of a line.
+/// Schema version of a line.
 const SCHEMA: &str = "aime.trial/v1";
-/// Bytes of an answer or an error that are kept.
+/// Maximum bytes of an answer or an error that are kept.
 const KEPT: usize = 2_000;
 
-/// One trial, and what came of it: a line of `trials.jsonl`.
+/// Outcome of one trial, a line of `trials.jsonl`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Always `aime.trial/v1`.
     pub schema: String,
-    /// The task.
+    /// Name of the task.
     pub task: String,
-    /// How it was tried.
+    /// Variant of the trial.
     pub variant: Variant,
-    /// The how manieth time, from 1.
+    /// Number of the repetition, from 1.
     pub repeat: u32,
-    /// Whether the check passed: the only thing that counts as success.
+    /// True if the check passed; this alone counts as success.
     pub reached: bool,
-    /// Whether the run said that it reached the goal.
+    /// True if the run claimed success.
     pub claimed: bool,
-    /// A digest of what it was made of: the task, the model, the settings. Absent in trials of before that was kept.
+    /// Digest of the inputs: the task, the model, the settings. Absent in older trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_of: Option<String>,
-    /// Why it was not reached; nothing where it was.
+    /// Kind of failure; `None` for a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// When it began (RFC 3339), where the run tells: that says with which version of the program it was.
+    /// Start time (RFC 3339), if the run reports it; it identifies the version of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<String>,
-    /// Seconds of the whole run.
+    /// Duration of the whole run in seconds.
     pub seconds: u64,
-    /// Requests to models.
+    /// Number of requests to models.
     #[serde(default)]
     pub requests: u64,
-    /// Tokens that were sent, those from a cache among them; absent where the program did not tell.
+    /// Number of input tokens, including cached ones; absent if the program does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
-    /// Of these, those from a cache.
+    /// Number of cached input tokens.
     #[serde(default)]
     pub cached_input_tokens: u64,
-    /// Tokens that were answered; absent where the program did not tell.
+    /// Number of output tokens; absent if the program does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// What that cost; absent where the program did not tell.
+    /// Cost in US dollars; absent if the program does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Changes of the plan.
+    /// Number of plan changes.
     #[serde(default)]
     pub replans: u64,
-    /// Questions to a person.
+    /// Number of questions to a person.
     #[serde(default)]
     pub interventions: u64,
-    /// Why the plan was none of the planner's, where it fell back: what was tried then is what it fell back to, and not the mode.
+    /// Reason of a fallback plan, if the planner's plan was replaced by one: the trial then evaluates the fallback instead of the mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback: Option<String>,
-    /// The mode that was chosen.
+    /// Chosen mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The answer, cut.
+    /// Answer, cut to the maximum length.
     #[serde(default)]
     pub answer: String,
-    /// Why the goal was not reached, in the run's words.
+    /// Error message of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Why a goal was not reached.
+/// Kind of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Failure {
-    /// The run said that it did, and the check disagrees.
+    /// The run claimed success, but the check failed.
     FalseClaim,
-    /// The run says that it did not.
+    /// The run reported failure.
     GivenUp,
-    /// A bound of tokens, money, time or steps.
+    /// A bound of tokens, money, time or steps was reached.
     Bound,
-    /// The run waits for a person, and nobody is there.
+    /// The run waits for a person, and none is present.
     Waiting,
     /// The model could not be used.
     Model,
-    /// The program was used wrongly, as with settings that cannot stand.
+    /// The program was called incorrectly, for example with invalid settings.
     Usage,
-    /// A fault in the program, or no result of it at all.
+    /// The program failed, or gave no result.
     Fault,
 }
 
 impl Failure {
-    /// In words.
+    /// Returns a description.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -112,18 +112,19 @@ impl Failure {
         }
     }
 
-    /// Whether nothing was tried at all: that says nothing of the way, does not count, and is made again.
+    /// Returns true if nothing was tried: such a trial says nothing about the variant, does not count, and is repeated.
     #[must_use]
     pub const fn is_of_the_set_up(self) -> bool {
         matches!(self, Self::Model | Self::Usage)
     }
 
-    /// By the exit code of a run, for one whose goal was not reached. What has ended otherwise than by its own will `tells` nothing by it.
+    /// Determines the kind from the exit code of a run that did not reach its goal. `tells` is false if the process was ended from outside,
+    /// so that the code has no meaning.
     const fn of_exit(code: Option<i32>, tells: bool) -> Self {
         match code {
             Some(0) if tells => Self::FalseClaim,
             Some(1) if tells => Self::GivenUp,
-            // Those that a shell gives where there is no such program.
+            // Exit codes of a shell for a missing program.
             Some(2 | 126 | 127) => Self::Usage,
             Some(3) => Self::Model,
             Some(4) => Self::Bound,
@@ -134,9 +135,10 @@ impl Failure {
 }
 
 impl Outcome {
-    /// Of the events that a run printed, one a line with the result last. As yet nothing was found to be reached.
+    /// Creates the outcome from the events that a run printed, one per line with the result last. The goal counts as not reached until the
+    /// check.
     ///
-    /// With the whole answer, of which the beginning is kept: a check may look for its end.
+    /// Also returns the whole answer, of which only the beginning is kept, because a check may need its end.
     pub(crate) fn new(trial: &Trial<'_>, printed: &str, code: Option<i32>, seconds: u64) -> (Self, String) {
         let lines: Vec<Value> = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let result = result(&lines);
@@ -145,7 +147,7 @@ impl Outcome {
         let text = |name: &str| result.and_then(|result| Some(cut(result.pointer(name)?.as_str()?)));
         let of_type = |kind: &'static str| lines.iter().filter(move |line| line.get("type").and_then(Value::as_str) == Some(kind));
         let answer = result.and_then(|result| result.pointer("/answer")?.as_str()).unwrap_or_default().to_owned();
-        // Of another agent its exit code is enough. aime has always a result to tell.
+        // For another agent the exit code is enough; aime always prints a result.
         let tells = result.is_some() || trial.variant.agent.is_some();
         let outcome = Self {
             schema: SCHEMA.to_owned(),
@@ -173,36 +175,36 @@ impl Outcome {
         (outcome, answer)
     }
 
-    /// The same with what the check found.
+    /// Sets the result of the check.
     pub(crate) fn checked(self, reached: bool) -> Self {
         Self { reached, failure: self.failure.filter(|_| !reached), ..self }
     }
 
-    /// Whether it is of this trial, and was made of the same, as far as that is known.
+    /// Returns true if the outcome belongs to this trial, with the same inputs as far as they are known.
     pub(crate) fn is_of(&self, trial: &Trial<'_>, made_of: &str) -> bool {
         let same = || self.made_of.as_deref().is_none_or(|known| known == made_of);
         self.task == trial.task.name && self.variant == *trial.variant && self.repeat == trial.repeat && same()
     }
 
-    /// Tokens in and out, where the program told.
+    /// Returns the number of input and output tokens, if reported.
     #[must_use]
     pub fn tokens(&self) -> Option<u64> {
         Some(self.input_tokens? + self.output_tokens?)
     }
 
-    /// What tells it from other trials.
+    /// Returns the identity of the trial.
     #[must_use]
     pub fn key(&self) -> (String, Variant, u32) {
         (self.task.clone(), self.variant.clone(), self.repeat)
     }
 }
 
-/// The result among the lines that a run printed: the last of its kind.
+/// Returns the result in the output of a run: the last one.
 fn result(lines: &[Value]) -> Option<&Value> {
     lines.iter().rev().find(|line| line.get("schema").and_then(Value::as_str) == Some("aime.result/v1"))
 }
 
-/// What a program said last, on standard error: from its last `error` on, or else its last line.
+/// Returns the error message of a program on standard error: from its last `error` on, or else its last line.
 pub(crate) fn last_words(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let from = lines.iter().rposition(|line| line.starts_with("error")).unwrap_or(lines.len().saturating_sub(1));
@@ -215,7 +217,7 @@ fn cut(text: &str) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// The outcomes of an evaluation in a file that only grows, so that it can be gone on with.
+/// Append-only file with the outcomes of an evaluation, from which it can be continued.
 #[derive(Debug)]
 pub struct OutcomeLog {
     file: File,
@@ -223,10 +225,10 @@ pub struct OutcomeLog {
 }
 
 impl OutcomeLog {
-    /// Opens a file, or makes it. A last line that was cut off is taken away: its trial is made again.
+    /// Opens a file, and creates it if needed. Removes a truncated last line, so that its trial is repeated.
     ///
     /// # Errors
-    /// When the file cannot be used, or a line before the last is no outcome, which is told with its number.
+    /// A file that cannot be used, or an invalid line before the last, with its line number.
     pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = OpenOptions::new().create(true).read(true).append(true).open(path)?;
         let mut text = String::new();
@@ -246,16 +248,16 @@ impl OutcomeLog {
         Ok(Self { file, outcomes })
     }
 
-    /// All that are in it.
+    /// Returns all outcomes in the file.
     #[must_use]
     pub fn outcomes(&self) -> &[Outcome] {
         &self.outcomes
     }
 
-    /// Adds one, on the disk before this returns.
+    /// Appends an outcome; it is on the disk when this returns.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// A failed write.
     pub fn add(&mut self, outcome: Outcome) -> io::Result<()> {
         let mut line = serde_json::to_vec(&outcome)?;
         line.push(b'\n');

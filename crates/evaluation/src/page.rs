@@ -1,4 +1,4 @@
-//! The tables as one page, with plots. It needs no network and no script.
+//! HTML page with the tables and plots. It needs no network and no script.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -9,12 +9,12 @@ table{border-collapse:collapse;margin:1rem 0}th,td{padding:.3rem .8rem;border-bo
 figure{margin:1rem 0}svg text{font:13px system-ui,sans-serif;fill:currentColor}.bar{fill:#4a7ebb}.range{stroke:#1a1a1a;stroke-width:2}\
 @media(prefers-color-scheme:dark){body{color:#e6e6e6;background:#161616}td,th{border-color:#333}.range{stroke:#e6e6e6}}";
 
-/// Height of a row of a plot, and the width of its names and bars, in pixels.
+/// Height of a row of a plot, and widths of its names and bars, in pixels.
 const ROW: usize = 28;
 const NAMES: usize = 320;
 const BARS: usize = 400;
 
-/// A page of these tables, complete in itself.
+/// Returns a self-contained page of these tables.
 #[must_use]
 pub fn page(summary: &Summary) -> String {
     let page = html! {
@@ -56,7 +56,7 @@ pub fn page(summary: &Summary) -> String {
     page.into_string()
 }
 
-/// A bar for each way, with the range in which the share lies.
+/// Returns a plot with a bar per variant, and the confidence interval of its success rate.
 fn success(cells: &[(String, Cell)]) -> Markup {
     let at = |share: f64| {
         format!(

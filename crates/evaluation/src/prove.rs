@@ -1,24 +1,24 @@
-//! Whether the checks of a suite can be trusted: each passes where its solution was run, and fails where nothing was done.
+//! Proves the checks of a suite: each must pass after its solution, and fail if nothing was done.
 
 use std::{io, path::Path};
 
 use crate::{Scripts, Suite, Task, check, check::Checked};
 
-/// What a check says of a solution, and of nothing.
+/// Results of a check after the solution, and after nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
-    /// The task.
+    /// Name of the task.
     pub task: String,
-    /// Whether the check passes after the solution; nothing where the task has none.
+    /// True if the check passes after the solution; `None` if the task has no solution.
     pub solved: Option<bool>,
-    /// Whether it passes where nothing was done.
+    /// True if it passes although nothing was done.
     pub undone: bool,
-    /// What the check said after the solution, where it did not pass.
+    /// Output of the check after the solution, if it failed.
     pub said: Option<String>,
 }
 
 impl Proof {
-    /// Whether it tells the two apart.
+    /// Returns true if the check distinguishes both cases.
     #[must_use]
     pub fn holds(&self) -> bool {
         self.solved != Some(false) && !self.undone
@@ -28,7 +28,7 @@ impl Proof {
 /// Proves each check, one after the other, in new folders below this one.
 ///
 /// # Errors
-/// When a folder cannot be made or a script not be started.
+/// A folder that cannot be created, or a script that cannot be started.
 pub async fn prove(suite: &Suite, below: &Path, scripts: &Scripts) -> io::Result<Vec<Proof>> {
     let mut proofs = Vec::new();
     for task in &suite.tasks {
@@ -44,7 +44,7 @@ pub async fn prove(suite: &Suite, below: &Path, scripts: &Scripts) -> io::Result
 }
 
 async fn checked(task: &Task, solution: Option<&str>, folder: &Path, scripts: &Scripts) -> io::Result<Checked> {
-    // What a run keeps lies in its folder, and is nothing that a check may count.
+    // The folder contains data of the run, which a check must not count.
     std::fs::create_dir_all(folder.join(".aime"))?;
     std::fs::write(folder.join(".aime/aime.db"), "")?;
     let folder = folder.canonicalize()?;
@@ -52,18 +52,18 @@ async fn checked(task: &Task, solution: Option<&str>, folder: &Path, scripts: &S
     if let Some(solution) = solution {
         check::script(solution, &folder, scripts, task.bounds.check_seconds).await?;
     }
-    // A solution may answer: then it leaves the answer in a file of this name.
+    // A solution may give an answer, in a file of this name.
     let answer = std::fs::read_to_string(folder.join("ANSWER")).unwrap_or_default();
     check::reached(task, &folder, &answer, scripts).await
 }
 
-/// What the check says after the solution, and after nothing, in the tests.
+/// Returns the results of the check after the solution, and after nothing.
 #[cfg(test)]
 pub(crate) async fn solved_and_not(task: &Task) -> (bool, bool) {
     (passes_after(task, task.solution.as_deref()).await, passes_after(task, None).await)
 }
 
-/// What the check says after a script, in the tests.
+/// Returns the result of the check after a script.
 #[cfg(test)]
 pub(crate) async fn passes_after(task: &Task, script: Option<&str>) -> bool {
     let folder = tempfile::tempdir().unwrap();

@@ -1,21 +1,21 @@
-//! Numbers with their uncertainty.
+//! Estimates with confidence intervals.
 
-/// A share with the range in which it lies with 95% confidence.
+/// A proportion with its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Interval {
-    /// The share, 0 to 1.
+    /// Proportion from 0 to 1.
     pub share: f64,
-    /// The least that it may be.
+    /// Lower bound.
     pub low: f64,
-    /// The most that it may be.
+    /// Upper bound.
     pub high: f64,
 }
 
-/// The two-sided 95% quantile of the normal distribution.
+/// Two-sided 95% quantile of the normal distribution.
 const Z: f64 = 1.959_964;
 
-/// The share of `reached` among `tried`, with its Wilson score interval (E. B. Wilson, 1927), which holds for few trials and for shares of none
-/// and all. Of no trials nothing is known: 0 to 1.
+/// Returns the proportion of `reached` among `tried` with its Wilson score interval (E. B. Wilson, 1927), which is valid for few trials and
+/// for the proportions 0 and 1. Without trials the interval is 0 to 1.
 #[must_use]
 pub fn wilson(reached: u32, tried: u32) -> Interval {
     if tried == 0 {
@@ -29,7 +29,7 @@ pub fn wilson(reached: u32, tried: u32) -> Interval {
     Interval { share, low: (middle - half).clamp(0.0, share), high: (middle + half).clamp(share, 1.0) }
 }
 
-/// The number in the middle; of two in the middle the lower one. Nothing of none.
+/// Returns the median; the lower one of two in the middle. `None` for an empty list.
 pub(crate) fn median(mut numbers: Vec<u64>) -> Option<u64> {
     numbers.sort_unstable();
     numbers.get(numbers.len().saturating_sub(1) / 2).copied()
@@ -41,7 +41,7 @@ mod tests {
 
     use super::*;
 
-    /// 81 of 263 is the example of R. G. Newcombe (1998); of ten trials the bounds follow from the formula by hand.
+    /// 81 of 263 is the example of R. G. Newcombe (1998); for ten trials the bounds follow from the formula by hand.
     // Requirement: 17.4
     #[test]
     fn known_intervals_come_out() {

@@ -1,4 +1,4 @@
-//! Suites of tasks, as a person writes them down.
+//! Suites of tasks, as a person writes them.
 
 mod files;
 mod read;
@@ -12,71 +12,71 @@ use serde_json::Value;
 pub use self::files::TaskFiles;
 use crate::Fault;
 
-/// Tasks that belong together.
+/// A set of tasks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Suite {
-    /// Its name; that of its folder where it says none.
+    /// Name; by default that of its folder.
     pub name: String,
-    /// What it is for.
+    /// Purpose of the suite.
     pub description: String,
-    /// Its tasks, by name.
+    /// Tasks, sorted by name.
     pub tasks: Vec<Task>,
-    /// What of it could not be taken as it is, in words.
+    /// Messages on parts of the suite that could not be used unchanged.
     pub notes: Vec<String>,
 }
 
-/// A goal, the folder that it is given in, and a check of what came of it.
+/// A goal, the folder in which it is given, and a check of the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Task {
-    /// A name of its own in the suite: letters, digits, `-`, `_` and `.`.
+    /// Name, unique in the suite: letters, digits, `-`, `_` and `.`.
     pub name: String,
-    /// What is to be reached.
+    /// Goal.
     pub goal: String,
-    /// What kind of work it is, such as `coding`.
+    /// Kind of work, such as `coding`.
     pub category: String,
-    /// How hard it is, from 1 (trivial) to 5.
+    /// Difficulty, from 1 (trivial) to 5.
     pub level: u8,
-    /// Whether nothing was tuned on it.
+    /// True if nothing was tuned on this task.
     pub held_out: bool,
-    /// What the working folder holds at first.
+    /// Initial content of the working folder.
     pub files: TaskFiles,
-    /// What is laid into it before the check, over what is there.
+    /// Files that are written into the folder before the check, over existing ones.
     pub hidden: TaskFiles,
-    /// Which of `files` come late under [`Fault::LateInformation`].
+    /// Paths among `files` that arrive late under [`Fault::LateInformation`].
     pub late: Vec<PathBuf>,
-    /// A script of bash in the working folder, with the run's answer in `$ANSWER`. Exit code 0 says that the goal was reached.
+    /// Bash script, run in the working folder with the run's answer in `$ANSWER`. Exit code 0 means that the goal was reached.
     pub check: String,
-    /// A script of bash that reaches the goal, which proves the check.
+    /// Bash script that reaches the goal, to prove the check.
     pub solution: Option<String>,
-    /// A plan that turns out wrong, for [`Fault::WrongPlan`] and [`Fault::WrongTasks`].
+    /// A wrong plan, for [`Fault::WrongPlan`] and [`Fault::WrongTasks`].
     pub wrong_plan: Option<Value>,
-    /// Its bounds.
+    /// Bounds of a trial.
     pub bounds: TaskBounds,
 }
 
-/// How much a trial may take.
+/// Bounds of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskBounds {
-    /// Seconds of one run.
+    /// Time limit of the run in seconds.
     pub seconds: u64,
-    /// Tokens of one run, if they are bounded.
+    /// Maximum number of tokens in the run, if limited.
     pub tokens: Option<u64>,
-    /// Seconds of the check.
+    /// Time limit of the check in seconds.
     pub check_seconds: u64,
-    /// Seconds from the beginning of the first call of a tool until what comes [late](Task::late) is there.
+    /// Delay in seconds from the start of the first tool call to the arrival of the [late](Task::late) files.
     pub late_seconds: u64,
 }
 
 impl Default for TaskBounds {
-    /// 10 minutes for a run, any number of tokens, 1 minute for a check. What comes late is there after a minute: longer than an actor looks again, and
-    /// less than a command may wait.
+    /// Returns 10 minutes for a run, unlimited tokens, 1 minute for a check. Late files arrive after a minute: longer than an actor waits
+    /// before it looks again, and shorter than a command may wait.
     fn default() -> Self {
         Self { seconds: 600, tokens: None, check_seconds: 60, late_seconds: 60 }
     }
 }
 
 impl Task {
-    /// The plan that a run begins with under a fault, if there is one: the wrong plan of the task, or the tasks of actors in it.
+    /// Returns the plan with which a run begins under a fault, if any: the wrong plan of the task, or only the tasks of actors in it.
     pub(crate) fn plan_under(&self, fault: Option<Fault>) -> Option<Value> {
         let plan = self.wrong_plan.as_ref()?;
         match fault {
@@ -87,7 +87,7 @@ impl Task {
     }
 }
 
-/// A plan without its calls of tools, and what depended on them no longer does; none where nothing is left.
+/// Removes the tool calls from a plan, and the dependencies on them; `None` if no task is left.
 fn tasks_of_actors(mut plan: Value) -> Option<Value> {
     let tasks = plan.get_mut("tasks")?.as_array_mut()?;
     let (tools, actors) = std::mem::take(tasks).into_iter().partition::<Vec<_>, _>(|task| task["kind"] == "tool");
@@ -100,8 +100,8 @@ fn tasks_of_actors(mut plan: Value) -> Option<Value> {
 }
 
 impl Suite {
-    /// Keeps at most so many tasks, spread evenly over the categories and their levels: the same ones each time, and in a larger sample those of
-    /// the smaller one (the sequence of van der Corput, 1935).
+    /// Keeps at most `wanted` tasks, spread evenly over the categories and their levels. The choice is deterministic, and a larger sample
+    /// includes the smaller ones (the sequence of van der Corput, 1935).
     pub fn sample(&mut self, wanted: usize) {
         let all = self.tasks.len();
         if wanted >= all {
@@ -122,28 +122,28 @@ impl Suite {
     }
 }
 
-/// Why there is no suite.
+/// Reason why a suite cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SuiteError {
     /// A file or folder cannot be read.
     #[error("{path} cannot be read: {source}")]
     Unreadable {
-        /// Which.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why not.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The folder holds none.
+    /// The folder contains no tasks.
     #[error(
         "{0} holds no tasks: write a `suite.toml` with `[[task]]` tables, or name a folder of terminal-bench, harbor or exercism tasks"
     )]
     Empty(PathBuf),
-    /// What is written there cannot stand; every fault at once.
+    /// The suite is invalid; lists every fault.
     #[error("the suite {path} has faults:\n  {}", .faults.join("\n  "))]
     Faults {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// One line for each.
+        /// Faults, one line each.
         faults: Vec<String>,
     },
 }

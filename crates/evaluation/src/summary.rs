@@ -1,4 +1,4 @@
-//! What all trials together tell.
+//! Summary of all trials.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,82 +12,86 @@ use crate::{
     statistics::{median, wilson},
 };
 
-/// Stands for what is not known.
+/// Represents an unknown value.
 const UNKNOWN: &str = "–";
 
-/// Trials of one way, on all tasks or on some.
+/// Statistics of the trials of one variant, on all tasks or on some.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cell {
-    /// How many there were.
+    /// Number of trials.
     pub tried: u32,
-    /// How many reached their goal.
+    /// Number of trials that reached their goal.
     pub reached: u32,
-    /// The share of these.
+    /// Success rate.
     pub success: Interval,
-    /// How many said that they reached it and did not.
+    /// Number of trials that claimed success without reaching their goal.
     pub false_claims: u32,
-    /// Tokens in and out of one trial, in the middle of those that told; nothing where none did.
+    /// Median of the input and output tokens of a trial, among those that report them; `None` if none does.
     pub tokens: Option<u64>,
-    /// Tokens of all of them; nothing where one does not tell.
+    /// Total number of tokens; `None` if one trial does not report them.
     pub tokens_in_all: Option<u64>,
-    /// Seconds of one trial, in the middle.
+    /// Median duration of a trial in seconds.
     pub seconds: u64,
-    /// Dollars of all of them; nothing where one does not tell.
+    /// Total cost in US dollars; `None` if one trial does not report it.
     pub cost_usd: Option<f64>,
-    /// Changes of plans in all of them.
+    /// Total number of plan changes.
     pub replans: u64,
-    /// Questions to a person in all of them.
+    /// Total number of questions to a person.
     pub interventions: u64,
-    /// In how many no plan of the mode came about, and the run fell back to another.
+    /// Number of trials without a plan of the mode, in which the run used a fallback plan.
     pub fallbacks: u32,
-    /// Failures by kind.
+    /// Number of failures by kind.
     pub failures: BTreeMap<Failure, u32>,
 }
 
-/// The tables of an evaluation.
+/// Tables of an evaluation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Summary {
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
-    /// How many of its tasks were tried.
+    /// Number of tasks that were tried.
     pub tasks: usize,
-    /// Each way, in the order in which they were given.
+    /// Statistics of each variant, in the given order.
     pub variants: Vec<(String, Cell)>,
-    /// Each way on the tasks that nothing was tuned on, where some of them are such.
+    /// Statistics of each variant on the tasks on which nothing was tuned, if there are some.
     pub held_out: Vec<(String, Cell)>,
-    /// Each way by category.
+    /// Statistics of each variant by category.
     pub categories: BTreeMap<String, Vec<(String, Cell)>>,
-    /// Each way by level.
+    /// Statistics of each variant by level.
     pub levels: BTreeMap<u8, Vec<(String, Cell)>>,
-    /// How many of these at least one way reached at least once: more than anyone could choose beforehand, for luck is among it.
+    /// Number of tasks that at least one variant reached at least once. No choice made beforehand could reach as many, because luck is
+    /// included.
     pub reached_once: u32,
-    /// For each model and settings, what `auto` reached and what modes that were chosen by hand did; nothing where not both were tried.
+    /// Comparison of `auto` and the modes chosen by hand, for each model and settings; empty unless both were tried.
     pub auto: Vec<AutoMode>,
-    /// By task, the ways that reached it each time it was tried.
+    /// By task, the variants that reached it in every trial.
     pub by_task: BTreeMap<String, Vec<String>>,
 }
 
-/// What choosing the mode by rules gave, beside choosing it by hand.
+/// Comparison of choosing the mode by rules and by hand.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AutoMode {
-    /// Tasks that both were tried on.
+    /// Number of tasks on which both were tried.
     pub tasks: u32,
-    /// `auto` on these tasks.
+    /// Result of `auto` on these tasks.
     pub auto: OneMode,
-    /// The one mode by hand that reached most of these tasks, of those that were tried on all of them: with fewer tokens, where two did.
+    /// The single mode chosen by hand that reached most of these tasks, among those that were tried on all of them; with fewer tokens, if
+    /// two did.
     pub best: Option<OneMode>,
-    /// How many of these tasks at least one mode chosen by hand reached at least once: more than anyone could choose beforehand, for luck is among it.
+    /// Number of these tasks that at least one mode chosen by hand reached at least once. No choice made beforehand could reach as many,
+    /// because luck is included.
     pub by_hand_once: u32,
 }
 
-/// What one mode gave on some tasks.
+/// Result of one mode on some tasks.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OneMode {
-    /// Its name, with those of the model and the settings.
+    /// Name of the mode, with those of the model and the settings.
     pub way: String,
-    /// How many of the tasks it is to reach when each is tried once: the sum of their shares, so that what was tried oftener counts no more.
+    /// Expected number of tasks that it reaches if each is tried once: the sum of their success rates, so that a task that was tried more
+    /// often has the same weight.
     pub reached: f64,
-    /// Tokens of one trial, in the middle.
+    /// Median number of tokens of a trial.
     pub tokens: Option<u64>,
 }
 
@@ -106,7 +110,7 @@ impl OneMode {
         }
     }
 
-    /// How many it reached of so many tasks, with what.
+    /// Formats the expected number among so many tasks, and the tokens.
     fn words(&self, tasks: u32) -> String {
         let reached = if self.reached.fract() == 0.0 { format!("{:.0}", self.reached) } else { format!("{:.1}", self.reached) };
         format!("reached {reached} of {tasks} tasks, at {} tokens in the middle.", number(self.tokens))
@@ -158,7 +162,7 @@ impl AutoMode {
     }
 }
 
-/// A number that may not be known.
+/// Formats a number that may be unknown.
 fn number(number: Option<u64>) -> String {
     number.map_or_else(|| UNKNOWN.to_owned(), |number| number.to_string())
 }
@@ -187,19 +191,19 @@ impl Cell {
         })
     }
 
-    /// What all of them cost, in dollars.
+    /// Formats the total cost in US dollars.
     pub(crate) fn cost(&self) -> String {
         self.cost_usd.map_or_else(|| UNKNOWN.to_owned(), |cost| format!("{cost:.2}"))
     }
 
-    /// What one took, and all of them.
+    /// Formats the median and the total number of tokens.
     pub(crate) fn tokens(&self) -> [String; 2] {
         [self.tokens, self.tokens_in_all].map(number)
     }
 }
 
 impl Summary {
-    /// Of these outcomes; those of tasks or ways that are not asked for are left out, and so are tasks that were not tried.
+    /// Summarizes these outcomes. Skips outcomes of other tasks or variants, and tasks without outcomes.
     #[must_use]
     pub fn new(suite: &Suite, variants: &[Variant], outcomes: &[Outcome]) -> Self {
         let was_tried = |task: &&Task| outcomes.iter().any(|outcome| outcome.task == task.name && variants.contains(&outcome.variant));
@@ -243,7 +247,7 @@ impl Summary {
         }
     }
 
-    /// The tables as Markdown.
+    /// Formats the tables as Markdown.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let mut text = format!("# {}\n\n{} tasks\n\n", self.suite, self.tasks);
@@ -270,7 +274,7 @@ impl Summary {
         text
     }
 
-    /// What is told beside the tables, in sentences.
+    /// Returns the sentences beside the tables.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let fell_back: Vec<_> = self.variants.iter().filter(|(_, cell)| cell.fallbacks > 0).collect();
@@ -356,7 +360,7 @@ mod tests {
             trial(1, way("auto"), false),
             trial(1, way("direct"), false),
             trial(1, way("complex"), true),
-            // By hand alone, and by another agent: nothing to set beside it.
+            // Only by hand, and by another agent: there is nothing to compare.
             trial(2, way("direct"), true),
             trial(1, peer.clone(), true),
         ];
@@ -372,7 +376,7 @@ mod tests {
         assert_eq!(Summary::new(&suite, by_hand, &outcomes).auto, []);
         let of_others = Summary::new(&suite, others, &outcomes);
         assert_eq!((of_others.tasks, of_others.by_task.len()), (2, 2), "what was not tried is not counted");
-        // What one model reaches by `auto` is not set beside what another reaches by hand.
+        // `auto` with one model is not compared with modes chosen by hand for another model.
         let of = |model: &str, mode: &str| Variant { model: Some(model.to_owned()), ..way(mode) };
         let variants = [of("small", "auto"), of("small", "direct"), of("large", "auto"), of("large", "direct")];
         let [one, two, three, four] = variants.clone();
@@ -383,7 +387,7 @@ mod tests {
         assert!(found.len() == 2 && found[0].starts_with(small) && found[1].starts_with(large), "{found:?}");
     }
 
-    /// A mode that reaches each task once in many tries is not as good as one that always does.
+    /// A mode that reaches each task once in many trials is worse than one that always does.
     #[test]
     fn a_mode_counts_by_how_often_it_reaches_a_task() {
         let mut suite = Suite::core().unwrap();

@@ -1,4 +1,4 @@
-//! Trying a task: a folder of its own, the program, the check.
+//! Trials of a task: a folder of its own, the program, the check.
 
 use std::{
     collections::BTreeMap,
@@ -18,77 +18,77 @@ use crate::{
     Agent, Failure, Fault, ModelInUse, NamedSettings, Outcome, OutcomeLog, Scripts, Suite, Task, Variant, agent, check, outcome::last_words,
 };
 
-/// What a run may take beyond the bound that it is given, before it is ended.
+/// Additional time beyond its time limit before a run is killed.
 const GRACE: Duration = Duration::from_secs(60);
-/// How often it is looked whether a tool was called.
+/// Interval of checks for the first tool call.
 const LOOK: Duration = Duration::from_millis(200);
-/// Bytes of what a run prints that are kept: its result stands last.
+/// Maximum bytes of a run's output that are kept, up to its end, where the result is.
 pub(crate) const PRINTED: usize = 32 << 20;
 
-/// The exit code of a run that a bound has ended.
+/// Exit code of a run that a bound has ended.
 const OUT_OF_BOUNDS: i32 = 4;
 
-/// The program that is evaluated: `aime`, as it is typed.
+/// The evaluated program: the `aime` command.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// Its path.
+    /// Path of the program.
     pub path: PathBuf,
-    /// What it sees: keys of models among it.
+    /// Environment variables, including keys of models.
     pub environment: BTreeMap<OsString, OsString>,
-    /// Other agents that are tried beside it.
+    /// Other agents to compare with.
     pub agents: Vec<Agent>,
-    /// Settings by the names that [ways](Variant::settings) have for them.
+    /// Settings by the names that [variants](Variant::settings) use for them.
     pub settings: BTreeMap<String, NamedSettings>,
-    /// The models by the names that [ways](Variant::model) have for them; that of no name is the one that is configured.
+    /// Models by the names that [variants](Variant::model) use for them; the configured model has no name.
     pub models: BTreeMap<Option<String>, ModelInUse>,
-    /// What checks and solutions run with.
+    /// Environment and confinement of checks and solutions.
     pub scripts: Scripts,
 }
 
-/// One task, one way, one time.
+/// One task, one variant, one repetition.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
-    /// The task.
+    /// Task of the trial.
     pub task: &'a Task,
-    /// The way.
+    /// Variant of the trial.
     pub variant: &'a Variant,
-    /// The how manieth time, from 1.
+    /// Number of the repetition, from 1.
     pub repeat: u32,
 }
 
-/// Why an evaluation has ended early.
+/// Reason why an evaluation has ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum TrialError {
-    /// A file of it cannot be written, or a program not be started.
+    /// A file of a trial cannot be written, or a program cannot be started.
     #[error("the trial {trial}: {source}")]
     Trial {
-        /// Which.
+        /// Name of the trial.
         trial: String,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// What came of one cannot be kept.
+    /// An outcome cannot be stored.
     #[error("the outcome cannot be kept: {0}")]
     Log(io::Error),
 }
 
-/// How far an evaluation has come.
+/// Progress of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Evaluated {
-    /// Trials that have an outcome, those of earlier times among them.
+    /// Number of trials with an outcome, including earlier ones.
     pub done: usize,
-    /// All of them.
+    /// Number of all trials.
     pub all: usize,
-    /// Whether it was stopped before all had one.
+    /// True if it was stopped before all trials had an outcome.
     pub stopped: bool,
-    /// How many could not use their model. They have no outcome, and are made again.
+    /// Number of trials that could not use their model. They have no outcome, and are repeated.
     pub without_model: usize,
-    /// How many could not begin, as with settings that cannot stand, or an agent that is not there. They have no outcome either.
+    /// Number of trials that could not begin, for example because of invalid settings or a missing agent. They have no outcome either.
     pub wrong_use: usize,
 }
 
-/// Every trial of a suite: each round tries all tasks in all ways, so that an evaluation that is stopped early tells about all of them. A variant
-/// that needs what a task does not have (late files, a wrong plan) leaves it out.
+/// Returns every trial of a suite. Each round tries all tasks with all variants, so that an evaluation that is stopped early covers all of
+/// them. Skips variants that need something that a task lacks (late files, a wrong plan).
 #[must_use]
 pub fn trials<'a>(suite: &'a Suite, variants: &'a [Variant], repeats: u32) -> Vec<Trial<'a>> {
     let has_what_it_needs = |task: &Task, variant: &Variant| match variant.fault {
@@ -106,7 +106,7 @@ pub fn trials<'a>(suite: &'a Suite, variants: &'a [Variant], repeats: u32) -> Ve
 }
 
 impl Trial<'_> {
-    /// The name of its folder.
+    /// Returns the name of its folder.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}.{}", self.task.name, self.variant.file_name(), self.repeat)
@@ -114,25 +114,25 @@ impl Trial<'_> {
 }
 
 impl Program {
-    /// Whether a trial has an outcome, of what there is now.
+    /// Returns true if the trial has an outcome with the current inputs.
     #[must_use]
     pub fn has_tried(&self, trial: &Trial<'_>, log: &OutcomeLog) -> bool {
         self.outcome_of(trial, log).is_some()
     }
 
-    /// The outcomes of these trials; those that were made of another task, model or settings of that name are left out.
+    /// Returns the outcomes of these trials, without those of another task, model or settings of the same name.
     #[must_use]
     pub fn outcomes_of(&self, trials: &[Trial<'_>], log: &OutcomeLog) -> Vec<Outcome> {
         trials.iter().filter_map(|trial| self.outcome_of(trial, log).cloned()).collect()
     }
 
-    /// The newest outcome of a trial that was made of what there is now.
+    /// Returns the newest outcome of a trial with the current inputs.
     fn outcome_of<'a>(&self, trial: &Trial<'_>, log: &'a OutcomeLog) -> Option<&'a Outcome> {
         let made_of = self.made_of(trial);
         log.outcomes().iter().rev().find(|outcome| outcome.is_of(trial, &made_of))
     }
 
-    /// A digest of what a trial is made of.
+    /// Returns a digest of the inputs of a trial.
     fn made_of(&self, trial: &Trial<'_>) -> String {
         let Trial { task, variant, .. } = trial;
         let mut digest = task.digest();
@@ -145,12 +145,12 @@ impl Program {
         digest.short()
     }
 
-    /// Makes the trials that have no outcome yet, `jobs` at once, each in a folder of its own below `folder`, and logs what comes of them. `told` is
-    /// called after each. When `cancel` is cancelled those under way are ended and not logged, so that they are made again; so are those
+    /// Makes the trials without an outcome, `jobs` at once, each in a folder of its own below `folder`, and logs their outcomes. Calls
+    /// `told` after each. When `cancel` is cancelled, running trials are killed and not logged, so that they are repeated; so are those
     /// that could not use their model, or not begin.
     ///
     /// # Errors
-    /// [`TrialError`] where a trial could not be made at all; the outcomes of others stay.
+    /// [`TrialError`] if a trial could not be made at all; the outcomes of others are kept.
     pub async fn evaluate(
         &self,
         trials: &[Trial<'_>],
@@ -166,7 +166,7 @@ impl Program {
         let mut open = open.into_iter();
         let mut running = JoinSet::new();
         loop {
-            // Only those under way hold the files of their task.
+            // Only running trials keep the files of their task.
             while running.len() < jobs.max(1)
                 && let Some(trial) = open.next().filter(|_| !cancel.is_cancelled())
             {
@@ -202,7 +202,7 @@ impl Program {
         Ok(evaluated)
     }
 
-    /// Makes one trial. Nothing where it was stopped.
+    /// Makes one trial. Returns `None` if it was stopped.
     async fn attempt(&self, trial: &Trial<'_>, place: &Path, cancel: &CancellationToken) -> io::Result<Option<Outcome>> {
         let Trial { task, variant, .. } = *trial;
         remove_tree(place)?;
@@ -232,7 +232,7 @@ impl Program {
         let code = match ran.end {
             ProcessEnd::Cancelled => return Ok(None),
             ProcessEnd::Exited(code) => Some(code),
-            // aime keeps its own time, and has had more.
+            // aime enforces its own time limit, and got more time.
             ProcessEnd::TimedOut if variant.agent.is_some() => Some(OUT_OF_BOUNDS),
             _ => None,
         };
@@ -246,7 +246,7 @@ impl Program {
         Ok(Some(told.checked(checked.reached)))
     }
 
-    /// A run of aime, with its settings and files in place.
+    /// Prepares a run of aime, with its settings and files in place.
     fn run_of(&self, task: &Task, variant: &Variant, (place, work, goal): (&Path, &Path, &Path)) -> io::Result<ProcessRequest> {
         if variant.fault == Some(Fault::LateInformation) {
             task.files.divided(&task.late).1.lay(work)?;
@@ -283,17 +283,17 @@ impl Program {
             input: Vec::new(),
             time_limit: Duration::from_secs(task.bounds.seconds) + GRACE,
             output_limit: PRINTED,
-            // It confines what its model does itself.
+            // aime itself confines its model's commands.
             confinement: Confinement::off(),
         })
     }
 }
 
-/// Removes what is at a place, if anything is: a folder with all that is in it, also where a run has left folders in which nothing may be removed; of a
-/// link the link alone.
+/// Removes the entry at a path, if there is one: a folder with all its content, even with read-only folders that a run has left; for a
+/// link, only the link.
 ///
 /// # Errors
-/// When it is there and cannot be removed.
+/// An entry that exists and cannot be removed.
 pub fn remove_tree(place: &Path) -> io::Result<()> {
     match place.symlink_metadata() {
         Ok(there) if !there.is_dir() => return fs::remove_file(place),
@@ -307,14 +307,14 @@ pub fn remove_tree(place: &Path) -> io::Result<()> {
     fs::remove_dir_all(place)
 }
 
-/// Lays in what comes late, over what is there, as who writes it would, and waits until it is dropped.
+/// Writes the late files over existing ones, as their author would, then waits until it is dropped.
 async fn come_late(task: &Task, variant: &Variant, work: &Path) -> Infallible {
     if variant.fault == Some(Fault::LateInformation) {
         while !work.join(".aime/called").exists() {
             tokio::time::sleep(LOOK).await;
         }
         tokio::time::sleep(Duration::from_secs(task.bounds.late_seconds)).await;
-        // A run may have left a folder in which nothing can be written: that is its own fault, and ends no other trial.
+        // A run may have made its folder read-only: that is its own fault, and does not end other trials.
         if let Err(error) = task.files.divided(&task.late).0.lay(work) {
             tracing::warn!(task = task.name, %error, "what comes late could not be laid in");
         }
@@ -322,7 +322,7 @@ async fn come_late(task: &Task, variant: &Variant, work: &Path) -> Infallible {
     std::future::pending().await
 }
 
-/// The goal as it is given under a fault: nobody waits for a file of which nobody says that it will come.
+/// Returns the goal under a fault: a run can only wait for a file if the goal mentions that it will come.
 fn goal_under(task: &Task, fault: Option<Fault>) -> String {
     if fault != Some(Fault::LateInformation) {
         return task.goal.clone();

@@ -1,79 +1,80 @@
-//! Ways of working that are compared: a mode, a model, settings, faults on purpose.
+//! Compared variants: a mode, a model, settings, injected faults.
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-/// One way in which every task is tried.
+/// Variant with which every task is tried.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Variant {
-    /// Another agent by its name; aime where it is absent.
+    /// Name of another agent; aime if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The planning mode: `auto`, `direct`, `simple`, `complex` or `emergent`; what is configured where it is absent.
+    /// Planning mode: `auto`, `direct`, `simple`, `complex` or `emergent`; the configured one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// The model by its name; what is configured where it is absent.
+    /// Name of the model; the configured one if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Settings of the [program](crate::Program::settings) by their name; what is configured where it is absent.
+    /// Name of settings of the [program](crate::Program::settings); the configured ones if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
-    /// What goes wrong on purpose.
+    /// Injected fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
-    /// Which triggers may have the plan changed.
+    /// Triggers that may change the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replanning: Option<Replanning>,
 }
 
-/// What goes wrong on purpose.
+/// Injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// The machine is busy at first: the first six calls of tools that change or run something are refused. That outlasts an actor that tries once or
-    /// twice, and the further tries of its task.
+    /// The machine is busy at first: the first six calls of tools that change or run something are refused. That is more than an actor that
+    /// tries once or twice, and the retries of its task, can outlast.
     FlakyTools,
-    /// The files that a task says come late are laid in [some time](crate::TaskBounds::late_seconds) after the first call of a tool began, and the goal
-    /// says that they may come late.
+    /// The files that a task declares as late arrive [some time](crate::TaskBounds::late_seconds) after the start of the first tool call,
+    /// and the goal says that they may come late.
     LateInformation,
     /// The run begins with the wrong plan of the task.
     WrongPlan,
-    /// The run begins with what actors are to do in that plan, without the calls of tools before it: it can be begun, and what it says is wrong.
+    /// The run begins with the actors' tasks of that plan, without the preceding tool calls: the plan can be started, but its descriptions
+    /// are wrong.
     WrongTasks,
 }
 
-/// Which triggers may have the plan changed.
+/// Triggers that may change the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replanning {
-    /// All of them.
+    /// All triggers.
     On,
-    /// None. What a plan grows by, in modes that plan as they go, is no replan.
+    /// No trigger. In modes that plan step by step, extensions of the plan do not count as changes.
     Off,
     /// A task that failed too often.
     TaskFailed,
-    /// A task whose dependencies cannot be had.
+    /// A task whose dependencies cannot be completed.
     Blocked,
     /// Evidence of high significance.
     Evidence,
-    /// Nothing came about for a while.
+    /// No progress for a while.
     Stalled,
     /// Little of the token bound is left.
     TokenBudget,
 }
 
-/// Refuses six calls, also of those that begin at once. It counts in the folder that aime keeps for itself.
+/// Hook that refuses six calls, even simultaneous ones. It counts in aime's own data folder.
 const FLAKY: &str = "for n in 1 2 3 4 5 6; do
 if mkdir .aime/refused-$n 2>/dev/null; then echo 'the machine is busy; try it later' >&2; exit 2; fi
 done";
-/// Tells [who waits for it](crate::Trial) that the first call of a tool has begun.
+/// Hook that notifies the [trial](crate::Trial) of the start of the first tool call.
 const FIRST_CALL: &str = ": >> .aime/called";
 
 impl Fault {
-    /// All of them.
+    /// All faults.
     pub const ALL: [Self; 4] = [Self::FlakyTools, Self::LateInformation, Self::WrongPlan, Self::WrongTasks];
 
-    /// Its name, as it is typed.
+    /// Returns its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,10 +87,10 @@ impl Fault {
 }
 
 impl Replanning {
-    /// All of them.
+    /// All values.
     pub const ALL: [Self; 7] = [Self::On, Self::Off, Self::TaskFailed, Self::Blocked, Self::Evidence, Self::Stalled, Self::TokenBudget];
 
-    /// Its name, as it is typed.
+    /// Returns its name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,7 +106,7 @@ impl Replanning {
 }
 
 impl Variant {
-    /// A name of its own, such as `complex, flaky-tools, replanning off`.
+    /// Returns a unique name, such as `complex, flaky-tools, replanning off`.
     #[must_use]
     pub fn name(&self) -> String {
         let mut parts = vec![self.agent.as_ref().or(self.mode.as_ref()).cloned().unwrap_or_else(|| "configured".to_owned())];
@@ -116,20 +117,21 @@ impl Variant {
         parts.join(", ")
     }
 
-    /// The same as a part of a file's name.
+    /// Returns the name in a form for file names.
     #[must_use]
     pub fn file_name(&self) -> String {
         self.name().chars().map(|letter| if letter.is_ascii_alphanumeric() || ".-_".contains(letter) { letter } else { '-' }).collect()
     }
 
-    /// Another agent with each of these models; with what it takes by itself where there are none. Faults and triggers are aime's own.
+    /// Returns the variants of another agent with each of these models, or with its own default if the list is empty. Faults and triggers
+    /// exist only in aime.
     #[must_use]
     pub fn of_agent(agent: &str, models: &[String]) -> Vec<Self> {
         let with = |model: Option<String>| Self { agent: Some(agent.to_owned()), model, ..Self::default() };
         if models.is_empty() { vec![with(None)] } else { models.iter().cloned().map(|model| with(Some(model))).collect() }
     }
 
-    /// Every combination of these; what is empty stands for what is configured.
+    /// Returns every combination of these values; an empty list stands for the configured value.
     #[must_use]
     pub fn all(modes: &[String], models: &[String], settings: &[String], faults: &[Option<Fault>], replanning: &[Replanning]) -> Vec<Self> {
         let or_none = |given: &[String]| if given.is_empty() { vec![None] } else { given.iter().cloned().map(Some).collect() };
@@ -156,7 +158,7 @@ impl Variant {
         all
     }
 
-    /// The settings that make it, as TOML, over those of its name.
+    /// Returns the settings of the variant as TOML, over the named settings.
     pub(crate) fn to_toml(&self, named: Table) -> String {
         let mut settings = Table::new();
         match self.fault {
@@ -180,7 +182,7 @@ impl Variant {
     }
 }
 
-/// Puts settings over others: sections are joined, and so are lists of tables, as those of hooks are.
+/// Merges settings over others: sections are merged, and lists of tables, such as hooks, are concatenated.
 fn lay_over(below: &mut Table, above: Table) {
     for (name, value) in above {
         match (below.get_mut(&name), value) {
@@ -193,7 +195,7 @@ fn lay_over(below: &mut Table, above: Table) {
     }
 }
 
-/// Triggers of which one counts, or all.
+/// Returns settings that enable one trigger, or all.
 fn alone(only: Replanning) -> Table {
     let enabled = match only {
         Replanning::On | Replanning::Off => Vec::new(),

@@ -1,21 +1,22 @@
-//! The name of a state of a folder.
+//! Name of a state of a folder.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a commit: 40 hexadecimal digits, or 64 in repositories of SHA-256. Nothing else becomes one, so that no name is read as an option.
+/// Name of a commit: 40 hexadecimal digits, or 64 in SHA-256 repositories. Other texts are rejected, so that no name is parsed as an
+/// option.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Commit(String);
 
-/// A text that names no commit.
+/// Error for a text that is not the name of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no name of a commit")]
 pub struct NoCommit(String);
 
 impl Commit {
-    /// Its digits.
+    /// Returns the digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

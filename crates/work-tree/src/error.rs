@@ -1,4 +1,4 @@
-//! What may go wrong.
+//! Errors of work trees.
 
 use std::path::PathBuf;
 
@@ -6,82 +6,82 @@ use aime_sandbox::{ProcessEnd, ProcessError};
 
 use crate::NoCommit;
 
-/// Why a state of a folder could not be taken, handed over or joined.
+/// Reason why a state of a folder could not be recorded, transferred or merged.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkTreeError {
     /// `git` could not be run.
     #[error(transparent)]
     Process(#[from] ProcessError),
-    /// `git` could not do it.
+    /// `git` failed.
     #[error("git could not {what}: {}", if said.is_empty() { format!("{end:?}") } else { said.clone() })]
     Git {
-        /// What it was to do.
+        /// Purpose of the command.
         what: &'static str,
         /// How it ended.
         end: ProcessEnd,
-        /// What it said.
+        /// Its output.
         said: String,
     },
-    /// `git` said more than is read.
+    /// `git` printed more than the limit.
     #[error("git says too much when it is to {what}: {bytes} bytes")]
     TooMuch {
-        /// What it was to do.
+        /// Purpose of the command.
         what: &'static str,
-        /// How much.
+        /// Size of the output in bytes.
         bytes: u64,
     },
-    /// `git` named no commit where it should have.
+    /// `git` printed no commit where one was expected.
     #[error(transparent)]
     Commit(#[from] NoCommit),
     /// A file of the repository, or of a bundle, could not be read or written.
     #[error("{path} cannot be used: {source}")]
     File {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The changes are more than may be handed over at once.
+    /// The changes exceed the maximum size of a transfer.
     #[error("what changed takes {bytes} bytes, and {most} may be handed over at once; let .gitignore name what need not travel")]
     TooLarge {
-        /// How much.
+        /// Size in bytes.
         bytes: u64,
-        /// The bound.
+        /// Maximum in bytes.
         most: u64,
     },
-    /// The folder holds what was not put there by check-outs, and they would delete it.
+    /// The folder contains files that no check-out has written, and a check-out would delete them.
     #[error("{folder} is not empty, and trees are checked out over what is in it: name an empty folder")]
     NotEmpty {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
     },
-    /// Another process works with the states of the folder.
+    /// Another process uses the repository of the folder.
     #[error("another process works with the states of {folder}: let it end, or take another folder")]
     InUse {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
     },
-    /// What is there, and no state knows, would be overwritten.
+    /// Existing files that are part of no state would be overwritten.
     #[error("{} would be overwritten, and nobody knows what is in it: move it away", paths.join(", "))]
     InTheWay {
-        /// The files.
+        /// Paths of the files.
         paths: Vec<String>,
     },
-    /// A state of another host holds what is of this host alone.
+    /// A state from another host contains files that belong to one host only.
     #[error("{commit} holds {path}, which is of each host alone and is not taken")]
     NotTaken {
         /// The commit.
         commit: String,
-        /// What it holds.
+        /// Path of such a file.
         path: String,
     },
-    /// A file of a state is not in the repository.
+    /// A file of a state is missing in the repository.
     #[error("the repository is not whole: {said}")]
     Incomplete {
-        /// What `git` says.
+        /// Output of `git`.
         said: String,
     },
-    /// The bundle does not hold the commit that it is said to hold.
+    /// The bundle does not contain the expected commit.
     #[error("the bundle does not hold {commit}")]
     Missing {
         /// The commit.

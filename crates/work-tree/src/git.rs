@@ -1,4 +1,4 @@
-//! Running `git`, on a repository of our own and by no settings but ours.
+//! Runs `git` on a repository of aime's own, with fixed settings only.
 
 use std::{
     collections::BTreeMap,
@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::WorkTreeError;
 
-/// How long one command may take.
+/// Time limit of one command.
 const LONGEST: Duration = Duration::from_secs(600);
-/// How much of what it says is read: names of files, mostly.
+/// Maximum bytes of output that are read: mostly file names.
 const OUTPUT: usize = 64 * 1024 * 1024;
-/// Whose commits they are, and when: nobody's and never, so that the same state after the same one has the same name everywhere.
+/// Fixed author and date, so that the same state after the same parent has the same name on every host.
 const NOBODY: [(&str, &str); 6] = [
     ("GIT_AUTHOR_NAME", "aime"),
     ("GIT_AUTHOR_EMAIL", "aime@localhost"),
@@ -25,7 +25,7 @@ const NOBODY: [(&str, &str); 6] = [
     ("GIT_COMMITTER_EMAIL", "aime@localhost"),
     ("GIT_COMMITTER_DATE", "@0 +0000"),
 ];
-/// What no setting and no file of the folder may change: no hook, no filter, no program is started, and bytes stay as they are.
+/// Settings that override all others: no hook, filter or other program is started, and bytes stay unchanged.
 const SETTINGS: [&str; 10] = [
     "core.bare=false",
     "core.hooksPath=/dev/null",
@@ -39,17 +39,17 @@ const SETTINGS: [&str; 10] = [
     "commit.gpgSign=false",
 ];
 
-/// `git`, with a repository and a folder.
+/// `git` with a repository and a folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     pub(crate) repository: PathBuf,
     pub(crate) folder: PathBuf,
     pub(crate) path: OsString,
-    /// The index, where it is not that of the repository.
+    /// Index file, if not that of the repository.
     pub(crate) index: Option<PathBuf>,
 }
 
-/// What a command said, and how it ended.
+/// Output of a command, and how it ended.
 pub(crate) struct Said {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
@@ -57,12 +57,12 @@ pub(crate) struct Said {
 }
 
 impl Git {
-    /// Runs a command that has to succeed, and gives what it printed.
+    /// Runs a command that must succeed, and returns its output.
     pub(crate) async fn must<A: AsRef<OsStr>>(&self, what: &'static str, arguments: &[A]) -> Result<Vec<u8>, WorkTreeError> {
         self.must_read(what, arguments, Vec::new()).await
     }
 
-    /// The same, with something to read.
+    /// Runs a command with standard input that must succeed, and returns its output.
     pub(crate) async fn must_read<A: AsRef<OsStr>>(
         &self,
         what: &'static str,
@@ -73,14 +73,14 @@ impl Git {
         if said.code == 0 { Ok(said.stdout) } else { Err(said.refused(what)) }
     }
 
-    /// Runs a command to its end, whatever its code.
+    /// Runs a command to its end, with any exit code.
     pub(crate) async fn run<A: AsRef<OsStr>>(&self, what: &'static str, arguments: &[A], input: Vec<u8>) -> Result<Said, WorkTreeError> {
         let places = [option("--git-dir=", &self.repository), option("--work-tree=", &self.folder)];
         let arguments = arguments.iter().map(|argument| argument.as_ref().to_owned());
         self.run_plain(what, places.into_iter().chain(arguments).collect(), input).await
     }
 
-    /// Runs a command that is not about the repository and the folder.
+    /// Runs a command without the repository and the folder.
     pub(crate) async fn run_plain(&self, what: &'static str, arguments: Vec<OsString>, input: Vec<u8>) -> Result<Said, WorkTreeError> {
         let mut all: Vec<OsString> = SETTINGS.iter().flat_map(|setting| ["-c".into(), setting.into()]).collect();
         all.extend(arguments);
@@ -107,7 +107,7 @@ impl Git {
     }
 
     fn environment(&self) -> BTreeMap<OsString, OsString> {
-        // Whatever versions of git come to, all hosts write the same.
+        // Fixed formats, so that all hosts write the same with every version of git.
         let forms = [("GIT_DEFAULT_HASH", "sha1"), ("GIT_DEFAULT_REF_FORMAT", "files")];
         let fixed = [("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
         let all = fixed.into_iter().chain(forms).chain(NOBODY).map(|(name, value)| (name.into(), value.into()));

@@ -1,4 +1,4 @@
-//! Who works with a repository, and what of it is forgotten.
+//! Exclusive use of a repository, and removal of unused states.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -11,20 +11,20 @@ use tokio::task::spawn_blocking;
 
 use crate::{WorkTree, WorkTreeError, tree::of};
 
-/// Whoever works with the repository holds this file. When it was held last is its time.
+/// Lock file of the repository. Its modification time is the time of the last use.
 const LOCK: &str = "aime-lock";
-/// Where the names of states are.
+/// Prefix of the references of named states.
 const NAMES: &str = "refs/aime";
 
-/// The right to work with a repository alone, among processes; it is given back when this is dropped, or the process dies.
+/// Exclusive right among processes to use a repository; released on drop, or when the process dies.
 #[derive(Debug)]
 pub struct Held(#[expect(dead_code, reason = "it is held, and never read")] File);
 
 impl WorkTree {
-    /// Keeps other processes away from the repository. What a `git` that was killed has locked is free again.
+    /// Locks the repository against other processes. Also removes the locks of a killed `git`.
     ///
     /// # Errors
-    /// [`WorkTreeError::InUse`] where another process holds it, unless it is `awaited`.
+    /// [`WorkTreeError::InUse`] if another process holds it, unless `awaited`.
     pub async fn hold(&self, awaited: bool) -> Result<Held, WorkTreeError> {
         let repository = self.git.repository.clone();
         let path = repository.join(LOCK);
@@ -48,7 +48,7 @@ impl WorkTree {
         held.map(Held).ok_or_else(|| WorkTreeError::InUse { folder: self.git.folder.clone() })
     }
 
-    /// Frees what a `git` has locked that was killed in this process, while the repository is held.
+    /// Removes the locks of a `git` that was killed in this process, while the repository is held.
     ///
     /// # Errors
     /// [`WorkTreeError::File`].
@@ -57,7 +57,7 @@ impl WorkTree {
         gone(tokio::fs::remove_file(&lock).await).map_err(of(&lock))
     }
 
-    /// Forgets the states, and the names that were given to them, that nobody has used since a time, and what they alone hold. Gives how many.
+    /// Removes the states and their names that were not used since a time, and the objects that only they need. Returns their number.
     ///
     /// # Errors
     /// [`WorkTreeError`].
@@ -79,14 +79,15 @@ impl WorkTree {
         if !old.is_empty() {
             let delete: String = old.iter().map(|name| format!("delete {name}\0\0")).collect();
             self.git.must_read("forget states", &["update-ref", "-z", "--stdin"], delete.into_bytes()).await?;
-            // When a name was used last stands with its file, and must not be packed.
+            // The time of a name's last use is that of its file, so references must not be packed.
             self.git.must("forget what states held", &["-c", "gc.packRefs=false", "gc", "--quiet", "--prune=now"]).await?;
         }
         Ok(old.len())
     }
 }
 
-/// Deletes repositories beneath a folder, each in a folder of its own, that nobody holds and nobody has held since a time. Gives how many.
+/// Deletes the repositories beneath a folder, each in a folder of its own, that no process holds and none has held since a time. Returns
+/// their number.
 ///
 /// # Errors
 /// [`WorkTreeError::File`].
@@ -102,7 +103,7 @@ pub async fn forget_repositories(beneath: PathBuf, unused_since: SystemTime) -> 
                     forgotten += 1;
                 }
             }
-            // Another one may be in it still.
+            // The folder may contain another repository.
             drop(fs::remove_dir(&folder));
         }
         Ok(forgotten)
@@ -110,7 +111,7 @@ pub async fn forget_repositories(beneath: PathBuf, unused_since: SystemTime) -> 
     forgotten.await.map_err(io::Error::other).and_then(|forgotten| forgotten).map_err(of(&place))
 }
 
-/// What is in a folder; nothing where there is none.
+/// Returns the entries of a folder; empty if it does not exist.
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
@@ -119,7 +120,7 @@ fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// The files beneath a folder, however deep.
+/// Returns the files beneath a folder, at any depth.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = folders.pop() {
@@ -130,7 +131,7 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// That nothing was there to be removed is as good.
+/// Treats a missing file as removed.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

@@ -1,4 +1,4 @@
-//! What was done between two states: the history of commits as a sequence of changes.
+//! Work between two states: the history of commits as a sequence of changes.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -10,7 +10,7 @@ use crate::{
     tree::{as_path, line},
 };
 
-/// What a state holds at a path: a file, or a link.
+/// Content of a path in a state: a file, or a link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Blob {
     mode: String,
@@ -18,53 +18,53 @@ pub struct Blob {
 }
 
 impl Blob {
-    /// Whether it is a symbolic link.
+    /// Returns true for a symbolic link.
     #[must_use]
     pub fn is_link(&self) -> bool {
         self.mode == "120000"
     }
 
-    /// Whether it is a file that its owner may run.
+    /// Returns true for a file that its owner may execute.
     #[must_use]
     pub fn may_run(&self) -> bool {
         self.mode == "100755"
     }
 }
 
-/// What became of a path.
+/// Change of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changed {
-    /// Relative to the folder.
+    /// Path relative to the folder.
     pub path: PathBuf,
-    /// What stood there.
+    /// Former content; `None` if the path did not exist.
     pub before: Option<Blob>,
-    /// What stands there since.
+    /// New content; `None` if the path was removed.
     pub after: Option<Blob>,
 }
 
 /// A piece of work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// On whose behalf it was done, as it was [recorded](WorkTree::record_for): several where what they did to a file at once was joined in it.
+    /// Authors, as [recorded](WorkTree::record_for); several if their concurrent changes to a file were merged in this step.
     pub by: BTreeSet<String>,
-    /// What it changed, each path once.
+    /// Changes, each path once.
     pub changes: Vec<Changed>,
 }
 
-/// The work that led from one state to another.
+/// Work that led from one state to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Past {
-    /// Where it began.
+    /// First state.
     pub from: Commit,
-    /// The pieces, each of which begins where the one before it ended. Work that went on at once stands one after the other.
+    /// Steps, each of which begins where the one before it ended. Concurrent work is listed one after the other.
     pub steps: Vec<Step>,
 }
 
 impl WorkTree {
-    /// The work that led to a state: from an earlier one, or from the first of all. None where no work led from the one to the other.
+    /// Returns the work that led to a state: from an earlier one, or from the very first. `None` if no work led from one to the other.
     ///
     /// # Errors
-    /// [`WorkTreeError`], as where the state is not here.
+    /// [`WorkTreeError`], for example if the state is missing.
     pub async fn past(&self, from: Option<&Commit>, to: &Commit) -> Result<Option<Past>, WorkTreeError> {
         let said = self.git.must("look at what was done", &["log", "-z", "--format=%H %T %P%n%B", to.as_str(), "--"]).await?;
         let said = String::from_utf8_lossy(&said);
@@ -85,30 +85,30 @@ impl WorkTree {
         Ok(Some(Past { from: first.parse()?, steps }))
     }
 
-    /// What of the folder differs from one state to another.
+    /// Returns the differences between two states.
     ///
     /// # Errors
-    /// [`WorkTreeError`], as where one of them is not here.
+    /// [`WorkTreeError`], for example if one of them is missing.
     pub async fn changed(&self, from: &Commit, to: &Commit) -> Result<Vec<Changed>, WorkTreeError> {
         let (from, to) = (self.tree_of(from).await?, self.tree_of(to).await?);
         Ok(self.differences(&[(&from, &to)]).await?.remove(&(from, to)).unwrap_or_default())
     }
 
-    /// How many bytes each holds.
+    /// Returns the size of each file in bytes.
     ///
     /// # Errors
-    /// [`WorkTreeError`], as where one of them is not here.
+    /// [`WorkTreeError`], for example if one of them is missing.
     pub async fn sizes(&self, blobs: &[&Blob]) -> Result<Vec<u64>, WorkTreeError> {
         let input: String = blobs.iter().map(|blob| format!("{}\n", blob.id)).collect();
         let what = "look at files of states";
         let said = self.git.must_read(what, &["cat-file", "--batch-check=%(objectsize)"], input.into_bytes()).await?;
         let said = String::from_utf8_lossy(&said);
-        // Of one that is missing a line says so in words.
+        // For a missing object the line contains a message.
         let sizes: Option<Vec<u64>> = said.lines().map(|size| size.parse().ok()).collect();
         sizes.filter(|sizes| sizes.len() == blobs.len()).ok_or_else(|| WorkTreeError::Incomplete { said: said.trim().to_owned() })
     }
 
-    /// What a file holds.
+    /// Returns the content of a file.
     ///
     /// # Errors
     /// [`WorkTreeError::TooMuch`] for a file of over 64 MiB.
@@ -116,7 +116,7 @@ impl WorkTree {
         self.git.must("read a file of a state", &["cat-file", "blob", &blob.id]).await
     }
 
-    /// Where a link points, as it is written.
+    /// Returns the target of a link, as it is written.
     ///
     /// # Errors
     /// [`WorkTreeError`].
@@ -124,7 +124,7 @@ impl WorkTree {
         Ok(as_path(&self.content(blob).await?).to_owned())
     }
 
-    /// What differs between trees, pair by pair.
+    /// Returns the differences of each pair of trees.
     async fn differences(&self, pairs: &[(&str, &str)]) -> Result<Differences, WorkTreeError> {
         if pairs.is_empty() {
             return Ok(Differences::new());
@@ -136,10 +136,10 @@ impl WorkTree {
     }
 }
 
-/// What differs, by the names of two trees.
+/// Differences, by the names of two trees.
 type Differences = HashMap<(String, String), Vec<Changed>>;
 
-/// Reads what `git diff-tree --stdin -z --raw` says of pairs of trees: a line for each pair, then what differs.
+/// Parses the output of `git diff-tree --stdin -z --raw` for pairs of trees: a line for each pair, then its differences.
 fn read_differences(said: &[u8]) -> Differences {
     let mut differences = Differences::new();
     let mut rest = said;
@@ -164,12 +164,12 @@ fn read_differences(said: &[u8]) -> Differences {
     differences
 }
 
-/// What stands at a path; nothing where its mode says so.
+/// Returns the content of a path; `None` if the mode means that there is none.
 fn blob(mode: &str, id: &str) -> Option<Blob> {
     mode.bytes().any(|digit| digit != b'0').then(|| Blob { mode: mode.to_owned(), id: id.to_owned() })
 }
 
-/// What stands before the first such byte, and what after it.
+/// Splits a text at the first such byte.
 fn cut(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
     let at = text.iter().position(|found| *found == byte)?;
     Some((text.get(..at)?, text.get(at + 1..)?))
@@ -178,7 +178,7 @@ fn cut(text: &[u8], byte: u8) -> Option<(&[u8], &[u8])> {
 /// States by their names.
 struct States<'a>(HashMap<&'a str, State<'a>>);
 
-/// What is known of a state.
+/// Data of a state.
 struct State<'a> {
     tree: &'a str,
     parents: Vec<&'a str>,
@@ -186,7 +186,8 @@ struct State<'a> {
 }
 
 impl<'a> States<'a> {
-    /// Reads what `git log` says: of each state a line with its name, its tree and those before it, and on whose behalf it was recorded.
+    /// Parses the output of `git log`: for each state a line with its name, its tree and its parents, and the author for whom it was
+    /// recorded.
     fn read(said: &'a str) -> Self {
         let states = said.split('\0').filter_map(|state| {
             let (names, by) = state.split_once('\n')?;
@@ -197,7 +198,8 @@ impl<'a> States<'a> {
         Self(states.collect())
     }
 
-    /// What led to a state from the last one before it that is a beginning, and that one. The way goes over what each state was recorded or joined onto.
+    /// Returns the last state before `to` at which the work may begin, and the parts of the work since. Follows the first parent of each
+    /// state, onto which it was recorded or merged.
     fn parts(&self, to: &'a str, begins: &dyn Fn(&str, &[&str]) -> bool) -> Option<(&'a str, Vec<Part<'a>>)> {
         let (mut parts, mut at) = (Vec::new(), to);
         loop {
@@ -220,7 +222,7 @@ impl<'a> States<'a> {
         }
     }
 
-    /// A state and all before it.
+    /// Returns a state and all its ancestors.
     fn until(&self, state: &'a str) -> HashSet<&'a str> {
         let (mut found, mut next) = (HashSet::new(), vec![state]);
         while let Some(state) = next.pop() {
@@ -231,23 +233,23 @@ impl<'a> States<'a> {
         found
     }
 
-    /// On whose behalf a state came to be, beyond what was known.
+    /// Returns the authors of a state and of its ancestors, except for those of known states.
     fn by(&self, state: &'a str, known: &HashSet<&str>) -> BTreeSet<String> {
         let states = self.until(state).into_iter().filter(|state| !known.contains(state)).filter_map(|state| self.0.get(state));
         states.filter(|state| state.parents.len() < 2).map(|state| state.by.to_owned()).collect()
     }
 }
 
-/// A piece of the way from one state to another, by the names of trees.
+/// A part of the work from one state to another, by the names of trees.
 enum Part<'a> {
-    /// Work.
+    /// Work of one author.
     Done { by: &'a str, from: &'a str, to: &'a str },
-    /// Work of others that was joined, part by part where that is known.
+    /// Work of others that was merged, with its own parts if they are known.
     Joined { from: &'a str, to: &'a str, theirs: Vec<Part<'a>>, by: BTreeSet<String> },
 }
 
 impl<'a> Part<'a> {
-    /// The trees that are compared for it.
+    /// Adds the pairs of trees that must be compared.
     fn pairs(&self, pairs: &mut Vec<(&'a str, &'a str)>) {
         match self {
             Self::Done { from, to, .. } => pairs.push((from, to)),
@@ -269,7 +271,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What the steps of others come to where they are joined. Of a path that only they changed it is what they did; what both did to one became one change.
+/// Returns the steps of merged work. A path that only the others changed keeps their steps; a path that both sides changed becomes one
+/// change.
 fn joined(whole: Vec<Changed>, theirs: Vec<Step>, by: &BTreeSet<String>) -> Vec<Step> {
     let mut ends: HashMap<&Path, (&Option<Blob>, &Option<Blob>)> = HashMap::new();
     let mut authors: HashMap<&Path, BTreeSet<String>> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Private folders: several work at once, each in a folder of its own, and what each did is joined with the shared folder.
+//! Private folders: concurrent work, each in a folder of its own, whose changes are merged into the shared folder.
 
 use std::{
     ffi::OsString,
@@ -13,17 +13,18 @@ use crate::{
     tree::{line, made, of, write},
 };
 
-/// How often a join begins anew where somebody changes the shared folder meanwhile.
+/// Maximum number of times that a merge is restarted because the shared folder was changed in the meantime.
 const TRIES: u32 = 3;
-/// The beginnings of the lines around a conflict.
+/// Prefixes of the lines around a conflict.
 const MARKS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
-/// Files beside a private folder: the state that its work builds on, and the paths of a conflict.
+/// Files beside a private folder: the state that its work is based on, and the paths of a conflict.
 const BASE: &str = "base";
 const CONFLICT: &str = "conflict";
-/// The last state of the shared folder.
+/// Name of the last state of the shared folder.
 const SHARED: &str = "shared";
 
-/// The private folders beside a shared one. One call of [`begin`](Self::begin) or [`join`](Self::join) at a time; other processes are kept away.
+/// Private folders of a shared folder. Make only one call of [`begin`](Self::begin) or [`join`](Self::join) at a time; other processes are
+/// locked out.
 #[derive(Debug)]
 pub struct PrivateFolders {
     shared: WorkTree,
@@ -39,31 +40,31 @@ pub struct PrivateFolder {
     objects: Option<PathBuf>,
 }
 
-/// The outcome of joining a private folder.
+/// Outcome of merging a private folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Joined {
-    /// Nothing was changed in it.
+    /// The private folder has no changes.
     Unchanged,
-    /// The shared folder holds the work.
+    /// The shared folder contains the work.
     Clean,
-    /// Others changed the same parts of these paths, and the shared folder is as it was. In the private folder both versions stand between marks, in
-    /// text files; of other files it has that of the shared folder.
+    /// Others changed the same parts of these paths, and the shared folder is unchanged. In the private folder, text files contain both
+    /// versions between conflict markers; other files have the shared folder's version.
     Conflict(Vec<String>),
 }
 
 impl PrivateFolders {
-    /// Opens what is kept in `place` for a shared folder. `path` is the `PATH` on which `git` is found.
+    /// Opens the data in `place` for a shared folder. `path` is the `PATH` on which `git` is found.
     ///
     /// # Errors
-    /// [`WorkTreeError`], as [`WorkTree::open`] and [`WorkTree::hold`].
+    /// [`WorkTreeError`], as for [`WorkTree::open`] and [`WorkTree::hold`].
     pub async fn open(folder: &Path, place: &Path, path: OsString) -> Result<Self, WorkTreeError> {
         let shared = WorkTree::open(folder, &place.join("repository"), path).await?;
         let held = shared.hold(true).await?;
         Ok(Self { shared, place: place.to_owned(), _held: held })
     }
 
-    /// Returns the private folder of this name. A new one holds what the shared folder holds now, save for what `.gitignore` names; one that is there is
-    /// left as it is.
+    /// Returns the private folder with this name. A new one is a copy of the shared folder, without the files that `.gitignore` excludes;
+    /// an existing one stays unchanged.
     ///
     /// # Errors
     /// [`WorkTreeError`].
@@ -83,18 +84,18 @@ impl PrivateFolders {
             tree.turn(&now).await?;
             tree.lend_repository(&self.shared.git.folder).await?;
             write_whole(&home.join(BASE), now.as_str()).await?;
-            // An entry of this name is complete.
+            // The rename makes the complete folder visible.
             fs::rename(&new, &folder).await.map_err(of(&folder))?;
         }
         let objects = fs::read(folder.join(".git/objects/info/alternates")).await.ok().map(|text| PathBuf::from(line(text)));
         Ok(PrivateFolder { tree: self.private(&folder, &index), home, objects })
     }
 
-    /// Joins what was done in a private folder `by` somebody with the shared folder, as `git` joins three versions. After a conflict the next join takes
-    /// the private folder as the resolution, once no marks are left.
+    /// Merges the changes of a private folder by the author `by` into the shared folder, with a three-way merge of `git`. After a conflict,
+    /// the next merge takes the private folder as the resolution, once it contains no conflict markers.
     ///
     /// # Errors
-    /// [`WorkTreeError`]: then the shared folder may hold a part of the work, and the next join completes it.
+    /// [`WorkTreeError`]: the shared folder may then contain a part of the work, and the next merge completes it.
     pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<Joined, WorkTreeError> {
         self.free(&private.home).await?;
         let unresolved = private.unresolved().await?;
@@ -132,7 +133,7 @@ impl PrivateFolders {
         }
     }
 
-    /// Removes all private folders but those with a conflict that was not resolved, whose states are kept with them. Returns the folders that are left.
+    /// Removes all private folders except those with an unresolved conflict, and keeps the states of those. Returns the remaining folders.
     ///
     /// # Errors
     /// [`WorkTreeError::File`].
@@ -165,14 +166,14 @@ impl PrivateFolders {
         WorkTree { git: Git { folder: folder.to_owned(), index: Some(index.to_owned()), ..self.shared.git.clone() } }
     }
 
-    /// Frees what a `git` that was killed has locked.
+    /// Removes the locks of a killed `git`.
     async fn free(&self, home: &Path) -> Result<(), WorkTreeError> {
         self.shared.free().await?;
         drop(fs::remove_file(home.join("index.lock")).await);
         Ok(())
     }
 
-    /// Makes a commit of two that cannot be joined, with both versions between marks.
+    /// Creates a commit of two that conflict, with both versions between conflict markers.
     async fn marked(&self, ours: &Commit, theirs: &Commit) -> Result<Commit, WorkTreeError> {
         let what = "mark what cannot be joined";
         let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.as_str(), theirs.as_str()];
@@ -186,19 +187,19 @@ impl PrivateFolders {
 }
 
 impl PrivateFolder {
-    /// Returns the folder.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.tree.git.folder
     }
 
-    /// Returns where the objects of the folder's own repository are, if the shared folder has one.
+    /// Returns the path of the objects of the folder's own repository, if the shared folder has one.
     #[must_use]
     pub fn objects(&self) -> Option<&Path> {
         self.objects.as_deref()
     }
 
-    /// Returns the paths of a conflict in which marks are left.
+    /// Returns the paths of a conflict that still contain conflict markers.
     async fn unresolved(&self) -> Result<Vec<String>, WorkTreeError> {
         let Ok(paths) = fs::read_to_string(self.home.join(CONFLICT)).await else { return Ok(Vec::new()) };
         let mut left = Vec::new();
@@ -216,7 +217,7 @@ impl PrivateFolder {
         fs::symlink_metadata(self.home.join(CONFLICT)).await.is_ok()
     }
 
-    /// Forgets a conflict that is resolved.
+    /// Removes the record of a resolved conflict.
     async fn settle(&self) -> Result<(), WorkTreeError> {
         let path = self.home.join(CONFLICT);
         match fs::remove_file(&path).await {
@@ -227,8 +228,8 @@ impl PrivateFolder {
 }
 
 impl WorkTree {
-    /// Gives the folder a repository of its own, where `original` has one: its objects are those of the original, its branch is the same, and nothing
-    /// that is done in it reaches the original.
+    /// Creates a repository in the folder, if `original` has one. It uses the original's objects and has the same branch; changes to it do
+    /// not affect the original.
     async fn lend_repository(&self, original: &Path) -> Result<(), WorkTreeError> {
         let what = "lend the repository of the folder";
         if fs::symlink_metadata(original.join(".git")).await.is_err() {
@@ -245,7 +246,7 @@ impl WorkTree {
         }
         let own = self.git.folder.join(".git");
         fs::rename(copy.join(".git"), &own).await.map_err(of(&own))?;
-        // A repository without a commit has nothing to set the index to.
+        // In a repository without a commit there is nothing to reset the index to.
         Git { repository: own, ..plain }.run(what, &["reset", "--quiet"], Vec::new()).await.map(drop)
     }
 }
@@ -259,7 +260,7 @@ async fn commit(path: &Path) -> Result<Option<Commit>, WorkTreeError> {
     }
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically.
 async fn write_whole(path: &Path, text: &str) -> Result<(), WorkTreeError> {
     let new = path.with_extension("new");
     write(&new, text).await?;

@@ -45,7 +45,7 @@ impl Hosts {
         fs::read_to_string(self.at(path)).ok()
     }
 
-    /// Hands a commit from here to there, where it is checked out.
+    /// Transfers a commit to the other host, and checks it out there.
     async fn hand(&self, commit: &Commit, known: Option<&Commit>, holder: &str) {
         self.there.take(&self.here.bundle(commit, known).await.unwrap(), commit).await.unwrap();
         self.there.check_out(commit, holder).await.unwrap();
@@ -70,7 +70,7 @@ async fn a_folder_stands_elsewhere_as_it_stood() {
     }
     assert_eq!(fs::read_link(hosts.at("there/link")).unwrap(), Path::new("text"));
     assert_ne!(fs::metadata(hosts.at("there/run")).unwrap().permissions().mode() & 0o100, 0);
-    // What has not changed is the same state, under the same name, on either host.
+    // An unchanged folder is the same state with the same name on both hosts.
     assert_eq!(hosts.there.record(Some(&commit), &[]).await.unwrap(), commit);
     assert_eq!(hosts.there.record(None, &[]).await.unwrap(), commit);
 }
@@ -84,7 +84,7 @@ async fn what_is_of_the_host_does_not_travel() {
     hosts.write("here/.aime/.gitignore", "*\n");
     hosts.write("here/.aime/runs/r/out.txt", "kept");
     hosts.write("here/.git/HEAD", "ref: refs/heads/main\n");
-    // A repository without a commit cannot be added by git at all.
+    // `git` cannot add a repository without a commit.
     for (name, path) in [("HEAD", "ref: refs/heads/main\n"), ("objects/x", ""), ("refs/x", "")].iter().map(|(path, text)| (*text, *path)) {
         hosts.write(&format!("here/other/.git/{path}"), name);
     }
@@ -218,7 +218,7 @@ async fn an_update_overwrites_nothing_that_is_ignored() {
     hosts.write("here/kept/a", "1\n");
     let first = hosts.here.record(None, &[]).await.unwrap();
     hosts.hand(&first, None, "run").await;
-    // The run ignores nothing any more, and has such files of its own; of what it knew it makes other things.
+    // The run no longer ignores anything, and creates such files itself; known files become other types.
     fs::remove_file(hosts.at("there/known")).unwrap();
     fs::remove_dir_all(hosts.at("there/kept")).unwrap();
     for (path, text) in
@@ -236,7 +236,7 @@ async fn an_update_overwrites_nothing_that_is_ignored() {
         assert_eq!(hosts.read("here/known").as_deref(), Some("1\n"), "nothing has changed");
         fs::remove_file(hosts.at(&format!("here/{path}"))).unwrap();
     }
-    // An empty folder is in nobody's way.
+    // An empty folder is not in the way.
     hosts.here.update(&first, &second).await.unwrap();
     assert_eq!((hosts.read("here/known/a").as_deref(), hosts.read("here/kept").as_deref()), (Some("r"), Some("r")));
 }
@@ -249,7 +249,7 @@ async fn no_state_of_another_host_touches_what_aime_keeps() {
     hosts.write("here/.aime/aime.db", "a journal");
     let first = hosts.here.record(None, &[]).await.unwrap();
     hosts.hand(&first, None, "run").await;
-    // A tool puts a link in its place.
+    // A tool replaces it by a link.
     drop(fs::remove_dir_all(hosts.at("there/.aime")));
     symlink(hosts.root.path(), hosts.at("there/.aime")).unwrap();
     hosts.write("there/a", "2\n");
@@ -257,7 +257,7 @@ async fn no_state_of_another_host_touches_what_aime_keeps() {
     hosts.here.take(&hosts.there.bundle(&second, Some(&first)).await.unwrap(), &second).await.unwrap();
     hosts.here.update(&first, &second).await.unwrap();
     assert_eq!((hosts.read("here/a").as_deref(), hosts.read("here/.aime/aime.db").as_deref()), (Some("2\n"), Some("a journal")));
-    // One that was made otherwise is not taken.
+    // A commit that was made in another way is rejected.
     for own in [".aime", ".aime/aime.db", ".aime/runs"] {
         drop(fs::remove_file(hosts.at("there/.aime")));
         drop(fs::remove_dir_all(hosts.at("there/.aime")));
@@ -306,7 +306,7 @@ async fn what_nobody_has_used_for_long_is_forgotten() {
     let age = |name: &str| fs::File::options().append(true).open(hosts.at("here.git").join(name)).unwrap().set_modified(long_ago).unwrap();
     age("refs/aime/runs/old");
     commits.iter().for_each(|commit| age(&format!("refs/aime/commits/{commit}")));
-    // One is looked at again, and one comes into being again.
+    // One state is used again, and one is recreated.
     hosts.here.check_out(&commits[1], "run").await.unwrap();
     hosts.write("here/a", "3");
     hosts.here.record(None, &[]).await.unwrap();
@@ -349,10 +349,10 @@ async fn folders_with_anything_of_their_own_are_left_alone() {
     fs::remove_file(hosts.at("there/precious")).unwrap();
     hosts.write("there/.aime/aime.db", "a journal");
     hosts.there.claim().await.unwrap();
-    // Once it is taken it may hold what was checked out.
+    // A claimed folder may contain checked-out files.
     hosts.write("there/file", "checked out");
     hosts.there.claim().await.unwrap();
-    // Another folder of the same name was not taken.
+    // Another folder of the same name was not claimed.
     fs::remove_dir_all(hosts.at("there")).unwrap();
     hosts.write("there/precious", "mine");
     assert!(matches!(hosts.there.claim().await, Err(WorkTreeError::NotEmpty { .. })));

@@ -1,4 +1,4 @@
-//! States of a folder as commits of a repository that stands elsewhere.
+//! States of a folder as commits of a repository outside of it.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -13,70 +13,70 @@ use tokio::{fs, task::spawn_blocking};
 
 use crate::{Commit, WorkTreeError, git::Git};
 
-/// How many bytes of changes are handed over at once, at most.
+/// Maximum bytes of changes in one transfer.
 pub const MAX_BUNDLE_BYTES: u64 = 1024 * 1024 * 1024;
 
-/// What aime keeps in a folder. It is of the host, and never travels by itself.
+/// Folder of aime's own data. It belongs to one host, and is not transferred by itself.
 const OWN: &str = ".aime";
-/// Bytes stay as they are, whatever `.gitattributes` of the folder say.
+/// Attributes that keep bytes unchanged, whatever `.gitattributes` in the folder say.
 const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
-/// On whose behalf a state is recorded that is nobody's work: where a run begins, or what was joined.
+/// Author of states that are no one's work: the beginning of a run, or a merge.
 const NOBODY: &str = "aime";
-/// What of it travels: what tools keep for a run.
+/// The part of it that is transferred: data that tools keep for a run.
 const KEPT: &str = ".aime/runs";
-/// Who has checked out into the folder last, in the repository.
+/// File in the repository with the holder that made the last check-out.
 const HOLDER: &str = "aime-holder";
-/// The word by which a folder is known again that was taken for check-outs: in the repository, and in the folder.
+/// Token in the repository and in the folder, by which a claimed folder is recognized.
 const CLAIM: &str = "aime-claim";
 const CLAIMED: &str = ".aime/worker";
 
-/// What came of joining two states.
+/// Result of merging two states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
-    /// Both, in one.
+    /// The merged state.
     Clean(Commit),
-    /// Both changed these paths, each in its own way.
+    /// Both sides changed these paths in different ways.
     Conflict(Vec<String>),
 }
 
-/// A folder whose states are kept as commits. Its repository stands outside of it, where nobody who works in the folder can write: a `.git` of
-/// the folder itself is neither read nor changed, and does not travel; nor do other repositories in it, folders that are empty, and what
-/// `.gitignore` names.
+/// A folder whose states are recorded as commits. Its repository is outside of the folder, where programs in the folder cannot write. A
+/// `.git` of the folder itself is neither read nor changed, and is not transferred; neither are other repositories in it, empty folders,
+/// and files that `.gitignore` excludes.
 ///
-/// One call at a time: whoever shares it within a process takes turns, and [`hold`](Self::hold) keeps other processes away.
+/// Make one call at a time: users within a process take turns, and [`hold`](Self::hold) locks out other processes.
 #[derive(Debug, Clone)]
 pub struct WorkTree {
     pub(crate) git: Git,
 }
 
 impl WorkTree {
-    /// A folder and its repository, which is made where it is not there. `path` is the `PATH` on which `git` is found.
+    /// Opens a folder and its repository, which is created if needed. `path` is the `PATH` on which `git` is found.
     ///
     /// # Errors
-    /// [`WorkTreeError`] where the repository cannot be made, or there is no `git`, which must be 2.38 or later.
+    /// [`WorkTreeError`] if the repository cannot be created, or if there is no `git` 2.38 or later.
     pub async fn open(folder: &Path, repository: &Path, path: OsString) -> Result<Self, WorkTreeError> {
         let git = Git { repository: repository.to_owned(), folder: folder.to_owned(), path, index: None };
         made(repository).await?;
-        // Where it is there already this mends what a killed one left half made.
+        // In an existing repository this completes an interrupted initialization.
         git.must("make a repository", &["init", "--quiet", "--template="]).await?;
         let info = repository.join("info");
         made(&info).await?;
         write(&info.join("attributes"), ATTRIBUTES).await?;
-        // Without a slash at the end: also where somebody has put a link in its place.
+        // Without a final slash, so that it also matches a link in its place.
         write(&info.join("exclude"), &format!("/{OWN}\n")).await?;
         Ok(Self { git })
     }
 
-    /// Where the states are kept.
+    /// Returns the path of the repository.
     #[must_use]
     pub fn repository(&self) -> &Path {
         &self.git.repository
     }
 
-    /// Takes the folder for check-outs, which delete what is in it.
+    /// Claims the folder for check-outs, which delete its content.
     ///
     /// # Errors
-    /// [`WorkTreeError::NotEmpty`] where it holds anything but `.aime` and was not taken before: another folder of the same name was not.
+    /// [`WorkTreeError::NotEmpty`] if it contains anything but `.aime` and was not claimed before; another folder of the same name was not.
     pub async fn claim(&self) -> Result<(), WorkTreeError> {
         let folder = &self.git.folder;
         let (known, claimed) = (self.git.repository.join(CLAIM), folder.join(CLAIMED));
@@ -99,19 +99,19 @@ impl WorkTree {
         write(&known, &word).await
     }
 
-    /// Makes a commit of what stands in the folder, after `onto`; `onto` itself where nothing has changed. Of what is ignored the folders
-    /// `also` are taken, relative to the folder, where they are there, and with them what was taken so in states before.
+    /// Creates a commit of the folder's content after `onto`; returns `onto` itself if nothing has changed. Of the ignored paths it
+    /// includes the existing folders `also`, relative to the folder, and those that earlier states included.
     ///
     /// # Errors
-    /// [`WorkTreeError`], as where a file cannot be read.
+    /// [`WorkTreeError`], for example if a file cannot be read.
     pub async fn record(&self, onto: Option<&Commit>, also: &[PathBuf]) -> Result<Commit, WorkTreeError> {
         self.record_for(onto, also, NOBODY).await
     }
 
-    /// The same for work that was done on somebody's behalf, by which its [past](Self::past) knows it: a line of text, which travels with it.
+    /// Records work of an author, by whom its [past](Self::past) identifies it: a line of text, which is transferred with it.
     ///
     /// # Errors
-    /// As [`record`](Self::record).
+    /// Those of [`record`](Self::record).
     pub async fn record_for(&self, onto: Option<&Commit>, also: &[PathBuf], by: &str) -> Result<Commit, WorkTreeError> {
         if onto.is_none() {
             let forget = ["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", OWN];
@@ -119,7 +119,7 @@ impl WorkTree {
         }
         let others = self.git.must("list what is new", &["ls-files", "--others", "--exclude-standard", "-z"]).await?;
         let mut paths = b".\0".to_vec();
-        // Only a repository in the folder is listed with a slash. To add one fails, or adds no more than its name.
+        // Only repositories in the folder are listed with a slash. Adding one would fail, or add only its name.
         for repository in others.split(|byte| *byte == 0).filter(|path| path.ends_with(b"/")) {
             paths.extend_from_slice(b":(exclude,literal)");
             paths.extend_from_slice(repository.strip_suffix(b"/").unwrap_or(repository));
@@ -138,10 +138,10 @@ impl WorkTree {
         }
     }
 
-    /// Puts a commit into the folder, in place of all that is there. What is ignored stays for as long as the `holder` is the same, such as a run.
+    /// Replaces the folder's content by a commit. Ignored files stay as long as the `holder` is the same, such as a run.
     ///
     /// # Errors
-    /// [`WorkTreeError`]; then the folder may hold anything, and the next check-out mends it.
+    /// [`WorkTreeError`]; the content of the folder is then undefined, and the next check-out repairs it.
     pub async fn check_out(&self, commit: &Commit, holder: &str) -> Result<(), WorkTreeError> {
         let known = self.git.repository.join(HOLDER);
         let same = fs::read(&known).await.is_ok_and(|before| before == holder.as_bytes());
@@ -156,15 +156,15 @@ impl WorkTree {
         write(&known, holder).await
     }
 
-    /// Puts a commit into a folder that stands as it was recorded or checked out last. What is ignored there is left alone.
+    /// Checks out a commit into a folder that has the state of the last record or check-out. Keeps ignored files.
     ///
     /// # Errors
-    /// [`WorkTreeError`]; then the folder may hold anything, and the next check-out mends it.
+    /// [`WorkTreeError`]; the content of the folder is then undefined, and the next check-out repairs it.
     pub async fn turn(&self, commit: &Commit) -> Result<(), WorkTreeError> {
         self.git.must("put a state into the folder", &["read-tree", "--reset", "-u", commit.as_str()]).await.map(drop)
     }
 
-    /// Takes away every `.git` in the folder: what one holder has set in it must not hold for the next.
+    /// Removes every `.git` in the folder, so that settings of one holder do not affect the next.
     async fn remove_repositories(&self) -> Result<(), WorkTreeError> {
         let own = self.git.folder.join(OWN);
         let mut folders = vec![self.git.folder.clone()];
@@ -183,10 +183,10 @@ impl WorkTree {
         Ok(())
     }
 
-    /// Brings a folder that stands at one commit to another, and overwrites nothing that neither of them knows: also nothing that is ignored.
+    /// Updates a folder from one commit to another, and overwrites no file that is part of neither, not even an ignored one.
     ///
     /// # Errors
-    /// [`WorkTreeError::InTheWay`] where it would have to: then nothing has changed.
+    /// [`WorkTreeError::InTheWay`] if it would have to; then nothing has changed.
     pub async fn update(&self, from: &Commit, to: &Commit) -> Result<(), WorkTreeError> {
         let paths = self.in_the_way(from, to).await?;
         if !paths.is_empty() {
@@ -195,7 +195,7 @@ impl WorkTree {
         self.git.must("bring the folder up to date", &["read-tree", "-m", "-u", from.as_str(), to.as_str()]).await.map(drop)
     }
 
-    /// What is there, unknown to `from`, where `to` has files of its own. `git` itself overwrites what is ignored.
+    /// Returns the existing paths that are not part of `from`, but conflict with files of `to`. `git` itself overwrites ignored files.
     async fn in_the_way(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, WorkTreeError> {
         let look = "look for what is in the way";
         let added = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", from.as_str(), to.as_str()];
@@ -212,7 +212,7 @@ impl WorkTree {
                     break;
                 }
                 if part == path {
-                    // A folder gives way where all in it is known.
+                    // A folder is replaced if all its files are known.
                     let within: [OsString; 5] =
                         ["--literal-pathspecs".into(), "ls-files".into(), "--others".into(), "-z".into(), as_path(part).into()];
                     found.extend(paths(&self.git.must(look, &within).await?).map(<[u8]>::to_vec));
@@ -222,10 +222,10 @@ impl WorkTree {
         Ok(found.into_iter().map(|path| String::from_utf8_lossy(&path).into_owned()).collect())
     }
 
-    /// Joins two commits; the folder is neither read nor changed.
+    /// Merges two commits; the folder is neither read nor changed.
     ///
     /// # Errors
-    /// [`WorkTreeError`], as where one of them is not there.
+    /// [`WorkTreeError`], for example if one of them is missing.
     pub async fn merge(&self, ours: &Commit, theirs: &Commit) -> Result<Merged, WorkTreeError> {
         let what = "join two trees";
         let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.as_str(), theirs.as_str()];
@@ -241,16 +241,16 @@ impl WorkTree {
         Ok(Merged::Clean(self.joined(&tree, ours, theirs).await?))
     }
 
-    /// Whether a commit is here.
+    /// Returns true if the repository contains a commit.
     ///
     /// # Errors
-    /// [`WorkTreeError`] where `git` cannot be run.
+    /// [`WorkTreeError`] if `git` cannot be run.
     pub async fn has(&self, commit: &Commit) -> Result<bool, WorkTreeError> {
         let name = reference(commit);
         Ok(self.git.run("look for a commit", &["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?.code == 0)
     }
 
-    /// A commit with all that came before it, as bytes for another host: without what comes with `known`, where the other host has that.
+    /// Returns a commit with its history, as bytes for another host; without the history of `known`, if the other host has that.
     ///
     /// # Errors
     /// [`WorkTreeError::TooLarge`] over [`MAX_BUNDLE_BYTES`].
@@ -267,10 +267,10 @@ impl WorkTree {
         fs::read(file.path()).await.map_err(of(file.path()))
     }
 
-    /// Takes in a bundle, which must hold a commit.
+    /// Imports a bundle, which must contain a commit.
     ///
     /// # Errors
-    /// [`WorkTreeError`] where it holds something else, or what it builds on is not here.
+    /// [`WorkTreeError`] if it contains something else, or if its base is missing here.
     pub async fn take(&self, bundle: &[u8], commit: &Commit) -> Result<(), WorkTreeError> {
         let file = self.passing()?;
         fs::write(file.path(), bundle).await.map_err(of(file.path()))?;
@@ -284,7 +284,7 @@ impl WorkTree {
         self.keep(commit).await
     }
 
-    /// Looks that a commit of another host brings nothing of aime's own here but what tools keep for runs.
+    /// Checks that a commit of another host contains none of aime's own data, except for data that tools keep for runs.
     async fn holds_no_own(&self, commit: &Commit) -> Result<(), WorkTreeError> {
         let below = format!("{OWN}/");
         let listed = self.git.must("look into a commit", &["ls-tree", "-z", commit.as_str(), OWN, &below]).await?;
@@ -298,10 +298,10 @@ impl WorkTree {
         Ok(())
     }
 
-    /// Remembers a commit under a name.
+    /// Stores a commit under a name.
     ///
     /// # Errors
-    /// [`WorkTreeError`] where the name is none that `git` takes.
+    /// [`WorkTreeError`] if `git` does not accept the name.
     pub async fn remember(&self, name: &str, commit: &Commit) -> Result<(), WorkTreeError> {
         let name = format!("refs/aime/{name}");
         self.git.must("remember a commit", &["update-ref", &name, commit.as_str()]).await?;
@@ -309,10 +309,10 @@ impl WorkTree {
         Ok(())
     }
 
-    /// The commit that is remembered under a name.
+    /// Returns the commit with a name.
     ///
     /// # Errors
-    /// [`WorkTreeError`] where `git` cannot be run.
+    /// [`WorkTreeError`] if `git` cannot be run.
     pub async fn remembered(&self, name: &str) -> Result<Option<Commit>, WorkTreeError> {
         let name = format!("refs/aime/{name}");
         let said = self.git.run("look for a commit", &["rev-parse", "--quiet", "--verify", &name], Vec::new()).await?;
@@ -333,14 +333,14 @@ impl WorkTree {
         Ok(commit)
     }
 
-    /// What has a name is whole, and stays.
+    /// Gives a complete commit a name, so that it is kept.
     async fn keep(&self, commit: &Commit) -> Result<(), WorkTreeError> {
         self.git.must("keep a commit", &["update-ref", &reference(commit), commit.as_str()]).await?;
         self.used(&reference(commit)).await;
         Ok(())
     }
 
-    /// Notes that a name is used, which lets it live: where that cannot be noted it is fetched anew one day.
+    /// Updates the time of a name's last use, which keeps it alive. A failure only means that it must be transferred again one day.
     async fn used(&self, name: &str) {
         let file = self.git.repository.join(name);
         drop(spawn_blocking(move || File::options().append(true).open(file)?.set_modified(SystemTime::now())).await);
@@ -350,7 +350,7 @@ impl WorkTree {
         Ok(line(self.git.must("look at a commit", &["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).await?))
     }
 
-    /// A file for a bundle on its way.
+    /// Creates a temporary file for a bundle.
     fn passing(&self) -> Result<tempfile::NamedTempFile, WorkTreeError> {
         tempfile::NamedTempFile::new_in(&self.git.repository).map_err(of(&self.git.repository))
     }
@@ -360,7 +360,7 @@ fn reference(commit: &Commit) -> String {
     format!("refs/aime/commits/{commit}")
 }
 
-/// Whether a path is there that no link leads away from.
+/// Returns true if a path exists and no part of it is a link.
 fn is_there(folder: &Path, path: &Path) -> bool {
     let mut whole = folder.to_owned();
     path.components().all(|part| {
@@ -369,7 +369,7 @@ fn is_there(folder: &Path, path: &Path) -> bool {
     })
 }
 
-/// What `git` lists with `-z`.
+/// Returns the paths in a list of `git` with `-z`.
 fn paths(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
     listed.split(|byte| *byte == 0).filter(|path| !path.is_empty())
 }

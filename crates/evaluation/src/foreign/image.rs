@@ -1,4 +1,4 @@
-//! What a Dockerfile tells of the folder that its container works in.
+//! Parser of a Dockerfile, for the working folder of its container.
 
 use std::{
     fs,
@@ -7,22 +7,22 @@ use std::{
 
 use crate::suite::TaskFiles;
 
-/// The working folder of an image that names none.
+/// Working folder of an image that names none.
 const USUAL: &str = "/app";
 
-/// What an image would be made of, as far as it can be read; <https://docs.docker.com/reference/dockerfile/>.
+/// Content of an image, as far as the Dockerfile can be parsed; <https://docs.docker.com/reference/dockerfile/>.
 #[derive(Debug, Default)]
 pub(super) struct Image {
-    /// The folder that is worked in.
+    /// Working folder.
     pub(super) work: PathBuf,
-    /// What is copied into it: from where among the files, and to where below it; whether that is a folder.
+    /// Copies: source among the files, target below the working folder, and true if the target is a folder.
     copies: Vec<(PathBuf, PathBuf, bool)>,
-    /// What it does beside, which is not done here.
+    /// Other instructions, which are not executed here.
     pub(super) not_made: Vec<String>,
 }
 
 impl Image {
-    /// Reads it. Where there is none, it is one that works in `/app`.
+    /// Reads a Dockerfile. A missing one counts as an image with the working folder `/app`.
     pub(super) fn read(path: &Path) -> Self {
         Self::of(&fs::read_to_string(path).unwrap_or_default())
     }
@@ -53,7 +53,8 @@ impl Image {
         image
     }
 
-    /// What an instruction copies; nothing where it takes files of another image, of a pattern or of the network, or puts them elsewhere.
+    /// Returns the copies of an instruction; `None` if it copies files of another image, of a pattern or from the network, or copies them
+    /// outside of the working folder.
     fn copy(&self, folder: &Path, instruction: &str) -> Option<Vec<(PathBuf, PathBuf, bool)>> {
         let (_, words) = instruction.split_once(char::is_whitespace)?;
         let words: Vec<String> =
@@ -69,7 +70,7 @@ impl Image {
         Some(from.iter().map(|from| (plain(Path::new(from)), to.clone(), into)).collect())
     }
 
-    /// The files where it would copy them; those that it does not copy stay.
+    /// Returns the files at the targets of the copies; files that are not copied stay in place.
     pub(super) fn laid(&self, files: TaskFiles) -> TaskFiles {
         files.placed(|name| {
             let place = |(from, to, into): &(PathBuf, PathBuf, bool)| {
@@ -85,7 +86,7 @@ impl Image {
     }
 }
 
-/// The instructions, each in one line.
+/// Returns the instructions, each in one line.
 fn instructions(text: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
@@ -102,7 +103,7 @@ fn instructions(text: &str) -> Vec<String> {
     found
 }
 
-/// A path without `.` and what stands before `/`.
+/// Returns a path without `.` and without the part before `/`.
 fn plain(path: &Path) -> PathBuf {
     let root = path.has_root();
     let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Suite, prove::solved_and_not, suite::tests::folder};
 
-/// The one task of the suite, proven.
+/// Proves the only task of the suite and returns it.
 async fn proven(files: &[(&str, &str)]) -> (Task, Vec<String>) {
     let folder = folder(files);
     let mut suite = Suite::read(folder.path()).unwrap();
@@ -48,8 +48,8 @@ async fn a_task_of_harbor_is_read() {
     assert!(notes.is_empty(), "{notes:?}");
 }
 
-/// Its image works elsewhere and copies a folder; its scripts change the folder and write paths in quotes; its reward is an object, and a run has
-/// left another one.
+/// The image has another working folder and copies a folder; its scripts change the folder and write paths in quotes; its reward is an
+/// object, and a run has left another one.
 #[tokio::test]
 async fn a_task_of_harbor_with_an_image_is_read() {
     let (task, notes) = proven(&[
@@ -90,7 +90,7 @@ async fn an_exercise_of_exercism_is_read() {
     }
 }
 
-/// A checkout of a benchmark holds tables of other programs, and folders that a suite could not name.
+/// A checkout of a benchmark contains tables of other programs, and folders with names that a suite does not allow.
 #[test]
 fn what_is_no_task_of_a_benchmark_does_not_keep_the_others_from_being_read() {
     let hello = [("task.yaml", "instruction: Write hello\n"), ("run-tests.sh", "grep -q hello out.txt\n")];
@@ -100,7 +100,7 @@ fn what_is_no_task_of_a_benchmark_does_not_keep_the_others_from_being_read() {
     let suite = Suite::read(folder(&files).path()).unwrap();
     assert_eq!(suite.tasks.iter().map(|task| task.name.as_str()).collect::<Vec<_>>(), ["hello"]);
     assert!(suite.notes.len() == 1 && suite.notes[0].contains("two words"), "{:?}", suite.notes);
-    // In a suite of its own each table is one of tasks.
+    // In an aime suite each table contains tasks.
     files.push(("suite.toml", "name = \"mine\"\n"));
     let error = Suite::read(folder(&files).path()).unwrap_err().to_string();
     assert!(error.contains("pyproject.toml") && error.contains("unknown field"), "{error}");

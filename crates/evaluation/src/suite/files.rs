@@ -12,10 +12,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use walkdir::WalkDir;
 
-/// Bytes of all files of one task together.
+/// Maximum total bytes of the files of one task.
 const MOST: u64 = 64 << 20;
 
-/// Files by their place below a folder, each with its bytes and whether it can be executed.
+/// Files by their path below a folder, each with its bytes and an executable flag.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskFiles(BTreeMap<PathBuf, TaskFile>);
 
@@ -26,7 +26,7 @@ struct TaskFile {
 }
 
 impl TaskFiles {
-    /// Files of these texts.
+    /// Creates files with these texts.
     ///
     /// # Errors
     /// A sentence for each name that leads out of the folder.
@@ -43,7 +43,8 @@ impl TaskFiles {
         }
     }
 
-    /// All files below a folder, but those that `left_out` names by their path in it. Nothing where there is no such folder. Links are left out.
+    /// Reads all files below a folder, except those for which `left_out` returns true, given the path in the folder. Empty if the folder
+    /// does not exist. Skips links.
     pub(crate) fn of_folder(folder: &Path, left_out: impl Fn(&Path) -> bool) -> io::Result<Self> {
         let mut files = BTreeMap::new();
         let mut size = 0;
@@ -67,18 +68,18 @@ impl TaskFiles {
         Ok(Self(files))
     }
 
-    /// With these too; of two at one place the other's.
+    /// Adds these files; they replace files at the same path.
     pub(crate) fn with(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// The same, put into a folder of this name.
+    /// Moves the files into a folder of this name.
     pub(crate) fn within(self, folder: &str) -> Self {
         Self(self.0.into_iter().map(|(name, file)| (Path::new(folder).join(name), file)).collect())
     }
 
-    /// The same, each file at the places that are given for it; those without one stay where they are.
+    /// Copies each file to the places that are returned for it; files without one stay in place.
     pub(crate) fn placed(self, places: impl Fn(&Path) -> Vec<PathBuf>) -> Self {
         let mut placed = BTreeMap::new();
         for (name, file) in self.0 {
@@ -91,14 +92,14 @@ impl TaskFiles {
         Self(placed)
     }
 
-    /// Empty files of these names.
+    /// Creates empty files of these names.
     #[cfg(test)]
     pub(crate) fn of_names(names: &[&str]) -> Self {
         let empty = TaskFile { bytes: Vec::new(), executable: false };
         Self(names.iter().map(|name| (name.into(), empty.clone())).collect())
     }
 
-    /// The same, with texts changed; what is no text stays as it is.
+    /// Changes the texts; other files stay as they are.
     pub(crate) fn map_text(self, change: impl Fn(&str) -> String) -> Self {
         let changed = |file: TaskFile| match String::from_utf8(file.bytes) {
             Ok(text) => TaskFile { bytes: change(&text).into_bytes(), ..file },
@@ -115,45 +116,45 @@ impl TaskFiles {
         )
     }
 
-    /// Those of these places, and the others.
+    /// Splits the files into those at these paths, and the others.
     pub(crate) fn divided(&self, places: &[PathBuf]) -> (Self, Self) {
         let (among, others) = self.0.clone().into_iter().partition(|(name, _)| places.contains(name));
         (Self(among), Self(others))
     }
 
-    /// Whether there is a file at this place.
+    /// Returns true if there is a file at this path.
     pub(crate) fn has(&self, place: &Path) -> bool {
         self.0.contains_key(place)
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Each with its place and what is in it.
+    /// Iterates over the paths and contents.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&Path, &[u8])> {
         self.0.iter().map(|(name, file)| (name.as_path(), file.bytes.as_slice()))
     }
 
-    /// How many there are.
+    /// Returns the number of files.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Lays them into a folder, over what is there, each at once: who waits for one finds all of it. Links and files that stand in the place of a
-    /// folder, and folders that stand in the place of a file, are taken away: nothing is written elsewhere.
+    /// Writes the files into a folder, over existing ones, each atomically: a reader finds either nothing or the complete file. Removes
+    /// links and files in the place of a folder, and folders in the place of a file, so that nothing is written elsewhere.
     ///
     /// # Errors
-    /// When one cannot be written.
+    /// A file that cannot be written.
     pub fn lay(&self, folder: &Path) -> io::Result<()> {
         for (name, file) in &self.0 {
             let path = folder.join(name);
             clear(folder, name)?;
             fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            // Under a name that nothing has: a link that a run left there is not followed.
+            // An unused name, so that a link which a run has left there is not followed.
             let mut beside = tempfile::Builder::new().prefix(".aime-").tempfile_in(path.parent().unwrap_or(folder))?;
             beside.write_all(&file.bytes)?;
             #[cfg(unix)]
@@ -164,7 +165,7 @@ impl TaskFiles {
     }
 }
 
-/// Takes away what stands in the way of a file of this name.
+/// Removes whatever prevents a file of this name.
 fn clear(folder: &Path, name: &Path) -> io::Result<()> {
     let mut above: Vec<&Path> = name.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()).collect();
     above.reverse();
@@ -178,7 +179,7 @@ fn clear(folder: &Path, name: &Path) -> io::Result<()> {
     if kind(&path).is_some_and(|kind| kind.is_dir()) { fs::remove_dir_all(&path) } else { Ok(()) }
 }
 
-/// Whether a place lies below the folder that it is joined to.
+/// Returns true if a path stays below the folder that it is joined to.
 pub(super) fn stays_inside(place: &Path) -> bool {
     let mut parts = place.components().peekable();
     parts.peek().is_some() && parts.all(|part| matches!(part, Component::Normal(_)))

@@ -1,4 +1,4 @@
-//! Reading a suite: `suite.toml`, further tables beside it, and folders of tasks.
+//! Reads a suite: `suite.toml`, further tables beside it, and folders of tasks.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Suite, SuiteError, Task, TaskBounds, TaskFiles, files::stays_inside};
 use crate::foreign;
 
-/// What `suite.toml`, and any other `.toml` beside it, may say.
+/// Content of `suite.toml`, and of other `.toml` files beside it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Table {
@@ -35,7 +35,7 @@ struct TaskTable {
     late: Vec<PathBuf>,
     check: Option<String>,
     solution: Option<String>,
-    /// A plan as JSON, for it is one document and no part of the table.
+    /// A plan as JSON, because it is a document of its own and not a part of the table.
     wrong_plan: Option<String>,
     seconds: Option<u64>,
     tokens: Option<u64>,
@@ -44,10 +44,10 @@ struct TaskTable {
 }
 
 impl Suite {
-    /// Reads a folder: its `suite.toml` and other tables, the folders in its `tasks`, or tasks as other benchmarks keep them.
+    /// Reads a folder: its `suite.toml` and other tables, the folders in its `tasks`, or tasks in the formats of other benchmarks.
     ///
     /// # Errors
-    /// [`SuiteError`] with all faults at once.
+    /// [`SuiteError`] with all faults.
     pub fn read(folder: &Path) -> Result<Self, SuiteError> {
         let unreadable = |path: &Path| {
             let path = path.to_owned();
@@ -70,7 +70,7 @@ impl Suite {
         for path in entries(folder).map_err(unreadable(folder))? {
             if path.extension().is_some_and(|extension| extension == "toml") && path.is_file() && !foreign::is_task(folder) {
                 let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
-                // Where there is no suite.toml the folder may be another benchmark's, with tables of other programs in it.
+                // Without a suite.toml the folder may belong to another benchmark, and contain tables of other programs.
                 if !folder.join("suite.toml").is_file() && text.parse::<toml::Table>().is_ok_and(|table| !table.contains_key("task")) {
                     continue;
                 }
@@ -91,7 +91,7 @@ impl Suite {
                         suite.notes.extend(new);
                         suite.tasks.push(task);
                     }
-                    // One of a hundred that is of another kind is no reason to try none.
+                    // One unsupported task among many is no reason to reject the others.
                     Err(fault) => suite.notes.push(left_out(&path, &fault)),
                 }
             } else if path.join("task.toml").is_file() {
@@ -116,7 +116,7 @@ impl Suite {
         Ok(suite)
     }
 
-    /// The suite that is built in: small things and long chains, coding, data, research, repair.
+    /// Returns the built-in suite: small tasks and long chains, coding, data, research, repair.
     ///
     /// # Errors
     /// None, as its test shows.
@@ -159,19 +159,20 @@ impl Suite {
     }
 }
 
-/// Tells of a task that could not be taken.
+/// Formats a note on a rejected task.
 fn left_out(path: &Path, fault: &str) -> String {
     format!("left out: {}: {fault}", path.display())
 }
 
-/// What lies in a folder, by name.
+/// Returns the entries of a folder, sorted by name.
 fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let mut found: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     found.sort();
     Ok(found)
 }
 
-/// Where tasks may lie: the folder itself where it is a task of another benchmark, else the folders in it, in `tasks`, and in exercism's places.
+/// Returns the folders of possible tasks: the folder itself if it is a task of another benchmark, else the folders in it, in `tasks`, and
+/// in exercism's places.
 fn task_folders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     if foreign::is_task(folder) {
         return Ok(vec![folder.to_owned()]);
@@ -186,7 +187,7 @@ fn task_folders(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// A task of a folder of its own: `task.toml`, `files`, `hidden`, `check.sh`, `solution.sh`.
+/// Reads a task from a folder of its own: `task.toml`, `files`, `hidden`, `check.sh`, `solution.sh`.
 fn own(folder: &Path) -> std::io::Result<Result<Task, Vec<String>>> {
     let path = folder.join("task.toml");
     let place = |fault: String| format!("{}: {fault}", path.display());
@@ -260,7 +261,7 @@ impl TaskTable {
     }
 }
 
-/// What is wrong with a name: it is a part of the names of folders.
+/// Returns the fault of a name, which is used in the names of folders.
 pub(crate) fn name_fault(name: &str) -> Option<String> {
     let good = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     match name {

@@ -3,7 +3,7 @@ use std::{fs, path::Path};
 use super::*;
 use crate::prove::{passes_after, solved_and_not};
 
-/// A folder with these files.
+/// Returns a folder with these files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {
@@ -108,7 +108,7 @@ async fn the_suite_that_is_built_in_is_proven() {
     assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
-/// Other work than the solution, and whether it is right: a task, and a script that may come after its solution (`SOLUTION`).
+/// Other work than the solution, and true if it is right: a task, and a script that may run its solution (`SOLUTION`).
 const WORK: [(&str, bool, &str); 28] = [
     ("haiku", true, "printf 'Foam upon the surf\nwhite gulls cry above the cliffs\nnight comes with the swell\n' > haiku.txt"),
     ("haiku", false, "printf 'The season has come\nresearch of the falling leaves\nwind is in the trees\n' > haiku.txt"),

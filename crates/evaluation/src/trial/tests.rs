@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::Failure;
 
-/// A program that does what a small script says, in place of aime: its arguments are `-C WORK --config SETTINGS run --goal-file GOAL …`.
+/// Returns a program that runs a small script in place of aime, with the arguments `-C WORK --config SETTINGS run --goal-file GOAL …`.
 fn program(folder: &Path, script: &str) -> Program {
     let path = folder.join("program");
     fs::write(&path, format!("#!/bin/sh\ncd \"$2\"\n{script}\n")).unwrap();
@@ -45,7 +45,7 @@ async fn each_trial_is_made_once_and_checked() {
     }
     let typed = fs::read_to_string(folder.path().join("trials/good.simple.1/log.txt")).unwrap();
     assert!(typed.contains("--mode simple --timeout 600s --approve all --unattended --output jsonl"), "{typed}");
-    // Once more: nothing is left to do.
+    // A second evaluation has nothing left to do.
     let mut log = OutcomeLog::open(&path).unwrap();
     let evaluated = program.evaluate(&all, folder.path(), 3, &mut log, &CancellationToken::new(), |_, _| told += 1).await.unwrap();
     assert_eq!((evaluated.done, told), (8, 8));
@@ -87,7 +87,7 @@ async fn files_come_late_and_wrong_plans_are_handed_over() {
     assert_eq!(every, [&names[..], &["tools.configured--wrong-plan.1"]].concat(), "no more than a task has what they need for");
     suite.tasks.retain(|task| task.name == "odd");
     let all = trials(&suite, &variants, 1);
-    // As a tool is called: the hook, and then what waits for the file.
+    // Simulates a tool call: the hook, then waiting for the file.
     let waits = "echo \"$@\" >&2\ntest -e b || touch first\nmkdir .aime; : > .aime/called\nuntil test -e b; do sleep 0.05; done";
     let program = program(folder.path(), waits);
     let mut log = OutcomeLog::open(&folder.path().join("log")).unwrap();
@@ -109,7 +109,7 @@ async fn files_come_late_and_wrong_plans_are_handed_over() {
     }
 }
 
-/// Another agent gets the same goal, files and bounds, and is judged by the same check.
+/// Another agent gets the same goal, files and bounds, and the same check.
 // Requirement: 17.7
 #[tokio::test]
 async fn another_agent_is_tried_on_the_same_tasks() {
@@ -140,7 +140,7 @@ async fn another_agent_is_tried_on_the_same_tasks() {
     assert_eq!(bad.failure, Some(Failure::Bound), "{bad:?}");
 }
 
-/// A model that cannot be used says nothing of a way: its trials have no outcome, and are made again.
+/// A model that cannot be used says nothing about a variant: its trials have no outcome, and are repeated.
 #[tokio::test]
 async fn one_without_its_model_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -160,7 +160,7 @@ async fn one_without_its_model_is_made_again() {
     assert_eq!((evaluated.done, OutcomeLog::open(&path).unwrap().outcomes().len()), (2, 2));
 }
 
-/// An agent tells by its exit code alone what it says of the goal, and one that is not there was not tried.
+/// The exit code of an agent is its only claim, and a missing agent was not tried.
 #[tokio::test]
 async fn an_agent_tells_by_its_exit_code() {
     let folder = tempfile::tempdir().unwrap();
@@ -185,7 +185,7 @@ async fn an_agent_tells_by_its_exit_code() {
     assert_eq!(found, expected.map(|(claimed, failure)| (claimed, failure, None)));
 }
 
-/// What a run leaves where hidden files are to lie costs that trial, and no other.
+/// Files that a run leaves in the place of hidden files affect only that trial.
 #[cfg(unix)]
 #[tokio::test]
 async fn hidden_files_are_laid_over_what_a_run_left() {
@@ -215,7 +215,7 @@ async fn a_folder_in_which_nothing_may_be_written_costs_its_trial_alone() {
     let variants = [Variant::default()];
     let all = trials(&suite, &variants, 1);
     let program = program(folder.path(), "mkdir tests; chmod a-w tests");
-    // Once more: the folder of the first is removed for it.
+    // The second evaluation removes the folder of the first.
     for place in ["log", "another"] {
         let mut log = OutcomeLog::open(&folder.path().join(place)).unwrap();
         program.evaluate(&all, folder.path(), 1, &mut log, &CancellationToken::new(), |_, _| ()).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_folder_in_which_nothing_may_be_written_costs_its_trial_alone() {
     }
 }
 
-/// A trial counts while its task, its model and its settings are what they were.
+/// A trial counts as long as its task, its model and its settings are unchanged.
 #[tokio::test]
 async fn a_trial_of_something_else_is_made_again() {
     let folder = tempfile::tempdir().unwrap();
@@ -269,7 +269,8 @@ async fn a_trial_of_something_else_is_made_again() {
     assert_eq!(made(&program, TWO).await, ["good", "bad"], "another prompt at the same place");
 }
 
-/// A model that fails after the goal was reached is no success of the way: that would count the good ends of it alone.
+/// A trial whose model fails after the goal was reached is no success of the variant: otherwise only the good ends of failed trials would
+/// count.
 #[tokio::test]
 async fn one_whose_model_failed_at_its_end_does_not_count() {
     let folder = tempfile::tempdir().unwrap();

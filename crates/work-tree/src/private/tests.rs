@@ -13,7 +13,7 @@ use crate::WorkTreeError;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// A shared folder and the place of its private ones.
+/// A shared folder, and the place of its private folders.
 struct Shared {
     root: tempfile::TempDir,
 }
@@ -58,7 +58,7 @@ fn edit(folder: &Path, from: &str, to: &str) {
     fs::write(folder.join("text"), text.replacen(from, to, 1)).unwrap();
 }
 
-/// Resolves every conflict of a folder in favour of both.
+/// Resolves every conflict of a folder by keeping both versions.
 fn keep_both(private: &PrivateFolder, paths: &[String]) {
     for path in paths {
         let path = private.path().join(path);
@@ -164,7 +164,7 @@ async fn a_repository_of_its_own_reaches_nobody_else() {
     assert!(!a.path().join("ignored").exists());
 }
 
-/// A `git` that dies at its call of this number, before it does anything or after it has done its work.
+/// Returns a path with a `git` that dies at this call, before or after its work.
 fn mortal(root: &Path, dies_at: u32, after: bool) -> OsString {
     let bin = root.join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -183,7 +183,7 @@ fn mortal(root: &Path, dies_at: u32, after: bool) -> OsString {
     all
 }
 
-/// Makes two private folders, works in them, and joins them; goes on where it was cut off before.
+/// Creates two private folders, works in them, and merges them; continues after an interruption.
 async fn work(shared: &Shared, path: OsString) -> Result<(), WorkTreeError> {
     let folders = shared.open(path).await?;
     for (name, from, to) in [("a", "one", "1"), ("b", "seven", "7")] {
@@ -205,7 +205,7 @@ async fn a_cut_anywhere_leaves_the_folder_before_or_after() {
     let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1").replace("seven", "7"));
     let mut cuts = 0;
     for cut in (1..).step_by(3) {
-        // Before the work of a call, or after it.
+        // Dies before the work of a call, or after it.
         let after = cut % 2 == 0;
         let shared = Shared::new();
         let finished = work(&shared, mortal(shared.root.path(), cut, after)).await.is_ok();
@@ -221,7 +221,7 @@ async fn a_cut_anywhere_leaves_the_folder_before_or_after() {
     assert!(cuts > 10, "{cuts}");
 }
 
-/// A line of the text, the one who changes it, and whether that one joins then.
+/// Generates edits: a line of the text, the author, and true if the author merges then.
 fn edits() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
     proptest::collection::vec((0..7_usize, 0..8_usize, proptest::bool::weighted(0.2)), 200)
 }
@@ -263,7 +263,7 @@ fn every_edit_of_eight_is_joined_or_reported() {
     runner.run(&edits(), run).unwrap();
 }
 
-/// Joins, and resolves conflicts until it is joined; returns how many there were.
+/// Merges, and resolves conflicts until the merge succeeds; returns the number of conflicts.
 async fn settle(folders: &PrivateFolders, private: &PrivateFolder) -> usize {
     let mut conflicts = 0;
     while let Joined::Conflict(paths) = folders.join(private, "an actor").await.unwrap() {

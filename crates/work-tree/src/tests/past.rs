@@ -1,4 +1,4 @@
-//! The work that led from one state to another.
+//! Tests of the work between two states.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -8,7 +8,7 @@ use super::{Hosts, hosts};
 use crate::{Blob, Changed, Commit, Merged, Past};
 
 impl Hosts {
-    /// Work on somebody's behalf after a state: texts of files, or none for one that goes.
+    /// Records work of an author after a state: contents of files, or `None` to remove one.
     async fn work(&self, onto: &Commit, by: &str, files: &[(&str, Option<&str>)]) -> Commit {
         self.there.check_out(onto, "run").await.unwrap();
         for (path, text) in files {
@@ -20,7 +20,7 @@ impl Hosts {
         self.there.record_for(Some(onto), &[], by).await.unwrap()
     }
 
-    /// Two states as one.
+    /// Merges two states.
     async fn both(&self, ours: &Commit, theirs: &Commit) -> Option<Commit> {
         match self.there.merge(ours, theirs).await.unwrap() {
             Merged::Clean(both) => Some(both),
@@ -32,7 +32,7 @@ impl Hosts {
         Some(String::from_utf8(self.there.content(blob?).await.unwrap()).unwrap())
     }
 
-    /// Who did what, in a line for each change.
+    /// Returns the work with its authors, one line per change.
     async fn told(&self, from: Option<&Commit>, to: &Commit) -> Vec<String> {
         let mut told = Vec::new();
         for step in self.there.past(from, to).await.unwrap().unwrap().steps {
@@ -70,7 +70,7 @@ async fn work_is_told_in_an_order_in_which_each_piece_begins_where_the_one_befor
         format!("two: lines {:?} {:?}", Some(&first), Some(&joined)),
     ];
     assert_eq!(hosts.told(None, &both).await, expected);
-    // From a state on the way, and what is no way.
+    // From an intermediate state, and without a path between the states.
     assert_eq!(hosts.told(Some(&one), &both).await, expected[1..]);
     assert_eq!(hosts.told(Some(&both), &both).await, [""; 0]);
     assert_eq!(hosts.there.past(Some(&theirs), &both).await.unwrap(), None);
@@ -85,7 +85,7 @@ async fn a_state_is_turned_to_and_back_and_what_is_ignored_stays() {
     let begun = hosts.there.record(None, &[]).await.unwrap();
     hosts.write("there/.gitignore", "/made\n");
     hosts.write("there/made", "by a build");
-    // A file of the name of a state is no state.
+    // A file whose name is that of a state is not a state.
     hosts.write(&format!("there/{begun}"), "");
     let after = hosts.work(&begun, "one", &[("a", Some("1")), (".gitignore", Some("/made\n")), ("made", Some("by a build"))]).await;
     assert!(hosts.there.past(None, &after).await.unwrap().is_some());
@@ -114,14 +114,14 @@ async fn what_is_a_link_or_may_be_run_is_known() {
     assert_eq!(hosts.there.sizes(&blobs).await.unwrap(), [3, 10]);
 }
 
-/// What happens to lines of work.
+/// Event on branches of work.
 #[derive(Debug, Clone)]
 enum Deed {
-    /// A file is written on a line of work, or taken away.
+    /// Writes or removes a file on a branch.
     Work { on: usize, file: usize, text: Option<u8> },
-    /// A line of work begins where another one stands.
+    /// Starts a branch at the state of another.
     Begin { on: usize, from: usize },
-    /// What was done on a line of work is taken into another one, as runs and actors take it in.
+    /// Merges the work of a branch into another, as runs and actors do.
     Join { on: usize, into: usize },
 }
 
@@ -140,7 +140,7 @@ async fn do_all(deeds: Vec<Deed>) {
     let hosts = hosts().await;
     hosts.write("there/0", "0\n1\n2\n3\n4\n5\n6\n7\n");
     let begun = hosts.there.record(None, &[]).await.unwrap();
-    // Where each stands, and where it was when what is taken in from it began.
+    // Current state of each branch, and its state when the work that is merged from it began.
     let mut lines = vec![(begun.clone(), begun.clone()); LINES];
     for deed in deeds {
         match deed {
@@ -149,7 +149,7 @@ async fn do_all(deeds: Vec<Deed>) {
                 hosts.there.check_out(&onto, "run").await.unwrap();
                 let path = hosts.at(&format!("there/{file}"));
                 match text {
-                    // Two may change different lines of one file.
+                    // Two branches may change different lines of one file.
                     Some(text) if file == 0 && path.exists() => {
                         let before = std::fs::read_to_string(&path).unwrap();
                         std::fs::write(&path, before.replacen(&format!("{}\n", text * 3), &format!("{}{on}\n", text * 3), 1)).unwrap();

@@ -1,4 +1,5 @@
-//! The same graphs and rounds on adk-rust, without checkpoints or telemetry: `graph GRAPH.json REPEATS` or `rounds SERVER ROUNDS`; a line of JSON each.
+//! Runs the same graphs and rounds on adk-rust, without checkpoints or telemetry: `graph GRAPH.json REPEATS` or `rounds SERVER ROUNDS`;
+//! each prints a line of JSON.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -44,7 +45,7 @@ async fn main() -> Outcome<()> {
             Ok(())
         }
         ["rounds", server, count] => {
-            // What is only made with the first request stays out of the time.
+            // Exclude one-time work of the first request from the measurement.
             rounds(&format!("{server}/warm/1/v1"), 1).await?;
             let ms = rounds(&format!("{server}/rounds/{count}/v1"), count.parse()?).await?;
             println!("{}", json!({"ms": ms}));
@@ -54,14 +55,14 @@ async fn main() -> Outcome<()> {
     }
 }
 
-/// Milliseconds for all tasks of a graph.
+/// Returns the milliseconds for all tasks of a graph.
 async fn run(graph: &Graph) -> Outcome<f64> {
     let mut builder = StateGraph::new(StateSchema::builder().counter_channel("done").build());
     let joined: HashSet<&str> =
         graph.tasks.iter().filter(|task| task.after.len() > 1).flat_map(|task| &task.after).map(String::as_str).collect();
     let mut last: HashMap<&str, bool> = graph.tasks.iter().map(|task| (task.id.as_str(), true)).collect();
     for task in &graph.tasks {
-        // Of a node that writes nothing under its own name, a join keeps the whole state, and with it all that joins before it kept.
+        // For a node that writes no output under its own name, a join stores the whole state, including that of all joins before it.
         let own = joined.contains(task.id.as_str()).then(|| task.id.clone());
         let ms = task.ms;
         builder = builder.add_node_fn(&task.id, move |_| {
@@ -100,7 +101,7 @@ async fn run(graph: &Graph) -> Outcome<f64> {
     Ok(took.as_secs_f64() * 1_000.0)
 }
 
-/// Gives a page.
+/// Tool that returns a page.
 struct Look;
 
 #[async_trait]
@@ -123,7 +124,7 @@ impl Tool for Look {
     }
 }
 
-/// Milliseconds of one agent with its OpenAI client, with its session in memory: so many rounds of a call each.
+/// Returns the milliseconds of one agent with its OpenAI client and its session in memory, for this many rounds with one call each.
 async fn rounds(base_url: &str, rounds: usize) -> Outcome<f64> {
     let agent = LlmAgentBuilder::new("looker")
         .model(Arc::new(OpenAIClient::compatible("none", base_url, "scripted")?))
