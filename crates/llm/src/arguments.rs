@@ -16,11 +16,11 @@ pub use self::coerce::coerce_to_schema;
 pub(crate) struct ReadArguments {
     /// By name.
     pub values: Map<String, Value>,
-    /// What had to be repaired, in words; empty for a strict JSON object that fits the schema's types.
+    /// Descriptions of the repairs; empty for a strict JSON object that fits the schema's types.
     pub repairs: Vec<String>,
 }
 
-/// Why a call must not run.
+/// Reason why a call must not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ArgumentsError {
@@ -33,13 +33,13 @@ pub enum ArgumentsError {
     /// It is JSON, but no object.
     #[error("the arguments are {found}; they must be one JSON object with the parameters by name")]
     NotAnObject {
-        /// What they are.
+        /// Kind of the value that was found instead of an object.
         found: String,
     },
     /// Several different objects, and no telling which is meant.
     #[error("the arguments are {count} different JSON objects; write one")]
     SeveralObjects {
-        /// How many.
+        /// Number of different objects.
         count: usize,
     },
     /// The text around the object may hold parameters.
@@ -51,7 +51,7 @@ pub enum ArgumentsError {
     /// It cannot be read.
     #[error("the arguments are not JSON: {reason}; write one JSON object with the parameters by name")]
     Unreadable {
-        /// What is wrong.
+        /// Message of the JSON reader.
         reason: String,
     },
 }
@@ -73,14 +73,14 @@ pub fn read_arguments(raw: &str, schema: Option<&Value>) -> Result<Map<String, V
 
 /// Reads the arguments of a tool call as a model wrote them.
 ///
-/// Nothing, `null` and `{}` are no arguments. An object inside a JSON string, and text that is nearly JSON, are read. Text that
-/// is cut off is never completed: half a command must not run. If a bracket closes the object too early, the parameters behind it
-/// are read too, or the arguments are refused. With the tool's JSON Schema, a bare JSON string stands for the only required
-/// parameter where that is a string, and harmless differences of type are evened out ([`coerce_to_schema`]). The result is not
-/// checked against the schema otherwise.
+/// Nothing, `null` and `{}` are no arguments. An object inside a JSON string, and text that is nearly JSON, are read.
+/// Text that is cut off is never completed, because half a command must not run. If a bracket closes the object too
+/// early, the parameters behind it are read too, or the arguments are refused. With the tool's JSON Schema, a bare
+/// JSON string is taken as the only required parameter if that parameter is a string, and harmless differences of
+/// type are evened out ([`coerce_to_schema`]). The result is not checked against the schema otherwise.
 ///
 /// # Errors
-/// [`ArgumentsError`] says why the call must not run, in words for the model.
+/// [`ArgumentsError`] gives the reason why the call must not run, in words for the model.
 pub(crate) fn read_arguments_with_repairs(raw: &str, schema: Option<&Value>) -> Result<ReadArguments, ArgumentsError> {
     let text = raw.trim_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
     let mut read = match strict(text) {
@@ -117,7 +117,7 @@ fn from_string(inner: String, schema: Option<&Value>) -> Result<ReadArguments, A
             Err(_) => None,
         };
         match object {
-            // An object without the parameter's name may well be the text that the parameter wants.
+            // An object without the parameter's name may itself be the text of the parameter.
             Some(Ok(read)) if only.is_some_and(|name| !read.values.contains_key(name)) => {}
             Some(read) => {
                 return read.map(|mut read| {

@@ -16,28 +16,29 @@ use self::{
 };
 use crate::ToolCall;
 
-/// What a text holds.
+/// Tool calls and remaining text of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallsInText {
     /// The text without the calls.
     pub text: String,
     /// The calls, in order; their ids are empty.
     pub calls: Vec<ToolCall>,
-    /// Whether the text plainly holds an attempted call that could not be read: it is cut off or broken, or names no offered tool.
+    /// True if the text clearly contains an attempted call that could not be read: it is cut off, is broken, or names
+    /// no offered tool.
     pub attempted: bool,
 }
 
-/// How many possible ends of one block are tried.
+/// Maximum number of possible ends that the reader tries for one block.
 const MAX_ENDS: usize = 32;
-/// How many marks of one text are looked at.
+/// Maximum number of marks that the reader examines in one text.
 const MAX_MARKS: usize = 500;
 
-/// How a call is written after its mark.
+/// Syntax of a call after its mark.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     /// JSON between fences of three backticks or more.
     Fence,
-    /// JSON, or GLM's pairs, up to the closing mark. Whether the mark is used for nothing but calls.
+    /// JSON, or GLM's pairs, up to the closing mark. The flag is true for marks that are used for nothing but calls.
     Block(&'static str, bool),
     /// Other marks follow.
     Wrapper,
@@ -78,7 +79,7 @@ const MARKS: [(&str, Form); 26] = [
     ("to=functions.", Form::Harmony),
 ];
 
-/// What may stand before a call and belongs to it.
+/// Texts that may precede a call and belong to it.
 const OPENERS: [&str; 16] = [
     "<tool_call>",
     "<tool_calls>",
@@ -98,7 +99,7 @@ const OPENERS: [&str; 16] = [
     "<|start|>",
 ];
 
-/// What may stand after a call and belongs to it.
+/// Texts that may follow a call and belong to it.
 const CLOSERS: [&str; 26] = [
     "</tool_call>",
     "</tool_calls>",
@@ -133,7 +134,7 @@ struct Place<'t> {
     mark: &'static str,
     /// The text after it.
     after: &'t str,
-    /// Whether it stands where a model begins a call: at the beginning of a line, or it is a special token.
+    /// True if the mark is at a place where a model begins a call: at the start of a line, or as a special token.
     leads: bool,
 }
 
@@ -141,9 +142,9 @@ struct Place<'t> {
 #[derive(Default)]
 struct Line {
     start: usize,
-    /// How far the text was looked at.
+    /// Offset in bytes up to which the text has been examined.
     at: usize,
-    /// Whether inline code is open, as prose writes marks.
+    /// True inside inline code, where prose quotes marks.
     in_code: bool,
 }
 
@@ -159,13 +160,13 @@ impl Line {
         self.at = at;
     }
 
-    /// Whether nothing stands before the mark, or only what belongs to a call.
+    /// Returns true if nothing precedes the mark except texts that belong to a call.
     fn is_blank(&self, text: &str, at: usize) -> bool {
         without_openers(text.get(self.start..at).unwrap_or_default()).trim().is_empty()
     }
 }
 
-/// What stands at a mark.
+/// Reading of the text at a mark.
 enum Found {
     /// Calls, and their length after the mark in bytes.
     Calls { calls: Vec<ToolCall>, length: usize },
@@ -322,7 +323,7 @@ fn read_block(place: &Place<'_>, close: &str, calls_only: bool, offered: &[&str]
     })
 }
 
-/// Whether a name, or the beginning of one, follows the mark of a block as in a call.
+/// Returns true if a tool name, or the beginning of one, follows the mark of a block as in a call.
 fn is_attempted_name(body: &str, leads: bool, offered: &[&str]) -> bool {
     let end = body.find(|c: char| c.is_whitespace() || matches!(c, '<' | '(' | '{' | '['));
     let (name, after) = body.split_at_checked(end.unwrap_or(body.len())).unwrap_or((body, ""));
@@ -334,13 +335,14 @@ fn is_attempted_name(body: &str, leads: bool, offered: &[&str]) -> bool {
     leads && is_tool_like(name) && (is_call || after.is_empty())
 }
 
-/// Whether the text ends before anything could follow a mark: with nothing, or inside a tag.
+/// Returns true if the text ends right after a mark, or inside a tag that follows it.
 fn is_cut(after: &str) -> bool {
     let after = after.trim();
     after.is_empty() || (after.starts_with('<') && !after.contains('>'))
 }
 
-/// Whether the whole text is one fence around a call in raw syntax. It is not run: a fence may show an example.
+/// Returns true if the whole text is one code fence around a call in raw syntax. Such a call is not run, because a
+/// fence may show an example.
 fn is_fenced_call(text: &str, offered: &[&str]) -> bool {
     let inside = text.trim().strip_prefix("```").and_then(|fenced| fenced.split_once('\n')).map(|(_, inside)| inside);
     let inside = inside.map(|inside| inside.strip_suffix("```").unwrap_or(inside)).filter(|inside| !inside.contains("```"));

@@ -153,7 +153,8 @@ struct Found {
     priced: bool,
 }
 
-/// Finds the entry of a model: of its provider, else of the vendor that its name tells, else of any provider.
+/// Finds the catalog entry of a model: first at its provider, then at the vendor that the name implies, then at any
+/// provider.
 fn entry(provider: Option<&'static str>, name: &Name) -> Option<Found> {
     let find = |provider: &str, spelling: &Spelling| lines::entry(&format!("{provider}/{}", spelling.name));
     let among = |provider: &str| name.spellings.iter().find_map(|spelling| Some((find(provider, spelling)?, spelling.same)));

@@ -32,7 +32,7 @@ pub(crate) struct TextCase {
     pub(crate) text: String,
     /// JSON.
     pub(crate) is: Option<String>,
-    /// Whether it is told that something is missing.
+    /// True if the reader must report that something is missing.
     #[serde(default)]
     pub(crate) cut: bool,
     /// Words of the error.

@@ -1,15 +1,15 @@
-//! How a person mends a failure of a model.
+//! Hints for users about failures of models.
 
 use crate::ModelError;
 
 impl ModelError {
-    /// One line on how to mend it, where there is something to do.
+    /// Returns one line with advice on how to fix the failure, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         Some(match self.root() {
             Self::Unreachable { url, reason } => {
                 let reason = reason.to_lowercase();
-                // What rustls says of a first answer that is none of TLS.
+                // Message of rustls if the first answer is not TLS.
                 if reason.contains("invalidcontenttype") {
                     format!("what answers at {url} does not speak TLS: write http:// in place of https://")
                 } else if reason.contains("certificate") || reason.contains("tls") {

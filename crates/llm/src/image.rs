@@ -72,7 +72,7 @@ pub struct Image {
     pub data: Arc<str>,
 }
 
-/// Why a file cannot go to a model as an image.
+/// Reason why a file cannot be sent to a model as an image.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImageError {
     /// The bytes are no image of a known format.

@@ -1,8 +1,9 @@
-//! Reading JSON as models write it.
+//! Reads JSON as models write it.
 //!
-//! The order of attempts, from the surest to the boldest: the whole text as strict JSON; the same without reasoning tags; every
-//! object or array found in it (those in code fences first, later ones before earlier ones) as strict JSON; the same mended.
-//! What was mended is said in words, and a text whose end is missing says so, because a caller may refuse it.
+//! The reader tries, from the most to the least reliable: the whole text as strict JSON; the same without reasoning
+//! tags; every object or array found in it as strict JSON (those in code fences first, later ones before earlier
+//! ones); the same with repairs. Each repair is described in words. The result also reports a missing end, because a
+//! caller may refuse a text that is cut off.
 
 mod closers;
 mod cursor;
@@ -31,9 +32,9 @@ pub(crate) use self::scan::{Ending, whole_text_ending};
 
 /// The longest text that is read, in bytes.
 const LIMIT: usize = 4 * 1024 * 1024;
-/// How often JSON may be wrapped into a JSON string.
+/// Maximum number of JSON strings in which JSON may be wrapped.
 const WRAPPINGS: usize = 3;
-/// How many spans of one text, and how many bytes of them, are mended at most; mending costs more than reading.
+/// Maximum number of spans of one text, and of their bytes, that are repaired; a repair costs more than reading.
 const MENDED: usize = 16;
 const MENDED_BYTES: usize = LIMIT + LIMIT / 2;
 
@@ -42,10 +43,10 @@ const MENDED_BYTES: usize = LIMIT + LIMIT / 2;
 pub struct ReadJson {
     /// The value.
     pub value: Value,
-    /// What had to be repaired or passed over, in words; empty for strict JSON.
+    /// Descriptions of what was repaired or skipped; empty for strict JSON.
     pub repairs: Vec<String>,
-    /// Whether something is missing: the text ended inside a value, or an ellipsis stands for a part. A lone missing bracket at
-    /// the end is a repair and does not count.
+    /// True if something is missing: the text ended inside a value, or an ellipsis replaces a part. A single missing
+    /// bracket at the end is a repair and does not count.
     pub cut: bool,
 }
 
@@ -70,7 +71,7 @@ struct Reading {
     concern: Option<Concern>,
 }
 
-/// Why no JSON could be read from a text.
+/// Reason why no JSON could be read from a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnreadableJson {
     /// The text is longer than what is read.
@@ -96,7 +97,7 @@ pub enum UnreadableJson {
     /// There is something like JSON, and it cannot be understood.
     #[error("the JSON is broken: {reason}")]
     Broken {
-        /// What a strict reader says, with line and column counted from the beginning of the JSON.
+        /// Message of the strict reader, with line and column counted from the beginning of the JSON.
         reason: String,
     },
 }
@@ -119,12 +120,13 @@ pub fn read_json(text: &str) -> Result<ReadJson, UnreadableJson> {
     read_json_where(text, |_| true)
 }
 
-/// Like [`read_json`]; where a text holds several values, the first that `fits` is preferred, in the order of trust.
+/// Like [`read_json`], but if a text holds several values, prefers the first that satisfies `fits`, in the order of
+/// reliability.
 ///
-/// When none fits, the most trusted one is returned, so that its faults can be told.
+/// If none fits, the most reliable value is returned, so that its faults can be reported.
 ///
 /// # Errors
-/// [`UnreadableJson`] says why there is nothing to read.
+/// [`UnreadableJson`] gives the reason why nothing could be read.
 pub(crate) fn read_json_where(text: &str, fits: impl Fn(&Value) -> bool) -> Result<ReadJson, UnreadableJson> {
     read(text, &fits, WRAPPINGS).map(|reading| reading.json)
 }
@@ -183,7 +185,7 @@ fn search(answer: &str, repairs: Vec<String>, fits: &dyn Fn(&Value) -> bool) -> 
     }
     let mut first: Option<Reading> = None;
     for group in groups(&found) {
-        // What stands inside a value that was read is a part of it, not another answer.
+        // A span inside a value that was read is a part of that value, not another answer.
         if first.is_some() && group.iter().any(|span| span.inner) {
             break;
         }
@@ -227,7 +229,7 @@ fn groups(found: &[Span]) -> Vec<Vec<Span>> {
     groups
 }
 
-/// The values of a group: all that are strict JSON, then those that can be mended.
+/// Returns the values of a group: first all that are strict JSON, then those that can be repaired.
 fn candidates<'t>(answer: &'t str, group: &'t [Span]) -> impl Iterator<Item = (ReadJson, &'t Span)> + 't {
     let strictly = group
         .iter()

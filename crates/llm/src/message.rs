@@ -1,4 +1,4 @@
-//! What is said to a model and what it answers.
+//! Requests to a model and its answers.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub enum Message {
         /// The text.
         content: String,
     },
-    /// What the user, or the runtime in their place, says.
+    /// Words of the user, or of the runtime in their place.
     User {
         /// The text.
         content: String,
@@ -25,7 +25,7 @@ pub enum Message {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
     },
-    /// What the model said.
+    /// Turn of the model.
     Assistant {
         /// The text; may be empty beside tool calls.
         content: String,
@@ -44,7 +44,7 @@ pub enum Message {
         name: String,
         /// The result as text.
         content: String,
-        /// Whether the call failed.
+        /// True if the call failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
         /// Images beside the text.
@@ -116,13 +116,13 @@ pub struct ToolCall {
 pub struct ToolDefinition {
     /// Its name: 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub name: String,
-    /// What it does.
+    /// Description of the tool for the model.
     pub description: String,
     /// JSON Schema of its parameters.
     pub parameters: Arc<Value>,
 }
 
-/// Whether the model must call a tool.
+/// Obligation of the model to call a tool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
@@ -199,7 +199,7 @@ pub struct ChatRequest {
     pub messages: Vec<Arc<Message>>,
     /// The tools offered.
     pub tools: Arc<[ToolDefinition]>,
-    /// Whether one must be called.
+    /// Obligation of the model to call one of the tools.
     pub tool_choice: ToolChoice,
     /// The form of the answer.
     pub format: ResponseFormat,
@@ -209,13 +209,14 @@ pub struct ChatRequest {
     pub max_output_tokens: Option<u32>,
     /// For repeatable sampling, where the server can.
     pub seed: Option<u64>,
-    /// How long the model thinks; the model's own default when absent.
+    /// Amount of thinking; the model's own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// Whether one answer may hold several calls; the server's default when absent.
+    /// Permission for several calls in one answer; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
-    /// Whether the provider may search the web for the answer, where it offers that. Others answer from what they know.
+    /// Permission for the provider to search the web for the answer. Providers without search answer from the model
+    /// alone.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub web_search: bool,
     /// Requests with the same key share a beginning that the server may keep in its cache.
@@ -223,13 +224,13 @@ pub struct ChatRequest {
     pub cache_key: Option<Arc<str>>,
 }
 
-/// Why the model stopped.
+/// Reason why the model stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
     /// It was done.
     Stop,
-    /// It wants tools called.
+    /// The model called tools.
     ToolCalls,
     /// It ran into the limit of tokens: the answer is cut.
     Length,
@@ -301,11 +302,11 @@ pub struct ChatResponse {
     /// The pages that the answer names as its sources, in the order in which they are named; each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub citations: Vec<Citation>,
-    /// Why it stopped.
+    /// Reason why the model stopped.
     pub finish: FinishReason,
     /// Tokens, counted by the server, or estimated where it gave none.
     pub usage: Usage,
-    /// Whether `usage` is an estimate.
+    /// True if `usage` is an estimate.
     #[serde(default)]
     pub usage_estimated: bool,
     /// The model that answered, in the server's word.
@@ -350,7 +351,7 @@ impl ToolCall {
 }
 
 impl ToolChoice {
-    /// Whether the model must call a tool.
+    /// Returns true if the model must call a tool.
     #[must_use]
     pub const fn demands_a_call(&self) -> bool {
         matches!(self, Self::Required | Self::Only(_))

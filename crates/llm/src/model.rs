@@ -11,14 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ChatRequest, ChatResponse, Prices, Protocol, StreamPart};
 
-/// What a model can hold.
+/// Capacity of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelLimits {
     /// Tokens of request and answer together.
     pub context_tokens: u32,
     /// Tokens of one answer.
     pub max_output_tokens: u32,
-    /// Whether it is a small model, of some four billion parameters or fewer: such do better with few tools and with commands shown to them.
+    /// True for a small model, of about four billion parameters or fewer. Small models do better with few tools and
+    /// with commands shown to them.
     #[serde(default)]
     pub small: bool,
 }
@@ -34,12 +35,12 @@ pub trait ChatModel: Send + Sync {
     /// The name under which it is configured and reported.
     fn name(&self) -> &str;
 
-    /// What it can hold.
+    /// Returns the capacity of the model.
     fn limits(&self) -> ModelLimits {
         ModelLimits::default()
     }
 
-    /// What it costs, where that is known: for estimates before a request is made.
+    /// Returns the prices of the model if they are known, for estimates before a request is made.
     fn prices(&self) -> Option<Prices> {
         None
     }
@@ -73,7 +74,7 @@ pub fn in_one_part<'a>(
     stream::once(async { answer.await.map(|response| StreamPart::Done(Box::new(response))) }).boxed()
 }
 
-/// Why a model gave no answer.
+/// Reason why a model gave no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -82,7 +83,7 @@ pub enum ModelError {
     Unreachable {
         /// The address that was tried.
         url: String,
-        /// What the network said.
+        /// Message of the network layer.
         reason: String,
     },
     /// No answer, or no further part of it, within the time.
@@ -106,7 +107,7 @@ pub enum ModelError {
         model: String,
         /// The server's words.
         message: String,
-        /// How long the server asks to wait.
+        /// Time that the server asks to wait.
         retry_after: Option<Duration>,
     },
     /// No key, a wrong key, or no right to use the model.
@@ -156,7 +157,7 @@ pub enum ModelError {
         status: u16,
         /// The server's words.
         message: String,
-        /// How long the server asks to wait.
+        /// Time that the server asks to wait.
         retry_after: Option<Duration>,
     },
     /// The answer could not be read at all.
@@ -164,7 +165,7 @@ pub enum ModelError {
     Unreadable {
         /// The model.
         model: String,
-        /// What was wrong.
+        /// Fault that was found.
         reason: String,
     },
     /// A model in the process that could not be loaded.
@@ -172,15 +173,15 @@ pub enum ModelError {
     Unloadable {
         /// The model.
         model: String,
-        /// What was wrong, and how to mend it.
+        /// Fault that was found, and how to fix it.
         reason: String,
     },
-    /// Whoever uses the model does not allow the request or its answer.
+    /// The user of the model does not allow the request or its answer.
     #[error("no answer of {model}: {reason}")]
     Blocked {
         /// The model.
         model: String,
-        /// Who blocked it, and why.
+        /// Name of the hook that blocked it, and its reason.
         reason: String,
     },
     /// The caller's budget leaves no room for another try.
@@ -190,7 +191,7 @@ pub enum ModelError {
         model: String,
         /// The name of the bound: `tokens`, `money`.
         bound: String,
-        /// How much of it is used, and how much was wanted.
+        /// Amount that is used, and amount that was requested.
         detail: String,
     },
     /// A script has no answer to this request.
@@ -204,7 +205,7 @@ pub enum ModelError {
     /// Each attempt failed in a way that may pass, until the attempts or the time ran out.
     #[error("{error} (gave up after {attempts} attempts)")]
     GaveUp {
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
         /// The failure of the last attempt.
         error: Box<ModelError>,
@@ -212,7 +213,7 @@ pub enum ModelError {
     /// Neither the model nor any of its fallbacks answered.
     #[error("no model answered: {}", listed(.errors))]
     AllFailed {
-        /// What each said, in the order in which they were tried. Not empty.
+        /// Errors of the models, in the order in which they were tried. Not empty.
         errors: Vec<ModelError>,
     },
 }
@@ -236,7 +237,8 @@ impl ModelError {
         }
     }
 
-    /// Whether the same request may succeed a little later. Not where it was already tried again ([`GaveUp`](Self::GaveUp)).
+    /// Returns true if the same request may succeed a little later. Returns false if the request was already retried
+    /// ([`GaveUp`](Self::GaveUp)).
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(
@@ -250,7 +252,7 @@ impl ModelError {
         )
     }
 
-    /// How long the server asks to wait.
+    /// Returns the time that the server asks to wait.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use crate::{Protocol, ToolCall};
 
-/// The whole turn of a model in the provider's own form: encrypted reasoning, signatures and ids included, in the order in which they came.
+/// Complete turn of a model in the provider's own form, including encrypted reasoning, signatures and ids, in the
+/// order of arrival.
 ///
-/// It is kept beside the readable content of the turn and goes back unchanged to the same protocol, host and model, or not at all. A seal over
-/// the items, the text and the calls tells when either of them was edited, for example by redaction.
+/// It is kept beside the readable content of the turn. It goes back unchanged to the same protocol, host and model,
+/// or not at all. A seal over the items, the text and the calls shows if one of them was edited, for example by
+/// redaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NativeTurn {
     protocol: Protocol,
@@ -49,7 +51,7 @@ impl NativeTurn {
         (same && self.seal == seal(&self.items, content, calls)).then_some(self.items.as_slice())
     }
 
-    /// Tells this turn from all others.
+    /// Returns the unique id of this turn.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.seal
@@ -67,7 +69,8 @@ impl NativeTurn {
         self.items.iter().map(|item| item.to_string().len()).sum()
     }
 
-    /// Whether a text of the items, or the name of a field, satisfies a condition. Redaction asks whether one holds a secret.
+    /// Returns true if a text of the items, or the name of a field, satisfies the condition. Redaction uses it to
+    /// search for secrets.
     #[must_use]
     pub fn any_text(&self, mut condition: impl FnMut(&str) -> bool) -> bool {
         fn any(value: &Value, condition: &mut impl FnMut(&str) -> bool) -> bool {

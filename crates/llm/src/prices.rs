@@ -1,4 +1,4 @@
-//! What an answer costs, and how many tokens a request takes.
+//! Prices of an answer, and token estimates of a request.
 
 use std::sync::{Arc, Weak};
 
@@ -111,7 +111,7 @@ fn of_format(format: &ResponseFormat) -> u64 {
 /// conversations in turn, of which each would be counted whole.
 #[derive(Debug, Default)]
 pub(crate) struct RequestTokens {
-    /// What was counted, as long as it is there, with the tokens up to its end.
+    /// Messages that were counted and still exist, with the tokens up to the end of each.
     messages: Vec<(Weak<Message>, u64)>,
     tools: Option<(Weak<[ToolDefinition]>, u64)>,
 }

@@ -1,8 +1,8 @@
-//! The protocols of model servers, and which one a server speaks.
+//! Protocols of model servers, and the choice of a server's protocol.
 
 use serde::{Deserialize, Serialize};
 
-/// How requests and answers are written on the wire.
+/// Form of requests and answers on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -29,7 +29,7 @@ impl Protocol {
         }
     }
 
-    /// Whether providers that speak it search the web for an answer when a request allows it.
+    /// Returns true if providers with this protocol search the web for an answer when a request allows it.
     #[must_use]
     pub const fn searches_the_web(self) -> bool {
         matches!(self, Self::Responses | Self::Messages | Self::Gemini)
@@ -61,7 +61,8 @@ impl Protocol {
     }
 }
 
-/// Whether a model of OpenAI reasons before it answers, by its name: `o3`, `gpt-5.6-terra`, `openai/gpt-6`, `codex-mini`, `o1-pro`.
+/// Returns true if the name is that of an OpenAI model that reasons before it answers: `o3`, `gpt-5.6-terra`,
+/// `openai/gpt-6`, `codex-mini`, `o1-pro`.
 pub(crate) fn reasons(model: &str) -> bool {
     let name = model.to_ascii_lowercase();
     let family = |word: &str| {

@@ -12,15 +12,15 @@ use serde_json::Value;
 
 pub use self::from_type::json_schema_of;
 
-/// The most faults that are told of one value.
+/// Maximum number of faults that are reported for one value.
 const FAULTS: usize = 50;
 
 /// One fault of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFault {
-    /// Where: `tasks[2].id`; empty for the value as a whole.
+    /// Path of the fault, such as `tasks[2].id`; empty for the value as a whole.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// Description of the fault, and of a correct value.
     pub message: String,
 }
 
@@ -37,7 +37,7 @@ impl fmt::Display for SchemaFault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("this is not a usable JSON Schema: {reason}")]
 pub struct BadSchema {
-    /// What is wrong with it.
+    /// Fault of the schema.
     pub reason: String,
 }
 
@@ -57,7 +57,7 @@ impl SchemaChecker {
         Ok(Self { validator })
     }
 
-    /// Whether the value fits.
+    /// Returns true if the value fits the schema.
     #[must_use]
     pub fn fits(&self, value: &Value) -> bool {
         self.validator.is_valid(value)

@@ -1,13 +1,14 @@
 //! In which letters a text is written.
 
-/// Whether a text has letters beyond ASCII, such as Chinese ones: prompts are English, so a model that reads such a text among them may have to be
-/// told in which language to answer. Signs and emoji are no letters.
+/// Returns true if a text has letters beyond ASCII, such as Chinese ones. Prompts are English, so a model that reads
+/// such a text among them may need an instruction on the language of its answer. Symbols and emoji are not letters.
 #[must_use]
 pub fn in_another_script(text: &str) -> bool {
     text.chars().any(|character| character.is_alphabetic() && !character.is_ascii())
 }
 
-/// Whether a text is Chinese: it has Chinese characters, and none of the scripts that Japanese and Korean write beside them.
+/// Returns true if a text is Chinese: it has Chinese characters, and none of the scripts that Japanese and Korean mix
+/// with them.
 #[must_use]
 pub fn in_chinese(text: &str) -> bool {
     let is_han = |character| matches!(character, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');

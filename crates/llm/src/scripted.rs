@@ -79,14 +79,14 @@ impl ScriptedModel {
         self
     }
 
-    /// With these prices. What a reply costs is still said by [`Reply::cost_usd`].
+    /// Sets the prices. [`Reply::cost_usd`] still determines the cost of a reply.
     #[must_use]
     pub const fn with_prices(mut self, prices: Prices) -> Self {
         self.prices = Some(prices);
         self
     }
 
-    /// The model as others take it: with its layers, and with a redactor that knows no values of its own.
+    /// Builds the model with its layers, and with a redactor that has no known values.
     #[must_use]
     pub fn built(&self) -> Model {
         ModelStack::of(self.clone()).build(&Redactor::default())

@@ -1,23 +1,24 @@
-//! The one way to a model: the layers that every request passes, put together in one place and in one order.
+//! The layers that every request to a model passes, assembled in one place and in one order.
 //!
-//! A [`ModelStack`] says which models there are, and cannot be asked. [`ModelStack::build`] takes the redactor and gives the [`Model`] that can.
-//! A request passes, from the caller to the server:
+//! A [`ModelStack`] lists the models and cannot send requests. [`ModelStack::build`] takes the redactor and returns
+//! the [`Model`] that can. A request passes, from the caller to the server:
 //!
 //! 1. **Frame** ([`Model::cached_as`], [`Model::ending_with`]): what the caller adds to each of its requests.
-//! 2. **Redaction**: secrets are taken out of requests, known values out of answers. It is outside of everything that sends, so that no try of any
-//!    model holds a secret.
-//! 3. **Hooks** ([`Model::hooked`]): they see the redacted request and the redacted answer, once for each request. What they add passes the redaction
-//!    again.
-//! 4. **Fallback** ([`ModelStack::or_else`]): the next model when one cannot be used.
+//! 2. **Redaction**: removes secrets from requests and known values from answers. It is outside of every layer that
+//!    sends, so that no attempt holds a secret.
+//! 3. **Hooks** ([`Model::hooked`]): they see the redacted request and the redacted answer, once for each request.
+//!    Their additions pass the redaction again.
+//! 4. **Fallback** ([`ModelStack::or_else`]): uses the next model when one is unavailable.
 //! 5. **Limits** ([`ModelStack::limited_to`]), of each model.
 //! 6. **Retries** ([`ModelStack::retrying`]), of each model.
-//! 7. **Budget** ([`Model::metered`]): inside of fallback and retries, so that each try of each model is reserved at that model's prices, and booked
-//!    when it was paid for.
-//! 8. **Throttle** ([`ModelStack::throttled`]): how many requests a server is asked at once, whoever asks. It is inside of the budget: a request that
-//!    the budget leaves no room for does not wait for its turn first.
-//! 9. The model itself: one try.
+//! 7. **Budget** ([`Model::metered`]): inside of fallback and retries, so that each attempt is reserved at the prices
+//!    of its model, and booked when it was paid for.
+//! 8. **Throttle** ([`ModelStack::throttled`]): limits the concurrent requests to a server over all callers. It is
+//!    inside of the budget, so that a request over budget does not wait for its turn first.
+//! 9. The model itself: one attempt.
 //!
-//! Answers pass the same layers in reverse. The layers are private to this crate; `cargo xtask tidy` refuses another crate that writes one.
+//! Answers pass the same layers in reverse. The layers are private to this crate; `cargo xtask tidy` refuses another
+//! crate that writes one.
 
 mod bounded;
 mod fallback;
@@ -105,13 +106,14 @@ impl ModelStack {
         self
     }
 
-    /// The same with models that are asked in this order when those before them cannot be used.
+    /// Adds models that are used, in this order, when those before them are unavailable.
     ///
-    /// A request goes to the next model when one cannot be reached, does not answer, limits its requests, fails, is unknown or
-    /// refuses the key; not when the request itself is at fault, for others would refuse it too. A model that failed is left
-    /// out of the next few requests (3, then 6, up to 48 while it keeps failing) and then tried again, so that
-    /// nobody stays with the fallback after the model has recovered; of requests at the same time one tries it, and the others wait
-    /// for what comes of it with the fallback. If all the others fail in that time, it is tried as the last.
+    /// A request goes to the next model when one cannot be reached, does not answer, limits its requests, fails, is
+    /// unknown or refuses the key. It does not when the request itself is at fault, because other models would refuse
+    /// it too. A model that failed is skipped for the next few requests (3, then 6, up to 48 while it keeps failing)
+    /// and then tried again, so that requests return to it after it has recovered. Of concurrent requests only one
+    /// tries it; the others use the fallback until the result is known. If all the others fail in that time, the
+    /// skipped model is tried last.
     #[must_use]
     pub fn or_else(mut self, others: impl IntoIterator<Item = Self>) -> Self {
         self.first.pause = Arc::default();
@@ -148,7 +150,8 @@ impl ModelStack {
         self.first.model.protocol()
     }
 
-    /// The model that can be asked. No request that it sends holds a secret that `redactor` finds, and no answer a value that it knows.
+    /// Builds the model that can send requests. None of its requests holds a secret that `redactor` finds, and no
+    /// answer holds a value known to `redactor`.
     #[must_use]
     pub fn build(&self, redactor: &Redactor) -> Model {
         Model::on(self.clone(), Arc::new(Redaction::new(redactor.clone())), Caller::default())
@@ -176,7 +179,7 @@ pub struct Model {
     top: Arc<dyn ChatModel>,
 }
 
-/// What one caller of a model adds.
+/// Additions of one caller to its requests.
 #[derive(Clone, Default)]
 struct Caller {
     meter: Option<Arc<dyn Meter>>,
@@ -207,7 +210,7 @@ impl Model {
         Self::on(self.stack, self.redaction, caller)
     }
 
-    /// The same model, which is told this at the end of each request.
+    /// Returns the same model, with this text added to the end of each request.
     #[must_use]
     pub fn ending_with(self, text: impl Into<Arc<str>>) -> Self {
         let caller = Caller { ending: Some(text.into()), ..self.caller };

@@ -25,8 +25,8 @@ pub struct StructuredRequest {
     pub name: String,
     /// The JSON Schema of the answer.
     pub schema: Value,
-    /// Whether an answer that does not fit the schema is refused. Without it the schema only guides the model, and the judge decides
-    /// alone: for callers who read more forms than they ask for.
+    /// True to refuse answers that do not fit the schema. When false, the schema only guides the model and the judge
+    /// alone decides; this is for callers that accept more forms than they request.
     pub must_fit: bool,
     /// The conversation that asks.
     pub messages: Vec<Arc<Message>>,
@@ -34,7 +34,7 @@ pub struct StructuredRequest {
     pub temperature: Option<f32>,
     /// The most tokens of an answer.
     pub max_output_tokens: Option<u32>,
-    /// How many answers are asked for, at most; at least one.
+    /// Maximum number of answers to request; at least one.
     pub tries: u32,
 }
 
@@ -63,28 +63,28 @@ impl StructuredRequest {
 /// An answer that was accepted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Structured<T> {
-    /// What the judge made of it.
+    /// Value that the judge made of the answer.
     pub value: T,
-    /// What had to be repaired in it, in words.
+    /// Descriptions of the repairs.
     pub repairs: Vec<String>,
     /// The answers before it that were refused.
     pub refused: Vec<Refused>,
-    /// What all tries used.
+    /// Usage of all attempts.
     pub spent: Spent,
 }
 
 /// An answer that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
-    /// Which try, counted from 1.
+    /// Number of the attempt, counted from 1.
     pub attempt: u32,
     /// Everything that was wrong with it.
     pub faults: Vec<String>,
-    /// What the model said, cut to 4,000 characters.
+    /// Answer of the model, cut to 4,000 characters.
     pub answer: String,
 }
 
-/// What a series of requests used.
+/// Usage of a series of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     /// Requests that were answered.
@@ -93,7 +93,7 @@ pub struct Spent {
     pub usage: Usage,
     /// US dollars, as far as prices are known.
     pub cost_usd: f64,
-    /// Whether a part of `usage` is an estimate.
+    /// True if a part of `usage` is an estimate.
     pub estimated: bool,
 }
 
@@ -107,7 +107,7 @@ impl Spent {
     }
 }
 
-/// Why there is no answer of the form that was asked for.
+/// Reason why there is no answer of the requested form.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StructuredError {
@@ -116,12 +116,12 @@ pub enum StructuredError {
     Model {
         /// The schema's name.
         name: String,
-        /// Why.
+        /// Error of the model.
         #[source]
         source: ModelError,
         /// The answers before that were refused.
         refused: Vec<Refused>,
-        /// What the tries before used.
+        /// Usage of the earlier attempts.
         spent: Spent,
     },
     /// Every answer was refused.
@@ -131,7 +131,7 @@ pub enum StructuredError {
         name: String,
         /// Each answer with its faults.
         refused: Vec<Refused>,
-        /// What the tries used.
+        /// Usage of the attempts.
         spent: Spent,
     },
     /// The caller's schema cannot be used.
@@ -139,14 +139,14 @@ pub enum StructuredError {
     Schema {
         /// The schema's name.
         name: String,
-        /// Why.
+        /// Fault of the schema.
         #[source]
         source: BadSchema,
     },
 }
 
 impl StructuredError {
-    /// What was used before it failed.
+    /// Returns the usage before the failure.
     #[must_use]
     pub fn spent(&self) -> Spent {
         match self {

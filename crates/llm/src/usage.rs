@@ -23,11 +23,11 @@ impl Add for Usage {
     }
 }
 
-/// How many tokens a text has, roughly: one for four bytes of Latin text, one for each Chinese, Japanese or Korean character, one for
-/// two bytes of other scripts.
+/// Estimates the number of tokens of a text: one for four bytes of Latin text, one for each Chinese, Japanese or
+/// Korean character, one for two bytes of other scripts.
 ///
-/// An estimate for budgets where the server counts nothing. Real tokenizers differ by a third either way, and more on code, digits
-/// and unusual words.
+/// Budgets use this estimate if the server counts nothing. Real tokenizers differ by a third either way, and more on
+/// code, digits and unusual words.
 ///
 /// ```
 /// assert_eq!(aime_llm::estimate_tokens("four words of text!!"), 5);

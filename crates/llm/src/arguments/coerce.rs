@@ -7,15 +7,17 @@ use crate::json::strict;
 /// The deepest nesting that is followed.
 const DEPTH: usize = 32;
 
-/// Changes `value` where its type differs from what the JSON Schema wants and no meaning is lost; what was changed is added to `repairs`.
+/// Changes `value` where its type differs from the type in the JSON Schema and no meaning is lost. Describes each
+/// change in `repairs`.
 ///
-/// - A number or truth value in a string, where a number or truth value is wanted; a whole float where an integer is wanted.
-/// - A number or truth value where a string is wanted.
-/// - An array or object in a JSON string, where an array or object is wanted.
-/// - A single value where an array is wanted.
+/// - A string with a number or boolean becomes that number or boolean; a whole float becomes an integer.
+/// - A number or boolean becomes a string.
+/// - A JSON string with an array or object becomes that array or object.
+/// - A single value becomes an array of one element.
 /// - `null` for an optional property that does not allow it: the property is dropped.
 ///
-/// Where a type fits already, nothing is changed. Alternatives (`anyOf`, `oneOf`) are followed only if all but one are `null`.
+/// Values whose type fits already are not changed. Alternatives (`anyOf`, `oneOf`) are followed only if all but one
+/// are `null`.
 pub fn coerce_to_schema(value: &mut Value, schema: &Value, repairs: &mut Vec<String>) {
     Coercion { root: schema, repairs }.value(value, schema, "", DEPTH);
 }

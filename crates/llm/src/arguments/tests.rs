@@ -1,4 +1,4 @@
-//! Which calls run, with what, and which must not.
+//! Tests which calls run, with which arguments, and which calls are refused.
 
 use proptest::{prelude::*, sample::Index};
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{ToolCall, read_arguments, read_json};
 
-/// How far into a text the name of a broken call is looked for, in bytes.
+/// Distance from the start of a text within which the name of a broken call is searched, in bytes.
 const NAME_WITHIN: usize = 400;
 
 /// The calls that `text` holds and nothing else; `None` if it holds anything else. Text that is not quite JSON must name an offered tool near
@@ -25,12 +25,12 @@ pub(super) fn calls_of(text: &str, offered: &[&str]) -> Option<Vec<ToolCall>> {
     calls_in(&values, offered)
 }
 
-/// Whether an offered tool is named near the beginning of broken JSON.
+/// Returns true if broken JSON names an offered tool near its beginning.
 pub(super) fn names_offered(json: &str, offered: &[&str]) -> bool {
     name_of(json).is_some_and(|name| clean_tool_name(name, offered).is_some())
 }
 
-/// The calls at the beginning of `text`, and their length in bytes. Semicolons may stand between them.
+/// Returns the calls at the beginning of `text` and their length in bytes. Semicolons may separate them.
 pub(super) fn leading_calls(text: &str, offered: &[&str]) -> Option<(Vec<ToolCall>, usize)> {
     let mut calls = Vec::new();
     let mut length = 0;
@@ -117,11 +117,11 @@ pub(super) fn arguments(text: &str, ends: &[&str]) -> Option<(String, usize)> {
     stops.into_iter().take(MAX_ENDS).find_map(|stop| Some((lenient(body.get(..stop)?)?, start + stop)))
 }
 
-/// Whether `text` is JSON that plainly was to be a call of an offered tool, and is none.
+/// Returns true if `text` is JSON that clearly was meant as a call of an offered tool but is not a valid one.
 pub(super) fn is_broken_call(text: &str, offered: &[&str]) -> bool {
     let Some(json) = body(text) else { return false };
     match serde_json::from_str(json) {
-        // One of them names no offered tool.
+        // Some element of the list is not a call of an offered tool.
         Ok(Value::Array(items)) => items.iter().any(|item| call(item, offered).is_some()),
         Ok(_) => false,
         Err(_) => names_offered(json, offered),
@@ -132,7 +132,7 @@ pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<Value>(text.trim()).is_ok()
 }
 
-/// The name that broken JSON of a call has, if it could be the name of a tool. What stands deeper in other JSON is none.
+/// Returns the tool name in the broken JSON of a call. A name that is nested deeper in other JSON does not count.
 pub(super) fn name_of(json: &str) -> Option<&str> {
     let mut end = NAME_WITHIN.min(json.len());
     while !json.is_char_boundary(end) {

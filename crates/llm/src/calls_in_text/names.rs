@@ -26,7 +26,7 @@ pub(crate) fn clean_tool_name<'a>(name: &str, offered: &[&'a str]) -> Option<&'a
     })
 }
 
-/// Whether a text could be the name of a tool or its beginning, with a namespace or a number.
+/// Returns true if a text could be the name of a tool or its beginning, with a namespace or a number.
 pub(super) fn is_tool_like(name: &str) -> bool {
     let name = name.split('<').next().unwrap_or_default().trim_matches(is_around).trim_end_matches(['(', ')']);
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');

@@ -17,7 +17,7 @@ pub(super) struct Tags {
     parameter: &'static str,
     /// Ends a parameter.
     parameter_close: &'static str,
-    /// Whether a line break at either end of a value belongs to the tags.
+    /// True if a line break at either end of a value belongs to the tags.
     lines: bool,
 }
 
@@ -122,7 +122,7 @@ fn balanced<'t>(text: &'t str, open: impl Fn(&str) -> Option<usize>, close: &str
     }
 }
 
-/// Where a tag opens next: its beginning, before `=`, white space or `>`.
+/// Returns the position of the next opening tag: its name must be followed by `=`, white space or `>`.
 fn opening(text: &str, tag: &str) -> Option<usize> {
     let mut ends = text.match_indices(tag).map(|(at, _)| (at, text.get(at + tag.len()..).unwrap_or_default()));
     ends.find(|(_, after)| tag.ends_with('>') || after.starts_with(['=', ' '])).map(|(at, _)| at)

@@ -1,4 +1,4 @@
-//! Which texts are calls, which are attempts at one, and which are words.
+//! Tests which texts are calls, which are attempted calls, and which are prose.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

@@ -118,7 +118,7 @@ pub(super) fn read_harmony(place: &Place<'_>, offered: &[&str]) -> Found {
     }
 }
 
-/// What follows `to=`; nothing for a commentary to nobody, which is words.
+/// Returns the text after `to=`. Returns nothing for a commentary without recipient, which is prose.
 fn recipient_of<'t>(place: &Place<'t>) -> Option<&'t str> {
     if place.mark.ends_with('.') {
         return Some(place.after);
@@ -127,7 +127,8 @@ fn recipient_of<'t>(place: &Place<'t>) -> Option<&'t str> {
     if "to=".starts_with(after) { Some("") } else { after.strip_prefix("to=") }
 }
 
-/// What follows the header of a message, whose special tokens the server may have dropped, and whether the header ends with its token.
+/// Returns the text after the header of a message, and true if the header ends with its own token. The server may
+/// have dropped the special tokens.
 fn after_header(text: &str) -> (&str, bool) {
     const MESSAGE: &str = "<|message|>";
     let is_word = |c: char| c.is_ascii_alphabetic();

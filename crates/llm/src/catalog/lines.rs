@@ -96,7 +96,7 @@ pub(super) fn line_of<'a>(lines: &'a str, wanted: &str) -> Option<&'a str> {
     None
 }
 
-/// Matches a whole name against a pattern, in which `*` stands for any text.
+/// Matches a whole name against a pattern, in which `*` matches any text.
 pub(super) fn fits(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(start) else { return false };

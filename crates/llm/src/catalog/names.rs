@@ -101,7 +101,7 @@ pub(super) struct Spelling {
 pub(super) struct Name {
     /// From the name as it was written to the loosest reading of it.
     pub(super) spellings: Vec<Spelling>,
-    /// The vendor that the name tells.
+    /// Vendor that the name implies.
     pub(super) vendor: Option<&'static str>,
     /// The name is a variant that OpenRouter serves for nothing.
     pub(super) free: bool,
@@ -166,7 +166,8 @@ impl Name {
         }
     }
 
-    /// The parameters that the name tells, in billions; the largest number where it tells several, such as all of them and the active ones.
+    /// Returns the number of parameters in the name, in billions. If the name has several numbers, such as total and
+    /// active parameters, the largest counts.
     pub(super) fn billions(&self) -> Option<f64> {
         let name = &self.spellings.first()?.name;
         let tokens = name.rsplit('/').next()?.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
@@ -174,8 +175,9 @@ impl Name {
     }
 }
 
-/// The size that a part of a name tells, in billions: `1.5b`, `135m`, `1p5b`, `e4b`. `a3b` counts the active parameters of a larger model,
-/// so it tells none; `e4b` is the size that a model works as, and it plans no better than that.
+/// Returns the size in a part of a name, in billions: `1.5b`, `135m`, `1p5b`, `e4b`. `a3b` counts the active
+/// parameters of a larger model, so it gives no size. `e4b` is the effective size, and the model plans no better than
+/// one of that size.
 fn size(token: &str) -> Option<f64> {
     let number = |digits: &str| {
         let digits = digits.replacen('p', ".", 1);

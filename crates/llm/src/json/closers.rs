@@ -1,8 +1,9 @@
-//! Closing brackets that come too early, too often or in the wrong order.
+//! Reads closing brackets that come too early, too often or in the wrong order.
 //!
-//! One closing bracket says little: `}}}` may close three objects, or two and one too many. So the scanner reads a run of closing
-//! brackets together with what follows it. A member needs an open object and an item needs an open list, so what follows tells
-//! which brackets are still open. Where the run says something else, the reading with the fewest repairs wins.
+//! One closing bracket is ambiguous: `}}}` may close three objects, or two with one bracket too many. So the scanner
+//! reads a run of closing brackets together with the text after it. A member needs an open object and an item needs
+//! an open list, so the next part shows which brackets are still open. If the run contradicts that, the reading with
+//! the fewest repairs wins.
 
 use super::{
     cursor::{Cursor, opens_string, pass_string},
@@ -126,7 +127,8 @@ fn skip_blank(cursor: &mut Cursor<'_>, gap: &mut Vec<Oddity>) {
     }
 }
 
-/// Reads as much of the next part as tells what it is. `is_window` says that the text goes on behind the end of the cursor's text.
+/// Reads as much of the next part as is needed to classify it. `is_window` is true if the text continues after the
+/// end of the cursor's text.
 fn next_part(mut cursor: Cursor<'_>, comma: bool, is_window: bool) -> Next {
     let item = |text| Next::Item { text, comma };
     let Some(c) = cursor.next() else { return Next::Other };
@@ -154,7 +156,7 @@ fn next_part(mut cursor: Cursor<'_>, comma: bool, is_window: bool) -> Next {
     }
 }
 
-/// How sure a reading of a run is.
+/// Doubt about the reading of a run of brackets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Doubt {
     /// No other reading makes sense.

@@ -18,7 +18,7 @@ impl<'t> Cursor<'t> {
         Some(c)
     }
 
-    /// Moves past the mark, or to the end; whether the mark was there.
+    /// Moves past the mark, or to the end. Returns true if the mark was found.
     pub(super) fn pass(&mut self, mark: &str) -> bool {
         match self.rest().find(mark) {
             Some(offset) => {
@@ -33,7 +33,7 @@ impl<'t> Cursor<'t> {
     }
 }
 
-/// Whether a character behind `before` begins a string.
+/// Returns true if a character after `before` begins a string.
 pub(super) fn opens_string(c: char, before: char) -> bool {
     match c {
         '"' | '“' | '”' | '＂' => true,

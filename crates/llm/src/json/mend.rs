@@ -12,8 +12,8 @@ use super::{
 /// The longest Windows path that is looked for, in bytes.
 const LONGEST_PATH: usize = 1_024;
 
-/// The longest text that is tried a second time, with its inner quotes escaped, in bytes. Whoever writes more than that and both times wrongly is asked again: text made to be slow must not
-/// cost twice what it can cost once.
+/// Maximum length of a text that is tried a second time, with its inner quotes escaped, in bytes. The caller asks the
+/// model again for a longer text: an answer made to be slow must not cost twice as much.
 pub(super) const LONGEST_SECOND_TRY: usize = 64 * 1_024;
 
 /// Reads a span that is not strict JSON. None where it cannot be understood as the object or array it begins as.
@@ -79,9 +79,9 @@ fn words(oddity: Oddity) -> &'static str {
 /// A text whose escapes are all whole.
 struct Escaped {
     text: String,
-    /// How many lone backslashes were doubled.
+    /// Number of lone backslashes that were doubled.
     doubled: usize,
-    /// How many control characters and halves of letters were written as something that JSON may hold.
+    /// Number of control characters and lone surrogates that were replaced by something that JSON may hold.
     replaced: usize,
 }
 
@@ -165,7 +165,7 @@ fn without_half_an_escape(text: &str) -> &str {
     if matches!(surrogate(letter), Some(Half::First)) && !is_open(head) { head } else { whole }
 }
 
-/// The text with every quote escaped that stands inside a string, as the scanner sees strings.
+/// Returns the text with every quote escaped that the scanner sees inside a string.
 fn with_inner_quotes_escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut cursor = Cursor { text, at: 0 };
@@ -193,7 +193,8 @@ fn with_inner_quotes_escaped(text: &str) -> String {
     out
 }
 
-/// How many bytes after a backslash belong to an escape that JSON, or the repair library, knows; 0 for none.
+/// Returns the number of bytes after a backslash that belong to an escape that JSON or the repair library supports; 0
+/// if there is none.
 fn escape_length(after: &str, behind_quote: bool) -> usize {
     match after.chars().next() {
         Some('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't') => 1,
@@ -204,7 +205,7 @@ fn escape_length(after: &str, behind_quote: bool) -> usize {
     }
 }
 
-/// Whether `rest` is `X:\…` at the beginning of a word, with a backslash further on that begins no escape.
+/// Returns true if `rest` is `X:\…` at the beginning of a word, with a later backslash that begins no escape.
 fn begins_windows_path(before: &str, rest: &str) -> bool {
     let mut chars = rest.chars();
     if !chars.next().is_some_and(|c| c.is_ascii_alphabetic()) || !chars.as_str().starts_with(":\\") || chars.as_str().starts_with(":\\\\") {

@@ -70,7 +70,7 @@ fn without_pairs(text: &str) -> String {
     kept
 }
 
-/// Where the text goes on after the last closing tag that has no opening one.
+/// Returns the position after the last closing tag that has no opening one.
 fn orphan_close(text: &str) -> Option<usize> {
     let starts_as_json = text.trim_start().starts_with(['{', '[', '`', '"']);
     let (at, close) = TAGS.iter().filter_map(|(_, close)| Some((text.rfind(close)?, *close))).max()?;
@@ -84,7 +84,7 @@ fn orphan_close(text: &str) -> Option<usize> {
     Some(at + close.len())
 }
 
-/// Whether the reader stands inside a double-quoted string of an object or array.
+/// Tracks if the reader is inside a double-quoted string of an object or array.
 #[derive(Default)]
 struct Quotes {
     depth: usize,

@@ -10,15 +10,15 @@ use super::{
     walk::{TooDeep, span_at},
 };
 
-/// How many brackets of one text are tried as a beginning.
+/// Maximum number of brackets of one text that are tried as a beginning.
 const STARTS: usize = 4_000;
-/// How many spans of one text are kept.
+/// Maximum number of spans that are kept for one text.
 const SPANS: usize = 256;
 
-/// How far is looked for the beginning of a value behind its bracket, in bytes.
+/// Distance after a bracket within which the beginning of a value is searched, in bytes.
 const WINDOW: usize = 4096;
 
-/// How something that looks like JSON ends.
+/// End of a text that looks like JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Every bracket is closed.
@@ -29,7 +29,7 @@ pub(crate) enum Ending {
     Cut,
 }
 
-/// What is unlike strict JSON in a span.
+/// Deviation of a span from strict JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Oddity {
     SingleQuotes,
@@ -61,9 +61,10 @@ pub(super) struct Span {
     pub(super) inner: bool,
     /// 0: objects and arrays of objects; 1: other arrays; 2: empty ones.
     pub(super) rank: u8,
-    /// What is to be written in place of something, outside of strings, in the order of the text.
+    /// Replacements outside of strings, in the order of the text.
     pub(super) edits: Vec<Edit>,
-    /// Where a member begins, in bytes from the span's start, whose value never came: it ends inside the key or behind it.
+    /// Start of a member without a value, in bytes from the start of the span: the text ends inside its key or after
+    /// it.
     pub(super) dangling: Option<usize>,
     /// The doubt about its closing brackets.
     pub(super) doubt: Doubt,
@@ -130,7 +131,7 @@ impl Span {
         })
     }
 
-    /// Whether the model left a part out.
+    /// Returns true if the model left a part out.
     pub(super) fn elided(&self) -> bool {
         self.oddities.contains(&Oddity::Ellipsis)
     }
@@ -183,13 +184,13 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
     found
 }
 
-/// How the object or array ends with which the text begins; none where it begins with something else.
+/// Returns the ending of the object or array at the start of the text; `None` if the text starts with something else.
 pub(crate) fn whole_text_ending(text: &str) -> Option<Ending> {
     text.starts_with(['{', '[', '｛', '［']).then_some(())?;
     Some(span_at(text, 0, &mut BalanceCache::default()).map_or(Ending::Cut, |span| span.ending))
 }
 
-/// Whether the text before ends with the opening line of a code fence.
+/// Returns true if the text before ends with the opening line of a code fence.
 fn begins_fence(before: &str) -> bool {
     let before = before.trim_end();
     let bare = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+'));
@@ -197,7 +198,7 @@ fn begins_fence(before: &str) -> bool {
     (bare.ends_with("```") || bare.ends_with("~~~")) && before.len() - bare.len() <= 16
 }
 
-/// `- [ ] open` and `see [1]` are prose, unless the array stands alone.
+/// Returns true for brackets in prose, as in `- [ ] open` and `see [1]`, unless the array has a line of its own.
 fn is_footnote(text: &str, start: usize, rank: u8) -> bool {
     let rest = text.get(start + 1..).unwrap_or_default().trim_start();
     if rank == 2 {
@@ -208,7 +209,8 @@ fn is_footnote(text: &str, start: usize, rank: u8) -> bool {
     rank == 1 && rest.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !(line.is_empty() || line.ends_with([':', '=', '>']))
 }
 
-/// How much a bracket promises, or none if what follows is not like JSON.
+/// Returns the rank of a bracket as the start of JSON, 0 being the best; `None` if the text after it does not look
+/// like JSON.
 fn rank(text: &str) -> Option<u8> {
     let text = text.get(..text.floor_char_boundary(WINDOW)).unwrap_or_default();
     let mut chars = text.chars();

@@ -1,4 +1,4 @@
-//! What must be understood, what must be refused, and that nothing breaks the reader.
+//! Tests which texts are understood and which are refused, and that no text breaks the reader.
 
 mod corpus;
 mod properties;
@@ -83,7 +83,7 @@ fn deep_nesting_ends_in_an_error_and_not_in_a_crash() {
 
 #[test]
 fn text_made_to_be_slow_ends() {
-    // What takes quadratic time would not end within a test's patience at this size.
+    // A quadratic algorithm would not finish in reasonable time at this size.
     let hostile = [
         "[",
         "{\"a\":",

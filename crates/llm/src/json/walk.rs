@@ -226,7 +226,7 @@ impl<'t> Walk<'t> {
                 self.doubt = Doubt::Serious;
                 self.cursor.at = self.text.len();
             }
-            // A list has no members, whatever the repair library makes of them.
+            // A list has no members, even if the repair library reads some.
             if plain.misfit && matches!(run.next, Next::Member { .. }) {
                 self.doubt = Doubt::Serious;
             }

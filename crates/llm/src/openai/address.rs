@@ -1,4 +1,4 @@
-//! The address of a server: where requests go, and what it tells of the protocol.
+//! Address of a server: the target of requests, and the protocol that the address implies.
 
 use reqwest::Url;
 
@@ -59,7 +59,7 @@ impl Address {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// Host and port: what tells one server from another.
+    /// Returns host and port, which identify a server.
     pub(super) fn authority(&self) -> String {
         match self.url.port() {
             Some(port) => format!("{}:{port}", self.host()),
@@ -89,7 +89,7 @@ impl Address {
         })
     }
 
-    /// Whose rules the server follows.
+    /// Returns the provider whose rules the server follows.
     pub(super) fn provider(&self, model: &str) -> Provider {
         Provider::of(self.host(), model)
     }

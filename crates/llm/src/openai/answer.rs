@@ -1,4 +1,4 @@
-//! An answer as it comes together, whatever the protocol, and the response that is made of it.
+//! Assembly of an answer for all protocols, and the response that is made of it.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -34,7 +34,7 @@ impl RawCall {
     }
 }
 
-/// What an answer says, once its last event is in.
+/// Content of an answer after its last event.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub(super) content: String,
@@ -53,7 +53,7 @@ pub(super) struct Turn {
     pub(super) items: Vec<Value>,
 }
 
-/// Who was asked, and what for.
+/// Model that was asked, and the request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asking<'a> {
     /// The model's configured name.
@@ -75,7 +75,7 @@ impl Answer {
         }
     }
 
-    /// Takes in an event or document; what can be handed on at once goes to `out`.
+    /// Takes in an event or document and adds the parts that can be passed on at once to `out`.
     pub(super) fn absorb(&mut self, event: &Value, out: &mut VecDeque<StreamPart>) {
         match self {
             Self::Chat(answer) => answer.absorb(event, out),
@@ -85,7 +85,7 @@ impl Answer {
         }
     }
 
-    /// Whether the server said that the answer ends here; its tokens may still come.
+    /// Returns true if the server has ended the answer; token counts may still follow.
     pub(super) fn has_finish(&self) -> bool {
         match self {
             Self::Chat(answer) => answer.has_finish(),
@@ -95,7 +95,7 @@ impl Answer {
         }
     }
 
-    /// Whether nothing more can come.
+    /// Returns true if nothing more can follow.
     pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Chat(_) | Self::Gemini(_) => false,
@@ -104,7 +104,7 @@ impl Answer {
         }
     }
 
-    /// Whether anything of an answer came.
+    /// Returns true if any part of an answer has arrived.
     pub(super) fn has_begun(&self) -> bool {
         match self {
             Self::Chat(answer) => answer.has_begun(),
@@ -179,8 +179,8 @@ impl Turn {
         Ok(response)
     }
 
-    /// An answer whose form was asked for as the parameters of a tool is the arguments of its call. Others are read as their schema wants them
-    /// where another schema was sent.
+    /// Takes the arguments of the call as the answer if the form was requested as the parameters of a tool. Reads
+    /// other answers as their schema requires if another schema was sent.
     fn take_form(&mut self, request: &ChatRequest, protocol: Protocol) {
         let ResponseFormat::JsonSchema { name, schema } = &request.format else { return };
         let form = self.calls.iter_mut().find(|call| call.name == *name && request.tools.is_empty());

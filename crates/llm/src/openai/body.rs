@@ -21,7 +21,7 @@ pub(super) struct Body {
     pub(super) tools: Option<WrittenTools>,
     /// Everything else.
     pub(super) settings: Map<String, Value>,
-    /// Whether the form of the answer was left open.
+    /// True if the form of the answer was left open.
     pub(super) open_form: bool,
     pub(super) bound: Option<u32>,
 }
@@ -98,7 +98,7 @@ fn in_a_row(items: &[Items]) -> serde_json::Result<Box<RawValue>> {
     to_raw_value(&items)
 }
 
-/// Who speaks, for protocols with two sides.
+/// Speaker of a turn, for protocols with two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     User,
@@ -121,7 +121,7 @@ impl Side {
     }
 }
 
-/// What one side says until the other one speaks: results of tools and words of the user are one turn.
+/// All messages of one side up to the next message of the other; tool results and words of the user form one turn.
 struct SideTurn<'a> {
     role: Side,
     items: Vec<&'a RawValue>,

@@ -1,4 +1,4 @@
-//! The way of a request to its server: HTTP, or whatever else a program has.
+//! Carrier of a request to its server: HTTP, or another transport of the program.
 
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
@@ -29,7 +29,7 @@ impl CarriedAnswer {
         Self { status: 200, headers: Vec::new(), body: futures::stream::iter(pieces.into_iter().map(Ok)).boxed() }
     }
 
-    /// A header's value, whatever the case of its name.
+    /// Returns the value of a header; the case of its name does not matter.
     pub(super) fn header(&self, name: &str) -> Option<String> {
         self.headers.iter().find(|(given, _)| given.eq_ignore_ascii_case(name)).map(|(_, value)| value.clone())
     }

@@ -17,16 +17,18 @@ use super::wire::{Endpoint, Learned, Wire};
 use crate::{ModelStack, Protocol};
 
 impl ModelStack {
-    /// A model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM, llama.cpp, Ollama, LiteLLM and others,
-    /// over whichever [`Protocol`] it speaks. Nothing is sent yet. Must be used within a tokio runtime.
+    /// A model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM,
+    /// llama.cpp, Ollama, LiteLLM and others, over whichever [`Protocol`] it speaks. This function sends nothing.
+    /// Must be used within a tokio runtime.
     ///
-    /// It reads answers in all the forms that these are known to send, and learns which forms of a request the server refuses. Failures
-    /// that may pass are tried again as [`RetrySettings`](crate::RetrySettings) say. A server that has too many requests is asked fewer at once,
-    /// and more again while it answers. It asks for streams, so that a slow answer is told from a dead
-    /// server, unless [`OpenAiSettings::streaming`] is off.
+    /// It reads answers in all forms that these servers are known to send, and learns which forms of a request the
+    /// server refuses. It retries temporary failures according to [`RetrySettings`](crate::RetrySettings) . If the
+    /// server refuses requests because of its load, the client sends fewer at once, and more again while the server
+    /// answers. It requests streams, so that a slow answer differs from a dead server, unless
+    /// [`OpenAiSettings::streaming`] is off.
     ///
-    /// Certificates are checked against the system's authorities, or where the system has none, as in a minimal container,
-    /// against Mozilla's list.
+    /// Certificates are checked against the system's authorities, or against Mozilla's list if the system has none,
+    /// as in a minimal container.
     ///
     /// # Errors
     /// The address, the key or a header cannot be used, or TLS cannot be set up.
@@ -42,7 +44,7 @@ impl ModelStack {
     /// The address, the key or a header cannot be used.
     pub fn carried_by(settings: OpenAiSettings, carrier: Arc<dyn Carrier>) -> Result<Self, SettingsError> {
         let address = Address::parse(&settings.base_url)?;
-        // Never used, but async-openai wants one.
+        // Never used, but async-openai requires one.
         provide_crypto();
         let http =
             reqwest::Client::builder().tls_certs_only([]).build().map_err(|error| SettingsError::Tls { reason: error.to_string() })?;
@@ -139,7 +141,7 @@ pub(super) fn http_client(settings: &OpenAiSettings, url: &Url) -> Result<reqwes
     builder().build().or_else(|_| with_own_roots(builder())).map_err(|error| SettingsError::Tls { reason: error.to_string() })
 }
 
-/// Fails only where a provider stands already: then that one serves.
+/// Installs the TLS provider. This fails only if one is installed already; then that one is used.
 fn provide_crypto() {
     rustls::crypto::ring::default_provider().install_default().ok();
 }

@@ -1,4 +1,4 @@
-//! The form in which a server takes requests: what is known of its provider, and what its refusals taught.
+//! Form in which a server accepts requests: the rules of its provider, and those learned from its refusals.
 
 mod learn;
 #[cfg(test)]
@@ -14,7 +14,8 @@ use crate::protocol::reasons;
 pub(super) use learn::{Lesson, Sent, SentImages, has_word};
 pub(super) use window::KnownWindow;
 
-/// How requests are written for one model. Each refusal that is understood changes one thing, and nothing changes back, so learning ends.
+/// Form of the requests to one model. Each refusal that is understood changes one setting, and no setting changes
+/// back, so learning ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub(super) protocol: Protocol,
@@ -23,7 +24,7 @@ pub(super) struct Dialect {
     pub(super) form: MessageForm,
     pub(super) tools: ToolForms,
     pub(super) optional: Optional,
-    /// How Claude is told to think.
+    /// Form of the thinking settings for Claude.
     pub(super) thinking: ThinkingForm,
     /// The other way was refused too.
     thinking_switched: bool,
@@ -58,11 +59,12 @@ pub(super) struct Optional {
     pub(super) parallel_calls: bool,
 }
 
-/// How messages are written. A change makes what was written before stale.
+/// Form of messages. A change makes messages written earlier stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageForm {
     pub(super) ids: IdForm,
-    /// Roles must alternate: what the user says after results or after other words of the user is joined with them.
+    /// Roles must alternate: words of the user after tool results or after other words of the user are merged with
+    /// them.
     pub(super) alternate: bool,
     pub(super) empty_content: EmptyContent,
     pub(super) reasoning: ReasoningForm,
@@ -75,18 +77,18 @@ pub(super) struct MessageForm {
     pub(super) images: ImagesForm,
 }
 
-/// Where images may stand.
+/// Places where images are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ImagesForm {
     /// In turns of the user and in results of tools.
     Anywhere,
     /// In turns of the user.
     InUserTurns,
-    /// Nowhere: a sentence tells what was left out.
+    /// Nowhere: a sentence names the images that were left out.
     InWords,
 }
 
-/// Which ids of tool calls a server takes. Others are replaced by a hash, the same one for the same id.
+/// Ids of tool calls that a server accepts. Other ids are replaced by a hash, the same one for the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum IdForm {
     /// Any.
@@ -105,18 +107,18 @@ pub(super) enum EmptyContent {
     Absent,
 }
 
-/// What becomes of the reasoning in turns of the model.
+/// Treatment of the reasoning in turns of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasoningForm {
-    /// What the server sent goes back.
+    /// The reasoning that the server sent goes back.
     Returned,
-    /// So it does, and beside calls without any stands an empty one.
+    /// The reasoning goes back, and calls without reasoning get an empty one.
     Demanded,
     /// None goes back.
     Refused,
 }
 
-/// How a model of Anthropic's is told how long to think.
+/// Form in which Anthropic's models receive the amount of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingForm {
     /// By a word, from Claude 4.6 on.
@@ -167,7 +169,7 @@ impl MaxTokens {
 }
 
 impl Dialect {
-    /// What to begin with.
+    /// Returns the initial dialect.
     pub(super) fn new(provider: Provider, protocol: Protocol, model: &str, streaming: bool) -> Self {
         let openai = provider == Provider::OpenAi;
         let mistral = provider == Provider::Mistral;
@@ -241,7 +243,7 @@ impl Dialect {
         if protocol == Protocol::Responses {
             self.form.ids = self.form.ids.max(IdForm::Forty);
             self.optional.cache_key = true;
-            // Models that do not reason refuse what is about reasoning; those that do refuse sampling.
+            // Models that do not reason refuse reasoning settings; those that reason refuse sampling settings.
             let reasons = reasons(model);
             self.optional.summary = reasons;
             self.optional.include = reasons;

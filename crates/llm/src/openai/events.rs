@@ -1,6 +1,6 @@
-//! Tells streams from documents, whatever the content type claims.
+//! Distinguishes streams from documents, independently of the content type.
 
-/// What a body holds, judged by its first bytes.
+/// Shape of a body, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     /// Too little to tell: white space, or the beginning of the name of a field.
@@ -15,7 +15,7 @@ pub(super) enum Shape {
     Unknown,
 }
 
-/// What some servers put before their text.
+/// Byte order mark, which some servers send before their text.
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 pub(super) fn shape(body: &[u8]) -> Shape {
@@ -38,7 +38,7 @@ pub(super) fn shape(body: &[u8]) -> Shape {
 
 /// A JSON document as one event.
 pub(super) fn as_event(document: &[u8]) -> Vec<u8> {
-    // Line breaks stand only between the tokens of JSON.
+    // Line breaks occur only between the tokens of JSON.
     let line = document.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte });
     b"data: ".iter().copied().chain(line).chain(*b"\n\n").collect()
 }

@@ -35,7 +35,7 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Whether the refusal names a field of the request.
+    /// Returns true if the refusal names a field of the request.
     pub(super) fn names(&self, field: &str) -> bool {
         let path = |param: &str| param == field || param.strip_prefix(field).is_some_and(|rest| rest.starts_with(['.', '[']));
         path(&self.param) || self.param.ends_with(&format!(".{field}")) || has_word(&self.message, field)
@@ -48,7 +48,7 @@ impl From<ModelError> for Fault {
     }
 }
 
-/// Who was asked.
+/// Model and server that were asked.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) url: &'a str,
@@ -56,7 +56,7 @@ pub(super) struct Asked<'a> {
     pub(super) key: &'a str,
 }
 
-/// What an error body says.
+/// Content of an error body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Said {
     message: String,
@@ -171,8 +171,9 @@ fn speaks_of_overflow(message: &str, codes: &str) -> bool {
     codes.contains("context_length") || codes.contains("exceed_context") || phrases.iter().any(|phrase| message.contains(phrase))
 }
 
-/// A 404 that speaks of a model means it. Of the many reasons for a 400, only plain words count: "response_format is not
-/// available for this model" is about something else.
+/// Returns true if an error says that the model does not exist. A 404 that mentions a model counts. A 400 has many
+/// reasons, so it counts only with plain words: "response_format is not available for this model" is about something
+/// else.
 fn speaks_of_no_model(status: u16, message: &str, codes: &str) -> bool {
     let plain = ["model not exist", "model not found", "invalid model", "unknown model", "no such model", "not a valid model"];
     let loose = ["not found", "not exist", "no such", "not available", "no model"];
@@ -220,7 +221,7 @@ fn read_body(body: &[u8]) -> Said {
     Said { message, ..Said::default() }
 }
 
-/// What a web page says: its title, or that it is one.
+/// Returns the title of a web page, or a note that the body is a web page.
 fn page_title(page: &str) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title>").and_then(|start| {
@@ -234,7 +235,7 @@ fn page_title(page: &str) -> String {
     }
 }
 
-/// Takes the words out of an error body, whatever its form.
+/// Extracts the message from an error body of any form.
 fn read_value(value: &Value) -> Said {
     match value {
         Value::String(text) => Said { message: text.clone(), ..Said::default() },
@@ -249,7 +250,7 @@ fn read_value(value: &Value) -> Said {
             }
             let field = |key: &str| object.get(key).and_then(|value| text_of(Some(value)));
             let message = ["message", "msg", "detail", "error_description", "title"].iter().find_map(|key| field(key)).unwrap_or_default();
-            // A router's own words say little; those of the provider behind it stand here.
+            // A router's own message says little; this field holds the message of the provider behind it.
             let message = match object.get("metadata").and_then(|metadata| text_of(metadata.get("raw"))) {
                 Some(raw) => format!("{message}: {raw}"),
                 None => message,
@@ -304,8 +305,8 @@ fn duration(text: &str) -> Option<Duration> {
     Some(rest.saturating_add(Duration::from_secs(minutes.saturating_mul(60))))
 }
 
-/// How long the headers ask to wait: `retry-after-ms`, or `Retry-After` as seconds (whole or not) or as a date (RFC 9110
-/// section 10.2.3), which is compared with the answer's own `Date`, so that no clock is read.
+/// Returns the time that the headers ask to wait: `retry-after-ms`, or `Retry-After` as seconds (whole or fractional)
+/// or as a date (RFC 9110 section 10.2.3). A date is compared with the answer's own `Date`, so that no clock is read.
 pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
     let seconds = |text: &str| text.trim().parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     if let Some(wait) = header("retry-after-ms").and_then(|text| seconds(&text)) {

@@ -2,7 +2,7 @@
 
 use crate::FinishReason;
 
-/// What a server's finish reason means for the answer.
+/// Meaning of a server's finish reason for the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ending {
     /// An answer that ended like this.

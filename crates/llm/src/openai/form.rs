@@ -15,7 +15,7 @@ use crate::{ChatRequest, Effort, Image, NativeTurn, ToolCall, TurnSource};
 pub(super) use arrange::arranged;
 pub(super) use simplify::{simplified, without_references};
 
-/// What is needed to write one request, beside the dialect.
+/// Inputs for writing one request, besides the dialect.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Writing<'a> {
     pub(super) source: TurnSource<'a>,
@@ -98,7 +98,7 @@ pub(super) fn parameters(schema: &Value) -> Value {
     }
     Value::Object(parameters)
 }
-/// Whether OpenAI takes the schema as a strict one: every object closed, with all its properties required.
+/// Returns true if OpenAI accepts the schema as a strict one: every object closed, with all its properties required.
 pub(super) fn is_strict(schema: &Value) -> bool {
     let Value::Object(object) = schema else { return matches!(schema, Value::Bool(_)) };
     let is_object = match object.get("type") {

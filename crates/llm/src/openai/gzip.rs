@@ -1,4 +1,4 @@
-//! Answers that a server packs with gzip although nobody asked for it.
+//! Decodes answers that a server compresses with gzip although the request did not ask for it.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use flate2::write::MultiGzDecoder;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
-/// How gzip data begins (RFC 1952 section 2.3.1).
+/// First bytes of gzip data (RFC 1952 section 2.3.1).
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 type Pieces = BoxStream<'static, Result<Vec<u8>, String>>;

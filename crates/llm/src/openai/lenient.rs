@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Halves of letters beyond the basic plane stand in a text as letters of this private area until they are joined.
+/// First letter of a private area. Lone surrogates are kept in a text as letters of this area until they are joined.
 const AREA: u32 = 0x10_F000;
 const FIRST_HALVES: std::ops::RangeInclusive<u32> = 0xD800..=0xDBFF;
 const SECOND_HALVES: std::ops::RangeInclusive<u32> = 0xDC00..=0xDFFF;
@@ -47,7 +47,7 @@ fn unit(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
 
-/// The half that a private letter stands for.
+/// Returns the surrogate that a private letter represents.
 fn half(letter: char) -> Option<u32> {
     let unit = u32::from(letter).checked_sub(AREA)? + FIRST_HALVES.start();
     SECOND_HALVES.end().ge(&unit).then_some(unit)
@@ -87,7 +87,7 @@ impl Joiner {
         out
     }
 
-    /// What stands for a first half whose second never came.
+    /// Returns the replacement for a first surrogate whose second never arrived.
     pub(super) fn finish(&mut self) -> Option<char> {
         self.first.take().map(|_| char::REPLACEMENT_CHARACTER)
     }

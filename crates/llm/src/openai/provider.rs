@@ -1,4 +1,4 @@
-//! Whose server it is, and what that means for the form of requests.
+//! Provider of a server, and its consequences for the form of requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// The provider of a host, or of the family of a model where the host tells nothing.
+    /// Returns the provider of a host, or of the model's family if the host is not known.
     pub(super) fn of(host: &str, model: &str) -> Self {
         let host = host.to_ascii_lowercase();
         let ends = |names: &[&str]| names.iter().any(|name| host == *name || host.ends_with(&format!(".{name}")));
@@ -71,7 +71,7 @@ impl Provider {
         }
     }
 
-    /// How long a model thinks, as a field of chat completions.
+    /// Returns the chat-completions field for the amount of thinking.
     pub(super) fn effort_field(self, effort: Effort) -> (&'static str, Value) {
         match self {
             Self::OpenRouter => ("reasoning", json!({"effort": effort.as_str()})),

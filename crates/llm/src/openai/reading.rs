@@ -15,7 +15,7 @@ use super::transport::Probe;
 use super::wire::{Events, Wire};
 use crate::{ChatRequest, ModelError, StreamPart, TurnSource};
 
-/// How long the tokens of an answer are waited for once the answer itself is whole.
+/// Time to wait for the token counts of an answer after the answer itself is complete.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// An answer that is arriving.
@@ -101,7 +101,8 @@ impl Reading<'_> {
     }
 }
 
-/// Whether the data of an event is none: empty, or a comment that was sent as data (`data: : OPENROUTER PROCESSING`).
+/// Returns true if an event has no data: it is empty, or is a comment that was sent as data (`data: : OPENROUTER
+/// PROCESSING`).
 fn is_nothing(data: &str) -> bool {
     let data = data.trim();
     data.is_empty() || data.starts_with(':')

@@ -1,4 +1,4 @@
-//! Asking a server what it serves, for servers whose models no catalog knows.
+//! Asks a server which models it serves, for servers whose models no catalog lists.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the client must know of a model and its server.
+//! Settings of the client for a model and its server.
 
 use std::time::Duration;
 
@@ -15,33 +15,34 @@ pub struct OpenAiSettings {
     pub name: String,
     /// The server's name of the model.
     pub model: String,
-    /// The address above `/chat/completions` or `/responses`, as a rule ending in `/v1`. A full address works too, and chooses the protocol; a
-    /// query, as Azure wants it, is kept.
+    /// Address above `/chat/completions` or `/responses`, usually ending in `/v1`. A full address works too and
+    /// selects the protocol. A query, as Azure requires it, is kept.
     pub base_url: String,
-    /// Whose rules the server follows; by its host, or by the name of the model, when absent.
+    /// Provider whose rules the server follows. When absent, the host or the name of the model decides.
     pub provider: Option<Provider>,
     /// The protocol; by address, host and model when absent, and then switched when the server asks for the other one.
     pub protocol: Option<Protocol>,
-    /// How long the model thinks, for requests that do not say; the model's own default when absent.
+    /// Amount of thinking for requests that set none; the model's own default when absent.
     pub effort: Option<Effort>,
     /// The key; no `Authorization` header is sent without one.
     pub api_key: Option<SecretString>,
-    /// What the model can hold.
+    /// Capacity of the model.
     pub limits: ModelLimits,
-    /// What it costs; nothing when absent.
+    /// Prices of the model; free of charge when absent.
     pub prices: Option<Prices>,
-    /// Whether the model sees images; where it does not, a sentence says what was left out. Found out from the server's answers when absent.
+    /// True if the model accepts images. If it does not, a sentence names the omitted images. When absent, the client
+    /// finds out from the server's answers.
     pub images: Option<bool>,
     /// Further request headers.
     pub headers: Vec<(String, SecretString)>,
     /// Further members of the body of each request; they win over those that the client writes.
     pub extra_body: Vec<(String, Value)>,
-    /// How long to wait.
+    /// Timeouts of a request.
     pub timeouts: Timeouts,
-    /// How often to try.
+    /// Number and timing of retries.
     pub retry: RetrySettings,
-    /// Whether answers are asked for as streams. Off for servers whose streams cannot be used; the parts of an answer then
-    /// come all at once, and a slow answer must be whole within the idle timeout.
+    /// True to request answers as streams. Turn it off for servers whose streams are unusable. The parts of an answer
+    /// then arrive all at once, and a slow answer must be complete within the idle timeout.
     pub streaming: bool,
 }
 
@@ -73,7 +74,7 @@ impl OpenAiSettings {
 /// Bounds of each attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until the connection stands.
+    /// Time to establish the connection.
     pub connect: Duration,
     /// Until the first byte of the answer, and from each to the next.
     pub idle: Duration,
@@ -88,7 +89,7 @@ impl Default for Timeouts {
     }
 }
 
-/// Why a client cannot be made from its settings.
+/// Reason why a client cannot be made from its settings.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
@@ -97,7 +98,7 @@ pub enum SettingsError {
     BaseUrl {
         /// The address.
         url: String,
-        /// What is wrong.
+        /// Fault of the address.
         reason: String,
     },
     /// The key holds characters that no header can carry.
@@ -117,7 +118,7 @@ pub enum SettingsError {
     /// No TLS.
     #[error("cannot set up TLS: {reason}")]
     Tls {
-        /// What is wrong.
+        /// Fault of the setting.
         reason: String,
     },
 }

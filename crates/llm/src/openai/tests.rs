@@ -28,7 +28,7 @@ pub(super) fn client(server: &ScriptedServer, change: impl FnOnce(&mut OpenAiSet
     ModelStack::server(settings).unwrap().build(&Redactor::default())
 }
 
-/// The replies in turn, to whatever is asked.
+/// Serves the replies in turn, for any request.
 pub(super) async fn serve(replies: impl IntoIterator<Item = Reply>) -> ScriptedServer {
     ScriptedServer::start(Script::new().on(When::any(), replies)).await
 }

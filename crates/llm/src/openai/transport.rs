@@ -22,8 +22,8 @@ use crate::ModelError;
 /// The longest body of an answer that is read, in bytes: some hundred times what the longest answer of a model takes as a stream of tokens.
 const LONGEST_BODY: usize = 64 * 1024 * 1024;
 
-/// What is known of one attempt beside its answer. async-openai turns the failures of a stream into text; the failure
-/// itself waits here.
+/// Observations of one attempt besides its answer. async-openai converts failures of a stream to text, so the failure
+/// itself is kept here.
 #[derive(Debug, Default)]
 pub(super) struct Probe(Mutex<Seen>);
 
@@ -49,7 +49,7 @@ impl Probe {
         self.seen().fault.take()
     }
 
-    /// Whether the answer came to its end: a document that was read, or a stream that said `[DONE]`.
+    /// Returns true if the answer came to its end: a document that was read, or a stream with `[DONE]`.
     pub(super) fn is_done(&self) -> bool {
         self.seen().done.done
     }
@@ -116,7 +116,7 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
-/// How requests get to the server.
+/// Transport of requests to the server.
 #[derive(Clone)]
 pub(super) enum Way {
     Http(reqwest::Client),

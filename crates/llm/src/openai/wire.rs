@@ -31,7 +31,7 @@ use crate::{
     TurnSource, estimate_request_tokens,
 };
 
-/// Where requests go. Unlike async-openai's own configuration it reads nothing from the environment, and sends no
+/// Target of requests. Unlike async-openai's own configuration it reads nothing from the environment, and sends no
 /// `Authorization` without a key.
 #[derive(Clone)]
 pub(super) struct Endpoint {
@@ -84,7 +84,7 @@ pub(super) struct Wire {
     pub(super) written: Mutex<Written>,
 }
 
-/// What the server's refusals have taught.
+/// Lessons from the server's refusals.
 #[derive(Debug, Clone)]
 pub(super) struct Learned {
     pub(super) dialect: Dialect,
@@ -153,7 +153,7 @@ impl Wire {
         }
     }
 
-    /// Whether the refusal taught something, so that the request is worth another try.
+    /// Learns from a refusal. Returns true if the request is worth another attempt.
     fn learn(&self, used: &Learned, prepared: &Prepared, fault: &Fault) -> bool {
         let Some(refusal) = &fault.refusal else { return false };
         let sent = Sent {
@@ -246,7 +246,7 @@ impl Wire {
         Ok(stream::iter([Ok(answer)]).boxed())
     }
 
-    /// What failed: as the transport saw it, or else what async-openai says.
+    /// Returns the failure: as the transport saw it, or else as async-openai reports it.
     pub(super) fn fault(&self, probe: &Probe, error: OpenAIError) -> Fault {
         probe.take_fault().unwrap_or_else(|| {
             let reason = match error {
@@ -293,7 +293,7 @@ impl ChatModel for Wire {
     }
 }
 
-/// Whether the calls since the last words of the user were made by another model.
+/// Returns true if another model made the calls since the last words of the user.
 fn begun_elsewhere(request: &ChatRequest, writing: &Writing<'_>) -> bool {
     let since = request.messages.iter().rev().take_while(|message| !matches!(message.as_ref(), Message::User { .. }));
     since.into_iter().any(|message| match message.as_ref() {
@@ -304,7 +304,7 @@ fn begun_elsewhere(request: &ChatRequest, writing: &Writing<'_>) -> bool {
     })
 }
 
-/// Where images stand in the request as it is written.
+/// Returns the places of images in the request as it is written.
 fn sent_images(request: &ChatRequest, form: ImagesForm) -> Option<SentImages> {
     let mut with_images = request.messages.iter().filter(|message| !message.images().is_empty()).peekable();
     with_images.peek()?;

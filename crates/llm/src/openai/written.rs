@@ -77,7 +77,8 @@ impl Written {
         Ok(written)
     }
 
-    /// Whether so many bytes more may be kept; what was written for messages that are gone is given up for them.
+    /// Returns true if that many more bytes may be kept. Drops the texts of messages that no longer exist to make
+    /// room.
     fn has_room(&mut self, length: usize) -> bool {
         if self.bytes + length > self.full {
             self.messages.retain(|_, (message, _)| message.strong_count() > 0);

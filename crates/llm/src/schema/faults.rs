@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use super::SchemaFault;
 
-/// How much of a value is shown.
+/// Maximum number of characters of a value that are shown.
 const SHOWN: usize = 60;
-/// How many allowed values are listed.
+/// Maximum number of allowed values that are listed.
 const LISTED: usize = 30;
 
-/// Adds the faults that an error stands for, once each.
+/// Adds the faults that an error represents, once each.
 pub(super) fn add(error: &ValidationError<'_>, faults: &mut Vec<SchemaFault>) {
     match error.kind() {
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => alternatives(error, context, faults),
@@ -32,7 +32,8 @@ fn push(faults: &mut Vec<SchemaFault>, place: String, message: String) {
     }
 }
 
-/// No alternative fits: tell the faults of the one that was meant, as far as that can be seen.
+/// Adds the faults for a value that fits no alternative: those of the alternative that the model meant, if that can
+/// be determined.
 fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'static>>], faults: &mut Vec<SchemaFault>) {
     let here = error.instance_path();
     let same_type: Vec<&Vec<ValidationError<'static>>> =
@@ -42,7 +43,8 @@ fn alternatives(error: &ValidationError<'_>, branches: &[Vec<ValidationError<'st
         let wanted: Vec<String> = wanted.into_iter().collect();
         return push(faults, place(here), format!("is {}, must be {}", shown(error.instance()), wanted.join(" or ")));
     }
-    // What every alternative wants comes first: most often the tag, such as `op`, that says which one is meant.
+    // Properties that every alternative requires come first. This is usually the tag, such as `op`, that selects the
+    // alternative.
     let wanted_by_all = same_type.iter().map(|branch| missing(branch, here)).reduce(|a, b| a.intersection(&b).cloned().collect());
     let wanted_by_all = wanted_by_all.unwrap_or_default();
     if same_type.len() > 1 && !wanted_by_all.is_empty() {
@@ -65,7 +67,7 @@ fn is_type_fault_at(fault: &ValidationError<'_>, place: &Location) -> bool {
     matches!(fault.kind(), ValidationErrorKind::Type { .. }) && fault.instance_path() == place
 }
 
-/// Whether the fault is a fixed value missed, at the place itself or one property below.
+/// Returns true if the fault is a wrong constant, at the place itself or one property below.
 fn is_tag_fault(fault: &ValidationError<'_>, here: &Location) -> bool {
     matches!(fault.kind(), ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. })
         && fault.instance_path().segments().count() <= here.segments().count() + 1

@@ -7,10 +7,11 @@ use schemars::{
 };
 use serde_json::Value;
 
-/// The JSON Schema of a type, made for model servers: subschemas stand where they are used (save in recursive types), there is no
-/// `$schema`, `title`, `format` or `default: null`, and alternatives are `anyOf`, which more servers understand than `oneOf`.
+/// Returns the JSON Schema of a type for model servers. Subschemas are inlined (except in recursive types), there is
+/// no `$schema`, `title`, `format` or `default: null`, and alternatives are `anyOf`, which more servers understand
+/// than `oneOf`.
 ///
-/// `additionalProperties: false` stands where serde denies unknown fields.
+/// `additionalProperties: false` is present if serde denies unknown fields.
 ///
 /// ```
 /// #[derive(schemars::JsonSchema, serde::Deserialize)]

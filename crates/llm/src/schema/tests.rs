@@ -111,7 +111,7 @@ fn schemas_that_cannot_be_used_are_named() {
 struct Task {
     /// Unique in the plan.
     id: String,
-    /// How long.
+    /// Effort in seconds.
     effort_seconds: Option<u32>,
     #[serde(default)]
     title: String,

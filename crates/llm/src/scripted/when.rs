@@ -1,4 +1,4 @@
-//! Which requests a rule answers.
+//! Conditions that select the requests of a rule.
 
 use crate::{ChatRequest, Message, ResponseFormat};
 
@@ -7,17 +7,17 @@ use crate::{ChatRequest, Message, ResponseFormat};
 pub struct When {
     /// The name of the schema asked for.
     pub schema: Option<String>,
-    /// Whether tools are offered.
+    /// True to match requests with tools, false to match those without.
     pub tools: Option<bool>,
     /// A tool of this name is offered.
     pub tool: Option<String>,
     /// Neither tools nor a format (`true`), or at least one of them (`false`).
     pub plain: Option<bool>,
-    /// Each of these texts stands in some message.
+    /// Each of these texts occurs in some message.
     pub contains: Vec<String>,
-    /// This text stands in the last message.
+    /// The last message contains this text.
     pub last_contains: Option<String>,
-    /// This many assistant messages stand in the request: 0 for the first turn of a conversation.
+    /// Number of assistant messages in the request: 0 for the first turn of a conversation.
     pub turn: Option<usize>,
 }
 
@@ -79,7 +79,7 @@ impl When {
         self
     }
 
-    /// Whether a request fits.
+    /// Returns true if a request satisfies all conditions.
     #[must_use]
     pub fn fits(&self, request: &ChatRequest) -> bool {
         let plain = request.tools.is_empty() && request.format == ResponseFormat::Text;
@@ -94,7 +94,7 @@ impl When {
     }
 }
 
-/// How many assistant messages stand in the request.
+/// Returns the number of assistant messages in the request.
 pub(super) fn turns(request: &ChatRequest) -> usize {
     request.messages.iter().filter(|message| matches!(message.as_ref(), Message::Assistant { .. })).count()
 }

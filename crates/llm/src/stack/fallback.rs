@@ -9,13 +9,7 @@ use futures::{FutureExt, StreamExt};
 use super::layer::Layer;
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, StreamPart};
 
-/// A model with others to fall back on.
-///
-/// A request goes to the next model when one cannot be reached, does not answer, limits its requests, fails, is unknown or
-/// refuses the key; not when the request itself is at fault, for others would refuse it too. A model that failed is left
-/// out of the next few requests (3, then 6, up to 48 while it keeps failing) and then tried again, so that
-/// nobody stays with the fallback after the model has recovered; of requests at the same time one tries it, and the others wait
-/// for what comes of it with the fallback. If all the others fail in that time, it is tried as the last.
+/// Model with others to fall back on. See [`ModelStack::or_else`](crate::ModelStack::or_else) for the rules.
 pub(super) struct Fallback {
     first: Seat,
     others: Vec<Seat>,
@@ -70,7 +64,7 @@ impl Fallback {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// The models in the order in which this request tries them: those in a pause last.
+    /// Returns the models in the order in which this request tries them; paused models come last.
     fn order(&self) -> Vec<Turn<'_>> {
         let (mut order, mut resting) = (Vec::new(), Vec::new());
         for seat in self.seats() {
@@ -107,7 +101,7 @@ impl Seat {
     }
 }
 
-/// Whether another model may do better.
+/// Returns true if another model may succeed.
 fn falls_back(error: &ModelError) -> bool {
     matches!(
         error.root(),
@@ -148,7 +142,7 @@ impl Layer for Fallback {
         &*self.first.model
     }
 
-    /// The highest of those that may answer: nobody knows yet which one will.
+    /// Returns the highest prices of the models that may answer, because it is not yet known which one will.
     fn shown_prices(&self) -> Option<Prices> {
         self.seats().filter_map(|seat| seat.model.prices()).reduce(Prices::highest)
     }
@@ -228,7 +222,7 @@ impl Layer for Fallback {
 fn together(mut errors: Vec<ModelError>) -> ModelError {
     match (errors.len(), errors.pop()) {
         (1, Some(error)) => error,
-        // The caller can mend this one, whatever failed before it.
+        // The caller can fix this error, so it takes precedence over the others.
         (_, Some(error @ ModelError::ContextOverflow { .. })) => error,
         (_, Some(error)) => {
             errors.push(error);

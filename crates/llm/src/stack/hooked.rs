@@ -14,7 +14,7 @@ pub trait ModelHook: Send + Sync {
     /// The request as it is to be sent, or why it is not.
     fn before<'a>(&'a self, model: &'a str, request: ChatRequest) -> BoxFuture<'a, Result<ChatRequest, ModelError>>;
 
-    /// Whether it looks at answers: then the caller gets them whole.
+    /// Returns true if the hook inspects answers; the caller then gets them whole.
     fn sees_answers(&self) -> bool;
 
     /// Decides if an answer may be passed on.
@@ -32,7 +32,7 @@ impl Layer for Hooked {
         &*self.inner
     }
 
-    /// In one part: what may still be blocked is not shown.
+    /// Passes the answer on in one part, because a part that may still be blocked must not be shown.
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         in_one_part(self.pass_complete(request))
     }

@@ -9,7 +9,7 @@ use futures::{FutureExt, StreamExt};
 use super::layer::Layer;
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, RequestTokens, StreamPart, Usage, estimate_tokens};
 
-/// What a try is expected to take, as far as that is known before it.
+/// Expected usage of an attempt, as far as it is known in advance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TryEstimate {
     /// Tokens sent.
@@ -22,7 +22,7 @@ pub struct TryEstimate {
     pub searches: u32,
 }
 
-/// What a try has cost.
+/// Cost of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TryCost {
     /// Its tokens.
@@ -31,13 +31,13 @@ pub struct TryCost {
     pub cost_usd: f64,
 }
 
-/// Why a try is not made.
+/// Reason why an attempt is not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct OutOfBudget {
     /// The name of the bound: `tokens`, `money`.
     pub bound: String,
-    /// How much of it is used, and how much was wanted.
+    /// Amount of the budget that is used, and amount that was requested.
     pub detail: String,
 }
 
@@ -81,7 +81,8 @@ impl Metered {
     }
 }
 
-/// A try under way. Once a part of its answer has come it is paid for, whatever becomes of it; what the server has not counted is estimated.
+/// Attempt in progress. It is paid for once a part of its answer has arrived, even if it fails later. Usage that the
+/// server has not counted is estimated.
 struct Try<'a> {
     reserved: Option<Box<dyn Reserved + 'a>>,
     input_tokens: u64,

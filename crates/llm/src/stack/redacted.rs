@@ -12,8 +12,8 @@ use futures::stream::{self, BoxStream};
 use super::layer::Layer;
 use crate::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, NativeTurn, StreamPart, ToolCall, ToolDefinition};
 
-/// Takes secrets out of requests before they are sent, and known values out of answers. What a model itself has written is carried out as it
-/// stands, so nothing but known values is taken out of that.
+/// Removes secrets from requests before they are sent, and known values from answers. Apart from known values, text
+/// that a model has written is executed as it is and therefore not changed.
 pub(super) struct Redaction {
     redactor: Redactor,
     clean: Mutex<Clean>,
@@ -28,13 +28,13 @@ pub(super) struct Redacted {
 /// The fewest messages that are remembered before those that are gone are looked for.
 const REMEMBERED: usize = 1_024;
 
-/// Messages that were found to hold no secret: a conversation is sent again and again, and only its end is new. The messages themselves are not
-/// kept; that none of them takes the place of another is certain as long as one is remembered.
+/// Messages without secrets. A conversation is sent again and again, and only its end is new. The messages themselves
+/// are not kept; as long as a weak reference exists, no other message can get the same address.
 #[derive(Default)]
 struct Clean {
     messages: HashMap<usize, Weak<Message>>,
     tools: Option<Weak<[ToolDefinition]>>,
-    /// How many values were known then.
+    /// Number of known values at that time.
     known: usize,
     /// When those that are gone are looked for again.
     full: usize,
@@ -146,7 +146,8 @@ struct Passing {
 }
 
 impl Passing {
-    /// What may be passed on for a part of an answer. What was held back comes before the part that ends its text.
+    /// Returns the parts that may be passed on for a part of an answer. Text that was held back precedes the part
+    /// that ends it.
     fn pass(&mut self, redaction: &Redaction, part: StreamPart) -> Vec<StreamPart> {
         let some = |text: String, part: fn(String) -> StreamPart| (!text.is_empty()).then(|| part(text));
         match part {

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::layer::Layer;
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 
-/// How often, and how long, to try.
+/// Number and timing of retries.
 #[derive(Clone)]
 pub struct RetrySettings {
     /// Attempts after the first.
@@ -31,7 +31,7 @@ pub struct RetrySettings {
     pub deadline: Duration,
     /// Seed of the jitter; drawn at random when absent.
     pub jitter_seed: Option<u64>,
-    /// Is told of each retry.
+    /// Observer that is notified of each retry.
     pub observer: Option<Arc<dyn RetryObserver>>,
 }
 
@@ -70,11 +70,11 @@ pub struct Retry {
     pub number: u32,
     /// The wait before it.
     pub wait: Duration,
-    /// Why the attempt before it failed.
+    /// Error of the previous attempt.
     pub error: ModelError,
 }
 
-/// Is told of each retry before its wait begins.
+/// Receives a notification of each retry before its wait begins.
 pub trait RetryObserver: Send + Sync {
     /// A retry is about to be made.
     fn retrying(&self, retry: &Retry);
@@ -86,10 +86,10 @@ impl<F: Fn(&Retry) + Send + Sync> RetryObserver for F {
     }
 }
 
-/// A model whose passing failures are tried again.
+/// Model whose temporary failures are retried.
 ///
-/// Once a part of a stream was handed on, its failure is handed on too: what was given cannot be taken back. A
-/// [`complete`](ChatModel::complete) hands on nothing before its end, so a cut answer is asked for again.
+/// After a part of a stream has been passed on, its failure is passed on too, because the part cannot be taken back.
+/// [`complete`](ChatModel::complete) passes on nothing before its end, so a cut answer is requested again.
 pub(super) struct Retrying {
     pub(super) inner: Arc<dyn ChatModel>,
     pub(super) settings: RetrySettings,

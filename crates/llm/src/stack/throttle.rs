@@ -1,4 +1,4 @@
-//! How many requests a model is asked at once: fewer after it refused some, more again while it answers.
+//! Limits the concurrent requests to a model: fewer after it refused some, more again while it answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,18 +15,19 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 /// Requests at once while nothing was refused.
 const MOST: u32 = 64;
 
-/// How a request ended.
+/// Outcome of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Answered,
     /// The server had too many requests; it may have said how long to wait.
     Refused(Option<Duration>),
-    /// Nothing that speaks of its load.
+    /// An outcome that says nothing about the load.
     Other,
 }
 
-/// How many requests may be under way: half of them after a refusal, one more after as many answers as were allowed (additive
-/// increase, multiplicative decrease; Chiu and Jain 1989). Knows no clock: instants come in.
+/// Number of requests that may be in progress. It is halved after a refusal, and grows by one after as many answers
+/// as it allows (additive increase, multiplicative decrease; Chiu and Jain 1989). It reads no clock: the caller
+/// passes instants.
 #[derive(Debug)]
 struct Allowance {
     most: u32,
@@ -34,14 +35,14 @@ struct Allowance {
     under_way: u32,
     /// Since the last change.
     answered: u32,
-    /// Grows with each decrease: what began before it says nothing about it.
+    /// Grows with each decrease. Outcomes of requests that began before a decrease are ignored.
     round: u64,
     /// The server asked for silence until then.
     closed_until: Option<Instant>,
     longest_silence: Duration,
 }
 
-/// Whether a request may begin.
+/// Admission of a request.
 #[derive(Debug, PartialEq, Eq)]
 enum Entry {
     /// Yes, in this round.
@@ -104,7 +105,7 @@ fn outcome(error: &ModelError) -> Outcome {
     }
 }
 
-/// How many requests to one server are under way, whoever asks.
+/// Limiter of the concurrent requests to one server, shared by all callers.
 pub(super) struct Throttle {
     allowance: Mutex<Allowance>,
     left: Notify,
@@ -126,7 +127,7 @@ impl Throttle {
         self.allowance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until a request may begin. Whoever stops waiting holds nobody up.
+    /// Waits until a request may begin. A caller that stops waiting blocks no other.
     async fn enter(&self) -> Place<'_> {
         loop {
             let mut left = std::pin::pin!(self.left.notified());
@@ -173,7 +174,8 @@ impl Layer for Throttled {
                     Ok(_) => return Some((part, Some((place, parts)))),
                     Err(error) => place.outcome = outcome(error),
                 }
-                // The place is free before the last part is handed on: whoever gets it may ask again at once.
+                // The place is freed before the last part is passed on, because its receiver may send a request at
+                // once.
                 drop(parts);
                 drop(place);
                 Some((part, None))

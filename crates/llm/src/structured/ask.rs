@@ -17,10 +17,11 @@ use super::{
 
 /// Asks a model for JSON of a given form.
 ///
-/// The server is asked for the schema, else for JSON, else for text, as far as `tiers` knows what it can do; what is found out is
-/// remembered there, and finding out costs no try. An answer is read leniently ([`crate::read_json`]), harmless differences of type
-/// are evened out, it is checked against the schema, and then `judge` has its say: it makes the value, or names every fault.
-/// A refused answer is sent back with all its faults, until the tries are used up. Dropping the future cancels the request.
+/// The request demands the schema, else JSON, else text, according to the abilities of the server in `tiers`. New
+/// findings are recorded there, and finding out costs no attempt. The answer is read leniently
+/// ([`crate::read_json`]), harmless differences of type are corrected, and the answer is checked against the schema.
+/// Then `judge` makes the value or lists every fault. A refused answer is sent back with all its faults, until the
+/// attempts are used up. Dropping the future cancels the request.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -39,7 +40,7 @@ use super::{
 /// ```
 ///
 /// # Errors
-/// [`StructuredError`]: the model failed, every answer was refused, or the schema is none. What was spent is told in every case.
+/// [`StructuredError`]: the model failed, every answer was refused, or the schema is invalid. The error reports the usage in every case.
 pub async fn ask<T>(
     model: &Model,
     tiers: &Tiers,
@@ -78,8 +79,8 @@ pub async fn ask<T>(
     Err(StructuredError::Refused { name: request.name, refused, spent })
 }
 
-/// Answers of one question that could not be read. Two in a row lower the tier of the question; what is remembered for the model is only
-/// a lower tier that helped, since a model may fail at one question and not at others.
+/// Count of unreadable answers to one question. Two in a row lower the tier of the question. The model's tier is
+/// lowered only if the lower tier helped, because a model may fail at one question and not at others.
 #[derive(Default)]
 struct Unreadable {
     in_row: u32,
@@ -140,7 +141,7 @@ async fn answer(
 /// An answer that holds nothing to judge.
 struct Unread {
     fault: String,
-    /// Whether it speaks against the tier.
+    /// True if the answer counts against the tier.
     counts: bool,
 }
 

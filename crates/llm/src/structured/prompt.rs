@@ -1,4 +1,4 @@
-//! The words in which a form is asked for and faults are told.
+//! Prompt texts that request a form and report faults.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use crate::{Message, NativeTurn, ResponseFormat};
 
 use super::{Refused, StructuredRequest, Tier};
 
-/// How much of a refused answer is sent back.
+/// Maximum length of a refused answer that is sent back, in characters.
 pub(super) const ANSWER_CHARS: usize = 4_000;
-/// How many faults are told.
+/// Maximum number of faults that are reported.
 const FAULTS: usize = 20;
 
 /// The messages of a request at a tier: the conversation, the schema in words where the server does not hold to it, and each refused
@@ -35,7 +35,7 @@ pub(super) fn messages(
     messages
 }
 
-/// What the server is told about the form.
+/// Returns the response format that the request sends to the server.
 pub(super) fn format(request: &StructuredRequest, tier: Tier) -> ResponseFormat {
     match tier {
         Tier::Schema => ResponseFormat::JsonSchema { name: request.name.clone(), schema: request.schema.clone() },

@@ -1,4 +1,4 @@
-//! Tiers, faults told, tries.
+//! Tests of tiers, reported faults and attempts.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ fn good() -> Reply {
     Reply::json(json!({"tasks": ["pack"]})).usage(10, 5).cost_usd(0.25)
 }
 
-/// A request in a form to read: what is asked for, and the messages.
+/// Renders a request readably: the requested form, and the messages.
 fn shown(request: &ChatRequest) -> String {
     let mut text = match &request.format {
         ResponseFormat::JsonSchema { name, .. } => format!("[schema {name}]\n"),

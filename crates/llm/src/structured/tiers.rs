@@ -1,4 +1,4 @@
-//! How a server can be asked for JSON, and what is remembered of it.
+//! Ways to request JSON from a server, and the record of those that worked.
 
 use std::{
     collections::HashMap,
@@ -7,15 +7,15 @@ use std::{
 
 use crate::ModelError;
 
-/// How a model is asked for JSON, the surest first.
+/// Way to request JSON from a model, the most reliable first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// The server holds the answer to a JSON Schema.
     #[default]
     Schema,
-    /// The server holds the answer to JSON; the schema is told in words.
+    /// The server forces JSON; the prompt describes the schema.
     Json,
-    /// The server does nothing; all is told in words.
+    /// The server forces nothing; the prompt describes everything.
     Text,
 }
 
@@ -31,20 +31,20 @@ impl Tier {
     }
 }
 
-/// What models were found able to do, by name. Shared by all who ask, so that a server is found out once.
+/// Abilities of models that were found out, by name. Shared by all callers, so that each server is probed once.
 #[derive(Debug, Default)]
 pub struct Tiers {
     known: Mutex<HashMap<String, Tier>>,
 }
 
 impl Tiers {
-    /// Knows nothing yet: every model is first asked with a schema.
+    /// Creates an empty record: every model is first asked with a schema.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How the model is asked now.
+    /// Returns the current tier of the model.
     #[must_use]
     pub fn of(&self, model: &str) -> Tier {
         self.lock().get(model).copied().unwrap_or_default()
@@ -66,12 +66,12 @@ impl Tiers {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Tier>> {
-        // What is remembered is whole after every change, so a panic elsewhere does no harm.
+        // The record is consistent after every change, so a panic elsewhere does no harm.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether a server refuses the way in which JSON was asked for, and not the request as such.
+/// Returns true if a server refuses the requested response format, and not the request as such.
 pub(super) fn refuses_format(error: &ModelError) -> bool {
     const WORDS: [&str; 12] = [
         "response_format",

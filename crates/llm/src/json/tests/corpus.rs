@@ -1,4 +1,4 @@
-//! The corpus of answers: what each means, and what is left of it when it is cut.
+//! Corpus of answers: the meaning of each, and the rest of it when it is cut.
 
 use serde_json::Value;
 
@@ -29,7 +29,8 @@ fn every_case_is_understood_or_refused() {
     corpus::none_of(&wrong);
 }
 
-/// Whether nothing in `part` is other than in `whole`: members and elements may be missing, and the last text or number may be shorter.
+/// Returns true if `part` differs from `whole` only by missing members and elements, or by a shorter last text or
+/// number.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -52,11 +53,11 @@ fn what_is_left_of_a_cut_answer_was_said_and_is_told_to_be_cut() {
     let mut wrong = Vec::new();
     for (file, case) in cases() {
         let whole = serde_json::from_str::<Value>(case.text.trim()).ok().filter(|whole| whole.is_object() || whole.is_array());
-        // Of a key that stands twice another value was said first.
+        // If a key occurs twice, the cut text may hold the earlier value.
         let whole = whole.filter(|_| !case.name.contains("stands twice"));
         for (at, _) in case.text.char_indices() {
             let text = &case.text[..at];
-            // Whatever the case, nothing panics.
+            // No case may panic.
             let Ok(read) = read_json(text) else { continue };
             let Some(whole) = &whole else { continue };
             let unfinished = text.trim_end().len() < case.text.trim_end().len();

@@ -1,4 +1,4 @@
-//! Whatever comes in, nothing panics and nothing is invented.
+//! Property tests: no input makes the reader panic or invent content.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};

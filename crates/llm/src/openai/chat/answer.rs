@@ -38,7 +38,7 @@ struct Call {
 }
 
 impl Answer {
-    /// Takes in an event or document; what can be handed on at once goes to `out`.
+    /// Takes in an event or document and adds the parts that can be passed on at once to `out`.
     pub(in crate::openai) fn absorb(&mut self, event: &Value, out: &mut VecDeque<StreamPart>) {
         if let Some(model) = event.get("model").and_then(Value::as_str) {
             model.clone_into(&mut self.turn.model);
@@ -79,12 +79,12 @@ impl Answer {
         }
     }
 
-    /// Whether the server said that the answer ends here.
+    /// Returns true if the server has ended the answer.
     pub(in crate::openai) fn has_finish(&self) -> bool {
         self.turn.finish.is_some()
     }
 
-    /// Whether anything of an answer came.
+    /// Returns true if any part of an answer has arrived.
     pub(in crate::openai) fn has_begun(&self) -> bool {
         self.any
     }
@@ -227,7 +227,7 @@ impl Answer {
         (!another_id && (same_id || !another_name)).then_some(found)
     }
 
-    /// What the answer says, once its last event is in.
+    /// Returns the content of the answer after its last event.
     pub(in crate::openai) fn into_turn(mut self) -> Turn {
         let mut late = VecDeque::new();
         if let Some(half) = self.text.finish() {
@@ -270,7 +270,7 @@ fn choice(event: &Value) -> Option<&Value> {
     }
 }
 
-/// Whether a piece of a message holds more than a role and empty fields.
+/// Returns true if a piece of a message holds more than a role and empty fields.
 fn says_something(delta: &Value) -> bool {
     let filled = |value: &Value| match value {
         Value::String(text) => !text.is_empty(),

@@ -1,4 +1,4 @@
-//! What a turn of chat completions holds beyond its text and calls, and must go back with them.
+//! Content of a chat-completions turn that is neither text nor call and must go back with them.
 
 use serde_json::{Map, Value, json};
 

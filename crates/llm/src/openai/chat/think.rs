@@ -10,7 +10,7 @@ const TAGS: [(&str, &str); 6] = [
     ("[THINK]", "[/THINK]"),
 ];
 
-/// A piece of a text, told apart.
+/// Piece of a text, classified as reasoning or answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     Text(String),
@@ -46,7 +46,7 @@ impl Splitter {
         pieces
     }
 
-    /// What is left at the end of the text. A tag that never came whole is text.
+    /// Returns the rest at the end of the text. An incomplete tag counts as text.
     pub(super) fn finish(&mut self) -> Option<Piece> {
         let held = std::mem::take(&mut self.held);
         match self.state {

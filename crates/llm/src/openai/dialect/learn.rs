@@ -1,4 +1,4 @@
-//! What a refusal teaches. The words are those of servers, as they were recorded or reported in public.
+//! Lessons from refusals. The matched words are those of servers, as recorded or reported in public.
 
 use serde_json::{Map, Value};
 
@@ -14,13 +14,13 @@ pub(in crate::openai) struct Sent<'a> {
     pub(in crate::openai) settings: &'a Map<String, Value>,
     /// The names of the tools, in the order in which they were offered.
     pub(in crate::openai) tools: &'a [String],
-    /// Whether the form of the answer was left open.
+    /// True if the form of the answer was left open.
     pub(in crate::openai) open_form: bool,
-    /// Whether a turn of the model with calls and without text was sent.
+    /// True if the request held a turn of the model with calls and without text.
     pub(in crate::openai) wordless: bool,
     /// The places of the images that were sent, if any.
     pub(in crate::openai) images: Option<SentImages>,
-    /// Whether turns of the model went in the provider's own form.
+    /// True if turns of the model were sent in the provider's own form.
     pub(in crate::openai) native: bool,
     /// The tokens of messages and tools, estimated.
     pub(in crate::openai) estimated: u64,
@@ -28,7 +28,7 @@ pub(in crate::openai) struct Sent<'a> {
     pub(in crate::openai) bound: Option<u32>,
 }
 
-/// Where the images of a request stood.
+/// Places of the images in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::openai) enum SentImages {
     /// In turns of the user alone.
@@ -37,7 +37,7 @@ pub(in crate::openai) enum SentImages {
     InResults,
 }
 
-/// What to do after a refusal.
+/// Next step after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::openai) enum Lesson {
     /// Send the request again in the dialect as it is now.
@@ -296,7 +296,7 @@ impl Dialect {
         if !about_tools || !schema.iter().any(|word| lower.contains(word) || refusal.param.contains(word)) {
             return false;
         }
-        // With a form for the answer the refusal may be about that; who asked for it knows how to go on.
+        // If the request asked for a form of the answer, the refusal may be about that form; the caller handles it.
         match named_tool(refusal, sent.tools) {
             Some(name) => {
                 let now = self.tools.by_name.get(name).copied();
@@ -353,7 +353,7 @@ fn named_tool<'a>(refusal: &Refusal, offered: &'a [String]) -> Option<&'a str> {
     by_place.or_else(|| offered.iter().find(quoted)).map(String::as_str)
 }
 
-/// Whether a refusal is about opaque state of earlier turns, which the server no longer takes.
+/// Returns true if a refusal is about opaque state of earlier turns, which the server no longer accepts.
 fn refuses_native(refusal: &Refusal) -> bool {
     let words = [
         "signature",
@@ -369,7 +369,7 @@ fn refuses_native(refusal: &Refusal) -> bool {
     words.iter().any(|words| refusal.lower.contains(words))
 }
 
-/// Whether a name stands in a text by itself: `max_tokens`, but not within `max_tokens_total`.
+/// Returns true if a name occurs in a text as a whole word: `max_tokens`, but not within `max_tokens_total`.
 pub(in crate::openai) fn has_word(text: &str, word: &str) -> bool {
     let part = |character: char| character.is_alphanumeric() || character == '_';
     text.match_indices(word).any(|(at, found)| {

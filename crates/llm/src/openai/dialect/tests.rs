@@ -70,7 +70,7 @@ fn param(message: &str, param: &str) -> Value {
     json!({"error": {"message": message, "type": "invalid_request_error", "param": param, "code": null}})
 }
 
-/// What a refusal changes in the usual dialect.
+/// Change that a refusal makes to the initial dialect.
 type Change = fn(&mut Dialect);
 
 #[test]

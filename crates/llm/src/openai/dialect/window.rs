@@ -1,4 +1,4 @@
-//! What a server says of its window when a request does not fit.
+//! Context window that a server reports when a request does not fit.
 
 /// A window that a server named, and how its count of a request compared with the estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl KnownWindow {
     }
 }
 
-/// What a refusal says: the window, and how many tokens the request itself takes.
+/// Numbers in a refusal: the window, and the tokens of the request itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) window: u64,

@@ -2,7 +2,7 @@ use super::*;
 
 const ASKED: Asked<'_> = Asked { url: "http://host/v1", model: "m", key: "sk-secret" };
 
-/// What a refusal with this status and body says of the request's form.
+/// Returns the refusal that a status and body express about the request's form.
 pub(in crate::openai) fn refusal_of(status: u16, body: &Value) -> Option<Refusal> {
     from_http(ASKED, status, None, body.to_string().as_bytes()).refusal
 }

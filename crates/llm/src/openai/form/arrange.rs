@@ -112,7 +112,7 @@ fn with_tools(messages: impl Iterator<Item = Arc<Message>>, tools: &[ToolDefinit
     messages
 }
 
-/// A message without calls of the protocol: they stand in its text.
+/// Returns the message with its calls as text instead of calls of the protocol.
 fn in_words(message: &Arc<Message>) -> Arc<Message> {
     match message.as_ref() {
         Message::Assistant { content, tool_calls, .. } if !tool_calls.is_empty() => {

@@ -19,7 +19,8 @@ pub(in crate::openai) struct Answer {
 }
 
 impl Answer {
-    /// Takes in a document; what can be handed on at once goes to `out`. Parts may still come behind the reason for the end.
+    /// Takes in a document and adds the parts that can be passed on at once to `out`. Parts may follow after the
+    /// finish reason.
     pub(in crate::openai) fn absorb(&mut self, document: &Value, out: &mut VecDeque<StreamPart>) {
         // A gateway wraps it.
         let document = document.get("response").filter(|inner| inner.get("candidates").is_some()).unwrap_or(document);
@@ -93,17 +94,17 @@ impl Answer {
         }
     }
 
-    /// Whether the server said why it stopped; tokens and late parts may still come.
+    /// Returns true if the server has given a finish reason; token counts and late parts may still follow.
     pub(in crate::openai) const fn has_finish(&self) -> bool {
         self.turn.finish.is_some()
     }
 
-    /// Whether anything of an answer came.
+    /// Returns true if any part of an answer has arrived.
     pub(in crate::openai) const fn has_begun(&self) -> bool {
         self.any
     }
 
-    /// What the answer says, once its last document is in.
+    /// Returns the content of the answer after its last document.
     pub(in crate::openai) fn into_turn(self) -> Turn {
         let mut turn = self.turn;
         let opaque = self.parts.iter().any(|part| {

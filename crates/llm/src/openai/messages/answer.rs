@@ -26,7 +26,8 @@ struct Block {
     input: String,
 }
 
-/// Counts are cumulative: a later one replaces an earlier one. Those sent do not include what the cache held or took in.
+/// Token counts of an answer. They are cumulative: a later one replaces an earlier one. The input count excludes
+/// tokens read from or written to the cache.
 #[derive(Debug, Default)]
 struct Tokens {
     fresh: Option<u64>,
@@ -36,7 +37,8 @@ struct Tokens {
 }
 
 impl Answer {
-    /// Takes in an event or document; what can be handed on at once goes to `out`. Events are told by their `type`: their names may be lost.
+    /// Takes in an event or document and adds the parts that can be passed on at once to `out`. Events are identified
+    /// by their `type`, because their names may be lost.
     pub(in crate::openai) fn absorb(&mut self, event: &Value, out: &mut VecDeque<StreamPart>) {
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
         let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
@@ -133,22 +135,22 @@ impl Answer {
         }
     }
 
-    /// Whether the server said why it stopped; its tokens may still come.
+    /// Returns true if the server has given a stop reason; token counts may still follow.
     pub(in crate::openai) const fn has_finish(&self) -> bool {
         self.turn.finish.is_some()
     }
 
-    /// Whether nothing more can come.
+    /// Returns true if nothing more can follow.
     pub(in crate::openai) const fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Whether anything of an answer came.
+    /// Returns true if any part of an answer has arrived.
     pub(in crate::openai) const fn has_begun(&self) -> bool {
         self.any
     }
 
-    /// What the answer says, once its last event is in.
+    /// Returns the content of the answer after its last event.
     pub(in crate::openai) fn into_turn(self) -> Turn {
         let mut turn = self.turn;
         let mut items = Vec::new();

@@ -45,7 +45,7 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
         }
     };
     if let Some((name, _)) = form {
-        // Where no call can be demanded the only tool is enough of a hint.
+        // If no call can be demanded, offering only this tool is enough of a hint.
         if optional.tool_choice {
             body.insert("tool_choice".into(), json!({"type": "tool", "name": name}));
         }
@@ -91,7 +91,7 @@ const fn effort_word(effort: Effort) -> &'static str {
     }
 }
 
-/// Tokens of thinking, for models that are told a number.
+/// Returns the thinking budget in tokens, for models that take a number.
 const fn budget(effort: Effort) -> u32 {
     match effort {
         Effort::None | Effort::Minimal => 1_024,

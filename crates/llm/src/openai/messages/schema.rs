@@ -28,7 +28,8 @@ pub(super) fn sent(name: &str, schema: &Value) -> Value {
     sent
 }
 
-/// Returns the answer as the schema wants it, if it differs from the one that was given for the schema that was sent.
+/// Returns the answer in the form of the original schema, if it differs from the answer in the form of the schema
+/// that was sent.
 pub(in crate::openai) fn read(schema: &Value, answer: &str) -> Option<String> {
     let schema = without_references(schema);
     let given: Value = serde_json::from_str(answer).ok()?;
@@ -40,7 +41,7 @@ pub(in crate::openai) fn read(schema: &Value, answer: &str) -> Option<String> {
     (value != given).then(|| value.to_string())
 }
 
-/// How a value is asked for.
+/// Form in which a value is requested.
 enum Shape<'a> {
     /// An object with these members.
     Object(&'a Map<String, Value>),
@@ -97,7 +98,8 @@ fn kinds(schema: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns a schema with the keywords that are taken, and no others: they narrow what a value may be, and whoever asks checks the answer.
+/// Returns a schema with only the keywords that the server accepts. The dropped keywords narrow the values, and the
+/// caller checks the answer against them.
 fn part(schema: &Value) -> Value {
     let kept = |names: &[&str]| -> Map<String, Value> {
         names.iter().filter_map(|name| Some(((*name).to_owned(), schema.get(*name)?.clone()))).collect()
@@ -229,7 +231,7 @@ mod tests {
                 json!({"tasks": [{"op": "wait"}, {"op": "call", "parameters": "{\"path\": \"a\"}"}], "note": "{\"a\": 1}", "any": "[1]"}),
                 json!({"tasks": [{"op": "wait"}, {"op": "call", "parameters": {"path": "a"}}], "note": "{\"a\": 1}", "any": [1]}),
             ),
-            // A text that is no JSON stays for whoever reads the answer.
+            // A text that is not JSON is kept for the reader of the answer.
             (json!({"tasks": [{"op": "call", "parameters": "{path"}], "any": "a word"}), json!(null)),
         ];
         for (given, expected) in cases {

@@ -8,8 +8,9 @@ use crate::StreamPart;
 use crate::openai::answer::{RawCall, Turn, read_usage};
 use crate::openai::lenient::Joiner;
 
-/// An answer in the making. Its items are kept by their place in the output: what `response.output_item.done` gives of one wins over what
-/// `response.completed` repeats of it, since the two encrypt the same reasoning differently and belong to different turns of the server.
+/// Answer under construction. Its items are kept by their place in the output. An item from
+/// `response.output_item.done` takes precedence over its repetition in `response.completed`, because the two encrypt
+/// the same reasoning differently and belong to different turns of the server.
 #[derive(Debug, Default)]
 pub(in crate::openai) struct Answer {
     items: BTreeMap<u64, Item>,
@@ -33,7 +34,7 @@ struct Item {
 }
 
 impl Answer {
-    /// Takes in an event or document; what can be handed on at once goes to `out`.
+    /// Takes in an event or document and adds the parts that can be passed on at once to `out`.
     pub(in crate::openai) fn absorb(&mut self, event: &Value, out: &mut VecDeque<StreamPart>) {
         let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
         let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
@@ -97,12 +98,12 @@ impl Answer {
         }
     }
 
-    /// Whether the last event is in.
+    /// Returns true if the last event has arrived.
     pub(in crate::openai) const fn is_over(&self) -> bool {
         self.finish.is_some()
     }
 
-    /// Whether anything of an answer came.
+    /// Returns true if any part of an answer has arrived.
     pub(in crate::openai) const fn has_begun(&self) -> bool {
         self.any
     }
@@ -128,7 +129,7 @@ impl Answer {
         whole.into_values().collect()
     }
 
-    /// What the answer says, once its last event is in.
+    /// Returns the content of the answer after its last event.
     pub(in crate::openai) fn into_turn(mut self) -> Turn {
         let items = self.output();
         let mut turn = self.turn;

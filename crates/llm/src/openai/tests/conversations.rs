@@ -109,7 +109,7 @@ async fn a_conversation_goes_on_over_turns_and_restarts() {
             let first = made();
             assert_eq!(turn(&first, &mut messages).await.tool_calls.len(), 2, "{kind:?}");
             turn(&first, &mut messages).await;
-            // A restart: what is known is what the journal holds.
+            // Simulates a restart: only the content of the journal is known.
             let second = made();
             messages = from_journal(&messages);
             let last = turn(&second, &mut messages).await;

@@ -14,7 +14,7 @@ use crate::{
     CarriedAnswer, Carrier, ChatModel, ChatResponse, FinishReason, Model, ModelError, ModelStack, OpenAiSettings, Redactor, read_arguments,
 };
 
-/// How often each stream is taken apart at random.
+/// Number of random splits of each stream.
 const SPLITS: u64 = 12;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! Faults of a provider, in virtual time: what is waited for, how long, and how often it is tried.
+//! Tests faults of a provider in virtual time: the waits, their durations, and the number of attempts.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -18,7 +18,7 @@ use crate::{
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"hello\"}}]}\n\n";
 const END: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
-/// What a provider does with a request.
+/// Reaction of a provider to a request.
 #[derive(Debug, Clone)]
 enum Does {
     Answers,
@@ -85,7 +85,7 @@ fn model(name: &str, carrier: Arc<dyn Carrier>) -> Model {
     ModelStack::carried_by(settings, carrier).unwrap().build(&Redactor::default())
 }
 
-/// What comes of a request: the answer, how often the provider was asked, and the seconds until then.
+/// Returns the result of a request, the number of attempts, and the seconds until the result.
 async fn outcome(does: impl IntoIterator<Item = Does>) -> (Result<ChatResponse, ModelError>, u32, u64) {
     let provider = provider(does);
     let model = model("m", Arc::clone(&provider) as Arc<dyn Carrier>);

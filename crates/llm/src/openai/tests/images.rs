@@ -56,7 +56,7 @@ async fn bodies(server: Server, name: &str, provider: Option<Provider>, protocol
     server.requests()
 }
 
-/// What stands at a pointer of the last body, with the image's bytes by their name.
+/// Returns the value at a pointer of the last body, with image bytes replaced by their names.
 fn at(bodies: &[Value], pointer: &str) -> String {
     let value = bodies.last().unwrap().pointer(pointer).cloned().unwrap_or_default();
     value.to_string().replace(&image("").data_url(), "URL").replace(image("").data.as_ref(), "BYTES")

@@ -1,4 +1,4 @@
-//! What is sent, and what is learned from refusals.
+//! Tests the requests that are sent and the lessons from refusals.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Streams: what is handed on while they arrive, and the odd ways of the scripted server.
+//! Tests streams: the parts that are passed on during arrival, and the irregularities of the scripted server.
 
 use aime_scripted_server::{Odd, Reply};
 use serde_json::json;

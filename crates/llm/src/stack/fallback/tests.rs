@@ -124,7 +124,7 @@ async fn a_stream_falls_back_before_its_first_part() {
     assert!(matches!(parts.last(), Some(Ok(StreamPart::Done(answer))) if answer.content == "from b"));
 }
 
-/// A model that fails or answers as it is told, when it is told.
+/// Model that fails or answers on command of the test.
 struct Told {
     answers: std::sync::atomic::AtomicBool,
     asked: std::sync::atomic::AtomicU32,
@@ -167,7 +167,7 @@ async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
         assert_eq!(said(&model).await, "from b");
     }
     assert_eq!(a.asked.load(SeqCst), 2);
-    // A probe that is dropped holds nobody up: the next request is the probe.
+    // A dropped probe blocks no other request: the next request is the probe.
     probe.set(said(&model));
     assert!(futures::poll!(&mut probe).is_pending());
     assert_eq!(a.asked.load(SeqCst), 3);

@@ -8,7 +8,7 @@ fn retrying(model: &Arc<Model>, settings: RetrySettings) -> Retrying {
     Retrying { inner: Arc::clone(model) as Arc<dyn ChatModel>, settings }
 }
 
-/// One attempt: what it takes until it fails or answers, and how.
+/// One attempt: its duration until it fails or answers, and the result.
 #[derive(Debug, Clone)]
 enum Step {
     Fails(ModelError),

@@ -1,4 +1,4 @@
-//! How the number of requests falls and rises.
+//! Tests how the number of requests falls and rises.
 
 use proptest::prelude::*;
 
@@ -19,7 +19,7 @@ fn allowance(most: u32) -> Allowance {
 fn a_refusal_halves_once_a_round_and_answers_raise_by_one() {
     let (mut given, now) = (allowance(64), Instant::now());
     let rounds: Vec<u64> = (0..8).map(|_| begin(&mut given, now)).collect();
-    // All eight are refused: that is one storm, not eight.
+    // All eight are refused at once, which counts as one refusal.
     for round in rounds {
         given.leave(round, Outcome::Refused(None), now);
     }
@@ -82,7 +82,7 @@ proptest! {
             prop_assert_eq!(given.under_way as usize, under_way.len());
             prop_assert!((1..=most).contains(&given.allowed), "{:?}", given);
         }
-        // Whoever is under way ends, and from then on the server answers.
+        // The requests in progress end, and from then on the server answers.
         for round in under_way {
             given.leave(round, Outcome::Other, now);
         }
