@@ -118,8 +118,8 @@ impl Failure {
         matches!(self, Self::Model | Self::Usage)
     }
 
-    /// Determines the kind from the exit code of a run that did not reach its goal. `tells` is false if the process was ended from outside,
-    /// so that the code has no meaning.
+    /// Determines the kind from the exit code of a run that did not reach its goal. `tells` is true if the codes 0 and 1
+    /// are the program's own report.
     const fn of_exit(code: Option<i32>, tells: bool) -> Self {
         match code {
             Some(0) if tells => Self::FalseClaim,

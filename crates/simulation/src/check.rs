@@ -1,4 +1,4 @@
-//! What holds of every run, at every step and at its end.
+//! Invariants of every run, at every step and at its end.
 
 use std::{
     collections::BTreeMap,
@@ -18,19 +18,19 @@ use crate::{
     world::World,
 };
 
-/// What an answer and a call of the model may take beyond what was reserved for it, in tokens.
+/// Maximum tokens of an answer and a model call beyond the reservation.
 const ONE_CALL: u64 = 6_000;
-/// How a run may end.
+/// Possible ends of a run.
 const ENDS: [&str; 7] = ["completed", "failed", "cancelled", "goal_not_reached", "model_unavailable", "bound_reached", "waiting_for_human"];
 
-/// Looks at each event as it becomes durable: none is missing, none comes twice, each fits the state, and no state contradicts itself.
+/// Checks each event as it becomes durable: none is missing or duplicated, each fits the state, and no state contradicts itself.
 pub(crate) async fn watch(world: Arc<World>, journal: Journal, mut events: UnboundedReceiver<PublishedEvent>) {
     let before = timed(&journal);
     let mut last = before.len() as u64;
     let mut state = fold(&before).ok();
     while let Some(PublishedEvent { seq, at, event }) = events.recv().await {
         if seq <= last {
-            // It was in the journal before the watch began.
+            // The event was in the journal before the watch began.
             continue;
         }
         if seq != last + 1 {
@@ -62,7 +62,7 @@ fn timed(journal: &Journal) -> Vec<Timed> {
     records.iter().filter_map(event).collect()
 }
 
-/// The facts make the same events and the same state again, whichever life wrote them.
+/// Checks that replaying the facts gives the same events and the same state, whichever process wrote them.
 pub(crate) fn journal(world: &World, journal: &Journal, seen: &RunView) {
     if let Some(damage) = &seen.damage {
         world.fault(format!("its journal is damaged: {damage}"));
@@ -82,7 +82,7 @@ pub(crate) fn journal(world: &World, journal: &Journal, seen: &RunView) {
     }
 }
 
-/// A life ended by itself: with a name, with words, and with nothing under way.
+/// Checks a process that ended by itself: the result has a code and a message, and no call is running.
 pub(crate) fn left(world: &World, result: &RunResult) {
     let end = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.to_string());
     if !ENDS.contains(&end.as_str()) && end != "interrupted" {
@@ -99,7 +99,7 @@ pub(crate) fn left(world: &World, result: &RunResult) {
     }
 }
 
-/// No bound is passed by more than one call, where nothing was cut off: what is only read is read again then.
+/// Checks that no bound is exceeded by more than one call, if nothing was interrupted; after an interruption read-only calls are repeated.
 pub(crate) fn bounds(world: &World, seen: &RunView) {
     let bounds = &world.scenario.settings.bounds;
     if world.was_cut_off() || seen.bounds != *bounds {
@@ -118,7 +118,7 @@ pub(crate) fn bounds(world: &World, seen: &RunView) {
     }
 }
 
-/// What the journal says of the calls with one key.
+/// Journal entries on the calls with one key.
 #[derive(Default)]
 struct Told {
     started: u32,
@@ -127,7 +127,7 @@ struct Told {
     in_doubt: u32,
 }
 
-/// The end of a run: no task is lost or left open, every call has one end, and no effect was repeated in silence or is untold.
+/// Checks the end of a run: no task is lost or open, every call has one end, and no effect was repeated or lost without a report.
 pub(crate) fn ended(world: &World, journal: &Journal, seen: &RunView, story: &mut Story) {
     bounds(world, seen);
     let state = &seen.state;
@@ -181,12 +181,12 @@ pub(crate) fn ended(world: &World, journal: &Journal, seen: &RunView, story: &mu
     }
 }
 
-/// The name of a task, for messages; empty for the lead before it works itself.
+/// Returns the name of a task, for messages; empty for the lead before it works itself.
 fn named(task: Option<&TaskId>) -> String {
     task.map(ToString::to_string).unwrap_or_default()
 }
 
-/// The calls of the three tools by key; each of them has exactly one end.
+/// Returns the calls of the three tools by key. Checks that each has exactly one end.
 fn calls(world: &World, seen: &RunView) -> BTreeMap<String, Told> {
     let mut told: BTreeMap<String, Told> = BTreeMap::new();
     let mut open: BTreeMap<(String, String), String> = BTreeMap::new();
@@ -201,7 +201,7 @@ fn calls(world: &World, seen: &RunView) -> BTreeMap<String, Told> {
             }
             ProgressEvent::ToolCallFinished { task, call, tool, outcome, .. } if [MARK, NOTE, LOOK].contains(&tool.as_str()) => {
                 let Some(key) = open.remove(&(named(task.as_ref()), call.clone())) else {
-                    // One that was refused before it was started.
+                    // The call was refused before it was started.
                     continue;
                 };
                 let told = told.entry(key).or_default();

@@ -1,29 +1,29 @@
-//! What was tried, in numbers.
+//! Statistics of the simulated runs.
 
 use std::{collections::BTreeMap, fmt};
 
 use crate::{Moment, Story};
 
-/// What was tried, in numbers.
+/// Statistics of the simulated runs.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Runs that were played.
+    /// Number of runs.
     pub runs: u64,
-    /// Moments that they went through.
+    /// Number of moments.
     pub steps: u64,
-    /// Events that they told.
+    /// Number of events.
     pub events: u64,
-    /// Processes that carried them on.
+    /// Number of processes.
     pub lives: u64,
-    /// How many of these died.
+    /// Number of processes that died.
     pub deaths: u64,
-    /// Calls that were told to be in doubt.
+    /// Number of calls that were reported to be in doubt.
     pub in_doubt: u64,
-    /// Processes that went on from a snapshot.
+    /// Number of processes that resumed from a snapshot.
     pub snapshots: u64,
-    /// How the runs ended.
+    /// Number of runs by their end.
     pub ends: BTreeMap<String, u64>,
-    /// Cuts, by where and how.
+    /// Number of cuts by moment and fate.
     pub cuts: BTreeMap<String, u64>,
 }
 
@@ -46,7 +46,7 @@ impl Counts {
         *self.cuts.entry(what).or_default() += 1;
     }
 
-    /// Adds what another thread has counted.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: Self) {
         self.runs += other.runs;
         self.steps += other.steps;

@@ -1,4 +1,4 @@
-//! Runs that are cut at every moment at which they can be, and compared with the run that was never cut.
+//! Cuts a run at every possible moment, and compares the result with the uncut run.
 
 use std::collections::BTreeMap;
 
@@ -6,16 +6,16 @@ use aime_durable::Fate;
 
 use crate::{Cut, Moment, Scenario, Stage, Story, play};
 
-/// What can become of a write at which a run is cut.
+/// Possible fates of the write at which a run is cut.
 const FATES: [Fate; 6] = [Fate::Kept, Fate::Lost, Fate::Torn, Fate::Twice, Fate::Full, Fate::Broken];
 
-/// The run of a seed, never cut, in which nothing else goes wrong.
+/// Plays the run of a seed without cuts and other faults.
 #[must_use]
 pub fn uncut(stage: &Stage, seed: u64) -> Story {
     play(stage, Scenario::calm(seed), None)
 }
 
-/// Every way in which a run can be cut: at each write in each way, at each effect before and after it.
+/// Returns every possible cut of a run: at each write with each fate, and before and after each effect.
 #[must_use]
 pub fn cuts_of(whole: &Story) -> Vec<(Moment, Cut)> {
     let moments = whole.moments.iter().copied().zip(0..);
@@ -27,7 +27,7 @@ pub fn cuts_of(whole: &Story) -> Vec<(Moment, Cut)> {
 }
 
 impl Story {
-    /// Plays a run again, cuts it, and tells what is then not as it should be.
+    /// Plays the run again with a cut, and reports the differences as faults.
     #[must_use]
     pub fn cut(&self, stage: &Stage, cut: Cut) -> Self {
         let mut story = play(stage, Scenario::calm(self.seed), Some(cut));
@@ -41,10 +41,10 @@ impl Story {
         story
     }
 
-    /// What is the same however a run was cut, unless something is in doubt.
+    /// Returns the part of the outcome that is independent of cuts, unless a call is in doubt.
     fn outcome(&self) -> (&str, &str, BTreeMap<&str, String>, BTreeMap<&str, u32>) {
         let tasks = self.tasks.iter().map(|(id, status)| (id.as_str(), status.to_string()));
-        // What may be repeated may have been.
+        // Calls of other tools may have been repeated.
         let effects = self.effects.iter().filter(|(key, _)| key.starts_with("mark")).map(|(key, tally)| (key.as_str(), tally.done));
         (&self.end, &self.answer, tasks.collect(), effects.collect())
     }

@@ -23,13 +23,14 @@ pub use stage::{Stage, StageError};
 pub use story::{Story, play};
 pub use world::{Cut, Moment};
 
-/// How many files this process has open, where the system tells.
+/// Returns the number of open files of this process, if the system reports it.
 #[must_use]
 pub fn open_files() -> Option<usize> {
     Some(std::fs::read_dir("/proc/self/fd").ok()?.count())
 }
 
-/// A measure of this process's memory, in bytes, where the system tells it: `VmRSS:` what it has, `VmHWM:` the most that it had.
+/// Returns a measure of this process's memory in bytes, if the system reports it: `VmRSS:` is the current size, `VmHWM:` the maximum so
+/// far.
 #[must_use]
 pub fn memory(measure: &str) -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;

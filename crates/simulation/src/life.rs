@@ -1,4 +1,4 @@
-//! One life of a run: a process that carries it on, until it ends, is left, or dies.
+//! One life of a run: a process that executes it until the run ends, is left, or the process dies.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,39 +14,39 @@ use crate::{
     world::{World, lock},
 };
 
-/// The name of every run.
+/// Name of every run.
 pub(crate) const RUN: &str = "simulated";
-/// What is wanted; an actor of a direct run finds its name in it.
+/// Goal of every run; an actor of a direct run finds its name in it.
 const GOAL: &str =
     "[[goal]] Read the notes, write a report of them, compare it with the one of last year, and check that all numbers agree";
-/// No life takes longer in its own time: bounds, time limits and people end it before.
+/// Maximum virtual duration of a life: bounds, time limits and people end it earlier.
 const LONGEST: Duration = Duration::from_secs(4 * 3_600);
 
-/// How a life ended.
+/// End of a life.
 pub(crate) enum Left {
-    /// The process is gone.
+    /// The process died.
     Died,
-    /// It was carried to its end, or left.
+    /// The run ended, or was left.
     Carried(Box<RunResult>),
-    /// It could not be carried on.
+    /// The run could not be executed.
     Failed(OrchestratorError),
-    /// It went on and on.
+    /// The life exceeded its maximum duration.
     Endless,
 }
 
-/// What a life begins with.
+/// Beginning of a life.
 pub(crate) enum Beginning {
     Fresh,
     Resumed(Option<Bounds>),
 }
 
-/// The run's name as a type. The text is a name, which a test shows.
+/// Returns the run's id. A test shows that the name is valid.
 pub(crate) fn run_id() -> RunId {
     #[expect(clippy::expect_used, reason = "a constant that a test looks at")]
     RUN.parse().expect("a name")
 }
 
-/// Lives one life.
+/// Plays one life.
 pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginning: Beginning) -> Left {
     let Ok(runtime) = Builder::new_current_thread().enable_time().start_paused(true).build() else {
         world.fault("there is no runtime".to_owned());
@@ -88,7 +88,7 @@ pub(crate) fn live(stage: &Stage, world: &Arc<World>, journal: &Journal, beginni
         };
         doing.abort();
         if !matches!(left, Left::Died) {
-            // The channel ends with the run, and with it the watch.
+            // Dropping the run closes the channel, which ends the watch.
             drop(orchestrator);
             lock(&world.carrier).take();
             drop(timeout(Duration::from_secs(60), watching).await);

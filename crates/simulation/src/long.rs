@@ -1,4 +1,4 @@
-//! One very long run, in real time, on a journal on the disk: it is cut off in the middle, taken up again, and comes to its end.
+//! One very long run in real time, with a journal on the disk: it is interrupted in the middle, resumed, and completed.
 
 use std::{
     fmt,
@@ -31,56 +31,57 @@ use crate::{
     tools::of_actors,
 };
 
-/// Tasks side by side.
+/// Number of parallel chains of tasks.
 const LANES: usize = 8;
-/// How often an actor asks its model before it ends.
+/// Number of model requests of an actor before it ends.
 const TURNS: usize = 3;
-/// Events of a task besides those of its calls: it is made ready, runs, concludes and completes, its actor is made, and its model is asked.
+/// Number of events of a task besides those of its calls: it becomes ready, runs, concludes and completes, its actor is created, and its
+/// model is asked.
 const OTHER_EVENTS: usize = 9;
-/// How many events are read at once.
+/// Number of events that are read at once.
 const PAGE: usize = 10_000;
 
-/// A run of this size.
+/// Size of the run.
 #[derive(Debug, Clone, Copy)]
 pub struct Long {
-    /// Tasks, each with an actor.
+    /// Number of tasks, each with an actor.
     pub tasks: usize,
-    /// Events, at least.
+    /// Minimum number of events.
     pub events: usize,
 }
 
-/// What came of it.
+/// Result of the run.
 #[derive(Debug, Clone, Default)]
 pub struct LongStory {
-    /// How many tasks were completed.
+    /// Number of completed tasks.
     pub completed: usize,
-    /// How many events its journal holds, without a gap.
+    /// Number of events in the journal, without gaps.
     pub events: u64,
-    /// How long the run took, in both processes.
+    /// Total duration of the run in both processes.
     pub took: Duration,
-    /// How many events there were when it was cut off.
+    /// Number of events at the interruption.
     pub cut_after: usize,
-    /// How many facts were replayed to take it up again.
+    /// Number of facts that were replayed to resume.
     pub replayed: usize,
-    /// How long that took.
+    /// Time to resume.
     pub resumed_in: Duration,
-    /// The size of the journal, in bytes.
+    /// Size of the journal in bytes.
     pub journal: u64,
-    /// The latest snapshot.
+    /// Latest snapshot.
     pub snapshot: Option<SnapshotRecord>,
-    /// The most memory that the process had, in bytes, where the system tells.
+    /// Maximum memory of the process in bytes, if the system reports it.
     pub peak: Option<u64>,
-    /// What was found wrong.
+    /// Violated expectations.
     pub faults: Vec<String>,
 }
 
-/// Why such a run could not be played.
+/// Reason why the run could not be played.
 #[derive(Debug, thiserror::Error)]
 pub enum LongError {
-    /// There is no place for it.
+    /// The stage cannot be set up.
     #[error(transparent)]
     Stage(#[from] crate::StageError),
-    /// The system refused something.
+    /// The system reported an error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
     /// The journal cannot be used.
@@ -89,7 +90,7 @@ pub enum LongError {
     /// The orchestrator cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The run cannot be carried on.
+    /// The run cannot be executed.
     #[error(transparent)]
     Run(#[from] OrchestratorError),
 }
@@ -112,7 +113,7 @@ impl fmt::Display for LongStory {
     }
 }
 
-/// Looks again and again, and then ends.
+/// A scripted model that calls `look` several times, and then ends.
 struct Looker {
     calls: usize,
 }
@@ -165,10 +166,10 @@ struct Looked {
 }
 
 impl Long {
-    /// Plays it.
+    /// Plays the run.
     ///
     /// # Errors
-    /// [`LongError`] where it could not be played; what was found wrong stands in the story.
+    /// [`LongError`] if it could not be played; violated expectations are in the result.
     pub fn play(self) -> Result<LongStory, LongError> {
         let stage = Stage::new()?;
         let folder = tempfile::tempdir()?;
@@ -190,7 +191,7 @@ impl Long {
                 () = come(events, cut_after) => {}
             }
         }
-        // As a new process: nothing is left of the one before but its files.
+        // As in a new process: only the files of the one before are left.
         let journal = Journal::open(path)?;
         let resumed = Instant::now();
         let stands = run_status(&journal, &run_id())?;
@@ -200,7 +201,7 @@ impl Long {
         let (run, orchestrator) = (run_id(), self.orchestrator(stage, journal.clone())?);
         let (result, ()) = tokio::join!(orchestrator.resume(&run, None, control), come(events, usize::MAX));
         story.took = begun.elapsed();
-        // What is looked at from here on is all of it at once, which no run does.
+        // Measured here, because the following check reads all events at once, which no run does.
         story.peak = memory("VmHWM:");
         self.look(&journal, &result?, &mut story)?;
         story.journal = std::fs::metadata(path)?.len();
@@ -215,7 +216,7 @@ impl Long {
         if story.completed != self.tasks {
             story.faults.push(format!("{} of {} tasks are completed", story.completed, self.tasks));
         }
-        // Those that come while a snapshot is taken are added to those before it.
+        // Facts that arrive while a snapshot is taken add to those before it.
         if story.replayed > 3 * SNAPSHOT_FACTS {
             story.faults.push(format!("{} facts were replayed, where a snapshot is taken after every {SNAPSHOT_FACTS}", story.replayed));
         }
@@ -280,7 +281,7 @@ impl Long {
     }
 }
 
-/// Waits until so many events have come, or no more do.
+/// Waits until `count` events have arrived, or the channel is closed.
 async fn come(mut events: UnboundedReceiver<PublishedEvent>, count: usize) {
     let mut come = 0;
     while come < count && events.recv().await.is_some() {

@@ -1,4 +1,4 @@
-//! `aime-simulation`: plays many runs and says what was found.
+//! `aime-simulation`: plays simulated runs and reports faults.
 #![expect(clippy::print_stdout, reason = "it talks to a person at a terminal")]
 
 use std::{
@@ -43,11 +43,11 @@ struct Arguments {
     threads: usize,
 }
 
-/// So many runs come before the memory is measured that the later ones are held against.
+/// Number of runs before the reference measurement of memory.
 const WARM: u64 = 200;
-/// The most that the memory may have grown since, in bytes.
+/// Maximum growth of memory since then, in bytes.
 const GROWTH: u64 = 64 << 20;
-/// How many more files may be open than after the first runs.
+/// Maximum number of additional open files since the first runs.
 const MORE_FILES: usize = 8;
 
 fn main() -> ExitCode {
@@ -101,7 +101,7 @@ fn long(long: Long) -> Vec<String> {
     }
 }
 
-/// Plays until the time is over. What a run has taken must be given back.
+/// Plays runs until the time is over, and checks that they return their resources.
 fn soak(arguments: Arguments, time: Duration) -> Vec<String> {
     let begun = Instant::now();
     let mut arguments = Arguments { runs: WARM, cuts: 0, ..arguments };

@@ -1,4 +1,4 @@
-//! A model that answers by chance: well, badly, or not at all.
+//! A model with random answers: good, bad, or none.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -25,17 +25,17 @@ use crate::{
     world::{Moment, World, lock},
 };
 
-/// Characters of each piece of an answer.
+/// Number of characters in each piece of an answer.
 const PIECE: usize = 40;
-/// Tokens of each answer.
+/// Number of tokens in each answer.
 const ANSWER: u64 = 20;
-/// A key that no call may reach a tool with.
+/// A key that must never reach a tool.
 pub(crate) const NEVER: &str = "never";
 
-/// The model of a world.
+/// Model of a world.
 pub(crate) struct WorldModel(pub(crate) Arc<World>);
 
-/// What is said: words and calls.
+/// An answer: text and calls.
 #[derive(Default)]
 struct Said {
     words: String,
@@ -114,7 +114,7 @@ impl WorldModel {
         })
     }
 
-    /// An answer as it is written: some words at a time. Some break off in the middle.
+    /// Streams an answer in pieces. Some answers break off in the middle.
     fn in_pieces(&self, answer: ChatResponse) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let mut rng = self.0.chances.of(&format!("pieces/{}", answer.content));
         let letters: Vec<char> = answer.content.chars().collect();
@@ -134,13 +134,13 @@ impl WorldModel {
         stream::iter(pieces.into_iter().zip(pauses)).then(paused).boxed()
     }
 
-    /// An answer in a form.
+    /// Returns a structured answer.
     fn document(&self, schema: &str, rng: &mut Rng) -> Said {
         let odds = &self.0.scenario.odds;
         if rng.u32(0..1_000) < odds.nonsense {
             let mut faulty = rng.clone();
             if schema == "aime_plan" && faulty.bool() {
-                // Its beginning is good, and has been given out by then.
+                // The beginning of this plan is valid, and was already executed when the fault arrives.
                 let mut plan = patches::document(&mut faulty, "p", 5, odds);
                 let last = json!({"id": "last", "kind": "actor", "description": "Do it", "dependencies": ["nobody"]});
                 if let Some(tasks) = plan.get_mut("tasks").and_then(Value::as_array_mut) {
@@ -170,7 +170,7 @@ impl WorldModel {
         say(document.to_string())
     }
 
-    /// A turn of an actor.
+    /// Returns one turn of an actor.
     fn act(&self, request: &ChatRequest, who: &str, turn: usize, rng: &mut Rng) -> Said {
         let odds = &self.0.scenario.odds;
         let offers = |name: &str| request.tools.iter().any(|tool| tool.name == name);
@@ -178,7 +178,7 @@ impl WorldModel {
         let (length, stuck, gives_up) = (life.usize(1..4), life.u32(0..1_000) < odds.stuck, life.u32(0..1_000) < odds.gives_up);
         let calls = |calls: Vec<(&'static str, String)>| Said { calls, ..Said::default() };
         if stuck && offers(LOOK) {
-            // One call over and over, or a circle of two or three.
+            // Repeat one call, or a cycle of two or three.
             let circle = life.usize(1..4);
             return calls(vec![call(LOOK, &json!({"key": format!("{who} round {}", turn % circle)}))]);
         }
@@ -220,10 +220,10 @@ impl WorldModel {
     }
 }
 
-/// Whom or what a request is about: the mark in an actor's task, or the form that is asked for.
+/// Returns the subject of a request: the mark in an actor's task, or the name of the requested schema.
 fn subject(request: &ChatRequest) -> String {
     if let Some(schema) = request.schema_name() {
-        // A question that comes again over another text is another question.
+        // The same question on another text is another question.
         return format!("{schema}/{}", estimate_request_tokens(request));
     }
     let task = request.messages.iter().find_map(|message| match message.as_ref() {

@@ -9,12 +9,12 @@ use crate::{
     tools::{LOOK, MARK, NOTE},
 };
 
-/// A plan that was handed over. None where this version does not read it, which a test rules out.
+/// Returns a plan that was handed over; `None` if the current version cannot parse it, which a test rules out.
 pub(crate) fn plan(rng: &mut Rng, prefix: &str, most: usize, odds: &Odds) -> Option<Plan> {
     serde_json::from_value(document(rng, prefix, most, odds)).ok()
 }
 
-/// A plan as a document.
+/// Returns a plan as a document.
 pub(crate) fn document(rng: &mut Rng, prefix: &str, most: usize, odds: &Odds) -> Value {
     let count = rng.usize(2..=most.max(2));
     let mut tasks = Vec::new();
@@ -45,7 +45,7 @@ fn task(rng: &mut Rng, id: &str, dependencies: &[String], odds: &Odds) -> Value 
     })
 }
 
-/// A patch for a run as it stands: mostly one that fits.
+/// Returns a patch for the current state of a run, mostly a valid one.
 pub(crate) fn patch(rng: &mut Rng, state: &ProgressState, odds: &Odds) -> Value {
     let mut changes = Vec::new();
     let work = || state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);

@@ -1,4 +1,4 @@
-//! People: they answer, and they do things unasked.
+//! People: they answer questions, and act on their own.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -17,7 +17,7 @@ use crate::{
     world::{World, lock},
 };
 
-/// The person at the terminal, if one is there.
+/// Person at the terminal, if one is present.
 pub(crate) struct Person(pub(crate) Arc<World>);
 
 impl HumanChannel for Person {
@@ -33,12 +33,12 @@ impl HumanChannel for Person {
     }
 }
 
-/// Some answer.
+/// Returns a random answer.
 pub(crate) fn answer(rng: &mut fastrand::Rng) -> String {
     rng.choice(["yes", "yes", "no", "always", "stop", "by the left way"]).unwrap_or("yes").to_owned()
 }
 
-/// Does what people do unasked, as far as it comes in this life.
+/// Performs the actions of people that are due in this life.
 pub(crate) async fn deeds(world: Arc<World>, journal: Journal, control: RunControl) {
     let mut now = 0;
     loop {
@@ -72,7 +72,7 @@ pub(crate) async fn deeds(world: Arc<World>, journal: Journal, control: RunContr
     }
 }
 
-/// Puts a message into the run's inbox. A disk that fails loses it, and the person knows.
+/// Puts a message into the run's inbox. A failing disk loses it, and the person notices.
 pub(crate) async fn put(journal: &Journal, message: &InboxMessage) {
     if let Ok(text) = serde_json::to_string(message) {
         drop(journal.inbox_put(RUN, 1, &text).await);

@@ -1,4 +1,4 @@
-//! What a run is given, and what it meets.
+//! Scenario of a run: its inputs and its faults.
 
 use aime_orchestrator::{Bounds, PlanRoute, Reflect, RunSettings};
 use aime_planner::{Adaptive, GrowthSettings};
@@ -8,68 +8,68 @@ use fastrand::Rng;
 
 use crate::{chance::Chances, patches};
 
-/// How often things go wrong, in 1,000 cases.
+/// Probabilities of faults, per 1,000 cases.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Odds {
     /// A tool fails.
     pub(crate) tool_fails: u32,
     /// A tool hangs until its time limit.
     pub(crate) tool_hangs: u32,
-    /// A model call comes to an error.
+    /// A model call returns an error.
     pub(crate) model_fails: u32,
-    /// An answer of the model is of no use.
+    /// An answer of the model is unusable.
     pub(crate) nonsense: u32,
     /// An actor gives up.
     pub(crate) gives_up: u32,
-    /// An actor does the same over and over.
+    /// An actor repeats the same call.
     pub(crate) stuck: u32,
     /// An actor asks a person.
     pub(crate) asks: u32,
-    /// An actor hands work on.
+    /// An actor delegates work.
     pub(crate) delegates: u32,
-    /// Criteria do not hold.
+    /// Criteria are not met.
     pub(crate) unmet: u32,
-    /// The process dies, at each moment at which it can.
+    /// The process dies, at each possible moment.
     pub(crate) deaths: u32,
-    /// A write fails, and the process hears of it.
+    /// A write fails, and the process notices.
     pub(crate) disk_fails: u32,
 }
 
-/// Something that comes from outside.
+/// An external event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Deed {
-    /// The process is told to stop.
+    /// The process is asked to stop.
     Stop,
     /// A person pauses the run from another process.
     Pause,
-    /// A person ends it for good.
+    /// A person cancels the run.
     Cancel,
-    /// A person takes one of its tasks out.
+    /// A person cancels one of its tasks.
     CancelTask,
-    /// A person says something.
+    /// A person sends a message.
     Say,
-    /// The clock is put forward, or back, by so many seconds.
+    /// The clock is moved by this number of seconds, forward or back.
     Clock(i64),
 }
 
-/// One run: what it is given, and what it meets. Made of a seed.
+/// Inputs and faults of one run, derived from a seed.
 #[derive(Debug, Clone)]
 pub struct Scenario {
-    /// The seed.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// Nothing goes wrong by chance: how such a run ends does not depend on when it was cut.
+    /// True if there are no random faults: the end of such a run does not depend on cuts.
     pub calm: bool,
     pub(crate) plan: Option<Plan>,
     pub(crate) settings: RunSettings,
     pub(crate) odds: Odds,
-    /// What happens when, in milliseconds since the beginning.
+    /// Events with their times in milliseconds since the beginning.
     pub(crate) deeds: Vec<(u64, Deed)>,
-    /// Whether a person answers at once.
+    /// True if a person answers at once.
     pub(crate) attended: bool,
 }
 
 impl Scenario {
-    /// A run in which anything may go wrong.
+    /// Returns a scenario with all kinds of faults.
     #[must_use]
     pub fn wild(seed: u64) -> Self {
         let mut rng = Chances(seed).of("scenario");
@@ -97,7 +97,7 @@ impl Scenario {
         Self { seed, calm: false, plan, settings, odds, deeds, attended: rng.bool() }
     }
 
-    /// A run in which nothing goes wrong unless the process is cut.
+    /// Returns a scenario without faults, unless the process is cut.
     #[must_use]
     pub fn calm(seed: u64) -> Self {
         let mut rng = Chances(seed).of("scenario");

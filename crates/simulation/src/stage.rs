@@ -1,4 +1,4 @@
-//! Where runs are played: what is made once for all of them.
+//! Stage: the parts that all simulated runs share.
 
 use std::{
     collections::BTreeMap,
@@ -17,12 +17,12 @@ use crate::{
     world::{World, lock},
 };
 
-/// Why there is no stage.
+/// Reason why the stage cannot be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("the stage cannot be set: {0}")]
 pub struct StageError(String);
 
-/// The world that tools meet now.
+/// Slot for the world of the current run, which tools use.
 #[derive(Clone, Default)]
 pub(crate) struct Slot(Arc<Mutex<Option<Arc<World>>>>);
 
@@ -36,7 +36,7 @@ impl Slot {
     }
 }
 
-/// Plays runs, one after the other. Each thread that plays has its own.
+/// Plays runs, one after the other. Each thread has its own stage.
 pub struct Stage {
     _folder: TempDir,
     pub(crate) builder: OrchestratorBuilder,
@@ -53,20 +53,21 @@ impl Disk for Whole {
 }
 
 impl Stage {
-    /// Sets a stage in a temporary folder.
+    /// Sets up a stage in a temporary folder.
     ///
     /// # Errors
-    /// [`StageError`] where there can be none.
+    /// [`StageError`] if that fails.
     pub fn new() -> Result<Self, StageError> {
         let failed = |error: &dyn std::fmt::Display| StageError(error.to_string());
         let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
         let keep = folder.path().join(".aime");
         std::fs::create_dir_all(&keep).map_err(|error| failed(&error))?;
-        // A file where the folder of snapshots should be: they are views, and each would cost more time than its run.
+        // A file in the place of the snapshot folder disables progress snapshots: they are only views, and each would take longer than its
+        // run.
         std::fs::write(keep.join("progress"), "").map_err(|error| failed(&error))?;
         let confined = ConfinedFolder::open(folder.path()).map_err(|error| failed(&error))?;
         let journal = Journal::simulated(Arc::new(Whole)).map_err(|error| failed(&error))?;
-        // Reading the folder takes a thread of the machine's, whose time no seed decides.
+        // Reading the folder would need a real thread, whose timing does not depend on the seed.
         let context = ToolContext::new(confined, BTreeMap::new()).with_surroundings(Surroundings::default());
         let actors = ActorFactory::builtin().map_err(|error| failed(&error))?;
         let slot = Slot::default();

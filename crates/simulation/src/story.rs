@@ -1,4 +1,4 @@
-//! A run over all its lives.
+//! Story: a run over all its lives.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -14,46 +14,46 @@ use crate::{
     world::{Tally, World, WorldDisk},
 };
 
-/// No run has more lives than this: every death, stop, question and bound ends one.
+/// Maximum number of lives: every death, stop, question and bound ends one.
 const MOST_LIVES: u32 = 60;
-/// So often a bound is raised; then the run is left where it stands.
+/// Number of times that a bound is raised before the run is left.
 const RAISED: u32 = 3;
-/// In so many of 1,000 cases a snapshot is taken before a run is resumed.
+/// Probability of a snapshot before a run is resumed, per 1,000 cases.
 const SNAPSHOTS: u32 = 500;
-/// So often a model that cannot be used is tried again.
+/// Number of times that an unavailable model is retried.
 const TRIED: u32 = 2;
 
-/// What became of a run.
+/// Result of a run over all its lives.
 #[derive(Debug, Clone, Default)]
 pub struct Story {
-    /// The seed.
+    /// Seed of the scenario.
     pub seed: u64,
-    /// What was found wrong; nothing, unless there is a fault in aime.
+    /// Violated invariants; empty unless aime has a bug.
     pub faults: Vec<String>,
-    /// How it ended: its status, or the code of its failure.
+    /// Final status, or the code of the failure.
     pub end: String,
-    /// What it answered.
+    /// Answer of the run.
     pub answer: String,
-    /// Its tasks and where each stands.
+    /// Tasks with their final states.
     pub tasks: Vec<(String, TaskStatus)>,
-    /// Every moment at which it could have been cut, in order.
+    /// Every moment at which the run could have been cut, in order.
     pub moments: Vec<Moment>,
-    /// How many processes carried it on.
+    /// Number of processes that executed it.
     pub lives: u32,
-    /// How many of them died.
+    /// Number of processes that died.
     pub deaths: u64,
-    /// How many facts its journal holds, those of its actors not counted.
+    /// Number of facts in its journal, without those of its actors.
     pub events: usize,
-    /// How many lives began with a snapshot.
+    /// Number of lives that began with a snapshot.
     pub snapshots: u32,
-    /// Calls that were told to be in doubt.
+    /// Number of calls that were reported to be in doubt.
     pub in_doubt: usize,
-    /// Its events as they stand in the journal.
+    /// Events in its journal.
     pub record: Vec<String>,
     pub(crate) effects: Vec<(String, Tally)>,
 }
 
-/// Plays a run from its beginning to its end, through as many processes as that takes. `cut` ends one of them at a chosen moment.
+/// Plays a run to its end, with as many processes as necessary. `cut` ends one of them at a chosen moment.
 #[must_use]
 pub fn play(stage: &Stage, scenario: Scenario, cut: Option<Cut>) -> Story {
     let world = Arc::new(World::new(scenario, cut));
@@ -123,7 +123,7 @@ fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
     story
 }
 
-/// Takes a snapshot of the run as it stands, which must be what all its facts make. None can be taken of one that was just left.
+/// Takes a snapshot of the run, and checks that it equals the state from all its facts. Returns false for a run that was just left.
 fn snapshot(world: &World, journal: &Journal) -> bool {
     let Ok(Some(taken)) = journal.take_snapshot::<RunMachine>(RUN, RUN_STREAM) else { return false };
     world.aside(true);
@@ -150,7 +150,7 @@ fn snapshot(world: &World, journal: &Journal) -> bool {
     true
 }
 
-/// How often a run that was left was helped on.
+/// Counts of the ways in which a run that was left was continued.
 #[derive(Default)]
 struct GoesOn {
     raised: u32,
@@ -159,7 +159,7 @@ struct GoesOn {
 }
 
 impl GoesOn {
-    /// What the next life begins with; none where the run is left as it is, which is an end with a name too.
+    /// Returns the beginning of the next life; `None` if the run stays as it is, which is an end with a name, too.
     fn after(&mut self, end: &str, world: &World, journal: &Journal, seen: &RunView) -> Option<Beginning> {
         match end {
             "bound_reached" => {
@@ -186,7 +186,7 @@ impl GoesOn {
                     let mut rng = world.chances.of(&format!("later/{}/{}", question.id, self.answered));
                     let text = if self.answered > 20 { "stop".to_owned() } else { answer(&mut rng) };
                     let message = InboxMessage::Answer { question: question.id.clone(), text };
-                    // A disk that dies in it never answers.
+                    // A disk that dies during the write never answers.
                     let _answer = put(journal, &message).now_or_never();
                 }
                 Some(Beginning::Resumed(None))
@@ -197,7 +197,7 @@ impl GoesOn {
 }
 
 impl Story {
-    /// The command that plays it again.
+    /// Returns the command that plays it again.
     #[must_use]
     pub fn command(&self) -> String {
         format!("cargo xtask reliability --seed {}", self.seed)
@@ -205,7 +205,7 @@ impl Story {
 }
 
 impl World {
-    /// Whether anything is still being done.
+    /// Returns true if a call is running.
     pub(crate) fn is_busy(&self) -> bool {
         self.at_work.load(Ordering::Relaxed) > 0
     }

@@ -1,4 +1,4 @@
-//! Tools that do nothing but leave a mark in the world.
+//! Tools whose only effect is a mark in the world.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -16,14 +16,14 @@ use crate::{
     world::{Moment, World},
 };
 
-/// A tool whose call must never be repeated in silence.
+/// Tool whose calls must not be repeated without a report.
 pub(crate) const MARK: &str = "mark";
-/// One that may be called again.
+/// Tool whose calls may be repeated.
 pub(crate) const NOTE: &str = "note";
-/// One that changes nothing.
+/// Read-only tool.
 pub(crate) const LOOK: &str = "look";
 
-/// How long a call may take.
+/// Time limit of a call.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// What is to be done.
@@ -33,7 +33,7 @@ struct Given {
     key: String,
 }
 
-/// The tools by which actors keep order.
+/// Returns the coordination tools of actors.
 pub(crate) fn of_actors() -> ToolRegistry {
     let builtin = builtin();
     let mut tools = ToolRegistry::new();
@@ -45,7 +45,7 @@ pub(crate) fn of_actors() -> ToolRegistry {
     tools
 }
 
-/// The tools of a simulated run: three of its own, and those by which actors keep order.
+/// Returns the tools of a simulated run: three of its own, and the coordination tools of actors.
 pub(crate) fn tools(slot: &Slot) -> ToolRegistry {
     let mut tools = of_actors();
     for name in [MARK, NOTE, LOOK] {
@@ -70,7 +70,7 @@ pub(crate) fn tools(slot: &Slot) -> ToolRegistry {
     tools
 }
 
-/// Counts a call as long as it is under way.
+/// Counts a call while it is running.
 struct AtWork<'a>(&'a World);
 
 impl Drop for AtWork<'_> {

@@ -1,4 +1,4 @@
-//! What a run meets: time, moments at which it can be cut, and the effects that it has had.
+//! World of a run: time, moments at which it can be cut, and its effects.
 
 use std::{
     collections::BTreeMap,
@@ -14,70 +14,70 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{Scenario, chance::Chances};
 
-/// The most deaths of one run that come by chance.
+/// Maximum number of random deaths in one run.
 const MOST_DEATHS: u64 = 4;
 
 /// A moment at which a run can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
-    /// Something is written to the journal.
+    /// The journal is written.
     Write,
-    /// A tool is about to do something.
+    /// A tool call begins.
     ToolBegins,
-    /// A tool has done it, and nobody has heard of it.
+    /// A tool has taken effect, but its result was not received yet.
     ToolEnds,
-    /// A model is asked.
+    /// A model request begins.
     ModelBegins,
-    /// It has answered, and nobody has heard of it.
+    /// A model has answered, but the answer was not received yet.
     ModelEnds,
 }
 
-/// Where and how a run is cut.
+/// Place and kind of a cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// The number of the moment, from 0.
+    /// Number of the moment, from 0.
     pub at: u64,
-    /// What becomes of the write, if it is one; at any other moment the process dies.
+    /// Fate of the write, if the moment is one; at any other moment the process dies.
     pub fate: Fate,
 }
 
-/// What a tool has done under one key.
+/// Counts of the calls with one key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// How often it was called.
+    /// Number of calls that began.
     pub(crate) begun: u32,
-    /// How often it took effect.
+    /// Number of calls that took effect.
     pub(crate) done: u32,
 }
 
-/// What one run meets, over all its lives.
+/// World of one run, over all its lives.
 pub(crate) struct World {
     pub(crate) scenario: Scenario,
     pub(crate) chances: Chances,
     cut: Option<Cut>,
-    /// The moments so far.
+    /// Moments so far.
     trace: Mutex<Vec<Moment>>,
     deaths: AtomicU64,
-    /// How often the disk refused a write: the life ends as after a crash.
+    /// Number of writes that the disk refused: the life then ends as after a crash.
     refusals: AtomicU64,
     dead: AtomicBool,
-    /// What is written now is no part of the run: the disk keeps it, and it is no moment.
+    /// True for writes outside of the run: they succeed and do not count as moments.
     aside: AtomicBool,
     died: Notify,
-    /// Milliseconds since the Unix epoch when the present life began, and its beginning in the runtime's time.
+    /// Time at the start of the present life in milliseconds since the Unix epoch, and its instant in the virtual time of the runtime.
     now: Mutex<(UnixMillis, Option<Instant>)>,
-    /// By how much somebody has moved the clock, in milliseconds.
+    /// Offset of the clock in milliseconds, after people have moved it.
     moved: AtomicI64,
     effects: Mutex<BTreeMap<String, Tally>>,
-    /// Calls of tools under way.
+    /// Number of running tool calls.
     pub(crate) at_work: AtomicU64,
-    /// Tokens of all answers.
+    /// Number of tokens in all answers.
     pub(crate) tokens: AtomicU64,
-    /// How many deeds of people are done.
+    /// Number of performed external events.
     pub(crate) deeds: AtomicUsize,
-    /// What was found wrong.
+    /// Violated invariants.
     faults: Mutex<Vec<String>>,
-    /// Whoever carries the run out now.
+    /// Orchestrator that executes the run now.
     pub(crate) carrier: Mutex<Option<Orchestrator>>,
 }
 
@@ -108,23 +108,23 @@ impl World {
         }
     }
 
-    /// A new process begins, within a runtime of its own.
+    /// Starts the life of a new process, within a runtime of its own.
     pub(crate) fn begin_life(&self) {
         self.dead.store(false, Ordering::Relaxed);
         self.at_work.store(0, Ordering::Relaxed);
         lock(&self.now).1 = Some(Instant::now());
     }
 
-    /// The process is gone.
+    /// Ends the life of the process.
     pub(crate) fn end_life(&self) {
         let mut now = lock(&self.now);
-        // The next one begins a second later.
+        // The next process starts a second later.
         *now = (elapsed(*now) + 1_000, None);
         drop(now);
         lock(&self.carrier).take();
     }
 
-    /// Whether what is written from now on is no part of the run.
+    /// Sets the flag for writes outside of the run.
     pub(crate) fn aside(&self, aside: bool) {
         self.aside.store(aside, Ordering::Relaxed);
     }
@@ -134,7 +134,7 @@ impl World {
         self.died.notified().await;
     }
 
-    /// Whether a life was cut off: by its death, or by a disk that took nothing more.
+    /// Returns true if a life was cut off: by its death, or by a disk that refused all writes.
     pub(crate) fn was_cut_off(&self) -> bool {
         self.deaths() + self.refusals.load(Ordering::Relaxed) > 0
     }
@@ -143,7 +143,7 @@ impl World {
         self.deaths.load(Ordering::Relaxed)
     }
 
-    /// A moment in an effect: the process may end in it.
+    /// Passes a moment of an effect, at which the process may die.
     pub(crate) async fn moment(&self, moment: Moment) {
         if self.passes(moment).is_some() {
             self.die();
@@ -159,7 +159,7 @@ impl World {
         self.died.notify_one();
     }
 
-    /// Counts a moment, and says how the run is cut in it, if it is.
+    /// Counts a moment, and returns the fate of the run if it is cut there.
     fn passes(&self, moment: Moment) -> Option<Fate> {
         let at = {
             let mut trace = lock(&self.trace);
@@ -216,7 +216,7 @@ impl Clock for World {
     }
 }
 
-/// The disk of whatever world is on the stage.
+/// Disk of the current world.
 pub(crate) struct WorldDisk(pub(crate) Arc<World>);
 
 impl Disk for WorldDisk {
@@ -225,7 +225,7 @@ impl Disk for WorldDisk {
             return Fate::Written;
         }
         if self.0.dead.load(Ordering::Relaxed) {
-            // Who is dead writes nothing.
+            // A dead process writes nothing.
             return Fate::Lost;
         }
         let fate = self.0.passes(Moment::Write).unwrap_or_default();

@@ -103,7 +103,7 @@ fn instructions(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns a path without `.` and without the part before `/`.
+/// Removes `.` and a prefix before `/` from a path.
 fn plain(path: &Path) -> PathBuf {
     let root = path.has_root();
     let parts = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));

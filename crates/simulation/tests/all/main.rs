@@ -1,11 +1,11 @@
-//! Some hundred runs and cuts of each kind. `cargo xtask reliability` plays many more.
+//! Plays some hundred runs and cuts of each kind. `cargo xtask reliability` plays many more.
 #![cfg(test)]
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use aime_simulation::{Long, Scenario, Stage, Story, cuts_of, play, uncut};
 
-/// Plays on two threads; the first fault ends the test, with the command that plays it again.
+/// Plays on two threads. The first fault fails the test, with the command that plays the run again.
 fn on_two_threads(count: u64, one: impl Fn(&Stage, u64) -> Vec<Story> + Sync) -> Vec<Story> {
     let next = AtomicU64::new(0);
     std::thread::scope(|scope| {
@@ -40,24 +40,24 @@ fn whatever_goes_wrong_every_run_is_sound_and_ends() {
     assert!(snapshots > 10, "{snapshots} lives went on from a snapshot");
 }
 
-/// How many runs with faults.
+/// Number of runs with faults.
 const WILD: u64 = 150;
 
-/// An actor had made a call and died before the run heard of it; then its task was cancelled before the actor was taken up.
+/// Regression: an actor died after making a call that the run had not recorded; then its task was cancelled before the actor was resumed.
 #[test]
 fn a_call_of_which_the_run_has_not_heard_is_told_when_its_task_is_given_up() {
     let story = play(&Stage::new().unwrap(), Scenario::wild(2_001_476), None);
     assert!(story.faults.is_empty() && story.end == "cancelled", "{}: {:#?}", story.end, story.faults);
 }
 
-/// A call that "always" for another one had allowed was cut off, because the question that had been asked for it was still open.
+/// Regression: a call that "always" for another one had allowed was cancelled, because its own question was still open.
 #[test]
 fn a_call_is_not_cut_off_for_a_question_that_a_wider_consent_has_answered() {
     let story = play(&Stage::new().unwrap(), Scenario::wild(5_002_170), None);
     assert!(story.faults.is_empty(), "{}: {:#?}", story.end, story.faults);
 }
 
-/// An attempt that was taken back before it began used an actor up for the run, and none for those that delegate.
+/// Regression: an attempt that was cancelled before it began used up an actor of the run, so that none was left for those that delegate.
 #[test]
 fn an_attempt_that_never_began_uses_no_actor_up() {
     let story = play(&Stage::new().unwrap(), Scenario::wild(53_005_628), None);
@@ -81,7 +81,7 @@ fn a_run_cut_at_any_write_or_effect_ends_as_one_that_was_not() {
     let stories = on_two_threads(6, |stage, seed| {
         let whole = uncut(stage, seed);
         assert_eq!((whole.lives, whole.deaths, whole.end.as_str()), (1, 0, "completed"));
-        // Each run begins elsewhere, so that together they meet every kind of moment in every way.
+        // Each run begins with another offset, so that together they meet every kind of moment in every way.
         cuts_of(&whole).into_iter().skip(seed as usize).step_by(13).map(|(_, cut)| whole.cut(stage, cut)).collect()
     });
     assert!(stories.len() > 60, "{} cuts", stories.len());
@@ -91,7 +91,7 @@ fn a_run_cut_at_any_write_or_effect_ends_as_one_that_was_not() {
 
 #[test]
 fn a_run_whose_first_writes_fail_is_begun_again() {
-    // Each of these once had a run that could neither be begun nor resumed.
+    // Regression: each of these seeds had a run that could neither be started nor resumed.
     let stage = Stage::new().unwrap();
     for seed in [26, 79, 147] {
         let story = play(&stage, Scenario::wild(seed), None);
@@ -102,7 +102,8 @@ fn a_run_whose_first_writes_fail_is_begun_again() {
 // Requirement: 7.14
 #[test]
 fn a_call_whose_end_could_not_be_written_is_not_made_again() {
-    // In each of these the disk refused what an actor's call had come to, and another attempt repeated it in silence.
+    // Regression: with each of these seeds the disk refused the result of an actor's call, and another attempt repeated the call without a
+    // report.
     let stage = Stage::new().unwrap();
     for seed in [54, 98, 107] {
         let story = play(&stage, Scenario::wild(seed), None);
@@ -113,13 +114,13 @@ fn a_call_whose_end_could_not_be_written_is_not_made_again() {
 // Requirement: 10.6
 #[test]
 fn an_actor_that_was_begun_and_not_heard_of_counts() {
-    // A disk failed between the journal of an actor below another one and the run's, and a resume had one more than was allowed.
+    // Regression: a disk failed between the journal of a delegated actor and the run's, and a resume had one actor more than allowed.
     let stage = Stage::new().unwrap();
     let story = play(&stage, Scenario::wild(3_283), None);
     assert!(story.faults.is_empty(), "{}: {:#?}", story.command(), story.faults);
 }
 
-/// `cargo xtask reliability --long` plays one of 10,000 tasks and 1,000,000 events.
+/// `cargo xtask reliability --long` plays a run of 10,000 tasks and 1,000,000 events.
 // Requirement: 7.20
 #[test]
 fn a_long_run_is_cut_off_in_the_middle_and_loses_nothing() {
