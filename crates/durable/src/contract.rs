@@ -1,7 +1,8 @@
-//! What every host must keep, as tests that any host can be put to. With feature `contract-tests`.
+//! Contract of a host, as tests that any host can run. With feature `contract-tests`.
 //!
-//! Say how your host comes to be by [`Hosts`], then run [`all`] in a test. A host in this process is opened as `(host, kept)`; one that drives
-//! elsewhere, such as on an engine, says by [`Opened`] what it does there. The clauses are the same for both.
+//! Implement [`Hosts`] to open your host, then call [`all`] in a test. A host in this process is opened as `(host,
+//! kept)`; a host that drives elsewhere, such as on an engine, implements [`Opened`] for its actions there. The
+//! clauses are the same for both.
 
 mod toy;
 mod world;
@@ -19,16 +20,16 @@ use crate::{Commit, Ended, Host, Machine, Recorded, Resume, UnixMillis, drive, r
 pub struct Broken(pub String);
 
 impl Broken {
-    /// From whatever went wrong.
+    /// Wraps any error.
     pub fn because(error: impl fmt::Debug) -> Self {
         Self(format!("{error:?}"))
     }
 }
 
-/// What is kept of a toy.
+/// Stored state of a toy.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// What it started from.
+    /// Input of the machine.
     pub input: Recorded<ToyInput>,
     /// Its facts, in order.
     pub facts: Vec<Recorded<ToyFact>>,
@@ -47,7 +48,7 @@ pub trait Hosts {
 
 /// A run that a host may go on with.
 pub trait Opened: Sized {
-    /// What was kept of it when it was opened; none of a new one.
+    /// Returns the state that was stored when it was opened; `None` for a new one.
     fn kept(self) -> Option<Kept>;
 
     /// Enters it as a kill would have left it. It was new before.
@@ -77,7 +78,7 @@ impl<H: Host<Toy, Error: fmt::Debug> + Send> Opened for (H, Option<Kept>) {
     }
 }
 
-/// What every run of the tests starts from.
+/// Input of every run of the tests.
 pub const INPUT: ToyInput = ToyInput { lanes: 3, steps: 4 };
 /// When it starts.
 pub const BEGUN: UnixMillis = 1_000;
@@ -175,7 +176,7 @@ async fn kept(hosts: &impl Hosts, run: &str) -> Result<Kept, Broken> {
     kept.ok_or_else(|| Broken(format!("nothing is kept of {run}")))
 }
 
-/// What is known of a run's effects at its kill.
+/// State of a run's effects at its kill.
 struct Before {
     answered: HashSet<crate::EffectId>,
     issued: HashSet<crate::EffectId>,

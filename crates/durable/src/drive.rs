@@ -11,17 +11,17 @@ pub use standing::Standing;
 
 use crate::{Commit, EffectId, Host, Issue, Machine, Order, Outbox, Reason, Recorded, UnixMillis};
 
-/// Where a machine begins.
+/// Starting point of a machine.
 pub enum Resume<M: Machine> {
     /// From its input.
     Fresh(Recorded<M::Input>),
     /// From a journal: the facts are replayed, `then` is applied as new, and effects without an answer are issued again.
     Journal {
-        /// What it started from.
+        /// Input of the machine.
         input: Recorded<M::Input>,
         /// Every fact of the journal, in order.
         facts: Vec<Recorded<M::Fact>>,
-        /// How many events the journal holds, to find a divergence.
+        /// Number of events in the journal, to detect a divergence.
         events: usize,
         /// New facts that come before all others, such as "resumed".
         then: Vec<Recorded<M::Fact>>,
@@ -37,11 +37,11 @@ pub enum Resume<M: Machine> {
 
 /// A machine as its journal leaves it.
 pub struct Replayed<M: Machine> {
-    /// The machine as it stands.
+    /// Machine in its current state.
     pub machine: M,
     /// Every event since its start, each with the time of its fact.
     pub events: Vec<Recorded<M::Event>>,
-    /// What it came to with the last fact, if with that one it ended or asked to be left.
+    /// Output of the last fact, if the machine ended or asked to be suspended with it.
     pub output: Option<M::Output>,
 }
 
@@ -54,13 +54,13 @@ pub fn replay<M: Machine>(input: &Recorded<M::Input>, facts: &[Recorded<M::Fact>
 
 /// A machine that gave its output.
 pub struct Ended<M: Machine> {
-    /// The machine as it stands.
+    /// Machine in its final state.
     pub machine: M,
-    /// What it came to.
+    /// Output of the machine.
     pub output: M::Output,
 }
 
-/// Why a machine stopped without an output.
+/// Reason why a machine stopped without an output.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
     /// The host cannot go on.
@@ -74,7 +74,7 @@ pub enum DriveError<E> {
         /// Events of the replay.
         replayed: usize,
     },
-    /// An effect is under way of which a snapshot knows only the name, and the machine does not give it once more.
+    /// An effect is in progress of which the snapshot has only the name, and the machine does not issue it again.
     #[error("what the effect {0} was to do is not known any more: this is a fault in the program")]
     Forgotten(EffectId),
     /// Nothing is under way and nothing can come: the machine would wait for ever.
@@ -84,19 +84,20 @@ pub enum DriveError<E> {
 
 /// Runs a machine on a host until it gives its output.
 ///
-/// Facts are applied, then committed together with the events that follow, then their effects are issued: once the commit is durable, unless
-/// all of them [may be repeated](Machine::is_repeatable). What a machine starts from and what it comes to are durable at once. An answer to an effect that
-/// is not under way (a duplicate, or a result after a revoke was acknowledged) never reaches the machine; a result that comes between a
-/// revoke and its acknowledgement is turned into the acknowledgement.
+/// Facts are applied, then committed together with the events that follow, then their effects are issued: once the
+/// commit is durable, unless all of them [may be repeated](Machine::is_repeatable). The input and the output of a
+/// machine are durable at once. An answer to an effect that is not in progress (a duplicate, or a result after an
+/// acknowledged revoke) never reaches the machine; a result that comes between a revoke and its acknowledgement is
+/// turned into the acknowledgement.
 ///
 /// # Errors
-/// The host's own, and [`DriveError::Diverged`] when a journal is not this machine's.
+/// The host's own, and [`DriveError::Diverged`] when the journal belongs to another machine.
 pub fn drive<M, H>(host: &mut H, resume: Resume<M>) -> impl Future<Output = Result<Ended<M>, DriveError<H::Error>>> + Send
 where
     M: Machine,
     H: Host<M> + Send,
 {
-    // Before the first wait: what a machine begins from need not be held while it is driven.
+    // Before the first wait, so that the resume data need not be held while the machine is driven.
     let begun = begin(resume);
     async move {
         let (mut run, incoming, output) = begun?;
@@ -129,11 +130,12 @@ fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
 
 /// An effect that has no answer yet.
 struct UnderWay<E> {
-    /// Until it is handed to the host. Boxed: those that the host has need no room for it, of which the map would keep eleven times as much.
+    /// Effect before it is handed to the host. Boxed, because issued effects do not need the room and would make the
+    /// map eleven times as large.
     waiting: Option<Box<Issue<E>>>,
     /// It was issued before a snapshot, which keeps names alone: no host of this process has it.
     forgotten: bool,
-    /// Once the machine no longer wants it.
+    /// Reason of the revocation, once the machine has revoked the effect.
     revoked: Option<Reason>,
 }
 
@@ -290,15 +292,15 @@ impl<M: Machine> Run<M> {
         something.then_some(Commit { input: self.input.as_deref(), facts: &self.facts, events: &self.events })
     }
 
-    /// Gives the room back, too: who waits now may wait for long.
+    /// Clears the commit and frees its memory, because the next wait may be long.
     fn committed(&mut self) {
         self.input = None;
         self.facts = Vec::new();
         self.events = Vec::new();
     }
 
-    /// Whether there are wishes, and every one of them is for an effect that may be repeated unnoticed. Where there are none there is time to
-    /// make durable what was committed.
+    /// Returns true if there are effects to issue and all of them may be repeated unnoticed. Without effects there is
+    /// time to make the commit durable.
     fn all_repeatable(&self) -> bool {
         let repeatable = |id: &EffectId| {
             let under_way = self.under_way.get(id).filter(|under_way| under_way.revoked.is_none());
@@ -322,7 +324,7 @@ impl<M: Machine> Run<M> {
         }
     }
 
-    /// The answers to effects that were revoked before a host had them: nobody else can give these.
+    /// Returns the answers to effects that were revoked before a host had them, since no host can answer these.
     fn acknowledgements(&self) -> Vec<Recorded<M::Fact>> {
         let never_begun = self.under_way.iter().filter(|(_, under_way)| under_way.waiting.is_some() || under_way.forgotten);
         never_begun

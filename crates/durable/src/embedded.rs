@@ -30,9 +30,9 @@ pub use sink::{MemoryStream, Overtaken, Sink};
 /// The most facts that one commit takes in: it is one piece of text on its way to the journal, and of many that come at once each of a few is as large as
 /// it need be to share what a commit costs.
 const BATCH: usize = 256;
-/// How often to look whether there is still somebody outside to wait for.
+/// Interval of the check if a source of outside facts still exists.
 const IDLE_LOOK: Duration = Duration::from_secs(1);
-/// How long a revoked effect has to end by itself.
+/// Time that a revoked effect has to end by itself.
 const REVOKE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Runs a machine's effects as tokio tasks of this process. Dropping it cancels and aborts all of them at once; [`close`](Self::close) gives
@@ -49,9 +49,9 @@ pub struct EmbeddedHost<M: Machine, R, S> {
     running: HashMap<EffectId, Running>,
     /// The last stamp: time does not run backwards within a journal.
     last: UnixMillis,
-    /// Whether something was committed that may not be durable yet.
+    /// True if a commit may not be durable yet.
     unflushed: bool,
-    /// What every fact goes through before the machine and the journal see it.
+    /// Function that is applied to every fact before the machine and the journal see it.
     through: Option<ThroughFact<M>>,
 }
 
@@ -128,8 +128,8 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
         self.last
     }
 
-    /// Cancels what is under way with [`Reason::Stopped`], waits until it has ended or the deadline has passed, and aborts the rest. What it
-    /// answers is no longer taken: on resume these effects are issued again.
+    /// Cancels the effects in progress with [`Reason::Stopped`], waits until they have ended or the deadline has
+    /// passed, and aborts the rest. Their answers are dropped: on resume these effects are issued again.
     pub async fn close(mut self) {
         for running in self.running.values() {
             running.revoke(Reason::Stopped);
@@ -139,7 +139,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
         drop(timeout(self.revoke_deadline, join_all(tasks)).await);
     }
 
-    /// Whether no fact can come from anywhere.
+    /// Returns true if no source of facts is left.
     fn is_idle(&self) -> bool {
         self.running.is_empty() && self.facts.is_empty() && self.sender.strong_count() == 1
     }
@@ -165,7 +165,8 @@ where
                     drop(sender.send(Box::new(M::revoked(&id, &why))));
                     return;
                 }
-                // A panic may leave the runner's own state half changed; what it shares behind locks is poisoned, not unsound.
+                // A panic may leave the runner's own state half changed, but the state behind its locks is poisoned,
+                // not unsound.
                 let work = AssertUnwindSafe(async { Arc::clone(&runner).run(issue, context).await }).catch_unwind();
                 let fact = match work.await {
                     Ok(fact) => fact,
@@ -175,7 +176,7 @@ where
                         runner.failed(FailedEffect { id: &id, kind, message: text.unwrap_or("it panicked") })
                     }
                 };
-                // If the host is gone, nobody wants it.
+                // The receiver is gone only if the host is gone, so the fact is dropped.
                 drop(sender.send(Box::new(fact)));
             }
         });
@@ -207,7 +208,7 @@ where
             }
             let facts = self.facts.recv_many(&mut self.ready, BATCH);
             if self.unflushed {
-                // While nothing comes there is time for the disk. What comes first goes first.
+                // While no fact arrives there is time for the disk. A fact takes precedence over the flush.
                 tokio::select! {
                     biased;
                     _ = facts => {}

@@ -9,13 +9,13 @@ use crate::{EffectId, Issue, Machine, Reason, UnixMillis};
 pub struct Recorded<F> {
     /// Milliseconds since the Unix epoch.
     pub at: UnixMillis,
-    /// What was learnt.
+    /// Content of the fact.
     pub fact: F,
 }
 
-/// What becomes durable together: facts, and the events that follow from them.
+/// Records that become durable together: facts, and the events that follow from them.
 pub struct Commit<'a, M: Machine> {
-    /// What the machine starts from; with the first commit only.
+    /// Input of the machine; with the first commit only.
     pub input: Option<&'a Recorded<M::Input>>,
     /// The facts that were applied, in order.
     pub facts: &'a [Recorded<M::Fact>],
@@ -25,7 +25,7 @@ pub struct Commit<'a, M: Machine> {
 
 /// Starts effects, waits for facts, and makes them durable.
 pub trait Host<M: Machine> {
-    /// Why the host cannot go on.
+    /// Error after which the host cannot continue.
     type Error: Send;
 
     /// Starts an effect and returns at once.

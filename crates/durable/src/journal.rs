@@ -1,6 +1,7 @@
 //! The journal: runs, facts and events in one SQLite file.
 //!
-//! One thread writes and commits together whatever is waiting; any number of readers, also in other processes, read while it does.
+//! One thread writes and commits all waiting work together. Any number of readers, also in other processes, can read
+//! meanwhile.
 
 mod blob;
 mod error;
@@ -60,11 +61,11 @@ struct Shared {
 }
 
 impl Journal {
-    /// Opens a journal, and makes it and its folder if they are not there. Blocks for some milliseconds.
+    /// Opens a journal, and creates it and its folder if they do not exist. Blocks for some milliseconds.
     ///
     /// # Errors
-    /// [`JournalError::NotAJournal`], [`JournalError::Newer`], [`JournalError::Damaged`], [`JournalError::ReadOnly`] and others, each with
-    /// the file and the mend.
+    /// [`JournalError::NotAJournal`], [`JournalError::Newer`], [`JournalError::Damaged`], [`JournalError::ReadOnly`]
+    /// and others, each with the file and the fix.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let path: Arc<Path> = path.as_ref().into();
         let connection = schema::open(&path)?;
@@ -72,11 +73,11 @@ impl Journal {
         Ok(Self::with(writer, path, BEGINNINGS))
     }
 
-    /// A journal whose file is opened, and made if it is not there, at the first write. That write, and those after it, fail as
-    /// [`open`](Self::open) does. Reading before it fails where there is no file.
+    /// Returns a journal whose file is opened, and created if necessary, at the first write. That write, and those
+    /// after it, fail as [`open`](Self::open) does. A read before it fails if there is no file.
     ///
     /// # Errors
-    /// [`JournalError::Closed`] where no thread can be started.
+    /// [`JournalError::Closed`] if no thread can be started.
     pub fn at_first_write(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let path: Arc<Path> = path.as_ref().into();
         let file = Arc::clone(&path);
@@ -108,13 +109,15 @@ impl Journal {
         StreamWriter::new(self.clone(), run, stream)
     }
 
-    /// Changes with each commit of this process; what other processes commit must be looked for from time to time.
+    /// Returns a counter that changes with each commit of this process. The caller must poll for commits of other
+    /// processes.
     #[must_use]
     pub fn commits(&self) -> watch::Receiver<u64> {
         self.shared.writer.commits()
     }
 
-    /// Waits until all that was queued before is written, also what was queued by a host that was dropped before it heard of it.
+    /// Waits until all work queued before is written, including work of a host that was dropped before its commit was
+    /// answered.
     ///
     /// # Errors
     /// Those of the disk.

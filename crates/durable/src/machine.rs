@@ -45,21 +45,21 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     /// The version of the machine's own form, for machines of which snapshots are taken: raised with every change of what is serialised.
     /// A snapshot of another version is left alone, and every fact is replayed. None is taken of a machine that has no such version.
     const SNAPSHOT: Option<u32> = None;
-    /// What it starts from.
+    /// Input from which the machine starts.
     type Input: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
-    /// What the world answers.
+    /// Answer of the world to the machine.
     type Fact: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
-    /// What it wants done.
+    /// Action that the machine requests.
     type Effect: Clone + Send + Sync + 'static;
-    /// What people see.
+    /// Notification for users.
     type Event: Serialize + DeserializeOwned + Clone + Send + Sync + 'static;
-    /// What it comes to.
+    /// Result of the machine.
     type Output: Clone + Send + 'static;
 
     /// Starts. Called once for each journal, and again for each replay.
     fn start(at: UnixMillis, input: &Self::Input, out: &mut Outbox<Self>) -> Self;
 
-    /// Takes in one fact. Gives the output when the machine has ended or wants to be left until it is resumed.
+    /// Applies one fact. Returns the output when the machine has ended or asks to be suspended until it is resumed.
     fn apply(&mut self, at: UnixMillis, fact: &Self::Fact, out: &mut Outbox<Self>) -> Option<Self::Output>;
 
     /// The effect that this fact answers, if it answers one. An effect has exactly one answer; `drive` drops every further one.
@@ -71,8 +71,8 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     /// The name of an effect's kind, such as `model` or `tool`.
     fn kind(effect: &Self::Effect) -> &'static str;
 
-    /// Whether an effect may be done once more and nobody would notice: it changes nothing outside, and costs nothing worth naming. Such an
-    /// effect need not wait until the facts that led to it are durable. None is, unless a machine says so.
+    /// Returns true if an effect may be repeated unnoticed: it changes nothing outside and costs next to nothing.
+    /// Such an effect need not wait until the facts that led to it are durable. By default no effect is repeatable.
     fn is_repeatable(_effect: &Self::Effect) -> bool {
         false
     }
@@ -84,13 +84,13 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     }
 }
 
-/// Why an effect is revoked.
+/// Reason why an effect is revoked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// The run is being stopped and may be resumed.
     Stopped,
-    /// The plan no longer wants it.
+    /// The plan no longer needs it.
     Cancelled,
     /// It took too long.
     Deadline,
@@ -101,19 +101,19 @@ pub enum Reason {
 pub struct Issue<E> {
     /// Its name.
     pub id: EffectId,
-    /// What is wanted.
+    /// Requested effect.
     pub effect: E,
-    /// It was issued before, by a process that is gone, and nobody knows how far it came.
+    /// True if a previous process issued the effect and its progress is unknown.
     pub reissued: bool,
 }
 
-/// Where a machine puts what follows from a fact.
+/// Collector of the orders and events that follow from a fact.
 pub struct Outbox<M: Machine> {
     pub(crate) orders: Vec<Order<M::Effect>>,
     pub(crate) events: Vec<M::Event>,
 }
 
-/// What a machine wants of its host, in order.
+/// Order of a machine to its host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order<E> {
     /// Start an effect.
@@ -129,28 +129,29 @@ impl<M: Machine> Default for Outbox<M> {
 }
 
 impl<M: Machine> Outbox<M> {
-    /// Wants an effect started.
+    /// Requests the start of an effect.
     pub fn issue(&mut self, id: EffectId, effect: M::Effect) {
         self.orders.push(Order::Issue(id, effect));
     }
 
-    /// Wants an effect stopped. Its acknowledgement is the fact [`Machine::revoked`]; a result that comes later is dropped.
+    /// Requests that an effect be stopped. Its acknowledgement is the fact [`Machine::revoked`]; a later result is
+    /// dropped.
     pub fn revoke(&mut self, id: EffectId, why: Reason) {
         self.orders.push(Order::Revoke(id, why));
     }
 
-    /// Tells people something.
+    /// Publishes an event.
     pub fn emit(&mut self, event: M::Event) {
         self.events.push(event);
     }
 
-    /// What was ordered so far; for tests of a machine without a host.
+    /// Returns the orders so far, for tests of a machine without a host.
     #[must_use]
     pub fn orders(&self) -> &[Order<M::Effect>] {
         &self.orders
     }
 
-    /// What was emitted so far.
+    /// Returns the events so far.
     #[must_use]
     pub fn events(&self) -> &[M::Event] {
         &self.events

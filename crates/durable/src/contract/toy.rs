@@ -19,7 +19,7 @@ struct Lane {
     open: u32,
 }
 
-/// How large the toy is.
+/// Size of the toy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ToyInput {
     /// Lanes side by side.
@@ -28,7 +28,7 @@ pub struct ToyInput {
     pub steps: u32,
 }
 
-/// What a toy learns.
+/// Fact of a toy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum ToyFact {
@@ -36,14 +36,14 @@ pub enum ToyFact {
     Done {
         /// The effect.
         id: EffectId,
-        /// What it gave.
+        /// Number that the effect returned.
         value: u64,
     },
     /// An effect was revoked.
     Revoked {
         /// The effect.
         id: EffectId,
-        /// Why.
+        /// Reason of the revocation.
         why: Reason,
     },
     /// Something that answers no effect.
@@ -53,7 +53,7 @@ pub enum ToyFact {
     },
 }
 
-/// What a toy wants. Read and written by hosts that hand effects on to other processes.
+/// Effect of a toy. It is serializable for hosts that pass effects to other processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToyEffect {
     /// Give this value.
@@ -66,7 +66,7 @@ pub enum ToyEffect {
     Stubborn,
 }
 
-/// What a toy tells.
+/// Event of a toy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum ToyEvent {
@@ -91,20 +91,20 @@ pub enum ToyEvent {
     },
 }
 
-/// What a toy comes to. Whatever is taken in twice, or too late, shows here.
+/// Output of a toy. A fact that is applied twice, or too late, changes it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// All that was given, added up.
     pub total: u64,
-    /// How many answers there were.
+    /// Number of answers.
     pub answers: u32,
 }
 
-/// What a late result gives: it must never be added.
+/// Value of a late result, which must never be added.
 pub const LATE: u64 = 1_000_000_000;
 
 impl ToyInput {
-    /// What a toy of this size must come to.
+    /// Returns the expected output of a toy of this size.
     #[must_use]
     pub fn expected(self) -> Sum {
         let steps = (0..self.lanes).flat_map(|lane| (0..self.steps).flat_map(move |step| effects(lane, step)));
@@ -151,7 +151,8 @@ impl Toy {
         }
     }
 
-    /// Takes in an answer: what waits beside it is revoked, and the step ends with its last answer.
+    /// Applies an answer: effects of the same step that still wait are revoked, and the step ends with its last
+    /// answer.
     fn answered(&mut self, id: &EffectId, out: &mut Outbox<Self>) {
         self.sum.answers += 1;
         let Some((number, step)) = place(id) else {

@@ -1,4 +1,4 @@
-//! What a toy's effects meet.
+//! World in which a toy's effects run.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -34,7 +34,7 @@ impl World {
         Self { duplicates: true, ..Self::default() }
     }
 
-    /// What was started so far.
+    /// Returns the effects that were started so far.
     #[must_use]
     pub fn started(&self) -> Vec<Started> {
         self.started.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,4 +1,4 @@
-//! Machines as they stood: snapshots of them, and where a snapshot and the facts after it lead.
+//! Snapshots of machines, and the state that a snapshot and the facts after it lead to.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Resume, Run, UnderWay};
 use crate::{EffectId, Issue, Machine, Outbox, Reason, Recorded, UnixMillis};
 
-/// A machine as it stood after one of its facts, with the names of the effects that were under way.
+/// Machine after one of its facts, with the names of the effects in progress.
 #[derive(Deserialize)]
 #[serde(bound = "M: Machine")]
 pub(crate) struct Snapshot<M: Machine> {
@@ -67,19 +67,19 @@ impl<M: Machine> Standing<M> {
         self.forget_events();
     }
 
-    /// They were told when they happened, and are only counted.
+    /// Drops the events, which were published when they happened, and only counts them.
     fn forget_events(&mut self) {
         self.events += self.run.events.len();
         self.run.events.clear();
     }
 
-    /// The machine as it stands.
+    /// Returns the machine in its current state.
     #[must_use]
     pub const fn machine(&self) -> &M {
         &self.run.machine
     }
 
-    /// What it came to with the last fact, if with that one it ended or asked to be left.
+    /// Returns the output of the last fact, if the machine ended or asked to be suspended with it.
     #[must_use]
     pub const fn output(&self) -> Option<&M::Output> {
         self.output.as_ref()
@@ -91,19 +91,20 @@ impl<M: Machine> Standing<M> {
         self.run.now
     }
 
-    /// How many events followed from its facts.
+    /// Returns the number of events that followed from its facts.
     #[must_use]
     pub const fn events(&self) -> usize {
         self.events
     }
 
-    /// How many facts were applied to come here: those after the snapshot, or all.
+    /// Returns the number of facts that were applied: those after the snapshot, or all.
     #[must_use]
     pub const fn replayed(&self) -> usize {
         self.replayed
     }
 
-    /// Where [`drive`](crate::drive) goes on; `then` are new facts that come before all others, such as "resumed".
+    /// Returns the point at which [`drive`](crate::drive) continues; `then` are new facts that precede all others,
+    /// such as "resumed".
     #[must_use]
     pub fn resume(mut self, then: Vec<Recorded<M::Fact>>) -> Resume<M> {
         self.run.mark_reissued();
@@ -118,7 +119,8 @@ impl<M: Machine> Standing<M> {
 }
 
 impl<M: Machine> Run<M> {
-    /// Has the machine give once more what a snapshot knows only by name. What was revoked is acknowledged without.
+    /// Makes the machine issue again the effects of which the snapshot has only the name. Revoked effects are
+    /// acknowledged instead.
     pub(super) fn recall(&mut self) -> Result<(), EffectId> {
         let mut recalled = Vec::new();
         for (id, under_way) in self.under_way.iter_mut().filter(|(_, under_way)| under_way.forgotten && under_way.revoked.is_none()) {

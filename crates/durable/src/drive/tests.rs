@@ -27,7 +27,7 @@ fn at<F>(at: UnixMillis, fact: F) -> Recorded<F> {
     Recorded { at, fact }
 }
 
-/// What a host was asked to do.
+/// Call that the host received.
 #[derive(Debug, PartialEq)]
 enum Asked {
     Issue(String, bool),
@@ -193,7 +193,7 @@ fn a_journal_of_another_machine_is_refused() {
     assert_eq!(script.asked, []);
 }
 
-/// Wants whatever its facts say.
+/// Machine that issues the effects that its facts name.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Wishes;
 
@@ -319,7 +319,7 @@ fn an_effect_is_issued_and_revoked_once_and_the_first_reason_counts() {
     assert_eq!(host.asked, ["issue a", "issue b was revoked: Deadline", "revoke a: Cancelled", "issue a was revoked: Cancelled"]);
 }
 
-/// What outlives a crash.
+/// State that survives a crash.
 #[derive(Default)]
 struct Disk {
     input: Option<Recorded<ToyInput>>,

@@ -6,8 +6,8 @@ use crate::{EffectRunner, EmbeddedHost, FailedEffect, Host as _, Issue, Machine,
 
 /// Carries out one effect in this process and gives the fact that answers it. The machine is elsewhere.
 ///
-/// Facts that come on the way go to `told`, in order and all of them before the answer is given. When `cancelled` is ready the effect is
-/// revoked: it has 10 s to end by itself, and is then given up. What panics is answered by the runner's
+/// Facts that the effect sends go to `told`, in order and before the answer. When `cancelled` is ready the effect is
+/// revoked: it has 10 s to end by itself and is then aborted. A panic is answered by the runner's
 /// [`failed`](EffectRunner::failed). Must be awaited within a tokio runtime; dropping it aborts the effect.
 pub async fn carry_out_alone<M, R>(
     runner: Arc<R>,

@@ -1,10 +1,10 @@
-//! Where times come from.
+//! Clock of a host.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::UnixMillis;
 
-/// Tells the time that a host stamps facts with.
+/// Returns the times that a host stamps facts with.
 pub trait Clock: Send + Sync + 'static {
     /// Now, in milliseconds since the Unix epoch.
     fn now(&self) -> UnixMillis;

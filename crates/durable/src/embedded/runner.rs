@@ -1,4 +1,4 @@
-//! Who does a machine's effects in this process.
+//! Execution of a machine's effects in this process.
 
 use std::sync::{Arc, OnceLock};
 
@@ -27,11 +27,11 @@ pub struct FailedEffect<'a> {
     pub id: &'a EffectId,
     /// Its kind, as [`Machine::kind`] names it.
     pub kind: &'static str,
-    /// What went wrong.
+    /// Error message.
     pub message: &'a str,
 }
 
-/// What an effect is given besides its wish.
+/// Context of an effect, besides the effect itself.
 pub struct EffectContext<M: Machine> {
     /// Fires when the effect is no longer wanted.
     pub cancel: CancellationToken,
@@ -47,7 +47,7 @@ impl<M: Machine> EffectContext<M> {
         Self { cancel, facts, why: Arc::default() }
     }
 
-    /// Why it is no longer wanted; none while it is.
+    /// Returns the reason of the revocation; `None` while the effect is still wanted.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.why.get().cloned()
@@ -70,14 +70,15 @@ impl<M: Machine> Clone for FactSender<M> {
     }
 }
 
-/// Facts on their way to a machine that is driven elsewhere: what the sender is given comes out of the receiver, in order.
+/// Creates a channel of facts to a machine that is driven elsewhere. The receiver returns the facts of the sender in
+/// order.
 #[must_use]
 pub fn fact_channel<M: Machine>() -> (FactSender<M>, FactReceiver<M>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (FactSender(sender), FactReceiver(receiver))
 }
 
-/// Where facts come out that were sent: see [`fact_channel`].
+/// Receiver of the facts that were sent: see [`fact_channel`].
 pub struct FactReceiver<M: Machine>(mpsc::UnboundedReceiver<Box<M::Fact>>);
 
 impl<M: Machine> FactReceiver<M> {

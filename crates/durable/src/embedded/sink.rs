@@ -1,4 +1,4 @@
-//! Where a host's commits go.
+//! Destination of a host's commits.
 
 use std::{
     future::ready,
@@ -14,7 +14,7 @@ use crate::{Commit, Machine, Recorded, UnixMillis};
 /// A wrapper may hand a machine's events up to another one once they are durable. After a crash in between it hands up again what
 /// [`replay`](crate::replay) gives, with the same running numbers, and the receiver drops what it has.
 pub trait Sink<M: Machine>: Send {
-    /// Why it cannot.
+    /// Error of a failed commit.
     type Error: Send;
 
     /// Appends facts and events, whole or not at all, after those of the appends before. They are durable when [`flush`](Sink::flush) has
@@ -39,11 +39,11 @@ struct Kept<M: Machine> {
     events: Vec<Recorded<M::Event>>,
 }
 
-/// A journal in memory, of one machine: for tests, and for who needs no durability. Clones are further writers of the same journal; as on
-/// disk, the one that falls behind is fenced off.
+/// Journal of one machine in memory, for tests and for programs that need no durability. Clones are further writers
+/// of the same journal. As on disk, a writer that falls behind is fenced off.
 pub struct MemoryStream<M: Machine> {
     kept: Arc<Mutex<Kept<M>>>,
-    /// How many records this writer has seen.
+    /// Number of records that this writer has seen.
     seen: usize,
 }
 
@@ -67,7 +67,7 @@ impl<M: Machine> MemoryStream<M> {
         self
     }
 
-    /// What it holds; none if nothing was written.
+    /// Returns the content; `None` if nothing was written.
     #[cfg(feature = "journal")]
     #[must_use]
     pub fn load(&self) -> Option<Loaded<M>> {

@@ -170,7 +170,7 @@ impl Drop for Alive {
     }
 }
 
-/// A host whose effects never end, not even when told to.
+/// Returns a host whose effects never end, even when they are revoked.
 fn deaf(alive: &Arc<AtomicUsize>) -> EmbeddedHost<Toy, impl EffectRunner<Toy>, MemoryStream<Toy>> {
     let alive = Arc::clone(alive);
     host(move |_, _| {
@@ -250,7 +250,7 @@ async fn a_machine_that_waits_for_nothing_ends_idle() {
         sleep(Duration::from_secs(60)).await;
         drop(outside);
     });
-    // A toy without lanes wants nothing, and ends with the first fact.
+    // A toy without lanes issues no effect, and ends with the first fact.
     let waiting = timeout(
         Duration::from_secs(3_600),
         drive::<Toy, _>(&mut host, Resume::Fresh(Recorded { at: 0, fact: ToyInput { lanes: 0, steps: 1 } })),

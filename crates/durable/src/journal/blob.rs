@@ -1,4 +1,4 @@
-//! What is large is kept once, under the hash of its content.
+//! Storage of large values, which are kept once, under the hash of their content.
 
 use std::sync::Arc;
 

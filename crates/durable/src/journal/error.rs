@@ -1,4 +1,4 @@
-//! What can go wrong with a journal, and the mend.
+//! Errors of a journal, with their fixes.
 
 use std::{
     io,
@@ -10,7 +10,7 @@ use rusqlite::ErrorCode;
 
 use crate::Overtaken;
 
-/// Why a journal cannot be opened, read or written. Each text names the place and the mend.
+/// Reason why a journal cannot be opened, read or written. Each text names the place and the fix.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
@@ -19,7 +19,7 @@ pub enum JournalError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         #[source]
         source: Arc<io::Error>,
     },
@@ -28,7 +28,7 @@ pub enum JournalError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         #[source]
         source: Arc<rusqlite::Error>,
     },
@@ -53,7 +53,7 @@ pub enum JournalError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         #[source]
         source: Arc<rusqlite::Error>,
     },
@@ -95,14 +95,14 @@ pub enum JournalError {
         /// The run.
         run: Arc<str>,
     },
-    /// What the run started from cannot be read, so that there is nothing to resume from.
+    /// The input of the run cannot be read, so there is nothing to resume from.
     #[error("the beginning of run {run} (stream {stream:?}) is damaged ({detail}): start the goal anew")]
     Beginning {
         /// The run.
         run: Arc<str>,
         /// The stream within it.
         stream: Arc<str>,
-        /// What is wrong with it.
+        /// Description of the fault.
         detail: String,
     },
     /// A machine of another version wrote the stream and would understand it differently.
@@ -119,7 +119,7 @@ pub enum JournalError {
         /// The machine's version here.
         known: u32,
     },
-    /// A record is as it was written, and yet not one that this machine knows.
+    /// A record is undamaged, but this machine cannot parse it.
     #[error("record {seq} of run {run} (stream {stream:?}) is none that this version reads: resume it with the version that wrote it")]
     Unreadable {
         /// The run.
@@ -128,7 +128,7 @@ pub enum JournalError {
         stream: Arc<str>,
         /// The record.
         seq: i64,
-        /// What serde says.
+        /// Error of serde.
         #[source]
         source: Arc<serde_json::Error>,
     },
@@ -157,7 +157,7 @@ pub enum JournalError {
         run: Arc<str>,
         /// The stream within it.
         stream: Arc<str>,
-        /// What serde says.
+        /// Error of serde.
         #[source]
         source: Arc<serde_json::Error>,
     },
@@ -172,7 +172,7 @@ pub enum JournalError {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         #[source]
         source: Arc<rusqlite::Error>,
     },
@@ -200,12 +200,12 @@ impl JournalError {
     }
 }
 
-/// Whether a key was there already.
+/// Returns true if the error says that a key exists already.
 pub(super) fn is_taken(error: &rusqlite::Error) -> bool {
     extended(error, &[rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY, rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE])
 }
 
-/// Whether what a row refers to is missing.
+/// Returns true if the error says that a row refers to a missing one.
 pub(super) fn is_orphan(error: &rusqlite::Error) -> bool {
     extended(error, &[rusqlite::ffi::SQLITE_CONSTRAINT_FOREIGNKEY])
 }

@@ -37,7 +37,8 @@ impl Journal {
         .await
     }
 
-    /// The messages that a run has not taken yet, oldest first. They stay until [`inbox_take`](Self::inbox_take).
+    /// Returns the messages that a run has not taken yet, oldest first. They stay until
+    /// [`inbox_take`](Self::inbox_take).
     ///
     /// # Errors
     /// Those of the disk.
@@ -48,8 +49,9 @@ impl Journal {
         })
     }
 
-    /// Marks a message as taken. Do so once the fact that it became is durable: after a crash in between it is read again, and the machine
-    /// must drop an answer to a question that is no longer open. True if it was not taken before.
+    /// Marks a message as taken. Call it after the fact made from the message is durable. After a crash in between
+    /// the message is read again, so the machine must drop an answer to a question that is no longer open. Returns
+    /// true if the message was not taken before.
     ///
     /// # Errors
     /// Those of the disk.

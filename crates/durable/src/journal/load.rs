@@ -12,16 +12,16 @@ use super::{
 };
 use crate::{Commit, Machine, Recorded, Resume, UnixMillis, replay};
 
-/// What a journal holds of one machine.
+/// Journal content of one machine.
 pub struct Loaded<M: Machine> {
-    /// What it started from.
+    /// Input of the machine.
     pub input: Recorded<M::Input>,
     /// Every fact, in order.
     pub facts: Vec<Recorded<M::Fact>>,
-    /// How many events followed from them.
+    /// Number of events that followed from the facts.
     pub events: usize,
-    /// What was damaged, if anything was, in words for people. The facts above are those before it; the next append takes away the rest
-    /// and mends the events.
+    /// Description of the damage, if there is any. The facts above precede it; the next append removes the rest and
+    /// repairs the events.
     pub damage: Option<String>,
     pub(super) cut: Option<Arc<Cut>>,
 }
@@ -31,7 +31,8 @@ impl<M: Machine> Loaded<M> {
         Self { input, facts, events, damage: None, cut: None }
     }
 
-    /// Where [`drive`](crate::drive) goes on; `then` are new facts that come before all others, such as "resumed".
+    /// Returns the point at which [`drive`](crate::drive) continues; `then` are new facts that precede all others,
+    /// such as "resumed".
     #[must_use]
     pub fn resume(self, then: Vec<Recorded<M::Fact>>) -> Resume<M> {
         Resume::Journal { input: self.input, facts: self.facts, events: self.events, then }
@@ -52,10 +53,10 @@ pub(super) struct Entry {
     version: u32,
     /// Events up to it.
     pub(super) events: usize,
-    /// Whether the checksum fits.
+    /// True if the checksum matches.
     intact: bool,
     facts: Vec<u8>,
-    /// How many events in it can be read.
+    /// Number of its events that can be read.
     readable: usize,
 }
 
@@ -73,7 +74,7 @@ impl Entry {
         self.seq + 1 - number(lines(&self.facts).count())
     }
 
-    /// What is wrong with its facts, if it should begin with this number.
+    /// Returns the fault of its facts, given the number that it should begin with.
     pub(super) fn damage(&self, first: i64) -> Option<String> {
         match self.intact {
             false => Some(format!("record {first} is not as it was written: its checksum does not fit")),
@@ -82,7 +83,7 @@ impl Entry {
         }
     }
 
-    /// What is wrong with its events, if there were so many before them.
+    /// Returns the fault of its events, given the number of events before them.
     pub(super) fn damage_of_events(&self, before: usize) -> Option<String> {
         let expected = self.events.saturating_sub(before);
         (self.readable != expected).then(|| {
@@ -100,13 +101,13 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl Journal {
-    /// Reads a stream; none if nothing was written to it. Blocks while it reads.
+    /// Reads a stream. Returns `None` if nothing was written to it. Blocks while it reads.
     ///
-    /// What is damaged is cut: a record that cannot be read, is not as it was written, or is missing ends the stream before it.
+    /// Damaged records are cut: a record that is unreadable, altered or missing ends the stream before it.
     ///
     /// # Errors
-    /// [`JournalError::Beginning`] if there is no good record at all, [`JournalError::OtherVersion`] and [`JournalError::Unreadable`] if
-    /// another version wrote it, and those of the disk.
+    /// [`JournalError::Beginning`] if there is no good record at all, [`JournalError::OtherVersion`] and
+    /// [`JournalError::Unreadable`] if another version wrote it, and those of the disk.
     pub fn load<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<Loaded<M>>, JournalError> {
         self.read(|connection| {
             // Facts and events are compared, so both are read as of one moment while others write.
@@ -150,7 +151,7 @@ impl<'a> Loading<'a> {
         JournalError::Beginning { run: self.run.into(), stream: self.stream.into(), detail: detail.into() }
     }
 
-    /// What the facts of an intact row say, if this machine wrote them.
+    /// Returns the facts of an intact row, if this machine wrote them.
     pub(super) fn known<M: Machine, T: DeserializeOwned>(&self, entry: &Entry) -> Result<Vec<Recorded<T>>, JournalError> {
         let (run, stream, found, known): (Arc<str>, Arc<str>, u32, u32) = (self.run.into(), self.stream.into(), entry.version, M::VERSION);
         if found != known {
@@ -183,7 +184,7 @@ impl<'a> Loading<'a> {
         entries.query_map(params![self.id, events, seq], Entry::read)
     }
 
-    /// Whether events are kept with the facts.
+    /// Returns true if events are kept with the facts.
     pub(super) fn publishes(&self) -> bool {
         self.stream == RUN_STREAM
     }
@@ -196,7 +197,7 @@ impl<'a> Loading<'a> {
         Ok(Some(loaded))
     }
 
-    /// What the stream started from, as yet without facts, and what is wrong with the events that follow from it.
+    /// Returns the input of the stream, without facts as yet, and the fault of the events that follow from it.
     pub(super) fn input<M: Machine>(&self) -> Result<Option<Begun<M>>, JournalError> {
         let mut entries = self.entries().map_err(|error| self.fault(error))?;
         let first = self.after(&mut entries, -1, -1).and_then(|mut entries| entries.next().transpose());

@@ -8,17 +8,17 @@ use std::{
     time::Duration,
 };
 
-/// How often a lock is tried for that somebody holds, and how long it is waited between.
+/// Number of attempts at a lock that another process holds. The next constant is the wait between them.
 const TRIES: usize = 25;
 const MOMENT: Duration = Duration::from_millis(4);
 
-/// Holds a run. The system lets go of it when this is dropped and when the process ends, however it ends.
+/// Exclusive lock of a run. The system releases it when this value is dropped and when the process ends in any way.
 #[derive(Debug)]
 pub struct RunLock {
     _file: File,
 }
 
-/// Why a run cannot be held.
+/// Reason why a run cannot be locked.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LockError {
     /// Another process has it.
@@ -34,7 +34,7 @@ pub enum LockError {
     Io {
         /// The lock file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         #[source]
         source: Arc<io::Error>,
     },
@@ -56,7 +56,8 @@ impl RunLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
-                // Whoever holds it may not have written yet, or may bar us from reading: then it has no number.
+                // The holder may not have written its process id yet, or may prevent reading; the number is absent
+                // then.
                 let read = file.take(32).read_to_string(&mut text).ok();
                 let pid = read.and_then(|_| text.trim().parse().ok());
                 return Err(LockError::Held { path: path.to_owned(), pid });
@@ -72,7 +73,8 @@ impl RunLock {
         Ok(Self { _file: file })
     }
 
-    /// Whether somebody holds the lock of this file. It makes no file, and keeps nobody from taking the lock.
+    /// Returns true if a process holds the lock of this file. It creates no file, and prevents nobody from taking the
+    /// lock.
     #[must_use]
     pub fn is_held(path: &Path) -> bool {
         let Ok(file) = File::open(path) else { return false };
@@ -80,7 +82,7 @@ impl RunLock {
     }
 }
 
-/// Tries for a moment: who looks whether a lock is held holds it, for as long as that takes.
+/// Tries for a moment, because a process that only checks a lock holds it during the check.
 fn try_lock(file: &File) -> Result<(), TryLockError> {
     for _ in 1..TRIES {
         match file.try_lock() {

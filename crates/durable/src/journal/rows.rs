@@ -1,4 +1,4 @@
-//! What one append becomes: rows of facts and events, a line of JSON each.
+//! Rows of one append: facts and events, a line of JSON each.
 
 use rusqlite::{
     ToSql,
@@ -15,7 +15,7 @@ pub(super) struct Row {
     pub(super) at: UnixMillis,
     /// The number of its last fact.
     pub(super) last_fact: i64,
-    /// How many events the stream has given by then.
+    /// Number of events of the stream up to this row.
     pub(super) last_event: i64,
     pub(super) facts: Vec<u8>,
     pub(super) events: Vec<u8>,
@@ -26,7 +26,7 @@ pub(super) struct Rows<'a, M: Machine> {
     last_fact: i64,
     last_event: i64,
     events: &'a [Recorded<M::Event>],
-    /// Whether events are kept, or counted alone.
+    /// True if events are kept, false if they are only counted.
     publishes: bool,
     rows: Vec<Row>,
 }
@@ -79,7 +79,8 @@ impl ToSql for Json<'_> {
     }
 }
 
-/// Tells a record from one in which a bit has tipped over: the first 64 bits of BLAKE3 over all that is kept of it but the events.
+/// Returns a checksum that detects flipped bits: the first 64 bits of BLAKE3 over all parts of a record except the
+/// events.
 pub(super) fn checksum(seq: i64, at: UnixMillis, version: u32, events: i64, body: &[u8]) -> i64 {
     let mut hash = blake3::Hasher::new();
     for part in [seq, at, i64::from(version), events] {

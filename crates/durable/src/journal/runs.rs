@@ -21,7 +21,7 @@ pub struct NewRun<'a> {
     pub machine_version: u32,
     /// The goal; cut to 200 characters.
     pub title: &'a str,
-    /// Where it stands, in the caller's words.
+    /// Status in the caller's words.
     pub status: &'a str,
 }
 
@@ -38,7 +38,7 @@ pub struct RunRecord {
     pub machine_version: u32,
     /// The goal, cut.
     pub title: String,
-    /// Where it stands, in the caller's words.
+    /// Status in the caller's words.
     pub status: String,
 }
 
@@ -93,7 +93,7 @@ impl Journal {
         })
     }
 
-    /// Every run, the latest first.
+    /// Returns every run, the latest first.
     ///
     /// # Errors
     /// Those of the disk.
@@ -104,7 +104,7 @@ impl Journal {
         })
     }
 
-    /// The names of a run's streams that hold something, in order.
+    /// Returns the names of a run's streams that are not empty, in order.
     ///
     /// # Errors
     /// Those of the disk.
@@ -115,7 +115,7 @@ impl Journal {
         })
     }
 
-    /// One run, if there is one with this id.
+    /// Returns the run with this id, if it exists.
     ///
     /// # Errors
     /// Those of the disk.
@@ -126,7 +126,8 @@ impl Journal {
         })
     }
 
-    /// At most `limit` events of a run, in order, from number `from` on (the first is 1). Blocks while it reads.
+    /// Returns at most `limit` events of a run, in order, starting with number `from` (the first is 1). Blocks while
+    /// it reads.
     ///
     /// # Errors
     /// Those of the disk.
@@ -142,7 +143,8 @@ impl Journal {
                 && let Some(row) = rows.next()?
             {
                 let (last, at, version, events) = (row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get_ref(3)?.as_str()?);
-                // The last one has this number. What is kept of it may be damaged: no sum is sure to fit.
+                // `last` is the number of the last event in the row. A damaged row may hold any number, so the
+                // subtraction saturates.
                 let behind = (0..events.lines().count()).rev().map(number);
                 let numbered = events.lines().zip(behind.map(|behind| last.saturating_sub(behind))).filter(|(_, seq)| *seq >= from);
                 let record = |(body, seq): (&str, i64)| EventRecord {
@@ -157,7 +159,7 @@ impl Journal {
         })
     }
 
-    /// Says where a run stands. It is queued at once; if the future is dropped, it is said all the same.
+    /// Sets the status of a run. The write is queued at once, even if the future is dropped.
     ///
     /// # Errors
     /// [`JournalError::NoRun`], and those of the disk.
@@ -191,7 +193,7 @@ impl Journal {
     }
 }
 
-/// Whether a change has met its run.
+/// Returns an error if a change affected no run.
 fn found(changed: usize, run: &Arc<str>) -> Result<(), JournalError> {
     if changed == 0 {
         return Err(JournalError::NoRun { run: Arc::clone(run) });

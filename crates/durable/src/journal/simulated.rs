@@ -1,4 +1,4 @@
-//! A journal in memory whose disk fails as it is told: for tests of what becomes of runs. With feature `simulation`.
+//! Journal in memory whose disk fails on command, for tests of failing runs. With feature `simulation`.
 
 use std::{
     path::Path,
@@ -13,26 +13,27 @@ use super::{
     writer::{Job, Writer, commit},
 };
 
-/// What stands for the file in messages.
+/// File name in messages.
 const PATH: &str = "in-memory.db";
 
-/// What becomes of one write. After those that nobody hears of, the process is as good as dead: what waits for them waits for ever.
+/// Fate of one write. After a fate that is never reported, the process behaves as if dead: everything that waits for
+/// the write waits forever.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// It is written, and the one who waits is told.
+    /// The write succeeds and is reported.
     #[default]
     Written,
     /// It is written, and before anybody hears of it the process dies.
     Kept,
     /// The process or the power is gone before anything of it is durable.
     Lost,
-    /// It was begun, and what was begun is taken back when the file is opened again; nobody hears of it.
+    /// The write is begun and rolled back when the file is opened again. It is never reported.
     Torn,
     /// It comes a second time, as after an answer that was lost; the one who waits hears of the first.
     Twice,
-    /// There is no room on the disk: nothing is written, and the one who waits is told.
+    /// The disk is full: nothing is written, and the error is reported.
     Full,
-    /// The disk fails: nothing is written, and the one who waits is told.
+    /// The disk fails: nothing is written, and the error is reported.
     Broken,
 }
 
@@ -46,7 +47,7 @@ pub trait Disk: Send + Sync {
 pub(super) struct Simulated {
     connection: Mutex<Connection>,
     disk: Arc<dyn Disk>,
-    /// Those that are never answered.
+    /// Jobs that are never answered.
     silent: Mutex<Vec<Box<dyn Job>>>,
     commits: watch::Sender<u64>,
 }
@@ -96,7 +97,7 @@ impl Simulated {
 /// Does a write and takes it back.
 fn torn(connection: &Connection, job: &mut dyn Job) {
     if connection.execute_batch("BEGIN IMMEDIATE").is_ok() {
-        // Whatever it came to, nothing of it stays.
+        // The transaction is rolled back, so the result does not matter.
         drop(job.work(connection));
         drop(connection.execute_batch("ROLLBACK"));
     }
@@ -113,7 +114,7 @@ impl Journal {
         let connection = Mutex::new(schema::in_memory(&path)?);
         let simulated = Simulated { connection, disk, silent: Mutex::default(), commits: watch::Sender::new(0) };
         let writer = Writer::simulated(simulated, &path);
-        // Those that are never answered keep their places.
+        // Jobs that are never answered keep their permits.
         Ok(Self::with(writer, path, Semaphore::MAX_PERMITS))
     }
 }

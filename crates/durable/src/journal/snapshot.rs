@@ -13,16 +13,17 @@ use super::{
 };
 use crate::{Machine, Recorded, Standing, UnixMillis, drive::Snapshot};
 
-/// How many snapshots of a stream are kept: the latest, and one in case it is damaged.
+/// Number of snapshots that are kept for a stream: the latest, and one in case it is damaged.
 const KEPT: i64 = 2;
 
-/// Where a stream leaves its machine.
+/// State of the machine at the end of a stream.
 pub struct Stood<M: Machine> {
-    /// What it started from.
+    /// Input of the machine.
     pub input: Recorded<M::Input>,
     /// The machine, ready to go on.
     pub standing: Standing<M>,
-    /// What was damaged, if anything was, in words for people: what follows is lost, as with a [`Loaded`](crate::Loaded).
+    /// Description of the damage, if there is any. The records after it are lost, as with a
+    /// [`Loaded`](crate::Loaded).
     pub damage: Option<String>,
     /// Each snapshot that could not be used, and why, in words for people. Nothing is lost by it.
     pub unused: Vec<String>,
@@ -40,7 +41,7 @@ pub struct NewSnapshot {
     body: Vec<u8>,
 }
 
-/// What is known of a kept snapshot without reading it.
+/// Metadata of a kept snapshot, available without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotRecord {
     /// The fact after which it was taken.
@@ -79,8 +80,8 @@ impl Kept {
 }
 
 impl Journal {
-    /// Where a stream leaves its machine: the latest snapshot that can be used, and the facts after it; every fact where there is none. None if
-    /// nothing was written to it. Blocks while it reads.
+    /// Returns the machine at the end of a stream, from the latest usable snapshot and the facts after it, or from
+    /// all facts if there is no snapshot. Returns `None` if nothing was written to the stream. Blocks while it reads.
     ///
     /// # Errors
     /// As [`Journal::load`].
@@ -112,7 +113,8 @@ impl Journal {
         Ok(Some(NewSnapshot { run: run.into(), stream: stream.into(), record, body }))
     }
 
-    /// Keeps a snapshot, and lets go of the oldest ones. It is not kept if the fact after which it was taken is no longer there.
+    /// Stores a snapshot and deletes the oldest ones. It is not stored if the fact after which it was taken no longer
+    /// exists.
     ///
     /// # Errors
     /// Those of the disk.
@@ -144,7 +146,7 @@ impl Journal {
         .await
     }
 
-    /// The snapshots of a stream, the latest first.
+    /// Returns the snapshots of a stream, the latest first.
     ///
     /// # Errors
     /// Those of the disk.
@@ -155,8 +157,8 @@ impl Journal {
         })
     }
 
-    /// What is wrong with the snapshots of a stream: each one that does not hold what a replay of the facts makes, and why. Blocks while it
-    /// reads and replays.
+    /// Returns the faults of a stream's snapshots: each snapshot that differs from a replay of the facts, with the
+    /// reason. Blocks while it reads and replays.
     ///
     /// # Errors
     /// As [`Journal::load`].
@@ -168,7 +170,7 @@ impl Journal {
         })?
     }
 
-    /// Takes snapshots of a stream away: a resume replays the facts instead.
+    /// Deletes snapshots of a stream. A resume then replays the facts instead.
     ///
     /// # Errors
     /// Those of the disk.
@@ -201,7 +203,8 @@ impl Loading<'_> {
                 Err(why) => unused.push(format!("the snapshot after fact {seq} is not used: {why}")),
             }
         }
-        // One fact after the other, so that they need not be held all at once. What is damaged is told and cut by a load.
+        // Facts are applied one by one, so that they need not all be in memory. A load reports and cuts damaged
+        // records.
         if damage.is_none()
             && let Ok(stood) = self.stand_after(&input, Standing::started(&input), (0, input.at), events)
         {
@@ -225,7 +228,8 @@ impl Loading<'_> {
         Ok(kept.filter_map(Result::ok).collect())
     }
 
-    /// Goes on from a snapshot over the facts after it. Whatever is wrong on the way is found by a replay of all facts, too, and dealt with there.
+    /// Continues from a snapshot with the facts after it. A replay of all facts would find the same faults, so the
+    /// caller falls back to that on any error.
     fn stand_on<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<Stood<M>, String> {
         let record = kept.record;
         let standing = kept.read_as::<M>()?;

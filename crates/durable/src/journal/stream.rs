@@ -16,21 +16,21 @@ use crate::{Commit, Machine, Sink, UnixMillis};
 /// The stream of the run itself: the only one whose events are kept and numbered for readers.
 pub const RUN_STREAM: &str = "";
 
-/// How many appends of one stream may be on their way to the disk before the next one waits.
+/// Maximum number of appends of one stream that are on their way to the disk before the next one waits.
 const UNDER_WAY: usize = 256;
 
-/// What a load has found damaged, and what the next append does about it before it writes.
+/// Damage that a load has found, and its repair by the next append.
 #[derive(Debug)]
 pub(super) struct Cut {
     /// Records from this one on go.
     pub(super) from: i64,
     /// The number of the last record at the load; if it is another by then, somebody else goes on.
     pub(super) last: i64,
-    /// All that stays of the stream, written anew: which event lies in which row follows from what was appended together.
+    /// All remaining rows of the stream, written anew, because the row of an event depends on the appends.
     pub(super) rows: Vec<Row>,
 }
 
-/// Writes one stream. It knows where the stream ends for it; whoever else has written there first, fences it off.
+/// Writer of one stream. It tracks the end of the stream, and is fenced off if another writer has appended since.
 pub struct StreamWriter {
     journal: Journal,
     run: Arc<str>,
@@ -45,7 +45,7 @@ pub struct StreamWriter {
 /// An append on its way. It gives the number of the stream.
 type OnItsWay = BoxFuture<'static, Result<Option<i64>, JournalError>>;
 
-/// Where a stream ends for a writer.
+/// End of a stream from a writer's view.
 #[derive(Clone)]
 struct End {
     /// The number of the next record.
@@ -77,14 +77,16 @@ impl StreamWriter {
         self
     }
 
-    /// Makes a commit durable, whole or not at all: facts get the next numbers of the stream, and, in the run's own stream, events the next
-    /// numbers of the run. What many streams append at the same time shares one transaction.
+    /// Makes a commit durable, whole or not at all. Facts get the next numbers of the stream; in the run's own
+    /// stream, events get the next numbers of the run. Simultaneous appends of many streams share one transaction.
     ///
-    /// If the future is dropped before it is ready, the commit is on its way all the same, or not begun; the next append or flush tells if it
-    /// failed. Not begun is the beginning of a stream while it waits for those of many others: see [`Journal`].
+    /// If the future is dropped before it is ready, the commit is either queued or not begun; the next append or
+    /// flush reports a failure. The first append of a stream may not have begun while it waits for those of many
+    /// others: see [`Journal`].
     ///
     /// # Errors
-    /// [`JournalError::Fenced`] if somebody else has written since; [`JournalError::NoRun`] if the run was deleted; those of the disk.
+    /// [`JournalError::Fenced`] if another writer has appended since; [`JournalError::NoRun`] if the run was deleted;
+    /// those of the disk.
     pub async fn append<M: Machine>(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
         self.queue(&commit).await?;
         self.flush().await
@@ -101,10 +103,11 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// Waits until all that was queued is durable.
+    /// Waits until all queued work is durable.
     ///
     /// # Errors
-    /// That of the first append that failed. Those queued after it fail too, since a stream has no gaps, and the writer stands before it again.
+    /// That of the first append that failed. Those queued after it fail too, since a stream has no gaps, and the
+    /// writer returns to the position before it.
     pub async fn flush(&mut self) -> Result<(), JournalError> {
         self.flush_to(0).await
     }
@@ -127,8 +130,8 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// Takes away what the load found damaged, and writes the events anew that follow from what stays: what the next append would do by
-    /// the way. Nothing happens where nothing was damaged.
+    /// Removes the damage that the load found, and rewrites the events that follow from the remaining facts, as the
+    /// next append would do. Does nothing if there is no damage.
     ///
     /// # Errors
     /// As [`StreamWriter::append`].
@@ -206,7 +209,8 @@ struct Append {
     first: i64,
     rows: Vec<Row>,
     cut: Option<Arc<Cut>>,
-    /// Whether it is of a later second than what the stream holds: within one, the run was touched already.
+    /// True if the record has a later second than the last one of the stream. Within one second the run's time is
+    /// already up to date.
     touches: bool,
     /// Of the beginning of a stream: given back when it is written.
     _place: Option<OwnedSemaphorePermit>,
@@ -289,7 +293,7 @@ impl Append {
     fn mend(&self, connection: &Connection, cut: &Cut) -> Result<(), Fault> {
         let stream = self.advance(connection, cut.last, cut.from - 1)?;
         connection.execute("DELETE FROM entry WHERE stream = ?1", [stream])?;
-        // What stood on the facts that go.
+        // Snapshots that depend on the deleted facts.
         connection
             .execute("DELETE FROM snapshot WHERE run = ?1 AND stream = ?2 AND seq >= ?3", params![self.run, self.stream, cut.from])?;
         self.insert(connection, stream, &cut.rows)

@@ -1,10 +1,10 @@
-//! Whether the file is whole: what SQLite says of it, and what is kept under hashes.
+//! Integrity checks of the file: by SQLite, and by the hashes of the blobs.
 
 use rusqlite::{Row, params};
 
 use super::{Journal, JournalError};
 
-/// At most so many faults of the file are told.
+/// Maximum number of faults of the file that are reported.
 const MOST: u32 = 20;
 
 /// A blob with which something is wrong.
@@ -12,11 +12,11 @@ const MOST: u32 = 20;
 pub struct BlobFault {
     /// The hash under which it is kept.
     pub hash: String,
-    /// What is wrong.
+    /// Kind of the fault.
     pub kind: BlobFaultKind,
 }
 
-/// What may be wrong with a blob.
+/// Fault of a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlobFaultKind {
     /// A run keeps it, and it is not there.
@@ -28,11 +28,11 @@ pub enum BlobFaultKind {
 }
 
 impl Journal {
-    /// What SQLite finds wrong with the file: its pages, its indexes, and rows that belong to nothing. At most 20 of them; none where all is
-    /// well. Reads the whole file, and blocks meanwhile.
+    /// Returns the faults that SQLite finds in the file: in its pages, its indexes, and rows without an owner.
+    /// Returns at most 20, and none if the file is intact. Reads the whole file and blocks meanwhile.
     ///
     /// # Errors
-    /// [`JournalError::Damaged`] where it cannot be looked at.
+    /// [`JournalError::Damaged`] if the file cannot be checked.
     pub fn faults_of_file(&self) -> Result<Vec<String>, JournalError> {
         self.read(|connection| {
             let mut check = connection.prepare(&format!("PRAGMA integrity_check({MOST})"))?;
@@ -48,7 +48,8 @@ impl Journal {
         })
     }
 
-    /// What is wrong with the blobs that a run keeps, and those that no run keeps. Reads them one after the other, and blocks meanwhile.
+    /// Returns the faults of the blobs that a run keeps, and of those that no run keeps. Reads them one by one and
+    /// blocks meanwhile.
     ///
     /// # Errors
     /// Those of the disk.
@@ -76,7 +77,7 @@ impl Journal {
         })
     }
 
-    /// Takes away the blobs that no run keeps, and gives how many there were.
+    /// Deletes the blobs that no run keeps, and returns their number.
     ///
     /// # Errors
     /// Those of the disk.

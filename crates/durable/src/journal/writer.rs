@@ -1,4 +1,4 @@
-//! The one thread that writes, and commits together whatever is waiting.
+//! The thread that writes and commits all waiting work together.
 
 use std::{
     path::{Path, PathBuf},
@@ -18,7 +18,7 @@ const GROUP: usize = 1_024;
 pub(super) trait Job: Send {
     /// Writes, within a transaction. Done once more where another one of its group fails, after what it wrote was rolled back.
     fn work(&mut self, connection: &Connection) -> Result<(), JournalError>;
-    /// Tells the one who waits.
+    /// Sends the outcome to the waiting caller.
     fn answer(self: Box<Self>, outcome: Result<(), JournalError>);
 }
 
@@ -43,21 +43,21 @@ where
         let answer = match (outcome, self.done) {
             (Ok(()), Some(done)) => Ok(done),
             (Err(error), _) => Err(error),
-            // Not reached: what has been done without error has given something. The receiver then reads "closed".
+            // Unreachable, because work that succeeded has set its result. The receiver then reads "closed".
             (Ok(()), None) => return,
         };
-        // Nobody may be waiting any more; what is written is written.
+        // The caller may have stopped waiting; the write is done all the same.
         drop(self.reply.send(answer));
     }
 }
 
-/// Hands work to the thread. Dropping it lets the thread finish what is queued and waits for that.
+/// Sends work to the thread. Dropping it lets the thread finish the queued work, and waits for that.
 pub(super) struct Writer {
     queue: Option<mpsc::Sender<Box<dyn Job>>>,
     thread: Option<thread::JoinHandle<()>>,
     commits: watch::Receiver<u64>,
     path: PathBuf,
-    /// Where there is no thread: the disk that decides what becomes of each write.
+    /// Simulated disk, which decides the fate of each write; used instead of a thread.
     #[cfg(any(test, feature = "simulation"))]
     simulated: Option<super::simulated::Simulated>,
 }

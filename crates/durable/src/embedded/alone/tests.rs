@@ -42,7 +42,7 @@ async fn an_effect_that_is_cancelled_before_it_begins_does_not_begin() {
     assert_eq!(world.started(), []);
 }
 
-/// Tells two notes, then ends or panics.
+/// Sends two notes, then ends or panics.
 struct Talker {
     panics: bool,
 }

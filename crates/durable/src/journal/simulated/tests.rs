@@ -31,7 +31,7 @@ fn note(writer: &mut StreamWriter) -> Option<Result<(), JournalError>> {
 
 #[test]
 fn a_write_has_the_fate_that_was_chosen_for_it() {
-    // What the writer hears, and how many facts are kept.
+    // The answer to the writer, and the number of facts that are kept.
     let cases = [
         (Fate::Written, "written", 1),
         (Fate::Kept, "silence", 1),

@@ -1,4 +1,4 @@
-//! The file itself, cut, torn and written twice: what a loss of power leaves of SQLite's write-ahead log.
+//! Tests with a cut, torn or twice-written file: the states of SQLite's write-ahead log after a loss of power.
 
 use super::*;
 
@@ -40,7 +40,7 @@ impl Grown {
         FRAME_HEAD + page
     }
 
-    /// How many notes are whole in the first bytes of the log; none where not even the input is.
+    /// Returns the number of complete notes in the first bytes of the log; `None` if even the input is incomplete.
     fn whole(&self, bytes: usize) -> Option<usize> {
         self.lengths.iter().filter(|length| **length <= bytes).count().checked_sub(2)
     }

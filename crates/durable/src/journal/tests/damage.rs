@@ -64,7 +64,7 @@ async fn what_is_damaged_can_be_mended_without_going_on() {
     let fixture = Fixture::written(&["a", "b", "c"]).await;
     fixture.raw().execute("UPDATE entry SET facts = '' WHERE last_fact = 2", []).unwrap();
     for _ in 0..2 {
-        // The second time there is nothing to mend.
+        // The second time there is nothing to repair.
         let loaded = fixture.load().unwrap();
         fixture.journal.stream("r", RUN_STREAM).after(&loaded).mend::<Toy>().await.unwrap();
     }

@@ -82,7 +82,7 @@ fn a_name_is_a_name_and_no_address() {
 
 #[test]
 fn many_may_open_a_new_file_at_once() {
-    // Many times over: what goes wrong here goes wrong between two readings.
+    // Repeated many times, because the fault occurs between two readings.
     for _ in 0..30 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/aime.db");

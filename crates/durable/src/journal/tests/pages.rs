@@ -1,4 +1,4 @@
-//! How much is written for what is appended, in pages of the write-ahead log: no time is measured.
+//! Tests the amount of data written for an append, in pages of the write-ahead log. No time is measured.
 
 use futures::FutureExt as _;
 

@@ -119,7 +119,7 @@ async fn a_snapshot_that_cannot_be_used_is_said_and_all_facts_are_replayed() {
         assert_eq!((stood.standing.replayed(), &stood.damage), (loaded.facts.len(), &loaded.damage), "{harm}");
         let said = stood.unused.join("\n");
         assert!(said.contains(why) && said.is_empty() == why.is_empty(), "{harm}: {said}");
-        // It goes on all the same, and what was damaged is mended by the way.
+        // The stream continues, and the append repairs the damage.
         note(&mut fixture.journal.stream("r", "").after_standing(&stood), &["e"]).await.unwrap();
         let mended = fixture.load().unwrap();
         assert_eq!((mended.damage.clone(), texts(&mended).last()), (None, Some(&"e")), "{harm}");

@@ -19,7 +19,7 @@ async fn pages_that_were_written_over_are_told() {
     let mut bytes = std::fs::read(&source).unwrap();
     let pages = bytes.len() / 4096;
     assert!(pages > 8, "{pages} pages");
-    // The header of a page in the middle: what SQLite walks along.
+    // The header of a page in the middle, which SQLite follows.
     bytes[(pages / 2) * 4096..(pages / 2) * 4096 + 8].fill(0xff);
     let harmed = folder.path().join("harmed.db");
     std::fs::write(&harmed, bytes).unwrap();
