@@ -120,7 +120,7 @@ impl Journal {
     /// answered.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub async fn flush(&self) -> Result<(), JournalError> {
         self.write(|_, _| Ok(())).await
     }

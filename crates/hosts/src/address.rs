@@ -1,11 +1,11 @@
-//! Which addresses are those of the open network.
+//! Classification of IP addresses as public or private.
 //!
-//! Pure. What is not known to be public is not.
+//! The module does no IO. An address counts as private unless it is known to be public.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address belongs to nobody's own machine or network. Addresses that stand for others (mapped, translated, tunnelled) are what
-/// they stand for.
+/// Returns true if an address belongs to the public network. An address that embeds another one (mapped, translated,
+/// tunnelled) is judged by the embedded address.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {

@@ -1,6 +1,7 @@
-//! Which hosts may be reached.
+//! Grants that list the hosts that may be reached.
 //!
-//! Pure: a target is looked at as it is written, and the addresses that its name leads to when somebody has looked them up.
+//! The module does no IO: it checks a target as it is written, and later the addresses to which the caller has
+//! resolved its name.
 
 use std::{
     fmt,
@@ -11,7 +12,7 @@ use url::Host;
 
 use crate::{host_fits, is_public};
 
-/// The ports of a grant that names none: those of the web.
+/// Ports of a grant without ports: those of the web.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 /// The longest entry, in bytes: more than any name of a host with a port.
 const LONGEST: usize = 300;
@@ -37,33 +38,33 @@ enum Pattern {
     Address(IpAddr),
 }
 
-/// What is to be reached: a host and a port.
+/// Host and port to reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     host: Host,
     port: u16,
 }
 
-/// Why a target may not be reached.
+/// Reason why a target may not be reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Denied {
     /// No grant names it.
     #[error("{target} is not among the hosts that may be reached")]
     NotGranted {
-        /// What was to be reached.
+        /// Target of the request.
         target: Target,
     },
     /// It leads to an address of this machine or of a private network, which no grant names itself.
     #[error("{target} leads to {address}, which is this machine or on a private network")]
     Private {
-        /// What was to be reached.
+        /// Target of the request.
         target: Target,
-        /// Where it leads.
+        /// Address to which the name resolves.
         address: IpAddr,
     },
 }
 
-/// A text that names no hosts.
+/// Error for a text that is not a valid grant or pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} names no host: {reason}; {mend}")]
 pub struct UnreadableGrant {
@@ -72,19 +73,20 @@ pub struct UnreadableGrant {
     mend: &'static str,
 }
 
-/// How a grant is written.
+/// Advice on the syntax of a grant.
 const GRANT: &str = "write a host such as \"crates.io\", \"*.example.org\", \"example.org:8080\" or \"127.0.0.1:9000\"";
-/// How a pattern for hosts at any port is written.
+/// Advice on the syntax of a pattern for hosts at any port.
 const PATTERN: &str = "write a bare host such as \"docs.rs\", \"*.python.org\" or \"127.0.0.1\", or \"*\" for all";
-/// How one host is written.
+/// Advice on the syntax of one host.
 const SINGLE: &str = "write a host such as \"wiki.intern\" or \"127.0.0.1:8080\"";
 
-/// Checks a pattern for hosts at any port: `docs.rs`, `*.python.org`, `127.0.0.1`, `::1`, `*`. No host fits another one ([`host_fits`]).
+/// Checks a pattern for hosts at any port: `docs.rs`, `*.python.org`, `127.0.0.1`, `::1`, `*`. No other syntax
+/// matches a host ([`host_fits`]).
 ///
 /// # Errors
-/// [`UnreadableGrant`], also where a port stands behind it.
+/// [`UnreadableGrant`], also if the pattern has a port.
 pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
-    // No port can stand behind an address without brackets.
+    // An address without brackets cannot have a port.
     if text.trim().parse::<Ipv6Addr>().is_ok() {
         return Ok(());
     }
@@ -123,7 +125,7 @@ impl HostGrants {
         Ok(Self { grants: grants.collect::<Result<_, _>>()? })
     }
 
-    /// Whether a target may be reached as it is written. The addresses that it leads to are asked of [`Self::check_address`] then.
+    /// Checks a target as it is written. The caller then checks the resolved addresses with [`Self::check_address`].
     ///
     /// # Errors
     /// [`Denied`].
@@ -138,10 +140,10 @@ impl HostGrants {
         target.address().map_or(Ok(()), |address| self.check_address(target, address))
     }
 
-    /// Whether a granted target may be reached at this address.
+    /// Checks the address of a granted target.
     ///
     /// # Errors
-    /// [`Denied::Private`] where the address is not one of the open network and no grant names it.
+    /// [`Denied::Private`] if the address is not public and no grant names it.
     pub fn check_address(&self, target: &Target, address: IpAddr) -> Result<(), Denied> {
         let address = address.to_canonical();
         if is_public(address) || self.grants.iter().any(|grant| grant.names_address(address, target.port)) {
@@ -265,7 +267,7 @@ impl fmt::Display for Target {
     }
 }
 
-/// A name and the port behind it, if there is one. Nothing where what stands behind is no port.
+/// Splits a name from its port, if there is one. Returns `None` if the text after the colon is not a port.
 fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     match text.rsplit_once(':') {
         // The colons of an address in brackets are its own.

@@ -1,13 +1,14 @@
-//! The host of an address, and patterns for hosts.
+//! Host of a URL, and patterns for hosts.
 //!
-//! Pure, and by the same parser that requests are made with: what is allowed and what is asked cannot differ.
+//! The module does no IO, and uses the same parser as the requests, so that the checked host and the requested host
+//! cannot differ.
 
 use std::net::Ipv6Addr;
 
 use url::{Host, Url};
 
-/// The host of an address, in lower case and without a dot at its end; none where it is no address of the web. An IPv6 address that stands for one of
-/// IPv4 (RFC 4291, 2.5.5.2) is written as that one.
+/// Returns the host of a URL, in lower case and without a trailing dot; `None` if it is not a URL of the web. An
+/// IPv4-mapped IPv6 address (RFC 4291, 2.5.5.2) is returned as the IPv4 address.
 #[must_use]
 pub fn host_of(url: &str) -> Option<String> {
     let url = Url::parse(url.trim()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
@@ -24,12 +25,13 @@ fn written<S: AsRef<str>>(host: Host<S>) -> String {
     match host {
         Host::Domain(name) => name.as_ref().trim_end_matches('.').to_lowercase(),
         Host::Ipv4(address) => address.to_string(),
-        // One that stands for an IPv4 address leads to it.
+        // An IPv4-mapped address leads to the IPv4 address.
         Host::Ipv6(address) => address.to_canonical().to_string(),
     }
 }
 
-/// Whether a host fits a pattern: itself, `*.` and what it ends with, or `*`. Both are read alike: `127.1` is `127.0.0.1`, `[::1]` is `::1`.
+/// Returns true if a host matches a pattern: the host itself, `*.` and a suffix, or `*`. Both are normalized: `127.1`
+/// is `127.0.0.1`, `[::1]` is `::1`.
 #[must_use]
 pub fn host_fits(pattern: &str, host: &str) -> bool {
     let pattern = pattern.trim().trim_end_matches('.');

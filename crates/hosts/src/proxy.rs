@@ -1,6 +1,8 @@
-//! A forward proxy of HTTP that lets through to granted hosts alone: tunnels (`CONNECT`) and plain requests (`GET http://…`).
+//! Forward proxy for HTTP that connects to granted hosts only: with tunnels (`CONNECT`) and plain requests (`GET
+//! http://…`).
 //!
-//! It looks up names itself, looks at every address that a name leads to, and connects to what it has looked at.
+//! The proxy resolves names itself, checks every address of a name, and connects to the addresses that it has
+//! checked.
 
 mod answer;
 mod dial;
@@ -34,16 +36,16 @@ const MOST_REFUSALS: usize = 20;
 /// After an accept that failed, as for want of descriptors.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// How much a proxy takes.
+/// Limits of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProxyBounds {
     /// Connections at once; more wait.
     pub connections: usize,
-    /// How long a connection may be without a byte in either direction.
+    /// Maximum time of a connection without a byte in either direction.
     pub idle: Duration,
-    /// How long looking up a name and connecting may take.
+    /// Maximum time to resolve a name and connect.
     pub connect: Duration,
-    /// How long the head of a request may take.
+    /// Maximum time to receive the head of a request.
     pub head: Duration,
     /// Bytes of the head of a request or an answer; at least 8 KiB.
     pub head_bytes: usize,
@@ -62,7 +64,7 @@ impl Default for ProxyBounds {
     }
 }
 
-/// What proxies let through. Each that is opened stands for itself.
+/// Grants and limits for proxies. Each opened proxy is independent.
 #[derive(Debug, Clone)]
 pub struct HostProxy {
     grants: Arc<HostGrants>,
@@ -78,7 +80,7 @@ pub struct OpenProxy {
     _end: DropGuard,
 }
 
-/// What the connections of one proxy have in common.
+/// State that the connections of one proxy share.
 #[derive(Debug)]
 struct Shared {
     grants: Arc<HostGrants>,
@@ -89,7 +91,8 @@ struct Shared {
 }
 
 impl HostProxy {
-    /// One for these grants. `setting` is the key that they stand under, such as `sandbox.network`: who is refused is told to add to it.
+    /// Creates a proxy for these grants. `setting` is the name of their setting, such as `sandbox.network`; a refusal
+    /// advises the user to add the host to it.
     #[must_use]
     pub fn new(grants: HostGrants, setting: &str) -> Self {
         Self { grants: Arc::new(grants), setting: setting.into(), bounds: ProxyBounds::default() }
@@ -110,11 +113,11 @@ impl HostProxy {
         self.open_on(std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?)
     }
 
-    /// Opens one on this socket, which may be of another network namespace: what it reaches is reached from here. Must be called within a tokio
-    /// runtime, on which it runs.
+    /// Opens a proxy on this socket, which may belong to another network namespace; connections are made from the
+    /// current one. Must be called within a tokio runtime, on which it runs.
     ///
     /// # Errors
-    /// When there is no runtime, or the socket does not listen.
+    /// If there is no runtime, or the socket does not listen.
     pub fn open_on(&self, listener: std::net::TcpListener) -> io::Result<OpenProxy> {
         let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
         listener.set_nonblocking(true)?;
@@ -140,7 +143,7 @@ impl OpenProxy {
         self.port
     }
 
-    /// What it has refused so far, in words, each once, with what would allow it.
+    /// Returns the refusals so far as text, each once, with the setting that would allow it.
     #[must_use]
     pub fn refused(&self) -> Vec<String> {
         self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -148,7 +151,7 @@ impl OpenProxy {
 }
 
 impl Shared {
-    /// Notes what was refused, and tells it.
+    /// Records a refusal and returns its message.
     fn refuse(&self, denied: &Denied) -> String {
         let text = format!("{denied}; the user can allow it: add \"{}\" to {}.", denied.remedy(), self.setting);
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,7 +194,7 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemapho
         let opened = tunnel.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((client, mut server)) = opened {
             let mut client = TokioIo::new(client.await?);
-            // Who breaks off a tunnel has his reasons.
+            // Either side may break off a tunnel, so an error here is normal.
             let _broken = copy_bidirectional(&mut client, &mut server).await;
         }
         Ok::<_, hyper::Error>(())

@@ -10,7 +10,7 @@ use tokio::{
     sync::mpsc::{UnboundedReceiver, unbounded_channel},
 };
 
-/// A server that tells what each connection has sent first, and answers all alike.
+/// Server that records the first bytes of each connection and gives all the same answer.
 struct Server {
     port: u16,
     asked: UnboundedReceiver<String>,
@@ -49,7 +49,7 @@ async fn ask(proxy: &OpenProxy, text: &str) -> String {
     answer(&mut stream).await
 }
 
-/// What has come when an answer is whole, or the other side has ended.
+/// Returns the bytes received until an answer is complete or the other side has closed.
 async fn answer(stream: &mut TcpStream) -> String {
     let mut all = Vec::new();
     let mut buffer = [0; 4096];

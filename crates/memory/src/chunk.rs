@@ -18,12 +18,12 @@ pub(crate) struct Piece {
     pub(crate) heading: String,
     /// Its first line, from 1.
     pub(crate) line: usize,
-    /// As it stands there.
+    /// Text as it is in the document.
     pub(crate) text: String,
 }
 
-/// Cuts a document into pieces of at most `limit` tokens, in order; nothing but empty lines and headings is lost, and a heading stands in the
-/// pieces below it. `markdown` says whether there are headings.
+/// Splits a document into pieces of at most `limit` tokens, in order. Only empty lines and headings are left out of
+/// the text; each piece carries the headings above it. `markdown` is true if the document may have headings.
 pub(crate) fn split(text: &str, markdown: bool, limit: u64) -> Vec<Piece> {
     let mut splitter = Splitter { text, limit, pieces: Vec::new(), above: Vec::new(), open: None, empty: None };
     for block in blocks(text, markdown) {

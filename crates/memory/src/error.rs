@@ -1,4 +1,4 @@
-//! What can go wrong with a memory, and the mend.
+//! Errors of a memory, with their fixes.
 
 use std::{
     io,
@@ -7,7 +7,8 @@ use std::{
 
 use rusqlite::ErrorCode;
 
-/// Why a memory cannot be opened, read or written, or a knowledge folder not be indexed. Each text names the place and the mend.
+/// Reason why a memory cannot be opened, read or written, or a knowledge folder cannot be indexed. Each text names
+/// the place and the fix.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
@@ -16,7 +17,7 @@ pub enum MemoryError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -25,7 +26,7 @@ pub enum MemoryError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         #[source]
         source: rusqlite::Error,
     },
@@ -53,7 +54,7 @@ pub enum MemoryError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         #[source]
         source: rusqlite::Error,
     },
@@ -80,7 +81,7 @@ pub enum MemoryError {
     KnowledgeFolder {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
@@ -89,7 +90,7 @@ pub enum MemoryError {
     Sqlite {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// Error of SQLite.
         #[source]
         source: rusqlite::Error,
     },

@@ -11,7 +11,7 @@ const BEFORE: usize = 40;
 /// Endings that English words may differ in, about.
 const ENDING: usize = 3;
 
-/// About 200 characters of a text, on one line, around the words of a question: there where the most of them stand.
+/// Returns about 200 characters of a text, on one line, from the part with the most words of a question.
 pub(crate) fn excerpt(text: &str, terms: &[Term]) -> String {
     let text: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     // One for one, so that places in it are places in the text.

@@ -51,9 +51,9 @@ pub struct Chunk {
     pub heading: String,
     /// Its first line, from 1.
     pub line: u64,
-    /// As it stands in the document.
+    /// Text as it is in the document.
     pub text: String,
-    /// How much of the question it covers, from 0 to 1; rare words count more.
+    /// Part of the question that the text covers, from 0 to 1; rare words count more.
     pub score: f64,
 }
 
@@ -76,14 +76,15 @@ impl Knowledge {
         Ok(Self { store, folder: place, settings })
     }
 
-    /// Brings the index up to what is in the folder: reads what was added or changed since, and drops what is gone. What did not change in size and time of
-    /// change is not read again.
+    /// Updates the index to the content of the folder: reads added and changed files, and drops deleted ones. A file
+    /// with the same size and modification time is not read again.
     ///
-    /// Documents are files that are UTF-8 text. Left out without a word: hidden files and folders (where keys are kept), and what `.gitignore`
-    /// and `.ignore` files in the folder name. Skipped and reported: links, binary, too large and unreadable files.
+    /// Documents are files that are UTF-8 text. Silently omitted: hidden files and folders (which may hold keys), and
+    /// files that `.gitignore` and `.ignore` files in the folder name. Skipped and reported: links, binary, too large
+    /// and unreadable files.
     ///
-    /// `at` is the present time. `go_on` is asked before each file; once it says no, the update ends, and what it has read stays indexed.
-    /// Other processes may update the same folder at the same time.
+    /// `at` is the present time. `go_on` is called before each file; when it returns false, the update ends, and the
+    /// files that were read stay indexed. Other processes may update the same folder at the same time.
     ///
     /// # Errors
     /// [`MemoryError::KnowledgeFolder`] if the folder is gone, and those of the disk.
@@ -91,12 +92,13 @@ impl Knowledge {
         update::update(self, at, go_on)
     }
 
-    /// The chunks that have to do with a question, best first and at most `limit`, as the last update left them.
+    /// Returns the chunks that are relevant to a question, best first and at most `limit`, as of the last update.
     ///
-    /// Any text is a question: it is read as words, never as a query language. What shares but a common word with it is left out.
+    /// Any text is a valid question: it is read as words, never as a query language. Chunks that share only a common
+    /// word with it are left out.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn retrieve(&self, question: &str, limit: usize) -> Result<Vec<Chunk>, MemoryError> {
         let question = asked(question);
         self.store.read(|connection| {
@@ -114,10 +116,10 @@ impl Knowledge {
         })
     }
 
-    /// Drops the folder from the index; its files stay. Returns how many documents were dropped.
+    /// Drops the folder from the index; its files are kept. Returns the number of documents that were dropped.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn clear(&self) -> Result<usize, MemoryError> {
         self.store.write(|connection| connection.execute("DELETE FROM document WHERE folder = ?1", params![self.folder]))
     }

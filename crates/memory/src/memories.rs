@@ -1,4 +1,4 @@
-//! Long-term memory: what earlier runs leave for later ones.
+//! Long-term memory: notes of earlier runs for later ones.
 
 use rusqlite::{Connection, OptionalExtension, Row, params, types::Type};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ const TAG: usize = 64;
 /// The most tags of a memory.
 const TAGS: usize = 32;
 
-/// What a memory is about. Files may hold kinds that this version has no name for.
+/// Subject of a memory. Files may hold kinds that this version does not define.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
@@ -65,11 +65,11 @@ pub struct Memory {
     pub id: String,
     /// When it was learnt.
     pub at: UnixMillis,
-    /// What it is about.
+    /// Subject of the memory.
     pub kind: MemoryKind,
     /// The goal, or the subject. At most 500 characters are kept.
     pub title: String,
-    /// What was learnt, or the outcome. At most [`max_text_chars`](crate::MemorySettings::max_text_chars) are kept.
+    /// Lesson or outcome. At most [`max_text_chars`](crate::MemorySettings::max_text_chars) are kept.
     pub text: String,
     /// The run that learnt it.
     pub run: Option<String>,
@@ -77,12 +77,12 @@ pub struct Memory {
     pub tags: Vec<String>,
 }
 
-/// A memory as it stands in the file.
+/// Memory as it is stored in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredMemory {
     /// The memory.
     pub memory: Memory,
-    /// How often it has been recalled.
+    /// Number of times that it has been recalled.
     pub recalled: u64,
 }
 
@@ -91,13 +91,13 @@ pub struct StoredMemory {
 pub struct Recalled {
     /// The memory.
     pub memory: Memory,
-    /// How much of the question it covers, from 0 to 1; rare words count more.
+    /// Part of the question that the text covers, from 0 to 1; rare words count more.
     pub score: f64,
-    /// About 200 characters of its text, where the question's words stand.
+    /// About 200 characters of its text, around the words of the question.
     pub excerpt: String,
 }
 
-/// What remembering did.
+/// Result of remembering.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remembered {
     /// False if a later memory of the same title was there already, which then stays.
@@ -111,11 +111,13 @@ pub struct Remembered {
 const COLUMNS: &str = "id, at, kind, title, text, run, tags, recalled";
 
 impl MemoryStore {
-    /// Keeps a memory. One of the same kind and title (spacing and case aside) is replaced, unless it is later; so is one of the same id. When there
-    /// are more than [`max_entries`](crate::MemorySettings::max_entries), those go that were written or recalled longest ago.
+    /// Stores a memory. It replaces a memory of the same kind and title (ignoring spacing and case) unless that one
+    /// is later, and a memory of the same id. If there are more than
+    /// [`max_entries`](crate::MemorySettings::max_entries), those that were written or recalled longest ago are
+    /// deleted.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn remember(&self, memory: &Memory) -> Result<Remembered, MemoryError> {
         let settings = self.settings();
         let (title, text) = (cut(&memory.title, TITLE), cut(&memory.text, settings.max_text_chars));
@@ -154,13 +156,14 @@ impl MemoryStore {
         })
     }
 
-    /// The memories that have to do with a question, such as the goal of a new run, best first and at most `limit`. They count as recalled, which
-    /// keeps them from being forgotten.
+    /// Returns the memories that are relevant to a question, such as the goal of a new run, best first and at most
+    /// `limit`. They count as recalled, which protects them from being forgotten.
     ///
-    /// Any text is a question: it is read as words, never as a query language. What shares but a common word with it is left out.
+    /// Any text is a valid question: it is read as words, never as a query language. Memories that share only a
+    /// common word with it are left out.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn recall(&self, question: &str, limit: usize) -> Result<Vec<Recalled>, MemoryError> {
         let (hits, recalled) = self.find(question, Wanted::Relevant, limit)?;
         if hits.is_empty() {
@@ -172,24 +175,25 @@ impl MemoryStore {
             hits.iter().try_for_each(|hit| count.execute(params![next, hit.number]).map(|_| ()))
         });
         match counted {
-            // What was found is worth more than the count of it.
+            // The result is worth more than its recall counts, so a failure to store these is ignored.
             Ok(()) | Err(MemoryError::Busy { .. } | MemoryError::Full { .. }) => Ok(recalled),
             Err(error) => Err(error),
         }
     }
 
-    /// Every memory that has one of the words, best first and at most `limit`, for people who look for one. Nothing counts as recalled.
+    /// Returns every memory that has one of the words, best first and at most `limit`, for searches by users. It does
+    /// not count as a recall.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn search(&self, question: &str, limit: usize) -> Result<Vec<Recalled>, MemoryError> {
         Ok(self.find(question, Wanted::All, limit)?.1)
     }
 
-    /// The memories, the latest first, at most `limit`.
+    /// Returns the memories, the latest first, at most `limit`.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn list(&self, limit: usize) -> Result<Vec<StoredMemory>, MemoryError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.read(|connection| {
@@ -198,10 +202,10 @@ impl MemoryStore {
         })
     }
 
-    /// The memory with an id.
+    /// Returns the memory with an id.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn get(&self, id: &str) -> Result<Option<StoredMemory>, MemoryError> {
         self.read(|connection| {
             let mut select = connection.prepare_cached(&format!("SELECT {COLUMNS} FROM memory WHERE id = ?1"))?;
@@ -209,10 +213,10 @@ impl MemoryStore {
         })
     }
 
-    /// Forgets a memory; whether there was one with this id.
+    /// Deletes a memory. Returns true if there was one with this id.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn forget(&self, id: &str) -> Result<bool, MemoryError> {
         self.write(|connection| {
             let forgotten = connection.prepare_cached("DELETE FROM memory WHERE id = ?1")?.execute([id])?;
@@ -221,10 +225,10 @@ impl MemoryStore {
         })
     }
 
-    /// Forgets every memory; how many there were. Indexed documents stay.
+    /// Deletes every memory and returns their number. Indexed documents are kept.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn forget_all(&self) -> Result<usize, MemoryError> {
         self.write(|connection| {
             let forgotten = connection.execute("DELETE FROM memory", [])?;

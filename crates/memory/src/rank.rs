@@ -1,8 +1,9 @@
-//! Which of the texts that share words with a question answer it best.
+//! Ranks the texts that share words with a question.
 //!
-//! FTS5 finds them and orders them by BM25. Of the first, the share of the question that each covers is then worked out, where a rare
-//! word counts more than a frequent one. That gives numbers that mean something (1: all of the question is in the text), holds in a memory of
-//! three entries too, where BM25 calls every word frequent, and lets a text be left out that only happens to share a word.
+//! FTS5 finds the texts and orders them by BM25. For the first ones this module then computes the share of the
+//! question that each covers; a rare word counts more than a frequent one. The share has a fixed meaning (1: the text
+//! contains all of the question). It also works in a memory of three entries, where BM25 treats every word as
+//! frequent, and it excludes texts that share a word by chance.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use rusqlite::{Connection, ToSql, params};
 
 use crate::words::Question;
 
-/// How many of BM25's first are looked at for each one that is wanted.
+/// Number of the top BM25 results that are examined for each requested result.
 const CANDIDATES: usize = 5;
 /// A small index is taken to be one of this many texts: in three texts nothing is rare or frequent.
 const TEXTS: f64 = 50.0;
@@ -18,9 +19,9 @@ const TEXTS: f64 = 50.0;
 const RARE_WORDS: f64 = 6.0;
 /// The share that order by BM25 has in the score. The rest is coverage.
 const BM25: f64 = 0.3;
-/// What covers less of the question than this has nothing to do with it.
+/// Coverage below which a text is unrelated to the question.
 const LEAST_COVERAGE: f64 = 0.1;
-/// What scores less than this part of the best would only take room in a prompt.
+/// Fraction of the best score below which a text would only waste room in a prompt.
 const LEAST_OF_BEST: f64 = 0.2;
 
 /// A table of words.
@@ -55,7 +56,7 @@ impl Index<'_> {
         }
     }
 
-    /// How many texts there are.
+    /// Returns the query for the number of texts.
     fn count(self) -> &'static str {
         match self {
             Self::Memories => "SELECT count(*) FROM memory",
@@ -73,7 +74,7 @@ pub(crate) struct Hit {
     pub(crate) score: f64,
 }
 
-/// What is asked for.
+/// Query for relevant texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// Everything with one of the words, best first.
@@ -109,7 +110,7 @@ pub(crate) fn rank(
     Ok(hits)
 }
 
-/// Which parts of a question the candidates cover.
+/// Parts of a question that the candidates cover.
 struct Coverage {
     /// The weight of each part.
     weights: Vec<f64>,
@@ -126,7 +127,8 @@ impl Coverage {
         let weight = |with: u32| (((texts - f64::from(with)).max(0.0) + 0.5) / (f64::from(with) + 0.5)).ln_1p();
 
         let mut covered: BTreeMap<i64, BTreeSet<usize>> = BTreeMap::new();
-        // A part that several terms cover weighs as the most frequent of them: that one is the word, the others reach into its neighbours.
+        // A part that several terms cover gets the weight of the most frequent term: that term is the word, and the
+        // others overlap its neighbours.
         let mut weights: Vec<Option<f64>> = vec![None; question.units.len()];
         let mut select = connection.prepare_cached(index.with())?;
         for term in &question.terms {

@@ -1,7 +1,8 @@
-//! What was recalled and retrieved, as the text that goes into a prompt.
+//! Renders recalled memories and retrieved chunks as text for a prompt.
 //!
-//! This is the one place where such text becomes part of a prompt. Each line of it is quoted with `> `, so nothing in a memory or a document
-//! can pose as a heading, a new section or the end of its own; each has its origin above it; and all of it is bounded in tokens.
+//! Such text becomes part of a prompt in this module alone. Each line of it is quoted with `> `, so that no memory or
+//! document can imitate a heading, a new section or its own end. Each text has its origin above it, and the total is
+//! limited in tokens.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -16,10 +17,10 @@ const LEAST: u64 = 24;
 /// The most tokens of a line of origin.
 const ORIGIN: u64 = 80;
 
-/// Where the end of a text is missing.
+/// Mark for a text whose end is missing.
 const MORE: &str = "> …\n";
 
-/// How much of a prompt may be filled, in estimated tokens.
+/// Limits for the recalled text in a prompt, in estimated tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptBounds {
@@ -42,26 +43,26 @@ pub struct Rendering {
     pub text: String,
     /// Its tokens, estimated.
     pub tokens: u64,
-    /// What is in it, in order: show it to the user.
+    /// Content in order, to be shown to the user.
     pub shown: Vec<Shown>,
-    /// How many found no room.
+    /// Number of texts that did not fit.
     pub left_out: usize,
 }
 
-/// Something that stands in a prompt.
+/// Text in a prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
-    /// Where it is from.
+    /// Origin of the text.
     pub origin: Origin,
     /// The memory's title or the chunk's headings.
     pub title: String,
-    /// How well it fits the question, from 0 to 1.
+    /// Relevance to the question, from 0 to 1.
     pub score: f64,
-    /// Whether its end is missing.
+    /// True if its end is missing.
     pub cut: bool,
 }
 
-/// Where something is from.
+/// Origin of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "from", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -150,7 +151,8 @@ struct Need {
     least: u64,
 }
 
-/// Room for each of the first, as many as it is of use for: what it needs if there is enough, else those that need much get the same.
+/// Distributes the room over the first texts, as many as can use it. Each gets what it needs if there is enough;
+/// otherwise texts with large needs get equal shares.
 fn shares(needs: &[Need], room: u64) -> Vec<u64> {
     let mut first = needs.len();
     while let Some(needs) = needs.get(..first).filter(|needs| !needs.is_empty()) {
@@ -203,7 +205,8 @@ fn quoted(text: &str, limit: u64) -> (String, bool) {
     (all, false)
 }
 
-/// What is not seen, and so could say to a model what it does not say to people: control characters, turns of direction, tags.
+/// Returns true for invisible characters, which could tell a model something that people do not see: control
+/// characters, changes of direction, tags.
 fn is_unseen(c: char) -> bool {
     (c.is_control() && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }

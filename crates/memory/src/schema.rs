@@ -11,7 +11,7 @@ use crate::MemoryError;
 
 /// "aimm", in the header of the file: the journal's is "aime".
 const APPLICATION: i32 = 0x6169_6d6d;
-/// How long to wait for another process that writes.
+/// Time to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// One step for each version of the schema, applied in order and never changed once it has been released.
@@ -82,13 +82,13 @@ pub(crate) fn open(path: &Path) -> Result<Connection, MemoryError> {
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
-    // Not SQLITE_OPEN_URI: a path is a path, whatever letters it has.
+    // Not SQLITE_OPEN_URI, so that a path with any characters is read as a path.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    // What is forgotten does not stay readable in the free pages of the file.
+    // Forgotten data does not stay readable in the free pages of the file.
     connection.pragma_update(None, "secure_delete", true)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)

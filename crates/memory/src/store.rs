@@ -41,11 +41,11 @@ struct Shared {
 }
 
 impl MemoryStore {
-    /// Opens a memory, and makes it and its folder if they are not there.
+    /// Opens a memory, and creates it and its folder if they do not exist.
     ///
     /// # Errors
-    /// [`MemoryError::NotAMemory`], [`MemoryError::Newer`], [`MemoryError::Damaged`], [`MemoryError::ReadOnly`] and others, each with the
-    /// file and the mend.
+    /// [`MemoryError::NotAMemory`], [`MemoryError::Newer`], [`MemoryError::Damaged`], [`MemoryError::ReadOnly`] and
+    /// others, each with the file and the fix.
     pub fn open(path: impl AsRef<Path>, settings: MemorySettings) -> Result<Self, MemoryError> {
         let path = path.as_ref().to_owned();
         let connection = Mutex::new(schema::open(&path)?);

@@ -1,7 +1,8 @@
-//! How many tokens a text will be, about.
+//! Estimates the number of tokens of a text.
 
-/// Quarters of a token. The rule of `aime_llm::estimate_tokens`, which a test compares; the crate itself is not pulled in, because with
-/// what it stands on it is twice as large as all that is needed here.
+/// Returns the estimate for a character in quarters of a token. The rule is that of `aime_llm::estimate_tokens`,
+/// which a test compares. This crate does not depend on `aime_llm`, which with its dependencies is twice the size of
+/// everything that this crate needs.
 pub(crate) fn quarters(c: char) -> u64 {
     match c {
         '\0'..='\u{24f}' => c.len_utf8() as u64,

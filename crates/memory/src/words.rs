@@ -1,10 +1,11 @@
-//! Text as the words of the index, and questions as terms that look for them.
+//! Splits text into the words of the index, and questions into search terms.
 //!
-//! SQLite's tokenizer finds words between spaces and stems English ones. Chinese, Japanese and Korean are written without spaces, so here
-//! each run of such characters becomes its overlapping pairs, as Lucene's CJK analysis has it: `数据库` is `数据 据库 库`, the last
-//! character alone being there for questions of one character. Both sides go through the same rule, so a word of two characters is found exactly.
+//! SQLite's tokenizer finds words between spaces and stems English ones. Chinese, Japanese and Korean are written
+//! without spaces, so here each run of such characters becomes its overlapping pairs, as Lucene's CJK analysis has
+//! it: `数据库` is `数据 据库 库`, the last character alone being there for questions of one character. Both sides go through
+//! the same rule, so a word of two characters is found exactly.
 //!
-//! What [`indexed`] gives stands in files: a change of it needs a step of the schema that fills the index anew.
+//! The result of [`indexed`] is stored in files: a change of it needs a migration that rebuilds the index.
 
 mod stop;
 
@@ -18,7 +19,7 @@ const QUESTION: usize = 16_000;
 /// A question, taken apart.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Question {
-    /// What to look for, each once.
+    /// Search terms, each once.
     pub(crate) terms: Vec<Term>,
     /// The parts of the question that a text can cover, and how much of a word each is: a character of a script without spaces is half of one.
     pub(crate) units: Vec<f64>,
@@ -29,7 +30,7 @@ pub(crate) struct Question {
 pub(crate) struct Term {
     /// As the index has it: letters, digits and marks above them only.
     token: String,
-    /// Whether longer tokens that begin with it are meant too.
+    /// True if longer tokens with this prefix match too.
     begins: bool,
     /// As texts have it, in small letters.
     pub(crate) written: String,
@@ -77,7 +78,8 @@ pub(crate) fn indexed(text: &str) -> String {
     words
 }
 
-/// What a question asks for: each term once, in order, at most 128. Words that stand in every text are left out, unless there are no others.
+/// Returns the terms of a question: each once, in order, at most 128. Stop words are left out, unless there are no
+/// others.
 pub(crate) fn asked(text: &str) -> Question {
     let text = fold(&text.chars().take(QUESTION).collect::<String>());
     let (mut question, mut stops) = (Question::default(), Vec::new());
@@ -182,7 +184,7 @@ fn pieces<'a>(text: &'a str, mut visit: impl FnMut(Piece<'a>)) {
     }
 }
 
-/// Full-width letters, digits and signs as the plain ones they stand for.
+/// Replaces full-width letters, digits and symbols by their plain forms.
 fn fold(text: &str) -> String {
     let plain = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
@@ -221,7 +223,8 @@ fn spellings(word: &str) -> Vec<String> {
     spellings
 }
 
-/// A token for a picture that does not depend on what SQLite knows of pictures. It ends in a digit, so it has no stem.
+/// Returns a token for an emoji that is independent of SQLite's Unicode tables. It ends in a digit, so it is not
+/// stemmed.
 fn emoji_token(emoji: char) -> String {
     format!("emoji{}", u32::from(emoji))
 }

@@ -41,7 +41,7 @@ impl Journal {
     /// [`inbox_take`](Self::inbox_take).
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn inbox(&self, run: &str) -> Result<Vec<Message>, JournalError> {
         self.read(|connection| {
             let mut select = connection.prepare_cached("SELECT id, at, body FROM inbox WHERE run = ?1 AND taken = 0 ORDER BY id")?;
@@ -54,7 +54,7 @@ impl Journal {
     /// true if the message was not taken before.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub async fn inbox_take(&self, message: i64) -> Result<bool, JournalError> {
         self.write(move |path, connection| {
             connection

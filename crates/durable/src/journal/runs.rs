@@ -96,7 +96,7 @@ impl Journal {
     /// Returns every run, the latest first.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn runs(&self) -> Result<Vec<RunRecord>, JournalError> {
         self.read(|connection| {
             let mut select = connection.prepare_cached(&format!("{RUN} ORDER BY created_at DESC, id DESC"))?;
@@ -107,7 +107,7 @@ impl Journal {
     /// Returns the names of a run's streams that are not empty, in order.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn streams(&self, run: &str) -> Result<Vec<String>, JournalError> {
         self.read(|connection| {
             let mut select = connection.prepare_cached("SELECT name FROM stream WHERE run = ?1 ORDER BY name")?;
@@ -118,7 +118,7 @@ impl Journal {
     /// Returns the run with this id, if it exists.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn run(&self, id: &str) -> Result<Option<RunRecord>, JournalError> {
         self.read(|connection| {
             let mut select = connection.prepare_cached(&format!("{RUN} WHERE id = ?1"))?;
@@ -130,7 +130,7 @@ impl Journal {
     /// it reads.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn events(&self, run: &str, from: u64, limit: usize) -> Result<Vec<EventRecord>, JournalError> {
         let from = i64::try_from(from).unwrap_or(i64::MAX);
         self.read(|connection| {

@@ -117,7 +117,7 @@ impl Journal {
     /// exists.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub async fn keep_snapshot(&self, snapshot: NewSnapshot) -> Result<(), JournalError> {
         self.write(move |path, connection| {
             let NewSnapshot { run, stream, record, body } = &snapshot;
@@ -149,7 +149,7 @@ impl Journal {
     /// Returns the snapshots of a stream, the latest first.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn snapshots(&self, run: &str, stream: &str) -> Result<Vec<SnapshotRecord>, JournalError> {
         self.read(|connection| {
             let mut select = connection.prepare_cached(SNAPSHOTS)?;
@@ -173,7 +173,7 @@ impl Journal {
     /// Deletes snapshots of a stream. A resume then replays the facts instead.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub async fn drop_snapshots(&self, run: &str, stream: &str, seqs: Vec<i64>) -> Result<(), JournalError> {
         let (run, stream): (Arc<str>, Arc<str>) = (run.into(), stream.into());
         self.write(move |path, connection| {

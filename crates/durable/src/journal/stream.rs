@@ -106,7 +106,7 @@ impl StreamWriter {
     /// Waits until all queued work is durable.
     ///
     /// # Errors
-    /// That of the first append that failed. Those queued after it fail too, since a stream has no gaps, and the
+    /// The error of the first append that failed. Appends queued after it fail too, since a stream has no gaps, and the
     /// writer returns to the position before it.
     pub async fn flush(&mut self) -> Result<(), JournalError> {
         self.flush_to(0).await

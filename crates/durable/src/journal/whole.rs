@@ -52,7 +52,7 @@ impl Journal {
     /// blocks meanwhile.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub fn faults_of_blobs(&self, run: &str) -> Result<Vec<BlobFault>, JournalError> {
         self.read(|connection| {
             let mut faults = Vec::new();
@@ -80,7 +80,7 @@ impl Journal {
     /// Deletes the blobs that no run keeps, and returns their number.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Errors of the disk.
     pub async fn drop_unused_blobs(&self) -> Result<usize, JournalError> {
         self.write(|path, connection| {
             connection

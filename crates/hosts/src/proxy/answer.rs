@@ -24,7 +24,7 @@ use super::{
 use crate::Target;
 
 pub(super) type Body = Either<Incoming, Full<Bytes>>;
-/// Where an opened tunnel is left: the client's side once it is told, and the server's.
+/// Ends of an opened tunnel: the client's side, once the answer has been sent, and the server's.
 pub(super) type Tunnel = Arc<Mutex<Option<(OnUpgrade, TcpStream)>>>;
 
 /// Headers that are for one connection alone (RFC 9110, 7.6.1), and those for proxies.
@@ -56,7 +56,8 @@ enum Unanswered {
     Unread(&'static str),
 }
 
-/// Connects, and leaves both sides where the connection finds them when the client has been told.
+/// Connects, and stores both ends so that the connection task finds them after the answer to the client has been
+/// sent.
 async fn open(request: Request<Incoming>, shared: &Shared, tunnel: &Tunnel) -> Result<Response<Body>, Unanswered> {
     let target = target(request.uri(), None)?;
     let server = dial(shared, &target).await.map_err(Unanswered::Unreached)?;
@@ -65,7 +66,7 @@ async fn open(request: Request<Incoming>, shared: &Shared, tunnel: &Tunnel) -> R
     Ok(Response::new(Either::Right(Full::default())))
 }
 
-/// Sends a plain request on. The host is the one of its address, whatever its header says.
+/// Forwards a plain request. The host is that of its URL, even if its header differs.
 async fn forward(mut request: Request<Incoming>, shared: &Shared) -> Result<Response<Body>, Unanswered> {
     if request.uri().scheme() != Some(&Scheme::HTTP) {
         return Err(Unanswered::Unread("this is a proxy: ask it for http://host/path, or for a tunnel with CONNECT host:port"));
@@ -88,7 +89,7 @@ async fn forward(mut request: Request<Incoming>, shared: &Shared) -> Result<Resp
     Ok(response.map(Either::Left))
 }
 
-/// What a request is for. A login before the host is refused: some read it as the host.
+/// Returns the target of a request. User info before the host is refused, because some parsers read it as the host.
 fn target(uri: &Uri, usual: Option<u16>) -> Result<Target, Unanswered> {
     let authority = uri.authority().ok_or(Unanswered::Unread("the request names no host"))?;
     if authority.as_str().contains('@') {

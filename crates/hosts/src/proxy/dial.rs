@@ -10,15 +10,15 @@ use tokio::{
 use super::Shared;
 use crate::{Denied, Target};
 
-/// Why nothing was connected to.
+/// Reason why no connection was made.
 pub(super) enum Unreached {
     Denied(Denied),
     /// It may be reached and could not be.
     Failed(String),
 }
 
-/// Looks up the name, and connects to the first of its addresses that answers. A name that leads anywhere it may not, even beside, is refused: what is
-/// looked at and what is connected to are the same addresses.
+/// Resolves the name, and connects to the first of its addresses that answers. A name is refused if any of its
+/// addresses is forbidden. The checked addresses are the ones that are connected to.
 pub(super) async fn dial(shared: &Shared, target: &Target) -> Result<TcpStream, Unreached> {
     shared.grants.check(target).map_err(Unreached::Denied)?;
     let failed = |reason: &dyn std::fmt::Display| Unreached::Failed(format!("{target} could not be reached: {reason}"));

@@ -42,7 +42,7 @@ struct Reader<'a> {
     blocks: Vec<Block<'a>>,
     /// The paragraph: where it begins and ends, its first line, and how many lines it has.
     open: Option<(usize, usize, usize, usize)>,
-    /// The sign of the fence we are in, and how often it stands there.
+    /// Character of the open fence, and its number of repetitions.
     fence: Option<(char, usize)>,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the line makes the one line before it a heading.
+    /// Returns the heading if the line underlines a single line before it.
     fn underlined(&self, text: &'a str, plain: &str) -> Option<(usize, &'a str, usize)> {
         let level = match plain {
             _ if plain.len() < 3 => None,
@@ -116,7 +116,7 @@ fn heading(plain: &str) -> Option<(usize, &str)> {
     (matches!(level, 1..=6) && rest.starts_with(char::is_whitespace) && !title.is_empty()).then_some((level, title))
 }
 
-/// How many lines the settings at the top of a file take.
+/// Returns the number of lines of the front matter at the top of a file.
 fn front_matter(text: &str) -> usize {
     let mut lines = text.lines();
     match lines.next() {

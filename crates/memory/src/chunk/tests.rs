@@ -66,7 +66,8 @@ fn a_heading_that_is_too_long_is_cut_and_kept_whole() {
 }
 
 proptest! {
-    /// Whatever the document, each piece fits, stands where it says, and nothing but space and headings is lost.
+    /// For any document, each piece fits the limit and is at its stated place, and only white space and headings are
+    /// lost.
     #[test]
     fn nothing_is_lost(text in "([#`~=-]{1,4} ?|[a-z一-龥🦀 ]{0,40}|\n{1,3}|\r\n){0,60}", markdown: bool, limit in 50_u64..200) {
         let pieces = split(&text, markdown, limit);

@@ -12,12 +12,12 @@ use ignore::WalkBuilder;
 
 use super::{SkipReason, Skipped};
 
-/// What is read of a file before the rest, in bytes.
+/// Number of bytes that are read of a file before the rest.
 const BEGINNING: u64 = 8_192;
 
 /// A file as the folder lists it.
 pub(super) struct Found {
-    /// Where to read it.
+    /// Path for reading the file.
     pub(super) place: PathBuf,
     /// Relative to the folder, with `/`.
     pub(super) path: String,
@@ -68,7 +68,7 @@ pub(super) fn read(file: &Found, max_bytes: u64) -> Result<String, SkipReason> {
     let unreadable = |error: std::io::Error| SkipReason::Unreadable { error: error.to_string() };
     let mut open = File::open(&file.place).map_err(unreadable)?;
     let mut content = Vec::new();
-    // The beginning tells most binary files, pictures above all, which then need not be read.
+    // The beginning identifies most binary files, images above all, so their rest need not be read.
     open.by_ref().take(BEGINNING).read_to_end(&mut content).map_err(unreadable)?;
     if content.contains(&0) {
         return Err(SkipReason::Binary);

@@ -1,8 +1,9 @@
-//! What an update did.
+//! Report of an update.
 
 use serde::{Deserialize, Serialize};
 
-/// What [`Knowledge::update`](crate::Knowledge::update) did. Paths are relative to the folder, with `/` between their parts, in order.
+/// Result of [`Knowledge::update`](crate::Knowledge::update). Paths are relative to the folder, with `/` between
+/// their parts, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexReport {
     /// Documents that were not in the index.
@@ -11,13 +12,14 @@ pub struct IndexReport {
     pub changed: Vec<String>,
     /// Documents that are gone, or are skipped now.
     pub removed: Vec<String>,
-    /// How many are as they were.
+    /// Number of documents that did not change.
     pub unchanged: usize,
     /// Files that are no documents, and why.
     pub skipped: Vec<Skipped>,
-    /// Whether there are more files than [`max_files`](crate::KnowledgeSettings::max_files); those beyond are not in the index.
+    /// True if there are more files than [`max_files`](crate::KnowledgeSettings::max_files); the excess files are not
+    /// in the index.
     pub more: bool,
-    /// Whether the update was told to end before it was done.
+    /// True if the caller ended the update early.
     pub stopped: bool,
 }
 
@@ -26,11 +28,11 @@ pub struct IndexReport {
 pub struct Skipped {
     /// The file; of a name that is not UTF-8, what can be shown of it.
     pub path: String,
-    /// Why.
+    /// Reason why the file was skipped.
     pub reason: SkipReason,
 }
 
-/// Why a file is not indexed.
+/// Reason why a file is not indexed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -54,7 +56,7 @@ pub enum SkipReason {
     Name,
     /// It cannot be read.
     Unreadable {
-        /// What the system says.
+        /// Error of the operating system.
         error: String,
     },
 }

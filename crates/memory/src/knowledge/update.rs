@@ -1,7 +1,8 @@
-//! Bringing the index up to what is in the folder.
+//! Updates the index to the content of the folder.
 //!
-//! Documents are read and cut outside of any transaction and written some at a time, so that nobody waits long for the file. What another
-//! process does meanwhile at worst leaves an older reading of a document behind; its time of change then does not fit, and the next update reads it again.
+//! Documents are read and split outside of any transaction and written in batches, so that other processes do not
+//! wait long for the file. A concurrent update can at worst leave an older version of a document behind. Its
+//! modification time then differs, and the next update reads it again.
 
 use std::{collections::HashMap, path::Path};
 
@@ -14,9 +15,10 @@ use crate::{
     words::indexed,
 };
 
-/// A file can change twice within what its file system calls one moment. What changed this shortly before it was read, in milliseconds, is read again.
+/// Time in milliseconds before the reading of a file within which a change leads to a second reading. A file can
+/// change twice within the resolution of its file system's clock.
 const MOMENT: i64 = 2_000;
-/// What is written in one transaction, at most: documents, and bytes of them.
+/// Maximum number of documents that are written in one transaction; their bytes have a limit too.
 const BATCH: usize = 64;
 const BATCH_BYTES: u64 = 1 << 20;
 /// Files whose paragraphs have headings.
@@ -50,7 +52,7 @@ struct Words {
 pub(super) fn update(knowledge: &Knowledge, at: UnixMillis, mut go_on: impl FnMut() -> bool) -> Result<IndexReport, MemoryError> {
     let (settings, folder) = (&knowledge.settings, Path::new(&knowledge.folder));
     std::fs::read_dir(folder).map_err(|source| MemoryError::KnowledgeFolder { path: folder.to_owned(), source })?;
-    // Before the walk: what another process adds from here on is not taken for gone.
+    // Read before the walk, so that documents which another process adds later do not look deleted.
     let mut known = knowledge.store.read(|connection| known(connection, &knowledge.folder))?;
     let mut update = Update {
         knowledge,
@@ -126,7 +128,7 @@ struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Whether a file need not be read.
+    /// Returns true if a file need not be read.
     fn is_as_known(&self, file: &files::Found, known: &Known) -> bool {
         let settled = file.modified / 1_000_000 + MOMENT < known.checked;
         settled && (file.bytes, file.modified, self.chunk_tokens) == (known.bytes, known.modified, known.chunk_tokens)

@@ -108,7 +108,7 @@ fn a_file_of_version_1_is_read() {
     }
     assert_eq!(store.remember(&Memory { id: "m2".into(), at: 2_000, ..kept }).unwrap().replaced, ["m1"]);
     let raw = Connection::open(&path).unwrap();
-    // Where the folder is now.
+    // Real path of the folder.
     let place = fixture.place("").canonicalize().unwrap();
     raw.execute("UPDATE document SET folder = ?1", [place.to_str().unwrap()]).unwrap();
     let knowledge = store.knowledge(fixture.place(""), KnowledgeSettings::default()).unwrap();

@@ -47,7 +47,7 @@ fn signs_of_query_languages_are_no_signs_here() {
             assert!(matches!(outcome, (Ok(_), Ok(_), Ok(_))), "{question:?}: {outcome:?}");
         }
     }
-    // What is hostile as a question is a title too.
+    // Texts that are hostile as questions are used as titles too.
     for (number, text) in HOSTILE.iter().enumerate() {
         fixture.store.remember(&memory(&format!("{text}{number}"), 0, text, text)).unwrap();
     }
@@ -61,7 +61,7 @@ fn signs_of_query_languages_are_no_signs_here() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
-    /// No question is an error, and no text is: what was remembered is found again by its own words.
+    /// No question and no text is an error, and a memory is found again by its own words.
     #[test]
     fn any_text_is_a_question_and_a_memory(text in "\\PC{0,40}|.{0,40}|[a-zA-Z\"*(){}:^+-]{0,40}|[一-龥a-c 猫。🦀]{0,40}", question in ".{0,60}") {
         let (fixture, knowledge) = Fixture::knowing(&[("a.md", &text)]);

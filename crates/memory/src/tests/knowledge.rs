@@ -100,7 +100,7 @@ fn what_is_no_document_is_skipped_with_a_reason() {
     assert_eq!(skipped(&report), expected);
     assert_eq!(knowledge.retrieve("never", 9).unwrap(), []);
     assert_eq!(knowledge.retrieve("good", 9).unwrap()[0].heading, "Good");
-    // What becomes one of these is no longer known.
+    // Files that become unindexable are dropped from the index.
     fixture.write("good.md", "\0");
     let report = update(&knowledge);
     assert_eq!((report.removed, report.skipped.len()), (vec!["good.md".to_owned()], 6));

@@ -53,7 +53,7 @@ fn three_full_chunks_have_room_by_default() {
 }
 
 proptest! {
-    /// Whatever stands in memories and documents: the text is bounded, and each line of theirs is quoted.
+    /// For any memories and documents, the text is limited and each of their lines is quoted.
     #[test]
     fn a_prompt_is_bounded_and_nothing_breaks_out(
         texts in prop::collection::vec(("\\PC{0,300}|(.|\n){0,200}", "(.|\n){0,80}"), 0..5),

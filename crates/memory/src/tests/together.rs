@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn many_may_open_a_new_file_at_once() {
-    // Many times over: what goes wrong here goes wrong between two readings.
+    // Repeated many times, because the fault occurs between two readings.
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/memory.db");

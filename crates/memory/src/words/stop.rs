@@ -1,4 +1,5 @@
-//! Words that stand in every text and tell nothing about any. They are indexed all the same: only questions leave them out.
+//! Stop words, which occur in every text and do not distinguish any. They are indexed nevertheless; only questions
+//! omit them.
 
 /// English, sorted.
 const ENGLISH: &[&str] = &[
@@ -14,7 +15,7 @@ const CHINESE: &[&str] = &[
     "但是", "因为", "所以", "如果", "并且", "然后", "帮我", "请帮", "请你", "的是", "是的", "的", "了", "是", "在", "和", "与", "请",
 ];
 
-/// Whether a token of a question is such a word.
+/// Returns true if a token of a question is a stop word.
 pub(super) fn is_stop_word(token: &str) -> bool {
     ENGLISH.binary_search(&token).is_ok() || CHINESE.contains(&token)
 }
