@@ -14,14 +14,14 @@ use crate::view::{list, messages, role};
 /// The number of blocks before a mark at which the server looks for a stored prompt.
 const LOOK_BACK: usize = 20;
 
-/// What a request reads from the cache and writes to it, in characters of its JSON.
+/// Amounts that a request reads from the cache and writes to it, in characters of its JSON.
 #[derive(Debug, Default)]
 pub(crate) struct CacheUse {
     /// The length of the whole prompt.
     pub(crate) whole: usize,
     pub(crate) read: usize,
     pub(crate) written: usize,
-    /// The prompts that the request stores.
+    /// Hashes of the prompts that the request stores.
     pub(crate) stored: Vec<u64>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn usage(body: &Value, known: &HashSet<u64>) -> CacheUse {
     }
 }
 
-/// Returns what tells the prompt before a message apart: tools, system text and earlier messages without their thinking.
+/// Returns a hash of the prompt before a message: tools, system text and earlier messages without their thinking.
 pub(crate) fn prompt_before(body: &Value, message: usize) -> u64 {
     let before = list(body.get("messages")).get(..message).unwrap_or_default();
     let mut prompt = Prompt::begin(body);
@@ -51,7 +51,7 @@ pub(crate) fn prompt_before(body: &Value, message: usize) -> u64 {
     prompt.hasher.finish()
 }
 
-/// The end of a block in a prompt.
+/// End of a block in a prompt.
 struct Place {
     hash: u64,
     length: usize,
@@ -68,7 +68,7 @@ struct Prompt {
 impl Prompt {
     fn of(body: &Value, entries: &[Value]) -> Self {
         let mut prompt = Self::begin(body);
-        // A change of these keeps the stored tools and system text, and no message.
+        // A change of these keeps the cached tools and system text, but no messages.
         for key in ["tool_choice", "thinking"] {
             body.get(key).map(Value::to_string).hash(&mut prompt.hasher);
         }
@@ -113,7 +113,7 @@ impl Prompt {
     }
 }
 
-/// Returns the number of marks in a block, those of the blocks in a result included.
+/// Returns the number of marks in a block, including those of the blocks in a result.
 pub(crate) fn marks(block: &Value) -> usize {
     let own = usize::from(block.get("cache_control").is_some_and(|mark| !mark.is_null()));
     own + list(block.get("content")).iter().map(marks).sum::<usize>()

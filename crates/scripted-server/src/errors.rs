@@ -1,10 +1,10 @@
-//! The errors of the server itself, in the form of the protocol that was asked.
+//! Errors of the server itself, in the format of the requested protocol.
 
 use serde_json::{Value, json};
 
 use crate::view::Protocol;
 
-/// Returns the body of an error. Only OpenAI's form has room for a code.
+/// Returns the body of an error. Only OpenAI's format has a code.
 pub(crate) fn body(protocol: Protocol, status: u16, code: &str, message: &str) -> Value {
     match protocol {
         Protocol::Chat | Protocol::Responses => {
@@ -15,7 +15,7 @@ pub(crate) fn body(protocol: Protocol, status: u16, code: &str, message: &str) -
     }
 }
 
-/// Returns an error in Anthropic's form (<https://platform.claude.com/docs/en/api/errors>).
+/// Returns an error in Anthropic's format (<https://platform.claude.com/docs/en/api/errors>).
 pub(crate) fn anthropic(kind: &str, message: &str) -> Value {
     json!({"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_scripted"})
 }
@@ -33,7 +33,7 @@ fn anthropic_type(status: u16) -> &'static str {
     }
 }
 
-/// Returns an error in Google's form (<https://ai.google.dev/gemini-api/docs/troubleshooting>).
+/// Returns an error in Google's format (<https://ai.google.dev/gemini-api/docs/troubleshooting>).
 pub(crate) fn google(status: u16, message: &str) -> Value {
     let name = match status {
         400 => "INVALID_ARGUMENT",

@@ -54,7 +54,7 @@ impl Gates {
     }
 }
 
-/// A client that went away no longer waits.
+/// Removes a client that has disconnected from the waiting ones.
 struct Leave<'a> {
     gates: &'a Gates,
     size: usize,

@@ -1,4 +1,4 @@
-//! Serves a script from a file: `aime-scripted-server SCRIPT.json [PORT]`. The address is the first line it prints.
+//! Serves a script from a file: `aime-scripted-server SCRIPT.json [PORT]`. Prints its address as the first line.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A closed stderr leaves nobody to tell.
+            // A failed write has no other place to be reported.
             let _ = writeln!(std::io::stderr(), "error: {error}");
             ExitCode::from(2)
         }

@@ -1,6 +1,6 @@
-//! Memory of what a server sent and wants back unchanged: reasoning texts, signatures and encrypted items.
+//! Memory of the opaque state that a server sent and expects back unchanged: reasoning texts, signatures and encrypted items.
 //!
-//! It also remembers cached prompts.
+//! Also contains the cached prompts.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::view::text;
 
-/// The opaque state of one reply, which must come back unchanged.
+/// Opaque state of one reply, which the client must send back unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     turn: Option<(String, Value)>,
@@ -18,7 +18,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// A turn of a chat with its opaque state; `Value::Null` where it had none.
+    /// A turn of a chat with its opaque state; `Value::Null` if it had none.
     pub(crate) fn turn(key: Option<String>, state: Value) -> Self {
         Self { turn: key.map(|key| (key, state)), ..Self::default() }
     }
@@ -39,7 +39,7 @@ impl Sent {
         self
     }
 
-    /// Leaves out all that only checks need.
+    /// Keeps only the cached prompts, for servers without checks.
     pub(crate) fn prompts_only(self) -> Self {
         Self { prompts: self.prompts, ..Self::default() }
     }
@@ -55,9 +55,9 @@ pub(crate) struct SentItem {
     pub(crate) call_id: Option<String>,
     /// The encrypted content of a reasoning item in `response.output_item.done`.
     pub(crate) encrypted: Option<String>,
-    /// The id of the item after a reasoning item.
+    /// Id of the item after a reasoning item.
     pub(crate) following: Option<String>,
-    /// The id of the reasoning item before another item.
+    /// Id of the reasoning item before this item.
     pub(crate) reasoning: Option<String>,
     /// True if the request let the server store its items.
     pub(crate) stored: bool,
@@ -67,18 +67,18 @@ pub(crate) struct SentItem {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SentBlock {
     pub(crate) block: Value,
-    /// The model that thought.
+    /// Model that produced the thinking.
     pub(crate) model: String,
-    /// The prompt that it thought about, see [`prompt_before`](crate::cache::prompt_before).
+    /// Prompt before the thinking, see [`prompt_before`](crate::cache::prompt_before).
     pub(crate) prompt: u64,
 }
 
-/// Returns what tells a thinking block apart: its signature, or its encrypted data.
+/// Returns the key of a thinking block: its signature, or its encrypted data.
 pub(crate) fn block_key(block: &Value) -> Option<&str> {
     text(block, "signature").or_else(|| text(block, "data"))
 }
 
-/// Everything that a server sent.
+/// Everything that a server has sent.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     turns: HashMap<String, Vec<Value>>,
@@ -107,13 +107,12 @@ impl Memory {
         &self.prompts
     }
 
-    /// Returns the states of the turns with this key, of which there are several where a script repeats itself; empty
-    /// where the server did not send such a turn.
+    /// Returns the states of the turns with this key, several if a script repeats itself. Empty if the server has not sent such a turn.
     pub(crate) fn states(&self, key: Option<&str>) -> &[Value] {
         key.and_then(|key| self.turns.get(key)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns whether any turn had this state, or has it in its list.
+    /// Returns true if a turn had this state, or has it in its list.
     pub(crate) fn has_state(&self, state: &Value) -> bool {
         self.turns.values().flatten().any(|one| one == state || one.as_array().is_some_and(|list| list.contains(state)))
     }
@@ -128,7 +127,7 @@ impl Memory {
     }
 }
 
-/// Returns what tells a turn of a chat apart: the id of its first call, or else its text.
+/// Returns the key of a turn in chat completions: the id of its first call, or else its text.
 pub(crate) fn turn_key(first_call: Option<&str>, text: &str) -> Option<String> {
     match first_call {
         Some(id) => Some(format!("call {id}")),

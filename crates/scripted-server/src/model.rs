@@ -1,4 +1,4 @@
-//! Facts that checks read from the name of a model.
+//! Facts about models, derived from their names.
 
 /// Returns the major and minor version of a GPT, wherever in the name it is: `openai/gpt-5.6-terra` is (5, 6).
 pub(crate) fn gpt_version(model: &str) -> Option<(u32, u32)> {
@@ -8,24 +8,24 @@ pub(crate) fn gpt_version(model: &str) -> Option<(u32, u32)> {
     Some((major, numbers.next().and_then(|minor| minor.parse().ok()).unwrap_or(0)))
 }
 
-/// Returns whether the model is one of OpenAI's reasoning models: `o1` and the like, and GPTs from 5 on except their chat variants.
+/// Returns true if the model is one of OpenAI's reasoning models: `o1` and the like, and GPTs from 5 on except their chat variants.
 pub(crate) fn reasons(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let numbered = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     numbered || (gpt_version(name).is_some_and(|(major, _)| major >= 5) && !name.contains("-chat"))
 }
 
-/// Returns whether the model is known to be one of OpenAI's that do not reason.
+/// Returns true if the model is known to be one of OpenAI's that do not reason.
 pub(crate) fn never_reasons(model: &str) -> bool {
     !reasons(model) && gpt_version(model).is_some()
 }
 
-/// Returns whether the model is a Gemini from 3 on.
+/// Returns true for Gemini 3 and later.
 pub(crate) fn is_gemini_3(model: &str) -> bool {
     gemini_version(model).is_some_and(|major| major >= 3)
 }
 
-/// Returns whether the model is a Gemini before 3. Names without a version, such as `gemini-flash-latest`, tell nothing.
+/// Returns true for Gemini models before 3. A name without a version, such as `gemini-flash-latest`, returns false.
 pub(crate) fn is_before_gemini_3(model: &str) -> bool {
     gemini_version(model).is_some_and(|major| major < 3)
 }
@@ -35,7 +35,7 @@ fn gemini_version(model: &str) -> Option<u32> {
     version.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// A Claude, as its name tells it.
+/// A Claude model, parsed from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claude<'a> {
     /// `opus`, `sonnet`, `haiku`, `fable` or `mythos`.
@@ -44,7 +44,7 @@ pub(crate) struct Claude<'a> {
 }
 
 impl<'a> Claude<'a> {
-    /// Reads a name: `claude-opus-4-7`, `anthropic/claude-opus-4.7` and `claude-3-7-sonnet-latest` have a version.
+    /// Parses a name: `claude-opus-4-7`, `anthropic/claude-opus-4.7` and `claude-3-7-sonnet-latest` have a version.
     pub(crate) fn named(model: &'a str) -> Option<Self> {
         let (_, name) = model.split_once("claude-")?;
         let words = || name.split(['-', '.']);
@@ -54,19 +54,19 @@ impl<'a> Claude<'a> {
         Some(Self { family, version: (numbers.next()?, numbers.next().unwrap_or(0)) })
     }
 
-    /// Returns whether the model takes no sampling parameters and no budget of thinking, and omits the text of its
-    /// thinking unless asked (<https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7>).
+    /// Returns true if the model accepts no sampling parameters and no thinking budget, and omits the text of its thinking unless asked
+    /// (<https://platform.claude.com/docs/en/about-claude/models/whats-new-claude-4-7>).
     pub(crate) fn only_adapts(self) -> bool {
         self.version >= (4, 7)
     }
 
-    /// Returns whether the model can decide itself how much to think
+    /// Returns true if the model can decide itself how much to think
     /// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking>).
     pub(crate) fn adapts(self) -> bool {
         self.version >= (4, 6)
     }
 
-    /// Returns whether the model refuses forced calls and binds its thinking to the prompt
+    /// Returns true if the model refuses forced calls and binds its thinking to the prompt
     /// (<https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>).
     pub(crate) fn binds(self) -> bool {
         match self.family {
@@ -75,7 +75,7 @@ impl<'a> Claude<'a> {
         }
     }
 
-    /// Returns the most tokens of an answer (<https://platform.claude.com/docs/en/about-claude/models/overview>).
+    /// Returns the maximum number of tokens in an answer (<https://platform.claude.com/docs/en/about-claude/models/overview>).
     pub(crate) fn most_tokens(self) -> u64 {
         match (self.family, self.version) {
             (_, (..=2, _)) | ("haiku" | "opus", (3, 0)) => 4_096,

@@ -1,13 +1,13 @@
-//! The model services that the server can imitate.
+//! Model services that the server can imitate.
 
 use serde::{Deserialize, Serialize};
 
 use crate::view::Protocol;
 
-/// A model service whose forms and checks the server imitates.
+/// A model service whose formats and checks the server imitates.
 ///
-/// The provider decides which protocols are served, how reasoning is carried in chat completions, which ids calls get, and
-/// which requests are refused.
+/// The provider decides which protocols are served, the form of reasoning in chat completions, which ids calls get, and which requests are
+/// refused.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -33,7 +33,7 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// Returns whether the service speaks a protocol.
+    /// Returns true if the service supports a protocol.
     ///
     /// DeepSeek and OpenRouter have Anthropic's Messages, too, and Anthropic has chat completions.
     pub(crate) fn speaks(self, protocol: Protocol) -> bool {
@@ -45,7 +45,7 @@ impl Provider {
         }
     }
 
-    /// Returns the id of a call whose script gives none. All but the generic server give each call of a server its own id.
+    /// Returns the id of a call without an id in the script. All providers but the generic one give each call of a server a unique id.
     pub(crate) fn call_id(self, turn: usize, reply: usize, index: usize) -> String {
         match self {
             Self::Generic => format!("call_{turn}_{index}"),

@@ -1,4 +1,4 @@
-//! The bytes of a reply: one JSON document, or the events of a stream.
+//! Renders the bytes of a reply: one JSON document, or the events of a stream.
 
 mod chat;
 mod gemini;
@@ -26,7 +26,7 @@ const PIECE_CHARS: usize = 12;
 
 /// Renders a reply in the protocol of its request, and returns what the client must send back unchanged.
 ///
-/// `number` tells the replies of a server apart: it makes ids and opaque texts. `memory` has the cached prompts.
+/// `number` identifies the reply on its server; ids and opaque texts are derived from it. `memory` contains the cached prompts.
 pub(crate) fn render(
     reply: &Reply,
     request: View<'_>,
@@ -38,7 +38,7 @@ pub(crate) fn render(
     let stream = stream && !reply.is_odd(Odd::IgnoreStream);
     let caching = (request.protocol == Protocol::Messages).then(|| cache::usage(request.body, memory.prompts()));
     let answer = Answer { reply, request, provider, number, cache: caching.unwrap_or_default() };
-    // Only Gemini streams otherwise: as a list unless events are asked for.
+    // Only Gemini also streams in another format: as a list, unless the request asks for events.
     let events = stream && (request.protocol != Protocol::Gemini || view::gemini::wants_events(request.query));
     let content_type = if events { EVENTS } else { JSON };
     let (rendered, sent) = if let Some(raw) = &reply.raw {
@@ -63,7 +63,7 @@ pub(crate) fn render(
     }
 }
 
-/// Returns a body that the script gives instead of an answer.
+/// Returns the body in the script that replaces an answer.
 fn instead(body: Option<&Value>) -> Rendered {
     match body {
         Some(Value::String(text)) => Rendered { content_type: "text/plain", pieces: vec![text.clone().into_bytes()] },
@@ -101,8 +101,8 @@ impl Answer<'_> {
         }
     }
 
-    /// Returns the tool that must be called with the JSON of the reply. So Anthropic's Messages gave structured answers
-    /// before they had a format for them.
+    /// Returns the tool that must be called with the JSON of the reply. Anthropic's Messages gave structured answers in this way before
+    /// they had a format for them.
     fn answering_tool(&self) -> Option<&str> {
         let body = self.request.body;
         let by_tool = self.request.protocol == Protocol::Messages && self.reply.tool_calls.is_empty() && self.reply.json.is_some();
@@ -136,10 +136,10 @@ impl Answer<'_> {
         }
     }
 
-    /// Returns an opaque text that differs for each reply and purpose.
+    /// Returns an opaque text that is unique to the reply and purpose.
     fn opaque(&self, prefix: &str, purpose: &str, length: usize) -> String {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-        // FNV-1a over what tells opaque texts apart, then a linear congruential generator.
+        // FNV-1a over the inputs, then a linear congruential generator.
         let seed = purpose.bytes().chain(self.number.to_le_bytes());
         let mut state = seed.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
         let mut text = prefix.to_owned();

@@ -1,4 +1,4 @@
-//! One reply, with the ways in which it may go wrong.
+//! One reply, and its possible faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,73 +9,73 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reply {
-    /// The text of the answer.
+    /// Text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// A value whose JSON is the text of the answer.
+    /// Value whose JSON is the text of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
-    /// The reasoning, sent in the form of the protocol and the [`Provider`](crate::Provider): `reasoning_content` in chat
-    /// completions of the generic one. Anthropic's Messages and Gemini show it only if the request asks for it.
+    /// Reasoning, sent in the form of the protocol and the [`Provider`](crate::Provider): `reasoning_content` in chat completions of the
+    /// generic one. Anthropic's Messages and Gemini show it only if the request asks for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Why the model refuses, sent as `refusal` instead of a text. Gemini blocks the prompt, and gives no text.
+    /// Refusal of the model, sent as `refusal` instead of a text. Gemini blocks the prompt, and gives no text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refusal: Option<String>,
-    /// The generation fails after HTTP 200 and whatever else the reply has.
+    /// Failure of the generation after HTTP 200, and after the other content of the reply.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<ScriptedFailure>,
-    /// The tool calls of the answer.
+    /// Tool calls of the answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ScriptedCall>,
-    /// The HTTP status, 200 when absent. With any other, `body` is sent instead of an answer.
+    /// HTTP status, 200 if absent. With any other status, `body` is sent instead of an answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Further response headers.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The body sent instead of an answer: a string as it is, any other value as JSON.
+    /// Body sent instead of an answer: a string unchanged, any other value as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
-    /// Bytes sent instead of an answer, as they are.
+    /// Raw bytes sent instead of an answer.
     #[serde(skip)]
     pub raw: Option<Vec<u8>>,
-    /// The finish reason, in the words of chat completions or of the protocol; `stop` or `tool_calls` when absent.
+    /// Finish reason, under its name in chat completions or in the protocol; `stop` or `tool_calls` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
-    /// The tokens reported; 100 in and 20 out when absent.
+    /// Reported tokens; 100 input and 20 output tokens if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<ScriptedUsage>,
     /// Deviations from the usual form of the protocol.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub odd: BTreeSet<Odd>,
-    /// Hold the reply until this many requests are held at once, then let all of them go.
+    /// Holds the reply until this many requests are held at once, then releases all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_waiting: Option<usize>,
-    /// Hold the reply until a request with this text in a message has arrived.
+    /// Holds the reply until a request with this text in a message has arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_request: Option<String>,
-    /// Wait this long before the first byte.
+    /// Delay before the first byte in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<u64>,
-    /// Drop the connection after this many bytes of the body.
+    /// Drops the connection after this many bytes of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_after: Option<usize>,
-    /// End the body in good order after this many bytes, as a proxy does whose upstream died.
+    /// Ends the body regularly after this many bytes, as a proxy does if its upstream dies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_after: Option<usize>,
-    /// Send nothing more after this many bytes of the body, and keep the connection open.
+    /// Sends nothing more after this many bytes of the body, and keeps the connection open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hang_after: Option<usize>,
-    /// Hold the last so many pieces of the body back until [`ScriptedServer::release`](crate::ScriptedServer::release).
+    /// Holds this many last pieces of the body back until [`ScriptedServer::release`](crate::ScriptedServer::release).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_back: Option<usize>,
-    /// Wait this long before each piece of the body.
+    /// Delay before each piece of the body in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piece_delay_ms: Option<u64>,
-    /// Never answer: not even the headers are sent.
+    /// Never answers: not even the headers are sent.
     pub hang: bool,
-    /// The size of the pieces in which the body is written, in bytes. A stream's default is one event a piece.
+    /// Size of the pieces of the body in bytes. Default for a stream: one event per piece.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piece_bytes: Option<usize>,
 }
@@ -84,28 +84,28 @@ pub struct Reply {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedCall {
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// The arguments: a string is sent as it is (it may be broken JSON), any other value as its JSON text.
+    /// Arguments: a string is sent unchanged (it may be broken JSON), any other value as its JSON text.
     #[serde(default)]
     pub arguments: Value,
-    /// The call's id. When absent, the generic provider takes `call_TURN_INDEX`, and the others an id of their own form.
+    /// Id of the call. If absent, the generic provider uses `call_TURN_INDEX`, and the others an id of their own form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
-/// Tokens that an answer reports.
+/// Token usage of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedUsage {
-    /// Tokens sent.
+    /// Number of input tokens.
     pub input: u64,
-    /// Tokens sent that were cached.
+    /// Number of cached input tokens.
     #[serde(default)]
     pub cached: u64,
-    /// Tokens received.
+    /// Number of output tokens.
     pub output: u64,
-    /// Tokens received that were reasoning.
+    /// Number of reasoning tokens among the output tokens.
     #[serde(default)]
     pub reasoning: u64,
 }
@@ -114,9 +114,9 @@ pub struct ScriptedUsage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedFailure {
-    /// The code, such as `server_error` or `rate_limit_exceeded`.
+    /// Error code, such as `server_error` or `rate_limit_exceeded`.
     pub code: String,
-    /// The message.
+    /// Error message.
     pub message: String,
 }
 
@@ -125,15 +125,15 @@ pub struct ScriptedFailure {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Odd {
-    /// Arguments of a tool call are an object, not a text.
+    /// The arguments of a tool call are an object instead of a string.
     ObjectArguments,
     /// An empty content is `null`.
     NullContent,
     /// The content is an array of text parts.
     ContentParts,
-    /// No ids: neither of the answer nor of its calls; no `object`, `created` or `model` either.
+    /// No ids, neither of the answer nor of its calls; also no `object`, `created` or `model`.
     NoIds,
-    /// Fields nobody asked for, at every level.
+    /// Unknown fields at every level.
     ExtraFields,
     /// No usage.
     NoUsage,
@@ -143,63 +143,63 @@ pub enum Odd {
     NoDone,
     /// Stream chunks of tool calls without an index.
     NoIndex,
-    /// JSON instead of a stream although a stream was asked for.
+    /// JSON although the request asks for a stream.
     IgnoreStream,
     /// Anthropic's thinking is followed by a block of encrypted thinking.
     RedactedThinking,
-    /// Gemini's stream has the signature of a text in a part after the finish reason.
+    /// Gemini's stream sends the signature of a text in a part after the finish reason.
     LateParts,
-    /// Gemini's counts of tokens are texts.
+    /// Gemini's token counts are strings.
     TextCounts,
 }
 
 impl Reply {
-    /// An answer of plain text.
+    /// Returns an answer of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), ..Self::default() }
     }
 
-    /// An answer whose text is the JSON of `value`.
+    /// Returns an answer whose text is the JSON of `value`.
     #[must_use]
     pub fn json(value: Value) -> Self {
         Self { json: Some(value), ..Self::default() }
     }
 
-    /// An answer that calls tools. Arguments that are a string are sent as they are.
+    /// Returns an answer that calls tools. Arguments that are a string are sent unchanged.
     #[must_use]
     pub fn tool_calls<N: Into<String>>(calls: impl IntoIterator<Item = (N, Value)>) -> Self {
         let tool_calls = calls.into_iter().map(|(name, arguments)| ScriptedCall { name: name.into(), arguments, id: None }).collect();
         Self { tool_calls, ..Self::default() }
     }
 
-    /// An answer that calls one tool.
+    /// Returns an answer that calls one tool.
     #[must_use]
     pub fn call(name: impl Into<String>, arguments: Value) -> Self {
         Self::tool_calls([(name.into(), arguments)])
     }
 
-    /// An HTTP status with a body (a string as it is, any other value as JSON) and headers.
+    /// Returns an HTTP status with a body (a string unchanged, any other value as JSON) and headers.
     #[must_use]
     pub fn status<'a>(status: u16, body: Value, headers: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         Self { status: Some(status), body: Some(body), headers, ..Self::default() }
     }
 
-    /// HTTP 200 with these bytes as the body. The content type fits what was asked for; set a header to change it.
+    /// Returns HTTP 200 with these bytes as the body. The content type is that of the requested format; set a header to change it.
     #[must_use]
     pub fn raw(bytes: impl Into<Vec<u8>>) -> Self {
         Self { raw: Some(bytes.into()), ..Self::default() }
     }
 
-    /// An answer that fails after HTTP 200: `response.failed` in the Responses API, an event `error` in Anthropic's Messages, and an
-    /// `error` object in the others.
+    /// Returns an answer that fails after HTTP 200: `response.failed` in the Responses API, an event `error` in Anthropic's Messages, and
+    /// an `error` object in the other protocols.
     #[must_use]
     pub fn failed(code: impl Into<String>, message: impl Into<String>) -> Self {
         Self { failed: Some(ScriptedFailure { code: code.into(), message: message.into() }), ..Self::default() }
     }
 
-    /// Never answers.
+    /// Returns a reply that never comes.
     #[must_use]
     pub fn hang() -> Self {
         Self { hang: true, ..Self::default() }
@@ -219,7 +219,7 @@ impl Reply {
         self
     }
 
-    /// Adds a refusal in place of a text.
+    /// Adds a refusal instead of a text.
     #[must_use]
     pub fn with_refusal(mut self, text: impl Into<String>) -> Self {
         self.refusal = Some(text.into());
@@ -233,7 +233,7 @@ impl Reply {
         self
     }
 
-    /// Held until this many requests are held at once; then all of them go on. A request that waits 30 s in vain is
+    /// Holds the reply until this many requests are held at once, then releases all of them. A request that waits in vain for 30 s is
     /// refused with HTTP 400, so that a test fails instead of hanging.
     #[must_use]
     pub fn after_waiting(mut self, requests: usize) -> Self {
@@ -241,42 +241,42 @@ impl Reply {
         self
     }
 
-    /// Held until a request with this text in a message has arrived, with the same time limit.
+    /// Holds the reply until a request with this text in a message has arrived, with the same time limit.
     #[must_use]
     pub fn after_request(mut self, text: impl Into<String>) -> Self {
         self.after_request = Some(text.into());
         self
     }
 
-    /// Sent after this many milliseconds.
+    /// Delays the reply by this many milliseconds.
     #[must_use]
     pub fn delay_ms(mut self, milliseconds: u64) -> Self {
         self.delay_ms = Some(milliseconds);
         self
     }
 
-    /// The connection is dropped after this many bytes of the body.
+    /// Drops the connection after this many bytes of the body.
     #[must_use]
     pub fn cut_after(mut self, bytes: usize) -> Self {
         self.cut_after = Some(bytes);
         self
     }
 
-    /// The body ends, in good order but too early, after this many bytes.
+    /// Ends the body regularly but too early, after this many bytes.
     #[must_use]
     pub fn end_after(mut self, bytes: usize) -> Self {
         self.end_after = Some(bytes);
         self
     }
 
-    /// Nothing more comes after this many bytes of the body; the connection stays open.
+    /// Sends nothing more after this many bytes of the body; the connection stays open.
     #[must_use]
     pub fn hang_after(mut self, bytes: usize) -> Self {
         self.hang_after = Some(bytes);
         self
     }
 
-    /// Holds back the last so many pieces of the body until [`ScriptedServer::release`](crate::ScriptedServer::release). After 60 s the
+    /// Holds back this many last pieces of the body until [`ScriptedServer::release`](crate::ScriptedServer::release). After 60 s the
     /// connection is dropped instead.
     #[must_use]
     pub fn held_back(mut self, pieces: usize) -> Self {
@@ -284,21 +284,21 @@ impl Reply {
         self
     }
 
-    /// Written with a pause of so many milliseconds before each piece, as a model writes.
+    /// Pauses for this many milliseconds before each piece, like a model that writes.
     #[must_use]
     pub fn dripping_ms(mut self, milliseconds: u64) -> Self {
         self.piece_delay_ms = Some(milliseconds);
         self
     }
 
-    /// Written in pieces of this many bytes.
+    /// Writes the body in pieces of this many bytes.
     #[must_use]
     pub fn in_pieces_of(mut self, bytes: usize) -> Self {
         self.piece_bytes = Some(bytes);
         self
     }
 
-    /// Reports these tokens.
+    /// Sets the reported tokens.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Self {
         self.usage = Some(ScriptedUsage { input, cached: 0, output, reasoning: 0 });
@@ -319,7 +319,7 @@ impl Reply {
         self
     }
 
-    /// Sends no usage.
+    /// Omits the usage.
     #[must_use]
     pub fn without_usage(self) -> Self {
         self.odd(Odd::NoUsage)
@@ -337,7 +337,7 @@ impl Reply {
         self.odd(Odd::NullContent)
     }
 
-    /// Sends no ids.
+    /// Omits all ids.
     #[must_use]
     pub fn no_ids(self) -> Self {
         self.odd(Odd::NoIds)

@@ -1,4 +1,4 @@
-//! Rounds for benchmarks. The server does as little as it can with a request, since its time is part of what is measured.
+//! Server of rounds for benchmarks. It does as little as possible with a request, because its time is part of the measurement.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,11 +20,11 @@ use crate::reply::Reply;
 use crate::serving::Serving;
 use crate::view::View;
 
-/// A server of think-act rounds: each conversation gets a call of the tool `look` for each answer, and then its end, which is a call of
-/// `terminate` where that tool is offered and a text elsewhere.
+/// A server of think-act rounds: each conversation gets a call of the tool `look` in each round, and then an end, which is a call of
+/// `terminate` if that tool is offered, and a text otherwise.
 ///
-/// The address names the number of rounds: `URL/rounds/ROUNDS/v1`. Requests to `URL/warm/ROUNDS/v1` get the same answers and are not kept.
-/// Requests are not checked, and not read beyond counting their answers, so the time of an answer hardly grows with the conversation.
+/// The address names the number of rounds: `URL/rounds/ROUNDS/v1`. Requests to `URL/warm/ROUNDS/v1` get the same answers and are not
+/// recorded. The server does not check requests, and only counts their answers, so its time hardly grows with the conversation.
 pub struct RoundsServer {
     shared: Arc<Shared>,
     serving: Serving,
@@ -36,7 +36,7 @@ struct Shared {
 }
 
 impl RoundsServer {
-    /// Starts a server on a free port of 127.0.0.1 that waits so long before each answer.
+    /// Starts a server on a free port of 127.0.0.1 that waits for `pause` before each answer.
     ///
     /// # Errors
     /// No port can be opened, or the thread cannot be started.
@@ -50,13 +50,13 @@ impl RoundsServer {
         Ok(Self { serving: Serving::start(routes, 0)?, shared })
     }
 
-    /// The address above those of its conversations, `http://127.0.0.1:PORT`.
+    /// Returns the base address of its conversations, `http://127.0.0.1:PORT`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.serving.address)
     }
 
-    /// The bodies of all requests that were kept since this was asked last, in the order of their arrival.
+    /// Returns the bodies of all requests recorded since the last call of this function, in order of arrival.
     #[must_use]
     pub fn take(&self) -> Vec<Bytes> {
         std::mem::take(&mut *self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner))
@@ -78,7 +78,7 @@ async fn answer(State(shared): State<Arc<Shared>>, Path(rounds): Path<usize>, bo
     response
 }
 
-/// In a JSON string each quote has a backslash before it, so a quoted match can only be a key or a value.
+/// Renders the answer to a request. In a JSON string each quote has a backslash before it, so a quoted match can only be a key or a value.
 fn rendered(request: &[u8], rounds: usize) -> Rendered {
     let has = |text: &str| memmem::find(request, text.as_bytes()).is_some();
     let given = memmem::find_iter(request, br#""assistant""#).count();

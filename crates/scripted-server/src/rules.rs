@@ -1,7 +1,7 @@
-//! The checks of the imitated services: which requests they refuse, and with which body.
+//! Checks of the imitated services: rules that refuse requests with the service's error body.
 //!
-//! Each rule is a function from a request to a refusal. It names the public source of its wording, and says so where it
-//! is stricter than the real server.
+//! Each rule is a function from a request to a refusal. Its comment states the rule, names the public source of its wording ("Words") and
+//! of its format ("Form"), and says where it is stricter than the real server.
 
 mod anthropic;
 mod anthropic_form;
@@ -37,7 +37,7 @@ use crate::memory::{Memory, turn_key};
 use crate::provider::Provider;
 use crate::view::{Protocol, View, content_text, list, role, text};
 
-/// A request together with what the server sent before.
+/// A request, and the state that the server sent before.
 pub(crate) struct Asked<'a> {
     pub(crate) request: View<'a>,
     /// The headers, with lower-case names.
@@ -45,17 +45,17 @@ pub(crate) struct Asked<'a> {
     pub(crate) memory: &'a Memory,
 }
 
-/// An answer that refuses a request.
+/// Response that refuses a request.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Refusal {
     pub(crate) status: u16,
     pub(crate) body: Value,
 }
 
-/// A check of one thing.
+/// One check.
 type Rule = fn(&Asked<'_>) -> Option<Refusal>;
 
-/// Returns what the provider refuses in this request, if it refuses anything.
+/// Returns the refusal of this request by the provider, if there is one.
 pub(crate) fn refusal(provider: Provider, asked: &Asked<'_>) -> Option<Refusal> {
     let own: &[Rule] = match (provider, asked.request.protocol) {
         (Provider::OpenAi, Protocol::Chat) => openai_chat::RULES,
@@ -71,24 +71,24 @@ pub(crate) fn refusal(provider: Provider, asked: &Asked<'_>) -> Option<Refusal> 
     own.iter().find_map(|rule| rule(asked)).or_else(|| pairing::refusal(&asked.request))
 }
 
-/// Returns an error in OpenAI's form, as several services send it.
+/// Returns an error in OpenAI's format, which several services use.
 fn openai_error(status: u16, message: impl Into<String>, param: Option<&str>, code: Option<&str>) -> Refusal {
     let error = json!({"message": message.into(), "type": "invalid_request_error", "param": param, "code": code});
     Refusal { status, body: json!({"error": error}) }
 }
 
-/// Returns what tells an assistant message apart, as [`turn_key`] does for a reply.
+/// Returns the key of an assistant message, as [`turn_key`] does for a reply.
 fn key_of(message: &Value) -> Option<String> {
     let first = list(message.get("tool_calls")).first().and_then(|call| text(call, "id"));
     turn_key(first, &content_text(message.get("content")))
 }
 
-/// Returns the assistant messages with their places.
+/// Returns the assistant messages with their indices.
 fn assistant_messages<'a>(request: &View<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
     request.entries().iter().enumerate().filter(|(_, message)| role(message) == "assistant")
 }
 
-/// Returns the place after the last message of the user, where the current turn begins.
+/// Returns the index after the last message of the user, where the current turn begins.
 fn current_turn(request: &View<'_>) -> usize {
     request.entries().iter().rposition(|message| role(message) == "user").map_or(0, |place| place + 1)
 }

@@ -1,25 +1,25 @@
-//! The script: which request gets which replies.
+//! Script: rules that map requests to replies.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Provider, Reply, When};
 
-/// A script. The first rule that fits a request and has a reply left answers it.
+/// A script. The first rule that matches a request and has a reply left answers it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
-    /// The rules, the first that fits wins.
+    /// Rules; the first match wins.
     pub rules: Vec<Rule>,
-    /// The names that `GET /v1/models` lists.
+    /// Model names for `GET /v1/models`.
     #[serde(default = "Script::default_models")]
     pub models: Vec<String>,
-    /// The window that the list of models tells, as vLLM does, in tokens.
+    /// Context window in the model list in tokens, as vLLM reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<u32>,
-    /// The service that is imitated.
+    /// Imitated service.
     #[serde(default)]
     pub provider: Provider,
-    /// Refuse what the provider refuses, and requests in which a tool call and its result are not paired.
+    /// If true, refuses requests that the provider refuses, and requests with unpaired tool calls and results.
     #[serde(default = "Script::default_strict")]
     pub strict: bool,
 }
@@ -36,7 +36,7 @@ impl Default for Script {
     }
 }
 
-/// The error of a script that cannot be used.
+/// Error of an invalid script.
 #[derive(Debug)]
 pub struct ScriptError {
     reason: String,
@@ -51,51 +51,51 @@ impl std::fmt::Display for ScriptError {
 impl std::error::Error for ScriptError {}
 
 impl Script {
-    /// An empty script: every request gets HTTP 404.
+    /// Returns an empty script: every request gets HTTP 404.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a rule whose replies are used in turn, the last one again and again.
+    /// Adds a rule that uses its replies in turn, and repeats the last one.
     #[must_use]
     pub fn on(mut self, when: When, replies: impl IntoIterator<Item = Reply>) -> Self {
         self.rules.push(Rule { when, replies: replies.into_iter().collect(), once: false });
         self
     }
 
-    /// Adds a rule that no longer fits when each of its replies was used once.
+    /// Adds a rule that uses each of its replies once, and no longer matches then.
     #[must_use]
     pub fn once(mut self, when: When, replies: impl IntoIterator<Item = Reply>) -> Self {
         self.rules.push(Rule { when, replies: replies.into_iter().collect(), once: true });
         self
     }
 
-    /// Tells this window in the list of models.
+    /// Sets the context window in the model list.
     #[must_use]
     pub fn window(mut self, tokens: u32) -> Self {
         self.window = Some(tokens);
         self
     }
 
-    /// Imitates this service: its forms, and its checks unless the script is [lenient](Self::lenient).
+    /// Sets the imitated service: its formats, and its checks unless the script is [lenient](Self::lenient).
     #[must_use]
     pub fn provider(mut self, provider: Provider) -> Self {
         self.provider = provider;
         self
     }
 
-    /// Answers requests that the imitated service would refuse: every check is off.
+    /// Disables every check, so that requests are answered which the imitated service would refuse.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.strict = false;
         self
     }
 
-    /// Reads a script from JSON text.
+    /// Parses a script from JSON text.
     ///
     /// # Errors
-    /// The text is no script, or a rule has no reply.
+    /// An invalid script, or a rule without a reply.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script: Self = serde_json::from_str(text).map_err(|e| ScriptError { reason: e.to_string() })?;
         match script.rules.iter().position(|rule| rule.replies.is_empty()) {
@@ -113,16 +113,16 @@ impl Script {
     }
 }
 
-/// Replies for the requests that fit.
+/// Replies to the requests that match.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// The conditions on a request.
+    /// Conditions on a request.
     #[serde(default)]
     pub when: When,
-    /// The replies, used in turn.
+    /// Replies, used in turn.
     pub replies: Vec<Reply>,
-    /// The rule ends with its last reply; otherwise the last reply is repeated.
+    /// If true, the rule ends with its last reply; otherwise the last reply is repeated.
     #[serde(default)]
     pub once: bool,
 }

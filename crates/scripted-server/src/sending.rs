@@ -1,4 +1,4 @@
-//! Sending a rendered reply: whole, in pieces, late, cut or never to its end.
+//! Sends a rendered reply: whole, in pieces, delayed, cut off, or never to its end.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,10 +13,10 @@ use tokio::sync::watch;
 use crate::render::Rendered;
 use crate::reply::Reply;
 
-/// The time after which the connection of a held back answer is dropped.
+/// Time after which the connection of a held back answer is dropped.
 const HELD_BACK_LIMIT: Duration = Duration::from_secs(60);
 
-/// A step that is left in the sending of a body.
+/// Remaining step of sending a body.
 enum Rest {
     Piece(Vec<u8>),
     Delay(Duration),
@@ -25,7 +25,7 @@ enum Rest {
     Hang,
 }
 
-/// Sends a reply. `released` becomes true when the held back end may go; `flight` is dropped before the last piece.
+/// Sends a reply. `released` becomes true when the held back end may be sent; `flight` is dropped before the last piece.
 pub(crate) fn send<F: Send + 'static>(reply: &Reply, rendered: Rendered, released: watch::Receiver<bool>, flight: F) -> Response {
     let length: usize = rendered.pieces.iter().map(Vec::len).sum();
     let (limit, end) = match (reply.cut_after, reply.hang_after, reply.end_after) {
@@ -65,17 +65,17 @@ pub(crate) fn send<F: Send + 'static>(reply: &Reply, rendered: Rendered, release
             }
         };
         if rest.is_empty() {
-            // The client may act on the last piece at once: from here on the request is no longer in flight.
+            // The client may react to the last piece at once, so the request stops counting as in flight here.
             flight = None;
         }
         match next {
             Rest::Piece(piece) => {
-                // Lets the piece go out on its own.
+                // Lets the piece be sent on its own.
                 tokio::task::yield_now().await;
                 Some((Ok(Bytes::from(piece)), (rest, flight)))
             }
             Rest::Break => {
-                // The bytes before must be on their way, else the connection is dropped with them.
+                // The preceding bytes must be sent first, because dropping the connection discards them.
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Some((Err(io::Error::other("cut by the script")), (rest, flight)))
             }

@@ -1,4 +1,4 @@
-//! The server of a script.
+//! Server of a script.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -26,21 +26,21 @@ use crate::sending::send;
 use crate::serving::Serving;
 use crate::view::{Protocol, View};
 
-/// The time after which a held request is refused.
+/// Time after which a held request is refused.
 const HOLD_LIMIT: Duration = Duration::from_secs(30);
 
 /// A request as it arrived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Received {
-    /// The path, such as `/v1/chat/completions`.
+    /// Path, such as `/v1/chat/completions`.
     pub path: String,
-    /// The query after `?`, undecoded; empty without one.
+    /// Query after `?`, undecoded; empty without one.
     pub query: String,
-    /// The body; a JSON string where it was no JSON.
+    /// Body; a JSON string if it was not JSON.
     pub body: Value,
-    /// The headers, with lower-case names.
+    /// Headers, with lower-case names.
     pub headers: BTreeMap<String, String>,
-    /// The place of the rule that answered it; `None` where it was refused.
+    /// Index of the rule that answered it; `None` if it was refused.
     pub rule: Option<usize>,
 }
 
@@ -66,7 +66,7 @@ struct Shared {
     record: Mutex<Record>,
     gates: Gates,
     arrived: watch::Sender<usize>,
-    /// True once the held back ends of answers may go.
+    /// True once the held back ends of answers may be sent.
     released: watch::Sender<bool>,
 }
 
@@ -76,7 +76,7 @@ impl Shared {
     }
 }
 
-/// A running server. It ends, with all its connections, when this is dropped.
+/// A running server. Dropping it ends it and all its connections.
 pub struct ScriptedServer {
     shared: Arc<Shared>,
     serving: Serving,
@@ -86,7 +86,7 @@ impl ScriptedServer {
     /// Starts a server on a free port of 127.0.0.1.
     ///
     /// # Panics
-    /// No port can be opened. Use [`try_start`](Self::try_start) where that is not the end of a test.
+    /// If no port can be opened. Use [`try_start`](Self::try_start) to handle that.
     pub async fn start(script: Script) -> Self {
         Self::start_blocking(script)
     }
@@ -94,7 +94,7 @@ impl ScriptedServer {
     /// Starts a server as [`start`](Self::start) does, for tests without a runtime.
     ///
     /// # Panics
-    /// As [`start`](Self::start).
+    /// Like [`start`](Self::start).
     #[must_use]
     pub fn start_blocking(script: Script) -> Self {
         match Self::try_start(script, 0) {
@@ -104,7 +104,7 @@ impl ScriptedServer {
         }
     }
 
-    /// Starts a server on this port of 127.0.0.1; 0 takes a free one.
+    /// Starts a server on this port of 127.0.0.1; 0 selects a free one.
     ///
     /// # Errors
     /// The port cannot be opened, or the thread cannot be started.
@@ -120,43 +120,43 @@ impl ScriptedServer {
         Ok(Self { shared, serving })
     }
 
-    /// The base address, `http://127.0.0.1:PORT/v1`.
+    /// Returns the base address, `http://127.0.0.1:PORT/v1`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.serving.address)
     }
 
-    /// The address without a path, `http://127.0.0.1:PORT`, for services that have another path than `/v1`.
+    /// Returns the address without a path, `http://127.0.0.1:PORT`, for services with another path than `/v1`.
     #[must_use]
     pub fn origin(&self) -> String {
         format!("http://{}", self.serving.address)
     }
 
-    /// The bodies of all requests, in the order of their arrival.
+    /// Returns the bodies of all requests in order of arrival.
     #[must_use]
     pub fn requests(&self) -> Vec<Value> {
         self.shared.record().received.iter().map(|received| received.body.clone()).collect()
     }
 
-    /// All requests with their headers, in the order of their arrival.
+    /// Returns all requests with their headers in order of arrival.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
         self.shared.record().received.clone()
     }
 
-    /// The most requests that were in flight at once.
+    /// Returns the maximum number of simultaneous requests in flight.
     #[must_use]
     pub fn max_concurrent(&self) -> usize {
         self.shared.record().max_concurrent
     }
 
-    /// The requests that no rule answered, each in one line.
+    /// Returns the requests without a matching rule, one line each.
     #[must_use]
     pub fn unmatched(&self) -> Vec<String> {
         self.shared.record().unmatched.clone()
     }
 
-    /// Lets go what is held back of answers, now and from now on.
+    /// Releases the held back parts of answers, now and from now on.
     pub fn release(&self) {
         self.shared.released.send_replace(true);
     }
@@ -185,7 +185,7 @@ fn routes(shared: Arc<Shared>) -> Router {
     Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared)
 }
 
-/// Answers any request. Real services and gateways have their routes below paths of their own, so only the end of a path counts.
+/// Answers any request. Only the end of the path matters, because services and gateways have different prefixes.
 async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response {
     let served = |protocol: &Protocol| !shared.script.strict || shared.script.provider.speaks(*protocol);
     match Protocol::of_path(uri.path()).filter(served) {
@@ -258,7 +258,7 @@ async fn generate(shared: Arc<Shared>, protocol: Protocol, uri: &Uri, headers: &
     }
 }
 
-/// Finds the rule and the reply of a request, unless the provider refuses it or no rule fits.
+/// Finds the rule and the reply of a request, unless the provider refuses it or no rule matches.
 fn find(script: &Script, record: &mut Record, request: &View<'_>, headers: &BTreeMap<String, String>) -> Result<(usize, Reply), Refusal> {
     let asked = Asked { request: *request, headers, memory: &record.memory };
     if let Some(refusal) = script.strict.then(|| refusal(script.provider, &asked)).flatten() {
@@ -272,7 +272,7 @@ fn find(script: &Script, record: &mut Record, request: &View<'_>, headers: &BTre
     })
 }
 
-/// The first rule that fits and has a reply left, and that reply.
+/// Returns the first rule that matches and has a reply left, and that reply.
 fn choose(script: &Script, used: &mut HashMap<usize, usize>, request: &View<'_>) -> Option<(usize, Reply)> {
     script.rules.iter().enumerate().find_map(|(place, rule)| {
         let next = used.get(&place).copied().unwrap_or(0);
@@ -304,7 +304,7 @@ async fn hold(shared: &Shared, reply: &Reply) -> Result<(), String> {
             record.received.iter().any(|one| one.view().texts().iter().any(|said| said.contains(text)))
         };
         let in_vain = |_| format!("held in vain: no request with {text:?} arrived within 30 s");
-        // The sender lives in `shared`, so only the time can run out.
+        // The sender lives in `shared`, so the only possible error is the timeout.
         let _ = tokio::time::timeout(HOLD_LIMIT, arrivals.wait_for(arrived)).await.map_err(in_vain)?;
     }
     if let Some(milliseconds) = reply.delay_ms {

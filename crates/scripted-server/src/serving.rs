@@ -1,4 +1,4 @@
-//! Serving on a thread with a runtime of its own, which serves any kind of test and ends with its handle.
+//! Server thread with a runtime of its own, which works in any kind of test and ends with its handle.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -8,7 +8,7 @@ use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::sync::oneshot;
 
-/// A serving thread. It ends, with all its connections, when this is dropped.
+/// A server thread. Dropping it ends it and all its connections.
 pub(crate) struct Serving {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -16,7 +16,7 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    /// Serves on this port of 127.0.0.1; 0 takes a free one.
+    /// Serves on this port of 127.0.0.1; 0 selects a free one.
     ///
     /// # Errors
     /// The port cannot be opened, or the thread cannot be started.
@@ -42,7 +42,7 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         if let Some(stop) = self.stop.take() {
-            // The thread may be gone already.
+            // The thread may have ended already.
             let _ = stop.send(());
         }
         if let Some(thread) = self.thread.take() {
@@ -53,7 +53,7 @@ impl Drop for Serving {
 
 async fn serve(listener: TcpListener, app: Router) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?.tap_io(|socket| {
-        // Small pieces must not wait for one another. A socket that refuses this is only slower.
+        // Sends small pieces without delay. A socket that refuses the option is only slower.
         let _ = socket.set_nodelay(true);
     });
     axum::serve(listener, app).await

@@ -1,4 +1,4 @@
-//! The server against a bare TCP client.
+//! Tests of the server with a plain TCP client.
 
 mod gemini;
 mod messages;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What Anthropic and Gemini want in a request.
+/// Headers that Anthropic and Gemini require.
 const KEYS: &str = "x-api-key: k\r\nanthropic-version: 2023-06-01\r\nx-goog-api-key: k\r\n";
 
 async fn post_raw(server: &ScriptedServer, body: &Value) -> String {
@@ -41,7 +41,7 @@ async fn post_path(server: &ScriptedServer, path: &str, body: &Value) -> (u16, S
     let answer = send(url.trim_start_matches("http://").trim_end_matches("/v1"), path, body).await;
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let body = if head.contains("transfer-encoding: chunked") {
-        // Every second line is the size of a chunk; no chunk here has such a line end of its own.
+        // Every second line is the size of a chunk; no chunk here contains such a line break.
         body.split("\r\n").skip(1).step_by(2).collect()
     } else {
         body.to_owned()
@@ -244,7 +244,7 @@ fn it_serves_tests_without_a_runtime_and_ends_with_its_handle() {
     assert!(server.wait_for_requests_blocking(1, Duration::from_secs(20)));
     drop(server);
     let mut rest = Vec::new();
-    // Either the end of the connection or a reset: but no wait.
+    // The connection ends or is reset, without a wait.
     let _ = std::io::Read::read_to_end(&mut socket, &mut rest);
 }
 
@@ -252,7 +252,7 @@ fn it_serves_tests_without_a_runtime_and_ends_with_its_handle() {
 async fn rounds_go_on_until_as_many_were_answered_as_the_address_says() {
     let server = RoundsServer::try_start(Duration::ZERO).unwrap();
     let (rounds, warm) = (format!("{}/rounds/2/v1", server.url()), format!("{}/warm/2/v1", server.url()));
-    // As some clients write it, and as others do; a word in a text is no role.
+    // Both spellings of clients; a word in a text is not a role.
     let mut asked = json!({"messages": [{"role": "user", "content": "{\"role\": \"assistant\"}"}], "tools": []});
     let mut said = Vec::new();
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! One view of a request for all protocols.
+//! View of a request that is the same for all protocols.
 
 pub(crate) mod gemini;
 pub(crate) mod messages;
@@ -19,7 +19,7 @@ pub(crate) enum Protocol {
 }
 
 impl Protocol {
-    /// Returns the protocol that a path ends in.
+    /// Returns the protocol for the end of a path.
     pub(crate) fn of_path(path: &str) -> Option<Self> {
         if path.ends_with("/chat/completions") {
             Some(Self::Chat)
@@ -34,7 +34,7 @@ impl Protocol {
         }
     }
 
-    /// Tells the protocol from the members that only it has.
+    /// Detects the protocol by the members that only it has.
     fn of_body(body: &Value) -> Self {
         if body.get("contents").is_some() {
             Self::Gemini
@@ -48,24 +48,24 @@ impl Protocol {
     }
 }
 
-/// A request, read the same way whatever its protocol is.
+/// A request with accessors that are independent of its protocol.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) protocol: Protocol,
-    /// The path; empty where it is not known.
+    /// Path; empty if unknown.
     pub(crate) path: &'a str,
-    /// The query after `?`.
+    /// Query after `?`.
     pub(crate) query: &'a str,
     pub(crate) body: &'a Value,
 }
 
 impl<'a> View<'a> {
-    /// Views a body whose path is not known.
+    /// Creates a view of a body with an unknown path.
     pub(crate) fn of_body(body: &'a Value) -> Self {
         Self { protocol: Protocol::of_body(body), path: "", query: "", body }
     }
 
-    /// Returns the messages of a chat, the items of `input`, or `contents`; a plain text as `input` is no list.
+    /// Returns the messages of a chat, the items of `input`, or `contents`; empty if `input` is a plain text.
     pub(crate) fn entries(&self) -> &'a [Value] {
         list(self.body.get(match self.protocol {
             Protocol::Chat | Protocol::Messages => "messages",
@@ -74,7 +74,7 @@ impl<'a> View<'a> {
         }))
     }
 
-    /// Returns the text of each message or item, calls and results included, in order. The system text comes first.
+    /// Returns the text of each message or item, including calls and results, in order. The system text comes first.
     pub(crate) fn texts(&self) -> Vec<String> {
         let entries = self.entries().iter();
         match self.protocol {
@@ -94,7 +94,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the turns of the model: assistant messages of a chat, or groups of consecutive entries that the model made.
+    /// Returns the turns of the model: assistant messages of a chat, or groups of consecutive entries of the model.
     pub(crate) fn turns(&self) -> usize {
         let made = |entry: &Value| match self.protocol {
             Protocol::Chat | Protocol::Messages => role(entry) == "assistant",
@@ -122,7 +122,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the object that holds a tool's `name` and its schema.
+    /// Returns the object with a tool's `name` and its schema.
     pub(crate) fn function(&self, tool: &'a Value) -> &'a Value {
         match self.protocol {
             Protocol::Chat => tool.get("function").unwrap_or(tool),
@@ -132,8 +132,8 @@ impl<'a> View<'a> {
 
     /// Returns the name of the schema that the answer must follow.
     ///
-    /// Anthropic and Gemini have no member for the name, so there it is the `title` of the schema. A tool that must be
-    /// called counts as a schema of Anthropic's, too: so structured answers were asked for before `output_config.format`.
+    /// Anthropic and Gemini have no member for the name, so the `title` of the schema is used. For Anthropic, a tool that must be called
+    /// counts as a schema, too: this was the way to get structured answers before `output_config.format`.
     pub(crate) fn schema_name(&self) -> Option<&'a str> {
         match self.protocol {
             Protocol::Chat => self.body.pointer("/response_format/json_schema/name").and_then(Value::as_str),
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns whether the answer is free text, without a schema or JSON mode.
+    /// Returns true if the answer is free text, without a schema or JSON mode.
     pub(crate) fn wants_plain_text(&self) -> bool {
         let plain = |pointer: &str| self.body.pointer(pointer).and_then(Value::as_str).unwrap_or("text") == "text";
         match self.protocol {
@@ -172,7 +172,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Returns the effort of reasoning that the request names.
+    /// Returns the reasoning effort of the request.
     pub(crate) fn effort(&self) -> Option<&'a str> {
         let pointer = match self.protocol {
             Protocol::Chat => "/reasoning_effort",
@@ -183,7 +183,7 @@ impl<'a> View<'a> {
         self.body.pointer(pointer).and_then(Value::as_str)
     }
 
-    /// Describes the request in one line, for the error of a request that no rule fits.
+    /// Describes the request in one line, for the error of a request without a matching rule.
     pub(crate) fn in_short(&self) -> String {
         let last = self.entries().last();
         let role = last.map_or("no message", |entry| text(entry, "role").or_else(|| text(entry, "type")).unwrap_or("no role"));
@@ -212,7 +212,7 @@ pub(crate) fn role(entry: &Value) -> &str {
     text(entry, "role").unwrap_or_default()
 }
 
-/// Returns the type of an item of the Responses API; messages may leave it out.
+/// Returns the type of an item of the Responses API, which messages may omit.
 pub(crate) fn item_type(item: &Value) -> &str {
     text(item, "type").unwrap_or("message")
 }
@@ -234,7 +234,7 @@ pub(crate) fn content_text(content: Option<&Value>) -> String {
     }
 }
 
-/// Returns the text of a message of a chat or of an item, its tool calls included.
+/// Returns the text of a chat message or of an item, including its tool calls.
 fn entry_text(entry: &Value) -> String {
     let mut said = content_text(entry.get("content"));
     said.push_str(&content_text(entry.get("output")));
@@ -247,7 +247,7 @@ fn entry_text(entry: &Value) -> String {
     said
 }
 
-/// Adds a line to what an entry says.
+/// Appends a line to the text of an entry.
 fn push_line(said: &mut String, line: &str) {
     said.push('\n');
     said.push_str(line);

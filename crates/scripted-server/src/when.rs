@@ -1,115 +1,115 @@
-//! Conditions on the requests that a rule answers.
+//! Conditions on requests.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::view::View;
 
-/// Conditions on a request; all that are given must hold, so the default fits every request.
+/// Conditions on a request. All of them must be met, so the default matches every request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The name of the schema: `response_format.json_schema.name`, or `text.format.name` in the Responses API. Anthropic's
-    /// Messages and Gemini have no name, so there it is the `title` of the schema, or the tool that Anthropic must call.
+    /// Name of the schema: `response_format.json_schema.name`, or `text.format.name` in the Responses API. Anthropic's Messages and Gemini
+    /// have no name, so it is the `title` of the schema, or the tool that Anthropic must call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The request offers tools, or none.
+    /// True if the request must offer tools, false if it must offer none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<bool>,
-    /// A tool of this name is offered.
+    /// Name of a tool that must be offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Neither tools nor a response format (`true`), or at least one of them (`false`).
+    /// True if the request must have neither tools nor a response format, false if it must have at least one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<bool>,
-    /// Each of these texts is in some message or item.
+    /// Texts that must each occur in some message or item.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contains: Vec<String>,
-    /// This text is in the last message or item.
+    /// Text that must occur in the last message or item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_contains: Option<String>,
-    /// The request has this many turns of the model: 0 for the first request of a conversation. In all
-    /// protocols but chat completions, consecutive entries that the model made are one turn.
+    /// Number of turns of the model in the request: 0 for the first request of a conversation. In all protocols but chat completions,
+    /// consecutive entries of the model are one turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<usize>,
-    /// The request asks for a stream, or for a whole answer.
+    /// True if the request must ask for a stream, false for a whole answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<bool>,
-    /// The model asked for; Gemini's protocol has it in the path.
+    /// Requested model; Gemini's protocol has it in the path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// A JSON pointer such as `/stream_options` that the request has.
+    /// JSON pointer such as `/stream_options` that must exist in the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The end of the path, such as `/responses`.
+    /// End of the path, such as `/responses`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
 }
 
 impl When {
-    /// Every request.
+    /// Matches every request.
     #[must_use]
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// Requests for a structured answer with the schema of this name, such as `aime_plan`.
+    /// Matches requests for a structured answer with the schema of this name, such as `aime_plan`.
     #[must_use]
     pub fn schema(name: impl Into<String>) -> Self {
         Self { schema: Some(name.into()), ..Self::default() }
     }
 
-    /// Requests that offer tools.
+    /// Matches requests that offer tools.
     #[must_use]
     pub fn tools() -> Self {
         Self { tools: Some(true), ..Self::default() }
     }
 
-    /// Requests that offer the tool of this name.
+    /// Matches requests that offer the tool of this name.
     #[must_use]
     pub fn tool(name: impl Into<String>) -> Self {
         Self { tool: Some(name.into()), ..Self::default() }
     }
 
-    /// Requests for plain text: no tools, no response format.
+    /// Matches requests for plain text: no tools, no response format.
     #[must_use]
     pub fn plain() -> Self {
         Self { plain: Some(true), ..Self::default() }
     }
 
-    /// Requests with this text in any message.
+    /// Matches requests with this text in any message.
     #[must_use]
     pub fn contains(text: impl Into<String>) -> Self {
         Self::default().and_contains(text)
     }
 
-    /// Requests at a path that ends with this text, such as `/responses`.
+    /// Matches requests at a path that ends with this text, such as `/responses`.
     #[must_use]
     pub fn path(end: impl Into<String>) -> Self {
         Self::default().and_path(end)
     }
 
-    /// Requests that have this JSON pointer, such as `/max_tokens`.
+    /// Matches requests that contain this JSON pointer, such as `/max_tokens`.
     #[must_use]
     pub fn field(pointer: impl Into<String>) -> Self {
         Self { field: Some(pointer.into()), ..Self::default() }
     }
 
-    /// Adds a text that must be in some message.
+    /// Adds a text that must occur in some message.
     #[must_use]
     pub fn and_contains(mut self, text: impl Into<String>) -> Self {
         self.contains.push(text.into());
         self
     }
 
-    /// Adds a text that must be in the last message.
+    /// Adds a text that must occur in the last message.
     #[must_use]
     pub fn and_last_contains(mut self, text: impl Into<String>) -> Self {
         self.last_contains = Some(text.into());
         self
     }
 
-    /// Adds the number of turns of the model before.
+    /// Adds the number of earlier turns of the model.
     #[must_use]
     pub fn and_turn(mut self, turn: usize) -> Self {
         self.turn = Some(turn);
@@ -123,7 +123,7 @@ impl When {
         self
     }
 
-    /// Adds that a stream must, or must not, be asked for.
+    /// Adds the condition that the request asks for a stream, or for a whole answer.
     #[must_use]
     pub fn and_stream(mut self, stream: bool) -> Self {
         self.stream = Some(stream);
@@ -137,8 +137,8 @@ impl When {
         self
     }
 
-    /// Returns whether the body of a request fits. The body decides the protocol; conditions on the path
-    /// never hold, nor do those on what Gemini's protocol has in its path, the model and the stream.
+    /// Returns true if the body of a request matches. The body determines the protocol. Conditions on the path never match, nor do those on
+    /// data that Gemini's protocol has in its path: the model and the stream.
     #[must_use]
     pub fn fits(&self, request: &Value) -> bool {
         self.holds(&View::of_body(request))

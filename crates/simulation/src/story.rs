@@ -123,7 +123,8 @@ fn tell(stage: &Stage, world: &Arc<World>, journal: &Journal) -> Story {
     story
 }
 
-/// Takes a snapshot of the run, and checks that it equals the state from all its facts. Returns false for a run that was just left.
+/// Takes a snapshot of the run, and checks that it equals the state from all its facts. Returns false if
+/// no snapshot can be taken, as for a run that was just left.
 fn snapshot(world: &World, journal: &Journal) -> bool {
     let Ok(Some(taken)) = journal.take_snapshot::<RunMachine>(RUN, RUN_STREAM) else { return false };
     world.aside(true);

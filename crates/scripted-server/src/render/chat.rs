@@ -120,7 +120,7 @@ impl Answer<'_> {
         Value::Object(event)
     }
 
-    /// Returns the id and the type of a call, and what its provider adds.
+    /// Returns the id and the type of a call, and the additions of its provider.
     fn call_head(&self, index: usize, call: &Call) -> Map<String, Value> {
         let mut head = Map::new();
         if let Some(id) = &call.id {
@@ -173,7 +173,7 @@ impl Answer<'_> {
         let failure = self.failure();
         let failed = failure.is_some();
         events.push(failure.unwrap_or_else(|| self.chunk(json!({}), self.finish())));
-        // Mistral reports usage unasked, and refuses `stream_options`.
+        // Mistral always reports usage, and refuses `stream_options`.
         let asked = self.request.body.pointer("/stream_options/include_usage").and_then(Value::as_bool).unwrap_or(false);
         let wanted = (asked || self.provider == Provider::Mistral) && !failed;
         if let (true, Some(usage)) = (wanted, self.chat_usage()) {

@@ -25,25 +25,26 @@ pub(super) fn pieces(answer: &Answer<'_>, stream: bool, events: bool) -> (Vec<Ve
     (pieces, Sent::turn(turn_key(first, &answer.text()).or_else(|| unnamed(&calls)), state))
 }
 
-/// Returns what tells a turn apart whose calls have no ids. No request has such a text, so only its signature is known.
+/// Returns a unique key for a turn whose calls have no ids. No request contains it, so only the turn's signature is known.
 fn unnamed(calls: &[Call]) -> Option<String> {
     calls.first().map(|call| format!("unnamed {} {}", call.name, call.arguments))
 }
 
 impl Answer<'_> {
-    /// Returns the signature of the turn. Gemini 3 signs every one, earlier models those with thoughts and calls.
+    /// Returns the signature of the turn. Gemini 3 signs every turn, earlier models sign those with thoughts and calls.
     fn turn_signature(&self) -> Option<String> {
         let earlier = self.reply.reasoning.is_some() && !self.reply.tool_calls.is_empty();
         let signs = is_gemini_3(self.request.model()) || earlier;
         (signs && !self.says_nothing()).then(|| self.opaque("CiQB", "thought", 60) + "==")
     }
 
-    /// Returns whether the answer has no parts: the prompt was blocked, or the call could not be read.
+    /// Returns true if the answer has no parts: the prompt was blocked, or the call could not be read.
     fn says_nothing(&self) -> bool {
         self.reply.refusal.is_some() || self.is_malformed()
     }
 
-    /// Returns whether a call is not JSON. Gemini's calls cannot show that, so the real server refuses to show them.
+    /// Returns true if the arguments of a call are not JSON. Gemini's format cannot represent such a call, so the real server reports an
+    /// error.
     fn is_malformed(&self) -> bool {
         self.reply.finish.as_deref() == Some("MALFORMED_FUNCTION_CALL") || self.broken_arguments().is_some()
     }
@@ -86,7 +87,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Returns the reason in Gemini's words; those of chat completions are translated.
+    /// Returns the finish reason under Gemini's name; the names of chat completions are converted.
     fn gemini_finish(&self) -> Option<String> {
         if self.is_odd(Odd::NoFinish) {
             return None;
@@ -118,7 +119,7 @@ impl Answer<'_> {
         Some(Value::Object(members))
     }
 
-    /// Returns a document or a chunk with these parts. `ends` tells whether it has the finish reason.
+    /// Returns a document or a chunk with these parts. If `ends`, it contains the finish reason.
     fn gemini_response(&self, parts: Vec<Value>, ends: bool) -> Value {
         let mut response = Map::new();
         if self.reply.refusal.is_some() {

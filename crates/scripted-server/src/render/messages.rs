@@ -108,7 +108,7 @@ impl Answer<'_> {
         blocks
     }
 
-    /// Newer models leave the text of their thinking out unless `display` is `summarized`
+    /// Returns true if the thinking has a text. Newer models omit it unless `display` is `summarized`
     /// (<https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking#controlling-thinking-display>).
     fn shows_thinking(&self) -> bool {
         match self.request.body.pointer("/thinking/display").and_then(Value::as_str) {
@@ -130,7 +130,7 @@ impl Answer<'_> {
         Sent::turn(turn_key(first, &self.text()), Value::Array(thinking)).with_blocks(sent).with_prompts(self.cache.stored.clone())
     }
 
-    /// Returns the reason in Anthropic's words; those of chat completions are translated.
+    /// Returns the stop reason under Anthropic's name; the names of chat completions are converted.
     fn stop_reason(&self, blocks: &[Block]) -> Value {
         let calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
         let usual = if calls { "tool_use" } else { "end_turn" };
@@ -151,7 +151,7 @@ impl Answer<'_> {
         self.reply.refusal.as_ref().map_or(Value::Null, details)
     }
 
-    /// Returns the tokens. `input_tokens` leaves out those that were cached; what was cached is a share of all.
+    /// Returns the usage. `input_tokens` excludes cached tokens, whose number is a share of all by length.
     fn messages_usage(&self, output: Option<u64>) -> Option<Value> {
         let usage = self.usage()?;
         let share = |part: usize| {

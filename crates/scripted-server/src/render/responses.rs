@@ -72,7 +72,7 @@ impl Answer<'_> {
         if let Some(reasoning) = &self.reply.reasoning {
             items.push(Item { id: format!("rs_{number}"), kind: Kind::Reasoning(reasoning.clone()) });
         }
-        // A reply with nothing but reasoning was cut before the model spoke.
+        // A reply with only reasoning was cut off before the answer.
         let others = items.len() + self.reply.tool_calls.len();
         if !text.is_empty() || (others == 0 && self.reply.refusal.is_none() && self.reply.failed.is_none()) {
             items.push(Item { id: format!("msg_{number}"), kind: Kind::Text(text) });
@@ -103,7 +103,7 @@ impl Answer<'_> {
         sent.collect()
     }
 
-    /// Returns whether the server keeps the items, which is OpenAI's default.
+    /// Returns true if the server stores the items, which is OpenAI's default.
     fn stores(&self) -> bool {
         self.request.body.get("store").and_then(Value::as_bool).unwrap_or(true)
     }
@@ -127,7 +127,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Returns the whole item. `purpose` tells apart where it is sent, see [`encrypted`](Self::encrypted).
+    /// Returns the whole item. `purpose` names the event that contains it, see [`encrypted`](Self::encrypted).
     fn done(&self, item: &Item, purpose: &str) -> Value {
         let status = if self.reply.finish.as_deref() == Some("length") { "incomplete" } else { "completed" };
         match &item.kind {
@@ -140,7 +140,8 @@ impl Answer<'_> {
         }
     }
 
-    /// OpenAI gives summaries only on request (<https://developers.openai.com/api/docs/guides/reasoning#reasoning-summaries>).
+    /// Returns true if the request asks for summaries; OpenAI omits them otherwise
+    /// (<https://developers.openai.com/api/docs/guides/reasoning#reasoning-summaries>).
     fn summarises(&self) -> bool {
         let asked = self.request.body.pointer("/reasoning/summary").is_some_and(|summary| !summary.is_null());
         asked || self.provider != Provider::OpenAi
@@ -170,7 +171,7 @@ impl Answer<'_> {
         object.insert("status".into(), json!(status));
         object.insert("role".into(), json!("assistant"));
         object.insert("content".into(), content);
-        // Newer models tell what they say beside calls from their answer.
+        // Newer models distinguish comments beside calls from the answer.
         if gpt_version(self.request.model()).is_some_and(|version| version >= (5, 3)) {
             let phase = if self.reply.tool_calls.is_empty() { "final_answer" } else { "commentary" };
             object.insert("phase".into(), json!(phase));
@@ -297,7 +298,7 @@ impl Answer<'_> {
         }
     }
 
-    /// Adds where an event belongs.
+    /// Adds the position of an event: the indices and ids that it refers to.
     fn placed(&self, index: usize, item: Option<&Item>, mut members: Value) -> Value {
         if let Some(members) = members.as_object_mut() {
             if !self.is_odd(Odd::NoIndex) {

@@ -1,15 +1,15 @@
-//! The forms of reasoning in chat completions. Each service has its own.
+//! Forms of reasoning in chat completions, which differ between services.
 
 use serde_json::{Map, Value, json};
 
 use super::{Answer, pieces_of};
 use crate::provider::Provider;
 
-/// The format that OpenRouter names for Claude's reasoning.
+/// Format name in OpenRouter for Claude's reasoning.
 const CLAUDE: &str = "anthropic-claude-v1";
 
 impl Answer<'_> {
-    /// Returns the members that carry the reasoning in a whole message, apart from its content.
+    /// Returns the members with the reasoning in a whole message, apart from its content.
     pub(super) fn thinking_members(&self) -> Map<String, Value> {
         let mut members = Map::new();
         match (self.provider, &self.reply.reasoning) {
@@ -28,7 +28,7 @@ impl Answer<'_> {
         members
     }
 
-    /// Returns the deltas that carry the reasoning in a stream, before all text.
+    /// Returns the deltas with the reasoning in a stream, before all text.
     pub(super) fn thinking_deltas(&self) -> Vec<Value> {
         let Some(reasoning) = &self.reply.reasoning else { return Vec::new() };
         let pieces = pieces_of(reasoning).into_iter();
@@ -54,12 +54,12 @@ impl Answer<'_> {
         (self.provider == Provider::Mistral).then_some(self.reply.reasoning.as_deref()).flatten().map(thinking_part)
     }
 
-    /// Returns what is added to a call: Gemini signs the first one of each turn, whether its thoughts are shown or not.
+    /// Returns the addition to a call. Gemini signs the first call of each turn, whether its thoughts are shown or not.
     pub(super) fn call_extra(&self, index: usize) -> Option<Value> {
         (self.provider == Provider::Gemini && index == 0).then(|| self.thought_signature())
     }
 
-    /// Returns what the client must send back unchanged with this turn.
+    /// Returns the state that the client must send back unchanged with this turn.
     pub(super) fn thinking_state(&self) -> Value {
         match (self.provider, &self.reply.reasoning) {
             (Provider::DeepSeek, reasoning) => json!(reasoning.clone().unwrap_or_default()),

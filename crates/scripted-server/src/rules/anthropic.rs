@@ -41,12 +41,12 @@ pub(super) const RULES: &[Rule] = &[
     anthropic_thinking::missing,
 ];
 
-/// Returns a refusal in Anthropic's form.
+/// Returns a refusal in Anthropic's format.
 pub(super) fn refuse(message: impl AsRef<str>) -> Refusal {
     Refusal { status: 400, body: errors::anthropic("invalid_request_error", message.as_ref()) }
 }
 
-/// Returns whether the request names a beta, whatever its date.
+/// Returns true if the request names a beta, with any date.
 pub(super) fn has_beta(asked: &Asked<'_>, name: &str) -> bool {
     let named = asked.headers.get("anthropic-beta").map(String::as_str).unwrap_or_default();
     named.split(',').any(|beta| beta.trim().starts_with(name))
@@ -56,13 +56,13 @@ fn claude<'a>(asked: &Asked<'a>) -> Option<Claude<'a>> {
     Claude::named(asked.request.model())
 }
 
-/// Words and form: <https://github.com/n8n-io/n8n/issues/37930>.
+/// The header `x-api-key` is required. Words and form: <https://github.com/n8n-io/n8n/issues/37930>.
 fn api_key(asked: &Asked<'_>) -> Option<Refusal> {
     let missing = asked.headers.get("x-api-key").is_none_or(String::is_empty);
     missing.then(|| Refusal { status: 401, body: errors::anthropic("authentication_error", "x-api-key header is required") })
 }
 
-/// Words and form: <https://github.com/envoyproxy/ai-gateway/pull/1909>.
+/// The header `anthropic-version` is required. Words and form: <https://github.com/envoyproxy/ai-gateway/pull/1909>.
 fn version(asked: &Asked<'_>) -> Option<Refusal> {
     asked.headers.get("anthropic-version").is_none_or(String::is_empty).then(|| refuse("anthropic-version: header is required"))
 }
@@ -88,7 +88,7 @@ fn known_values(asked: &Asked<'_>) -> Option<Refusal> {
     unknown.map(|_| refuse("output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'"))
 }
 
-/// Claude 4.7 and later only adapt their thinking, and models before 4.6 cannot.
+/// Claude 4.7 and later support only adaptive thinking, and models before 4.6 do not support it.
 ///
 /// Words: <https://platform.claude.com/docs/en/api/errors>.
 fn thinking_mode(asked: &Asked<'_>) -> Option<Refusal> {
@@ -127,9 +127,9 @@ fn thinking_budget(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Models before 4.6 take no effort, Opus 4.5 aside.
+/// Models before 4.6 accept no effort, except for Opus 4.5.
 ///
-/// Which models do: <https://platform.claude.com/docs/en/build-with-claude/effort>.
+/// Supported models: <https://platform.claude.com/docs/en/build-with-claude/effort>.
 fn effort(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.effort()?;
     let claude = claude(asked)?;
@@ -137,7 +137,7 @@ fn effort(asked: &Asked<'_>) -> Option<Refusal> {
     (!takes).then(|| refuse("This model does not support the effort parameter."))
 }
 
-/// Claude 4.7 and later take no sampling parameters. Stricter than the real server, which is said to take the default of 1
+/// Claude 4.7 and later accept no sampling parameters. Stricter than the real server, which reportedly accepts the default of 1
 /// (<https://platform.claude.com/docs/en/api/messages/create#create.temperature>).
 ///
 /// Words: <https://github.com/vierisid/jarvis/pull/217>.
@@ -164,7 +164,7 @@ fn both_samplings(asked: &Asked<'_>) -> Option<Refusal> {
         .then(|| refuse("`temperature` and `top_p` cannot both be specified for this model. Please use only one."))
 }
 
-/// The newest models cannot be forced to call. Words: <https://github.com/can1357/oh-my-pi/issues/12939>; which models:
+/// The newest models do not support forced calls. Words: <https://github.com/can1357/oh-my-pi/issues/12939>; models:
 /// <https://platform.claude.com/docs/en/models/fable-5-1/migration-guide>.
 fn forced_call(asked: &Asked<'_>) -> Option<Refusal> {
     let forced = claude(asked)?.binds() && is_forced(asked.request.body);
@@ -181,15 +181,15 @@ fn is_forced(body: &Value) -> bool {
     forced_tool(body).is_some() || body.pointer("/tool_choice/type").is_some_and(|kind| kind == "any")
 }
 
-/// Claude 4.6 and later answer no begun answer. Words: <https://github.com/smallmain/vscode-unify-chat-provider/issues/249>;
-/// which models: <https://platform.claude.com/docs/en/api/errors>.
+/// Claude 4.6 and later do not continue a prefilled answer. Words: <https://github.com/smallmain/vscode-unify-chat-provider/issues/249>;
+/// models: <https://platform.claude.com/docs/en/api/errors>.
 fn prefill(asked: &Asked<'_>) -> Option<Refusal> {
     let last = asked.request.entries().last()?;
     (role(last) == "assistant" && claude(asked)?.adapts())
         .then(|| refuse("This model does not support assistant message prefill. The conversation must end with a user message."))
 }
 
-/// Returns whether a block or a tool is of this type.
+/// Returns true if a block or a tool is of this type.
 pub(super) fn is(value: &Value, kind: &str) -> bool {
     text(value, "type") == Some(kind)
 }

@@ -1,7 +1,6 @@
-//! Anthropic's Messages: which members a request has, and which it must have.
+//! Anthropic's Messages: known and required members of a request.
 //!
-//! Members: <https://platform.claude.com/docs/en/api/messages/create>. The words are those of Pydantic, which the service
-//! uses.
+//! Members: <https://platform.claude.com/docs/en/api/messages/create>. The words are those of Pydantic, which the service uses.
 
 use serde_json::Value;
 
@@ -31,7 +30,7 @@ const BODY: &[&str] = &[
     "top_p",
 ];
 
-/// Members that need a beta, and the beginning of its name.
+/// Members that need a beta, with the prefix of its name.
 const BETAS: &[(&str, &str)] = &[
     ("context_management", "context-management"),
     ("mcp_servers", "mcp-client"),
@@ -58,7 +57,7 @@ pub(super) fn required(asked: &Asked<'_>) -> Option<Refusal> {
     Some(refuse(format!("{missing}: Field required")))
 }
 
-/// Words: <https://github.com/prism-php/prism/issues/912>. The beta that brought the field still takes it
+/// Words: <https://github.com/prism-php/prism/issues/912>. The beta that introduced the field still accepts it
 /// (<https://github.com/microsoft/agent-framework/pull/5884>).
 pub(super) fn old_format(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.body.get("output_format").filter(|_| !has_beta(asked, "structured-outputs")).map(|_| {
@@ -99,7 +98,7 @@ pub(super) fn unknown_members(asked: &Asked<'_>) -> Option<Refusal> {
                 .find_map(|(place, block)| extra(&format!("system.{place}"), Some(block), &["type", "text", "cache_control", "citations"]))
         })
         .or_else(|| {
-            // Tools of the service have members of their own.
+            // Server tools have other members.
             let mut tools = list(body.get("tools")).iter().enumerate().filter(|(_, tool)| is_custom(tool));
             tools.find_map(|(place, tool)| extra(&format!("tools.{place}.custom"), Some(tool), TOOL))
         })
@@ -109,7 +108,7 @@ pub(super) fn unknown_members(asked: &Asked<'_>) -> Option<Refusal> {
         })
 }
 
-/// Returns whether a tool is one of the client's own.
+/// Returns true if a tool is one of the client's own.
 pub(super) fn is_custom(tool: &Value) -> bool {
     tool.get("type").is_none_or(|kind| kind.is_null() || kind == "custom")
 }
@@ -119,10 +118,10 @@ fn extra(place: &str, value: Option<&Value>, known: &[&str]) -> Option<Refusal> 
     Some(refuse(format!("{place}.{key}: Extra inputs are not permitted")))
 }
 
-/// The blocks of a message have the members of their type; so no mark is on thinking, and no thinking is unsigned.
+/// The blocks of a message have exactly the members of their type. So thinking has no cache mark, and always a signature.
 ///
-/// Words: <https://github.com/anthropics/claude-code/issues/4378> and <https://github.com/LeenHawk/gproxy/issues/67> for a member
-/// too many, <https://github.com/WordPress/ai-provider-for-anthropic/pull/27> for a missing signature.
+/// Words: <https://github.com/anthropics/claude-code/issues/4378> and <https://github.com/LeenHawk/gproxy/issues/67> for an unknown member,
+/// <https://github.com/WordPress/ai-provider-for-anthropic/pull/27> for a missing signature.
 pub(super) fn blocks(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, message)| {
         let content = message.get("content");

@@ -30,7 +30,7 @@ pub(super) fn first_role(asked: &Asked<'_>) -> Option<Refusal> {
     }
 }
 
-/// At most four blocks of tools, system text and messages are marked, and no empty one.
+/// At most four blocks of tools, system text and messages have a cache mark, and no empty block has one.
 ///
 /// Words: <https://github.com/vellum-ai/vellum-assistant/pull/18023> and <https://github.com/NousResearch/hermes-agent/pull/1216>.
 pub(super) fn cache_marks(asked: &Asked<'_>) -> Option<Refusal> {
@@ -78,10 +78,10 @@ pub(super) fn empty(asked: &Asked<'_>) -> Option<Refusal> {
     messages.iter().flat_map(blocks).any(blank).then(|| refuse("messages: text content blocks must contain non-whitespace text"))
 }
 
-/// Ids and names of calls have the letters that Anthropic takes.
+/// Ids and names of calls consist of the characters that Anthropic accepts.
 ///
-/// Words: <https://github.com/openclaw/openclaw/issues/12277> for ids; those of results have the same pattern
-/// (<https://github.com/langchain-ai/langchain/pull/37756>), and names that of tools.
+/// Words: <https://github.com/openclaw/openclaw/issues/12277> for ids; ids of results have the same pattern
+/// (<https://github.com/langchain-ai/langchain/pull/37756>), and names have that of tools.
 pub(super) fn call_ids(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.entries().iter().enumerate().find_map(|(place, message)| {
         blocks(message).iter().enumerate().find_map(|(index, block)| {
@@ -104,7 +104,7 @@ fn has_name_letters(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
-/// Returns whether a name is one that a tool may have.
+/// Returns true if a name is valid for a tool.
 pub(super) fn is_name(name: &str) -> bool {
     name.len() <= 128 && has_name_letters(name)
 }
@@ -113,11 +113,11 @@ pub(super) fn pairs(asked: &Asked<'_>) -> Option<Refusal> {
     unpaired(&asked.request)
 }
 
-/// Each call has one result, and the results begin the next message. Stricter than the real server, which joins messages
-/// of one role.
+/// Each call has one result, and the results begin the next message. Stricter than the real server, which merges consecutive messages of
+/// one role.
 ///
-/// Words: <https://github.com/anthropics/claude-code/issues/6575> for calls, <https://github.com/anthropics/claude-code/issues/13460>
-/// for results, <https://github.com/trycua/cua/issues/524> and <https://github.com/vectorize-io/hindsight/pull/4250> for both twice.
+/// Words: <https://github.com/anthropics/claude-code/issues/6575> for calls, <https://github.com/anthropics/claude-code/issues/13460> for
+/// results, <https://github.com/trycua/cua/issues/524> and <https://github.com/vectorize-io/hindsight/pull/4250> for duplicates of both.
 pub(super) fn unpaired(request: &View<'_>) -> Option<Refusal> {
     let messages = request.entries();
     let mut known: HashSet<&str> = HashSet::new();

@@ -14,12 +14,11 @@ const STRICT_TOOLS: usize = 20;
 const OPTIONAL: usize = 24;
 const UNIONS: usize = 16;
 
-/// Strict schemas are few and simple: objects are closed, no schema contains itself, and little is optional.
+/// Strict schemas are limited in number and complexity: objects are closed, no schema is recursive, and only few parameters are optional.
 ///
-/// Words: <https://github.com/veryfront/veryfront-code/pull/3921> for closed objects,
-/// <https://github.com/elie222/inbox-zero/issues/2323> for optional parameters,
-/// <https://github.com/mozilla/bugbug/pull/6129> for unions. The limits count all strict schemas of a request together
-/// (<https://github.com/alphaXiv/agents/pull/51>).
+/// Words: <https://github.com/veryfront/veryfront-code/pull/3921> for closed objects, <https://github.com/elie222/inbox-zero/issues/2323>
+/// for optional parameters, <https://github.com/mozilla/bugbug/pull/6129> for unions. The limits apply to the total of all strict schemas
+/// of a request (<https://github.com/alphaXiv/agents/pull/51>).
 pub(super) fn strict(asked: &Asked<'_>) -> Option<Refusal> {
     let strict_tools: Vec<(usize, &Value)> = custom(asked).filter(|(_, tool)| tool.get("strict") == Some(&Value::Bool(true))).collect();
     let number = strict_tools.len();
@@ -54,7 +53,7 @@ pub(super) fn strict(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Returns the schemas directly in a schema.
+/// Returns the direct subschemas of a schema.
 fn inner(schema: &Value) -> Vec<&Value> {
     let members = |key: &str| schema.get(key).and_then(Value::as_object).into_iter().flat_map(|members| members.values());
     let named = ["properties", "$defs", "definitions"].into_iter().flat_map(members);
@@ -62,7 +61,7 @@ fn inner(schema: &Value) -> Vec<&Value> {
     named.chain(listed).chain(schema.get("items")).collect()
 }
 
-/// Adds up what `of` counts in a schema and in all schemas in it.
+/// Returns the total of `of` over a schema and all its subschemas.
 fn total(schema: &Value, of: fn(&Value) -> usize) -> usize {
     of(schema) + inner(schema).into_iter().map(|inner| total(inner, of)).sum::<usize>()
 }
@@ -77,9 +76,9 @@ fn unions(schema: &Value) -> usize {
     usize::from(schema.get("anyOf").is_some() || schema.get("type").is_some_and(Value::is_array))
 }
 
-/// Returns what a grammar cannot express.
+/// Returns the first feature that a grammar cannot express.
 ///
-/// Words: <https://github.com/veryfront/veryfront-code/pull/3921>. That no other value of `additionalProperties` is taken:
+/// Words: <https://github.com/veryfront/veryfront-code/pull/3921>. Restriction of `additionalProperties` to false:
 /// <https://github.com/BerriAI/litellm/pull/35811>; `oneOf` and `minItems`: <https://github.com/ENTERPILOT/GoModel/pull/963>.
 fn fault(schema: &Value) -> Option<String> {
     if schema.get("oneOf").is_some() {
@@ -116,7 +115,7 @@ fn fault(schema: &Value) -> Option<String> {
     inner(schema).into_iter().find_map(fault)
 }
 
-/// Returns the way on which a definition leads back to itself.
+/// Returns the path of references from a definition back to itself.
 ///
 /// Source: <https://github.com/experientiallabs/experiential/pull/804>.
 fn cycle(root: &Value) -> Option<String> {
@@ -138,7 +137,7 @@ fn way_back<'a>(from: &str, schema: &'a Value, definitions: &[(&'a str, &'a Valu
         way.pop();
         return found;
     }
-    // A definition in a schema is only reached by its name.
+    // Definitions are reached only through references.
     let direct = inner(schema).into_iter().filter(|inner| !definitions.iter().any(|(_, definition)| std::ptr::eq(*definition, *inner)));
     direct.collect::<Vec<_>>().into_iter().find_map(|inner| way_back(from, inner, definitions, way))
 }

@@ -1,4 +1,4 @@
-//! Anthropic's Messages: thinking blocks that come back.
+//! Anthropic's Messages: thinking blocks that the client sends back.
 
 use serde_json::Value;
 
@@ -10,10 +10,9 @@ use crate::model::Claude;
 use crate::view::messages::{blocks, blocks_of, is_thinking, latest_assistant, thinking_type, thinks};
 use crate::view::{content_text, text};
 
-/// A thinking block is one that the server sent, unchanged and of the same model. The newest models also bind it to the
-/// prompt that they thought about.
+/// A thinking block must be one that the server sent to the same model, unchanged. The newest models also bind it to the prompt before it.
 ///
-/// Words: <https://github.com/anthropics/claude-code/issues/10627>; the same model and each byte:
+/// Words: <https://github.com/anthropics/claude-code/issues/10627>; restriction to the same model and bytes:
 /// <https://github.com/anthropics/anthropic-sdk-python/issues/1598>; the prompt: <https://github.com/anomalyco/opencode/issues/48637>.
 /// Laxer than the real server, which binds a block to the thinking before it, too.
 pub(super) fn signatures(asked: &Asked<'_>) -> Option<Refusal> {
@@ -47,10 +46,10 @@ fn drops_unbound(asked: &Asked<'_>) -> bool {
     has_beta(asked, "thinking-binding-controls") && behavior.is_some_and(|behavior| behavior == "drop_block")
 }
 
-/// While it thinks, the model gets the thinking of its latest turn back: all of it, in order, at the beginning.
+/// With thinking enabled, the latest turn must contain all its thinking, in order, at the beginning.
 ///
-/// Words: <https://github.com/anthropics/claude-code/issues/63574>; what counts as modified:
-/// <https://platform.claude.com/docs/en/api/errors>. With a budget, the other words are used where nothing is left of it.
+/// Words: <https://github.com/anthropics/claude-code/issues/63574>; definition of a modification:
+/// <https://platform.claude.com/docs/en/api/errors>. With a budget, the other words apply if no thinking is left.
 pub(super) fn latest(asked: &Asked<'_>) -> Option<Refusal> {
     let place = latest_assistant(asked.request.entries()).filter(|_| thinks(asked.request.body))?;
     let message = asked.request.entries().get(place)?;
@@ -93,7 +92,7 @@ pub(super) fn missing(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Returns what tells an assistant message apart, as [`turn_key`] does for a reply.
+/// Returns the key of an assistant message, as [`turn_key`] does for a reply.
 fn key_of(message: &Value) -> Option<String> {
     let first = blocks_of(message, "tool_use").next().and_then(|(_, block)| text(block, "id"));
     turn_key(first, &content_text(message.get("content")))

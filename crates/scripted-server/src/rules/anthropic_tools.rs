@@ -8,7 +8,7 @@ use super::anthropic_messages::is_name;
 use super::{Asked, Refusal};
 use crate::view::text;
 
-/// Returns the tools of the client with their places.
+/// Returns the tools of the client with their indices.
 pub(super) fn custom<'a>(asked: &Asked<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
     asked.request.tools().into_iter().enumerate().filter(|(_, tool)| is_custom(tool))
 }
@@ -25,9 +25,9 @@ pub(super) fn names(asked: &Asked<'_>) -> Option<Refusal> {
     twice.then(|| refuse("tools: Tool names must be unique."))
 }
 
-/// The schema of a tool is one of an object, and no choice of schemas.
+/// The schema of a tool is an object schema, without a choice of schemas at the top.
 ///
-/// Words: <https://github.com/anthropics/claude-code/issues/40075>. That the type is an object:
+/// Words: <https://github.com/anthropics/claude-code/issues/40075>. Type of the schema:
 /// <https://github.com/dearlordylord/huly-mcp/issues/66>, in the words of Pydantic.
 pub(super) fn schemas(asked: &Asked<'_>) -> Option<Refusal> {
     custom(asked).find_map(|(place, tool)| {

@@ -7,10 +7,10 @@ use crate::view::text;
 
 pub(super) const RULES: &[Rule] = &[images::none_at_deepseek, missing_reasoning, changed_reasoning];
 
-/// With thinking, each assistant message with tool calls carries `reasoning_content`, which may be empty.
+/// With thinking, each assistant message with tool calls contains `reasoning_content`, which may be empty.
 ///
-/// Words and form: <https://github.com/deepseek-ai/DeepSeek-V3/issues/1053>; V4 says it in other words:
-/// <https://github.com/mnfst/modelparams.dev/issues/29>. `"thinking": {"type": "disabled"}` switches it off
+/// Words and form: <https://github.com/deepseek-ai/DeepSeek-V3/issues/1053>; V4 uses other words:
+/// <https://github.com/mnfst/modelparams.dev/issues/29>. `"thinking": {"type": "disabled"}` disables thinking
 /// (<https://api-docs.deepseek.com/guides/thinking_mode>).
 fn missing_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     if !thinks(asked) {
@@ -28,7 +28,7 @@ fn missing_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     Some(openai_error(400, message, None, Some("invalid_request_error")))
 }
 
-/// The reasoning comes back as it was sent. Stricter than the real server, which is not known to compare the texts.
+/// The reasoning must come back unchanged. Stricter than the real server, which is not known to compare the texts.
 fn changed_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     let changed = |message: &Value| {
         let states = asked.memory.states(key_of(message).as_deref());

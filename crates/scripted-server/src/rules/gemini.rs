@@ -8,13 +8,12 @@ use crate::view::{list, role};
 
 pub(super) const RULES: &[Rule] = &[missing_signature, unknown_signature];
 
-/// The signature that Google's documentation gives for calls of other models
-/// (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+/// Signature that Google's documentation recommends for calls of other models (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const ANY: &str = "skip_thought_signature_validator";
 
-/// Gemini 3 wants the signature of the first call of each message in the current turn.
+/// Gemini 3 requires the signature of the first call of each message in the current turn.
 ///
-/// Words, form and the counting of positions: <https://github.com/langroid/langroid/pull/969>.
+/// Words, form and numbering of positions: <https://github.com/langroid/langroid/pull/969>.
 fn missing_signature(asked: &Asked<'_>) -> Option<Refusal> {
     if !is_gemini_3(asked.request.model()) {
         return None;
@@ -32,7 +31,7 @@ fn missing_signature(asked: &Asked<'_>) -> Option<Refusal> {
     )))
 }
 
-/// A signature is one that the server sent, and with the call that it was sent with where that call is known.
+/// A signature must be one that the server sent, and belong to the same call if that call is known.
 ///
 /// Words: <https://github.com/google-gemini/gemini-cli/issues/13467>.
 fn unknown_signature(asked: &Asked<'_>) -> Option<Refusal> {

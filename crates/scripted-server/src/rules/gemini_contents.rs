@@ -7,7 +7,7 @@ use super::{Asked, Refusal};
 use crate::view::gemini::{call, member, parts, result, signature};
 use crate::view::{list, text};
 
-/// Returns the role of a content, which is the user's where it is left out.
+/// Returns the role of a content; the user's by default.
 pub(super) fn role(content: &Value) -> &str {
     text(content, "role").unwrap_or("user")
 }
@@ -26,10 +26,10 @@ pub(super) fn roles(asked: &Asked<'_>) -> Option<Refusal> {
     unknown.then(|| refuse("Please use a valid role: user, model."))
 }
 
-/// Contents, parts and what a part says are not empty. An empty text counts as nothing, unless it carries a signature, as at
-/// the end of a stream (<https://github.com/vercel/ai/pull/12402>).
+/// Contents, parts and the data of a part are not empty. An empty text counts as nothing, unless it has a signature, as at the end of a
+/// stream (<https://github.com/vercel/ai/pull/12402>).
 ///
-/// What a part must have: <https://ai.google.dev/api/caching#Part>.
+/// Required data of a part: <https://ai.google.dev/api/caching#Part>.
 pub(super) fn empty(asked: &Asked<'_>) -> Option<Refusal> {
     const DATA: &[&str] = &[
         "inlineData",
@@ -68,11 +68,11 @@ pub(super) fn result_names(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Calls come directly after the user or after results, and results directly after calls. Stricter than the real server,
-/// which is not known to refuse a text of the model at the beginning.
+/// Calls must come directly after the user or after results, and results directly after calls. Stricter than the real server, which is not
+/// known to refuse a text of the model at the beginning.
 ///
-/// Words: <https://github.com/google-gemini/gemini-cli/issues/11814> for calls,
-/// <https://github.com/langchain-ai/langchain/issues/27799> for results.
+/// Words: <https://github.com/google-gemini/gemini-cli/issues/11814> for calls, <https://github.com/langchain-ai/langchain/issues/27799>
+/// for results.
 pub(super) fn turns(asked: &Asked<'_>) -> Option<Refusal> {
     let contents = asked.request.entries();
     if contents.first().is_some_and(|first| role(first) == "model" && calls(first) == 0) {
@@ -94,7 +94,7 @@ pub(super) fn pairs(asked: &Asked<'_>) -> Option<Refusal> {
     unpaired(asked.request.body)
 }
 
-/// A turn of calls is followed by as many results in one content.
+/// A turn of calls must be followed by the same number of results in one content.
 ///
 /// Words and form: <https://github.com/google-gemini/gemini-cli/issues/5443>.
 pub(super) fn unpaired(body: &Value) -> Option<Refusal> {
@@ -112,7 +112,7 @@ pub(super) fn unpaired(body: &Value) -> Option<Refusal> {
     })
 }
 
-/// The last content is the user's. Words: <https://github.com/songquanpeng/one-api/issues/836>; that it still holds:
+/// The last content is the user's. Words: <https://github.com/songquanpeng/one-api/issues/836>; evidence that this rule still applies:
 /// <https://github.com/crewAIInc/crewAI/pull/6973>.
 pub(super) fn end(asked: &Asked<'_>) -> Option<Refusal> {
     let last = asked.request.entries().last()?;

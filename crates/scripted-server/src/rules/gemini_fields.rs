@@ -1,7 +1,7 @@
-//! Gemini's generateContent: members that Google's protocol does not have.
+//! Gemini's generateContent: unknown members.
 //!
-//! Members: <https://ai.google.dev/api/generate-content> and <https://ai.google.dev/api/caching>. Each is also taken in snake
-//! case, in which the errors name their places.
+//! Members: <https://ai.google.dev/api/generate-content> and <https://ai.google.dev/api/caching>. Each is also accepted in snake case,
+//! which the errors use for their places.
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ const GENERATION: &[&str] = &[
 pub(super) struct Faults(Vec<(String, String)>);
 
 impl Faults {
-    /// Adds a member that is not there. The body itself has no name.
+    /// Adds an unknown member. The body itself has no name.
     pub(super) fn unknown(&mut self, place: &str, name: &str) {
         self.bad(place, name, "Cannot find field.");
     }

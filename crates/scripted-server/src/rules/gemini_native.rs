@@ -1,4 +1,4 @@
-//! Gemini's generateContent: the key, functions, and how the model is asked to answer.
+//! Gemini's generateContent: the key, functions, and settings of the answer.
 
 use serde_json::Value;
 
@@ -28,12 +28,12 @@ pub(super) const RULES: &[Rule] = &[
     gemini_signatures::unknown,
 ];
 
-/// Returns a refusal in Google's form.
+/// Returns a refusal in Google's format.
 pub(super) fn refuse(message: impl AsRef<str>) -> Refusal {
     Refusal { status: 400, body: errors::google(400, message.as_ref()) }
 }
 
-/// Returns a refusal of a request that can be read but is not valid. Google puts each fault on a line with a star.
+/// Returns a refusal of a request that was parsed but is invalid. Google puts each fault on a line with a star.
 pub(super) fn invalid(fault: &str) -> Refusal {
     refuse(format!("* GenerateContentRequest.{fault}\n"))
 }
@@ -47,7 +47,7 @@ fn api_key(asked: &Asked<'_>) -> Option<Refusal> {
     (!in_header && !in_query).then(|| Refusal { status: 403, body: errors::google(403, message) })
 }
 
-/// Words: <https://github.com/google-gemini/gemini-cli/issues/7869>; that colons are taken:
+/// Words: <https://github.com/google-gemini/gemini-cli/issues/7869>; evidence that colons are accepted:
 /// <https://github.com/kaitranntt/ccs/issues/25>.
 fn names(asked: &Asked<'_>) -> Option<Refusal> {
     let valid = |name: &str| {
@@ -68,13 +68,13 @@ fn choice_without_functions(asked: &Asked<'_>) -> Option<Refusal> {
     (!config.is_null() && asked.request.tools().is_empty()).then(|| refuse("Function calling config is set without function_declarations."))
 }
 
-/// Only Gemini 3 has levels; earlier models have budgets. Source: <https://ai.google.dev/gemini-api/docs/thinking>.
+/// Only Gemini 3 has thinking levels; earlier models have budgets. Source: <https://ai.google.dev/gemini-api/docs/thinking>.
 fn thinking_level(asked: &Asked<'_>) -> Option<Refusal> {
     let earlier = is_before_gemini_3(asked.request.model());
     thinking(asked.request.body, "thinkingLevel").filter(|_| earlier).map(|_| refuse("Thinking level is not supported for this model."))
 }
 
-/// Source: <https://ai.google.dev/gemini-api/docs/gemini-3>.
+/// Only one of `thinkingLevel` and `thinkingBudget` is allowed. Source: <https://ai.google.dev/gemini-api/docs/gemini-3>.
 fn two_thinking_settings(asked: &Asked<'_>) -> Option<Refusal> {
     let both = ["thinkingLevel", "thinkingBudget"].into_iter().all(|name| thinking(asked.request.body, name).is_some());
     both.then(|| refuse("You can only set only one of thinking budget and thinking level."))
@@ -82,7 +82,7 @@ fn two_thinking_settings(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Models before Gemini 3 do not answer in JSON while they have functions.
 ///
-/// Source: <https://ai.google.dev/gemini-api/docs/structured-output>, which names Gemini 3 for both together.
+/// Source: <https://ai.google.dev/gemini-api/docs/structured-output>, which requires Gemini 3 for the combination.
 fn functions_with_json(asked: &Asked<'_>) -> Option<Refusal> {
     let earlier = is_before_gemini_3(asked.request.model());
     let json = generation(asked.request.body, "responseMimeType").and_then(Value::as_str) == Some("application/json");

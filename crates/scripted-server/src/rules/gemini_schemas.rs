@@ -1,6 +1,6 @@
-//! Gemini's generateContent: `parameters` and `responseSchema`, which take a part of OpenAPI's schemas only.
+//! Gemini's generateContent: `parameters` and `responseSchema`, which support only a subset of OpenAPI's schemas.
 //!
-//! `parametersJsonSchema` and `responseJsonSchema` take JSON Schema and are not checked
+//! `parametersJsonSchema` and `responseJsonSchema` accept JSON Schema and are not checked
 //! (<https://github.com/NousResearch/hermes-agent/pull/98928>).
 
 use serde_json::Value;
@@ -37,11 +37,10 @@ const SCHEMA: &[&str] = &[
     "example",
 ];
 
-/// Adds the members that Google's schemas do not have: `$ref`, `additionalProperties`, `const`, `oneOf` and others.
+/// Adds the members that Google's schemas do not support: `$ref`, `additionalProperties`, `const`, `oneOf` and others.
 ///
 /// Words: <https://github.com/openswarm-ai/openswarm/issues/24>, <https://github.com/ahmadrosid/nakama/issues/292>; a list of types:
-/// <https://github.com/brightwave-inc/tidebreak/issues/1516>; an enumeration of numbers:
-/// <https://github.com/thClaws/thClaws/issues/172>.
+/// <https://github.com/brightwave-inc/tidebreak/issues/1516>; an enumeration of numbers: <https://github.com/thClaws/thClaws/issues/172>.
 pub(super) fn schema_faults(place: &str, schema: &Value, faults: &mut Faults) {
     for key in schema.as_object().into_iter().flat_map(|members| members.keys()) {
         if !SCHEMA.iter().any(|name| name == key || snake(name) == *key) {

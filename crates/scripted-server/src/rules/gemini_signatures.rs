@@ -12,18 +12,18 @@ use crate::model::is_gemini_3;
 use crate::view::gemini::{call, parts, result, said, signature};
 use crate::view::text;
 
-/// The signatures that Google's documentation gives for calls of other models.
+/// Signatures that Google's documentation recommends for calls of other models.
 const ANY: &[&str] = &["skip_thought_signature_validator", "context_engineering_is_the_way_to_go"];
 
-/// Returns the place where the current turn begins: after the last content of the user that is no result.
+/// Returns the index at which the current turn begins: after the user's last content that is not a result.
 fn current_turn(contents: &[Value]) -> usize {
     let asks = |content: &Value| role(content) == "user" && parts(content).iter().all(|part| result(part).is_none());
     contents.iter().rposition(asks).map_or(0, |place| place + 1)
 }
 
-/// Gemini 3 wants the signature of the first call of each content in the current turn.
+/// Gemini 3 requires the signature of the first call of each content in the current turn.
 ///
-/// Words, form and the counting of positions: <https://github.com/RooCodeInc/Roo-Code/issues/9499>.
+/// Words, form and numbering of positions: <https://github.com/RooCodeInc/Roo-Code/issues/9499>.
 pub(super) fn missing(asked: &Asked<'_>) -> Option<Refusal> {
     if !is_gemini_3(asked.request.model()) {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn missing(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// A signature is one that the server sent, and with the turn that it was sent with where that turn is known.
+/// A signature must be one that the server sent, and belong to the same turn if that turn is known.
 ///
 /// Words: <https://github.com/google-gemini/gemini-cli/issues/13467>.
 pub(super) fn unknown(asked: &Asked<'_>) -> Option<Refusal> {
@@ -60,7 +60,7 @@ pub(super) fn unknown(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.entries().iter().any(changed).then(|| refuse("Corrupted thought signature."))
 }
 
-/// Returns what tells a content of the model apart, as [`turn_key`] does for a reply.
+/// Returns the key of a content of the model, as [`turn_key`] does for a reply.
 fn key_of(content: &Value) -> Option<String> {
     let first = parts(content).iter().find_map(call);
     match first {

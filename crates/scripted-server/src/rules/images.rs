@@ -6,9 +6,9 @@ use super::anthropic::refuse;
 use super::{Asked, Refusal, openai_error};
 use crate::view::{list, role, text};
 
-/// OpenAI's chat completions take images from the user alone.
+/// OpenAI's chat completions accept images only in user messages.
 ///
-/// Words: <https://github.com/OpenHands/OpenHands/issues/7700>. GPT-5.2 accepts them and does not see them
+/// Words: <https://github.com/OpenHands/OpenHands/issues/7700>. GPT-5.2 accepts others, but does not see them
 /// (<https://github.com/openai/openai-openapi/issues/523>).
 pub(super) fn of_users_alone(asked: &Asked<'_>) -> Option<Refusal> {
     let (place, message) = with_image(asked).find(|(_, message)| role(message) != "user")?;
@@ -41,7 +41,7 @@ pub(super) fn none_at_endpoints(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.model().starts_with("deepseek/").then_some(Refusal { status: 404, body })
 }
 
-/// At Anthropic the bytes of an image are of the media type that the request names.
+/// Anthropic requires that the bytes of an image have the declared media type.
 ///
 /// Words: <https://github.com/vybestack/llxprt-code/issues/2130>.
 pub(super) fn of_named_type(asked: &Asked<'_>) -> Option<Refusal> {
@@ -71,7 +71,7 @@ fn image_fault(at: &str, block: &Value) -> Option<Refusal> {
     Some(refuse(message))
 }
 
-/// The messages of chat completions that hold an image, with their places.
+/// Returns the messages of chat completions with an image, and their indices.
 fn with_image<'a>(asked: &'a Asked<'_>) -> impl Iterator<Item = (usize, &'a Value)> {
     let holds = |message: &Value| list(message.get("content")).iter().any(|part| text(part, "type") == Some("image_url"));
     asked.request.entries().iter().enumerate().filter(move |(_, message)| holds(message))

@@ -32,13 +32,12 @@ const BODY: &[&str] = &[
     "safe_prompt",
 ];
 
-/// The body, its messages and their calls have no members but Mistral's own.
+/// The body, its messages and their calls have only Mistral's own members.
 ///
 /// Form: <https://github.com/zeroclaw-labs/zeroclaw/issues/2693>. Known cases: `reasoning_content`
 /// (<https://github.com/charmbracelet/crush/issues/1590>), `max_completion_tokens`
-/// (<https://github.com/editor-code-assistant/eca/issues/231>), `stream_options`
-/// (<https://github.com/vybestack/llxprt-code/issues/114>), a call's `name`, and a user's `name`
-/// (<https://github.com/nomtek/mistralai_client_dart/issues/44>).
+/// (<https://github.com/editor-code-assistant/eca/issues/231>), `stream_options` (<https://github.com/vybestack/llxprt-code/issues/114>), a
+/// call's `name`, and a user's `name` (<https://github.com/nomtek/mistralai_client_dart/issues/44>).
 fn unknown_fields(asked: &Asked<'_>) -> Option<Refusal> {
     let mut faults = Vec::new();
     let mut check = |object: &Value, known: &[&str], place: &[Value]| {
@@ -101,8 +100,8 @@ fn last_role(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// A known turn comes back with its thinking part. Stricter than the real server, which takes any; the documentation asks
-/// for it (<https://docs.mistral.ai/capabilities/reasoning>), and a model without its thoughts answers worse.
+/// A known turn must come back with its thinking part. Stricter than the real server, which accepts any; the documentation asks for it
+/// (<https://docs.mistral.ai/capabilities/reasoning>), and a model without its thoughts answers worse.
 fn changed_thinking(asked: &Asked<'_>) -> Option<Refusal> {
     let changed = |message: &Value| {
         let states = asked.memory.states(key_of(message).as_deref());

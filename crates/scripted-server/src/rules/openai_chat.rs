@@ -72,7 +72,7 @@ fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// GPT-5.6 and later refuse tools unless the effort is `none`; 5.4 and 5.5 refuse them beside any other named effort.
 ///
-/// 5.6: <https://github.com/GoogleChromeLabs/webmcp-tools/issues/417>, and that no effort at all is refused too:
+/// 5.6: <https://github.com/GoogleChromeLabs/webmcp-tools/issues/417>, and evidence that a missing effort is refused, too:
 /// <https://github.com/BerriAI/litellm/pull/34569>. 5.4: <https://github.com/pipecat-ai/pipecat/issues/4043>.
 fn tools_with_effort(asked: &Asked<'_>) -> Option<Refusal> {
     let request = &asked.request;
@@ -100,13 +100,13 @@ fn max_tokens(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Reasoning models never take these parameters. Words and form: see [`openai_form`](super::openai_form).
+/// Reasoning models never accept these parameters. Words and form: see [`openai_form`](super::openai_form).
 fn never_taken(asked: &Asked<'_>) -> Option<Refusal> {
     let refused = ["stop", "logit_bias", "prediction"].into_iter().find(|key| is_set(asked.request.body, key));
     refused.filter(|_| reasons(asked.request.model())).map(|key| unsupported(key, Some("unsupported_parameter")))
 }
 
-/// Reasoning models take these parameters only when the effort is `none`. Words and form: see [`openai_form`](super::openai_form).
+/// Reasoning models accept these parameters only if the effort is `none`. Words and form: see [`openai_form`](super::openai_form).
 fn not_while_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     let body = asked.request.body;
     let refused = ["frequency_penalty", "presence_penalty", "logprobs", "top_logprobs"].into_iter().find(|key| is_set(body, key));
@@ -114,7 +114,7 @@ fn not_while_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     refused.filter(|_| thinks(asked)).map(|key| unsupported(key, Some("unsupported_parameter")))
 }
 
-/// Words and form: <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>. Without reasoning any temperature is taken.
+/// Words and form: <https://github.com/gabrii/Cursor-Azure-GPT-5/issues/33>. Without reasoning any temperature is accepted.
 fn temperature(asked: &Asked<'_>) -> Option<Refusal> {
     let value = asked.request.body.get("temperature").filter(|_| is_not_one(asked.request.body, "temperature") && thinks(asked))?;
     let message =
@@ -136,7 +136,7 @@ fn long_call_id(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// `tool_calls` is left out where there are none. Words and form: see [`openai_form`](super::openai_form).
+/// `tool_calls` must be omitted if there are no calls. Words and form: see [`openai_form`](super::openai_form).
 fn empty_calls(asked: &Asked<'_>) -> Option<Refusal> {
     let empty =
         |message: &Value| role(message) == "assistant" && message.get("tool_calls").and_then(Value::as_array).is_some_and(Vec::is_empty);

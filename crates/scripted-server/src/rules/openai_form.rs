@@ -1,8 +1,8 @@
-//! OpenAI's errors about the form of a request, in both of its protocols.
+//! OpenAI's errors about the format of a request, in both of its protocols.
 //!
-//! The words and codes were measured against the live API by others:
-//! <https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter/tree/main/test>, `openai-chat-validation-parity.test.mjs`
-//! and `openai-responses-validation-parity.test.mjs`.
+//! The following project recorded the words and codes from the live API:
+//! <https://github.com/kangminlee-maker/local-OAuth-CLI-API-adapter/tree/main/test>, `openai-chat-validation-parity.test.mjs` and
+//! `openai-responses-validation-parity.test.mjs`.
 
 use serde_json::{Map, Value};
 
@@ -25,12 +25,12 @@ pub(super) fn invalid(param: &str, value: &str, supported: &[&str]) -> Refusal {
     openai_error(400, format!("Invalid value: '{value}'. Supported values are: {listed}."), Some(param), Some("invalid_value"))
 }
 
-/// A parameter that the model does not take. Chat completions give a code, the Responses API gives none.
+/// Returns the refusal of a parameter that the model does not support. Chat completions include a code, the Responses API does not.
 pub(super) fn unsupported(param: &str, code: Option<&str>) -> Refusal {
     openai_error(400, format!("Unsupported parameter: '{param}' is not supported with this model."), Some(param), code)
 }
 
-/// Refuses a text that is longer than OpenAI takes.
+/// Refuses a text above a length limit of OpenAI.
 ///
 /// Words: <https://github.com/BerriAI/litellm/issues/17343>; the code: <https://github.com/AnswerDotAI/fastllm/issues/45>.
 pub(super) fn too_long(param: &str, value: Option<&str>, limit: usize) -> Option<Refusal> {
@@ -43,7 +43,7 @@ pub(super) fn too_long(param: &str, value: Option<&str>, limit: usize) -> Option
     })
 }
 
-/// Returns the first member of a value that is none of the known ones.
+/// Returns the first unknown member of a value.
 pub(super) fn unknown_member<'a>(value: Option<&'a Value>, known: &[&str]) -> Option<&'a str> {
     members(value)?.keys().map(String::as_str).find(|key| !known.contains(key))
 }
@@ -52,12 +52,12 @@ pub(super) fn members(value: Option<&Value>) -> Option<&Map<String, Value>> {
     value.and_then(Value::as_object)
 }
 
-/// Returns whether a member is there and not null, which both protocols take for absent.
+/// Returns true if a member is present and not null; both protocols treat null as absent.
 pub(super) fn is_set(value: &Value, key: &str) -> bool {
     value.get(key).is_some_and(|value| !value.is_null())
 }
 
-/// Returns whether a number is there and is not 1, the default of the sampling parameters.
+/// Returns true if a number is present and not 1, the default of the sampling parameters.
 pub(super) fn is_not_one(value: &Value, key: &str) -> bool {
     is_set(value, key) && value.get(key).and_then(Value::as_f64) != Some(1.0)
 }

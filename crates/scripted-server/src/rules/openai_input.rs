@@ -1,6 +1,6 @@
-//! OpenAI's Responses API: the form of the items of `input`.
+//! OpenAI's Responses API: format of the items of `input`.
 //!
-//! Rules without a source of their own take their words from [`openai_form`](super::openai_form).
+//! Rules without a source of their own use the words of [`openai_form`](super::openai_form).
 
 use serde_json::Value;
 
@@ -88,7 +88,7 @@ pub(super) fn known_types(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Items have no members of others, such as `tool_calls` or `reasoning_content`, and all that they need.
+/// Items have no members of other types, such as `tool_calls` or `reasoning_content`, and have all required members.
 ///
 /// A reasoning item has no `status` (<https://github.com/BerriAI/litellm/issues/13420>), and always a `summary`
 /// (<https://github.com/newo-ether/Agora/issues/141>).
@@ -113,7 +113,7 @@ pub(super) fn members_of_items(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// The parts of a content are those of its role: `output_text` for the assistant, `input_text` for all others.
+/// The parts of a content must match its role: `output_text` for the assistant, `input_text` for all others.
 pub(super) fn content_parts(asked: &Asked<'_>) -> Option<Refusal> {
     items(asked).filter(|(_, item)| item_type(item) == "message").find_map(|(place, item)| {
         let own: &[&str] = match role(item) {
@@ -131,8 +131,8 @@ pub(super) fn content_parts(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Ids begin as those of their kind (<https://github.com/jlcodes99/cockpit-tools/issues/2090>) and have at most 64
-/// characters (<https://github.com/AnswerDotAI/fastllm/issues/45>).
+/// Ids have the prefix of their type (<https://github.com/jlcodes99/cockpit-tools/issues/2090>) and have at most 64 characters
+/// (<https://github.com/AnswerDotAI/fastllm/issues/45>).
 pub(super) fn ids(asked: &Asked<'_>) -> Option<Refusal> {
     items(asked).find_map(|(place, item)| {
         let prefix = match item_type(item) {

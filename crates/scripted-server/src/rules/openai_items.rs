@@ -1,4 +1,4 @@
-//! OpenAI's Responses API: items that it made and gets back.
+//! OpenAI's Responses API: items that it created and gets back.
 
 use serde_json::Value;
 
@@ -6,21 +6,21 @@ use super::{Asked, Refusal, openai_error};
 use crate::memory::SentItem;
 use crate::view::{item_type, role, text};
 
-/// Returns the reasoning items of a request with their places.
+/// Returns the reasoning items of a request with their indices.
 fn reasoning<'a>(asked: &Asked<'a>) -> impl Iterator<Item = (usize, &'a Value)> {
     asked.request.entries().iter().enumerate().filter(|(_, item)| item_type(item) == "reasoning")
 }
 
-/// Returns the sent item that has the encrypted content or the id of this one.
+/// Returns the sent item with the encrypted content or the id of this one.
 fn sent<'a>(asked: &Asked<'a>, item: &Value) -> Option<&'a SentItem> {
     let by_content = text(item, "encrypted_content").and_then(|content| asked.memory.encrypted(content));
     by_content.or_else(|| text(item, "id").and_then(|id| asked.memory.item(id)))
 }
 
-/// Encrypted content is what `response.output_item.done` or the whole response carried, with the same id or none.
+/// Encrypted content must be that of `response.output_item.done` or of the whole response, with the same id or none.
 ///
-/// Words and form: <https://github.com/openai/codex/issues/8145>. Stricter than the real server, which also takes the
-/// content of `response.completed`, although it differs.
+/// Words and form: <https://github.com/openai/codex/issues/8145>. Stricter than the real server, which also accepts the content of
+/// `response.completed`, although it differs.
 pub(super) fn encrypted(asked: &Asked<'_>) -> Option<Refusal> {
     let changed = |content: &str, id: Option<&str>| match asked.memory.encrypted(content) {
         Some(known) => id.is_some_and(|id| id != known.id),
@@ -60,11 +60,11 @@ pub(super) fn duplicate(asked: &Asked<'_>) -> Option<Refusal> {
     Some(openai_error(400, message, Some("input"), None))
 }
 
-/// A reasoning item is followed by the item that followed it when it was sent.
+/// A reasoning item must be followed by the item that followed it in the response.
 ///
-/// Words and form: <https://github.com/continuedev/continue/issues/8933>. The server knows the item by its
-/// id (<https://github.com/OpenHands/software-agent-sdk/pull/1754>). The fake knows a call without an id by its `call_id`,
-/// and lets any item of the model follow a reasoning item without an id, as Codex sends them.
+/// Words and form: <https://github.com/continuedev/continue/issues/8933>. The server identifies the item by its id
+/// (<https://github.com/OpenHands/software-agent-sdk/pull/1754>). The fake identifies a call without an id by its `call_id`. It allows any
+/// item of the model after a reasoning item without an id, as Codex sends them.
 pub(super) fn following(asked: &Asked<'_>) -> Option<Refusal> {
     let entries = asked.request.entries();
     let alone = |place: usize, item: &Value| {
@@ -89,10 +89,10 @@ fn made_by_model(item: &Value) -> bool {
     matches!(item_type(item), "function_call" | "reasoning") || role(item) == "assistant"
 }
 
-/// An item that came after a reasoning item, and is sent with its id, has that reasoning item before it.
+/// An item that followed a reasoning item, and is sent with its id, must have that reasoning item before it.
 ///
-/// Words and form: <https://github.com/continuedev/continue/issues/10018> for calls,
-/// <https://github.com/continuedev/continue/issues/12620> for messages.
+/// Words and form: <https://github.com/continuedev/continue/issues/10018> for calls, <https://github.com/continuedev/continue/issues/12620>
+/// for messages.
 pub(super) fn required_reasoning(asked: &Asked<'_>) -> Option<Refusal> {
     let entries = asked.request.entries();
     entries.iter().enumerate().find_map(|(place, item)| {

@@ -1,6 +1,6 @@
 //! OpenAI's Responses API: parameters and tools.
 //!
-//! The order of the rules is that in which the real server reports faults, see [`openai_form`](super::openai_form).
+//! The rules have the order in which the real server reports faults, see [`openai_form`](super::openai_form).
 
 use serde_json::Value;
 
@@ -84,7 +84,7 @@ fn chat_messages(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// Other parameters of chat completions are unknown: `seed`, `max_tokens`, `response_format`, `stream_options.include_usage`.
 ///
-/// Words and form: see [`openai_form`](super::openai_form). That `seed` was left out on purpose:
+/// Words and form: see [`openai_form`](super::openai_form). Evidence that `seed` was omitted on purpose:
 /// <https://github.com/openai/openai-node/issues/1613>.
 fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
     let body = asked.request.body;
@@ -99,8 +99,8 @@ fn unknown_parameter(asked: &Asked<'_>) -> Option<Refusal> {
 
 /// A function tool has its members at the top, among them `strict`.
 ///
-/// The name: see [`openai_form`](super::openai_form). Stricter than the real server in `strict`: there it may be left
-/// out, and the schema is silently made strict (<https://github.com/0xPlaygrounds/rig/issues/2477>).
+/// Words for the name: see [`openai_form`](super::openai_form). Stricter than the real server, where `strict` may be omitted, and the
+/// schema then silently becomes strict (<https://github.com/0xPlaygrounds/rig/issues/2477>).
 fn tool_form(asked: &Asked<'_>) -> Option<Refusal> {
     asked.request.tools().into_iter().enumerate().find_map(|(place, tool)| {
         let kind = text(tool, "type");
@@ -133,7 +133,7 @@ fn format_name(asked: &Asked<'_>) -> Option<Refusal> {
     Some(missing(&format!("text.format.{missed}")))
 }
 
-/// An answer may have 16 tokens at least. Words and form: see [`openai_form`](super::openai_form).
+/// An answer must be allowed at least 16 tokens. Words and form: see [`openai_form`](super::openai_form).
 fn output_bound(asked: &Asked<'_>) -> Option<Refusal> {
     let bound = asked.request.body.get("max_output_tokens").and_then(Value::as_i64).filter(|bound| *bound < 16)?;
     let message = format!("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got {bound} instead.");
@@ -147,9 +147,9 @@ fn previous_response(asked: &Asked<'_>) -> Option<Refusal> {
     Some(openai_error(400, message, Some("previous_response_id"), Some("previous_response_not_found")))
 }
 
-/// Reasoning models take no sampling parameter but 1.
+/// Reasoning models accept only the value 1 for sampling parameters.
 ///
-/// Words and form: <https://github.com/OpenHands/software-agent-sdk/issues/1837>; that 1 is taken:
+/// Words and form: <https://github.com/OpenHands/software-agent-sdk/issues/1837>; evidence that 1 is accepted:
 /// <https://github.com/OpenHands/software-agent-sdk/pull/992>; the others: see [`openai_form`](super::openai_form).
 fn sampling(asked: &Asked<'_>) -> Option<Refusal> {
     if !reasons(asked.request.model()) || asked.request.effort() == Some("none") {
@@ -160,7 +160,7 @@ fn sampling(asked: &Asked<'_>) -> Option<Refusal> {
     sampled.or_else(penalty).map(|key| unsupported(key, None))
 }
 
-/// Efforts are those of the protocol, and GPT-5.6 and later take no `minimal`.
+/// Efforts are those of the protocol, and GPT-5.6 and later do not accept `minimal`.
 ///
 /// Words and form: see [`openai_form`](super::openai_form).
 fn effort(asked: &Asked<'_>) -> Option<Refusal> {
@@ -180,10 +180,9 @@ fn effort(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Models that are known not to reason take no parameter of reasoning. The names of other models tell nothing.
+/// Models that are known not to reason accept no reasoning parameters. Models with unknown names are not checked.
 ///
-/// Encrypted content: <https://github.com/microsoft/agent-framework/issues/7483>. The other words are those for any
-/// parameter that a model does not take.
+/// Encrypted content: <https://github.com/microsoft/agent-framework/issues/7483>. The other words are those for any unsupported parameter.
 fn reasoning_of_others(asked: &Asked<'_>) -> Option<Refusal> {
     if !never_reasons(asked.request.model()) {
         return None;

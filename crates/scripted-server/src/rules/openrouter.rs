@@ -7,9 +7,9 @@ use crate::view::list;
 
 pub(super) const RULES: &[Rule] = &[missing_details, changed_details, images::none_at_endpoints];
 
-/// The calls of the current turn come back with their reasoning, which begins the message at Anthropic.
+/// The calls of the current turn must come back with their reasoning, which begins the message at Anthropic.
 ///
-/// Words: <https://github.com/anomalyco/opencode/issues/3077>. Turns before the last user message may leave it out
+/// Words: <https://github.com/anomalyco/opencode/issues/3077>. Turns before the last user message may omit it
 /// (<https://platform.claude.com/docs/en/build-with-claude/extended-thinking>).
 fn missing_details(asked: &Asked<'_>) -> Option<Refusal> {
     let begins = current_turn(&asked.request);
@@ -25,7 +25,7 @@ fn missing_details(asked: &Asked<'_>) -> Option<Refusal> {
     )))
 }
 
-/// Details come back unchanged and in order. Those of a turn that the server does not know must each be known to it.
+/// Details must come back unchanged and in order. In an unknown turn, each detail must be one that the server sent.
 ///
 /// Words and form: <https://github.com/can1357/oh-my-pi/issues/3399>; order and completeness:
 /// <https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks>.
@@ -44,7 +44,7 @@ fn changed_details(asked: &Asked<'_>) -> Option<Refusal> {
     Some(from_anthropic(&format!("messages.{place}.content.0: Invalid `signature` in `thinking` block")))
 }
 
-/// Returns the details of a message without members that are null, which say nothing.
+/// Returns the details of a message without members that are null, which have no meaning.
 fn details(message: &Value) -> Vec<Value> {
     let mut details = list(message.get("reasoning_details")).to_vec();
     for detail in details.iter_mut().filter_map(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! Each tool call is followed by its result. All services demand this in some form.
+//! Pairs of tool calls and results: each call must have a result. All services require this in some form.
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn responses(request: &View<'_>) -> Option<Refusal> {
     open.first().and_then(|id| refuse(format!("No tool output found for function call {id}.")))
 }
 
-/// Returns what OpenAI refuses in the messages of a chat, in words like its own.
+/// Returns OpenAI's error for the messages of a chat, in similar words.
 fn chat(request: &View<'_>) -> Option<String> {
     let messages = request.entries();
     if messages.is_empty() {

@@ -1,4 +1,4 @@
-//! OpenAI's demands on the schema of a tool, the same in both of its protocols.
+//! OpenAI's requirements on the schema of a tool, the same in both of its protocols.
 
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ pub(super) fn strict(asked: &Asked<'_>) -> Option<Refusal> {
     })
 }
 
-/// Calls `fault` with the name and the function of each tool, and refuses the first with a fault.
+/// Calls `fault` with the name and the function of each tool, and refuses the first one with a fault.
 fn each_tool(request: &View<'_>, fault: impl Fn(&str, &Value) -> Option<String>) -> Option<Refusal> {
     request.tools().into_iter().enumerate().filter(|(_, tool)| text(tool, "type") == Some("function")).find_map(|(place, tool)| {
         let function = request.function(tool);

@@ -1,4 +1,4 @@
-//! Tables of requests with the refusal of each, or none.
+//! Tables of requests with their expected refusals.
 
 mod anthropic;
 mod anthropic_thinking;
@@ -19,7 +19,7 @@ use crate::render::render;
 use crate::reply::Reply;
 use crate::view::{Protocol, View, item_type};
 
-/// A service that remembers what it sent.
+/// A service with its memory of sent state.
 struct Service {
     provider: Provider,
     protocol: Protocol,
@@ -67,7 +67,7 @@ impl Service {
         View { protocol: self.protocol, path: self.path, query: "", body: request }
     }
 
-    /// Returns the status and the body of the refusal; 200 and null where there is none.
+    /// Returns the status and the body of the refusal; 200 and null if there is none.
     fn refusal(&self, request: &Value) -> (u16, Value) {
         let asked = Asked { request: self.view(request), headers: &self.headers, memory: &self.memory };
         refusal(self.provider, &asked).map_or((200, Value::Null), |refusal| (refusal.status, refusal.body))

@@ -1,23 +1,23 @@
-//! What Gemini's generateContent has that other protocols have not.
+//! Features of Gemini's generateContent that other protocols lack.
 
 use serde_json::Value;
 
 use super::{list, push_line, text};
 
-/// The end of the path of a stream.
+/// End of the path of a stream.
 pub(crate) const STREAM: &str = ":streamGenerateContent";
 
-/// Returns whether a query asks for a stream of events; a stream is a list of JSON otherwise.
+/// Returns true if the query asks for a stream of events; otherwise a stream is a JSON list.
 pub(crate) fn wants_events(query: &str) -> bool {
     query.split('&').any(|pair| pair == "alt=sse")
 }
 
-/// Returns a member by its name in camel case; Google also takes it in snake case.
+/// Returns a member by its name in camel case; Google also accepts it in snake case.
 pub(crate) fn member<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     value.get(name).or_else(|| value.get(snake(name)))
 }
 
-/// Returns a name in camel case in snake case, as Google's errors write it.
+/// Converts a name from camel case to snake case, which Google's errors use.
 pub(crate) fn snake(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {
@@ -44,7 +44,7 @@ pub(crate) fn response_schema(body: &Value) -> Option<&Value> {
     ["responseJsonSchema", "_responseJsonSchema", "responseSchema"].into_iter().find_map(|name| generation(body, name))
 }
 
-/// Returns the model that a path names: `/v1beta/models/gemini-3-pro:generateContent` names `gemini-3-pro`.
+/// Returns the model in a path: `/v1beta/models/gemini-3-pro:generateContent` contains `gemini-3-pro`.
 pub(super) fn model(path: &str) -> Option<&str> {
     path.rsplit('/').next()?.split(':').next()
 }
@@ -69,12 +69,12 @@ pub(crate) fn is_thought(part: &Value) -> bool {
     part.get("thought") == Some(&Value::Bool(true))
 }
 
-/// Returns the text that a content says, without its thoughts.
+/// Returns the text of a content without its thoughts.
 pub(crate) fn said(content: &Value) -> String {
     parts(content).iter().filter(|part| !is_thought(part)).filter_map(|part| text(part, "text")).collect()
 }
 
-/// Returns the text of a content, its calls and results included.
+/// Returns the text of a content, including its calls and results.
 pub(super) fn entry_text(content: &Value) -> String {
     let mut said = said(content);
     for part in parts(content) {

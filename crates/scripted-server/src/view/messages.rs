@@ -1,10 +1,10 @@
-//! What Anthropic's Messages have that other protocols have not.
+//! Features of Anthropic's Messages that other protocols lack.
 
 use serde_json::Value;
 
 use super::{content_text, list, push_line, role, text};
 
-/// Returns whether only this protocol has such a body.
+/// Returns true if only this protocol has such a body.
 pub(super) fn fits(body: &Value) -> bool {
     let marks = ["system", "output_config", "output_format", "stop_sequences"];
     let own_block = |message: &Value| {
@@ -16,12 +16,12 @@ pub(super) fn fits(body: &Value) -> bool {
         || list(body.get("messages")).iter().any(own_block)
 }
 
-/// Returns the format of a structured answer, under its name of today or the one before.
+/// Returns the format of a structured answer, under its current or its former name.
 pub(crate) fn format(body: &Value) -> Option<&Value> {
     body.pointer("/output_config/format").or_else(|| body.get("output_format")).filter(|format| !format.is_null())
 }
 
-/// Returns the name of the tool that must be called: the named one, or the only one where any must be.
+/// Returns the name of the tool that must be called: the named one, or the only one if any must be called.
 pub(crate) fn forced_tool(body: &Value) -> Option<&str> {
     let choice = body.get("tool_choice")?;
     match (text(choice, "type")?, list(body.get("tools"))) {
@@ -31,7 +31,7 @@ pub(crate) fn forced_tool(body: &Value) -> Option<&str> {
     }
 }
 
-/// Returns whether the request asks for thinking.
+/// Returns true if the request asks for thinking.
 pub(crate) fn thinks(body: &Value) -> bool {
     matches!(thinking_type(body), Some("enabled" | "adaptive"))
 }
@@ -45,22 +45,22 @@ pub(crate) fn blocks(message: &Value) -> &[Value] {
     list(message.get("content"))
 }
 
-/// Returns the blocks of one type with their places.
+/// Returns the blocks of one type with their indices.
 pub(crate) fn blocks_of<'a>(message: &'a Value, kind: &'a str) -> impl Iterator<Item = (usize, &'a Value)> {
     blocks(message).iter().enumerate().filter(move |(_, block)| text(block, "type") == Some(kind))
 }
 
-/// Returns whether a block is thinking, readable or not.
+/// Returns true if a block is thinking, readable or not.
 pub(crate) fn is_thinking(block: &Value) -> bool {
     matches!(text(block, "type"), Some("thinking" | "redacted_thinking"))
 }
 
-/// Returns the place of the last message of the assistant.
+/// Returns the index of the last assistant message.
 pub(crate) fn latest_assistant(messages: &[Value]) -> Option<usize> {
     messages.iter().rposition(|message| role(message) == "assistant")
 }
 
-/// Returns the text of a message, its calls and results included.
+/// Returns the text of a message, including its calls and results.
 pub(super) fn entry_text(message: &Value) -> String {
     let mut said = content_text(message.get("content"));
     for block in blocks(message) {

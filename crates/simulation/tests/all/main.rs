@@ -57,7 +57,7 @@ fn a_call_is_not_cut_off_for_a_question_that_a_wider_consent_has_answered() {
     assert!(story.faults.is_empty(), "{}: {:#?}", story.end, story.faults);
 }
 
-/// Regression: an attempt that was cancelled before it began used up an actor of the run, so that none was left for those that delegate.
+/// Regression: an attempt that was cancelled before it began counted as an actor of the run, but not for actors that delegate.
 #[test]
 fn an_attempt_that_never_began_uses_no_actor_up() {
     let story = play(&Stage::new().unwrap(), Scenario::wild(53_005_628), None);

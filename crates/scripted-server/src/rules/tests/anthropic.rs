@@ -53,7 +53,7 @@ fn strict(properties: Value, required: Value) -> Value {
     json!([{"name": "draft", "strict": true, "input_schema": schema}])
 }
 
-/// Returns so many properties with this schema.
+/// Returns `count` properties with this schema.
 fn properties(count: usize, schema: &Value) -> Value {
     (0..count).map(|index| (format!("p{index}"), schema.clone())).collect::<serde_json::Map<_, _>>().into()
 }

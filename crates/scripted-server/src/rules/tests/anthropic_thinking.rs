@@ -1,4 +1,4 @@
-//! Anthropic's Messages: thinking that comes back.
+//! Anthropic's Messages: thinking that the client sends back.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn calling() -> Reply {
     Reply::call("bash", json!({"command": "ls"})).with_reasoning("I list the files first.")
 }
 
-/// Removes the block at a place of the assistant message.
+/// Removes the block at an index of the assistant message.
 fn without(mut request: Value, place: usize) -> Value {
     request["messages"][1]["content"].as_array_mut().unwrap().remove(place);
     request

@@ -18,7 +18,7 @@ fn after_a_call(provider: Provider, model: &str) -> (Service, Value) {
     (service, json!({"model": model, "messages": messages}))
 }
 
-/// Adds a further turn of the user, with which the tool loop before is over.
+/// Adds another turn of the user, which ends the tool loop before it.
 fn then_user(mut request: Value) -> Value {
     let messages = request["messages"].as_array_mut().unwrap();
     messages.extend([json!({"role": "assistant", "content": "Done."}), user("more")]);
