@@ -1,42 +1,42 @@
-//! What an actor is given of its run when it starts: the part that it works with, which does not grow with the plan.
+//! Brief of an actor: the part of the run that it needs at its start. Its size does not grow with the plan.
 
 use aime_actors::marked;
 use aime_progress::{Conclusion, Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-/// How many tasks of the plan an actor is shown, its own among them.
+/// Maximum number of tasks of the plan in a brief, including the actor's own.
 const OVERVIEW: usize = 12;
 
-/// A run as an actor needs it, as it stood when the actor was started or taken up again.
+/// The part of a run that an actor needs, as of the time when the actor was started or resumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorBrief {
     /// The plan.
     pub plan_id: PlanId,
     /// The goal of the run.
     pub goal: String,
-    /// The way of working.
+    /// Mode of the plan.
     pub mode: Option<PlanMode>,
     /// The category of the goal.
     pub category: String,
-    /// What the plan expects might go wrong.
+    /// Risks that the plan names.
     pub risks: Vec<Risk>,
-    /// What people have allowed for good since the run began, as rules.
+    /// Permanent consents that people have given since the run began, as rules.
     pub consents: Vec<String>,
     /// The task.
     pub spec: TaskSpec,
-    /// The tasks around it in a line each; may be empty.
+    /// One line for each task around it; may be empty.
     pub overview: String,
-    /// What the tasks before it came to, and how it failed before, in Markdown; may be empty.
+    /// Results of the tasks before it and of its own failed attempts, in Markdown; may be empty.
     pub results: String,
-    /// Why its result was not accepted, if its actor goes on after that.
+    /// The rejected result, if the actor continues after a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned: Option<ReturnedResult>,
 }
 
-/// A result of an actor that was not accepted, so that the actor goes on in its conversation.
+/// A rejected result of an actor, which makes the actor continue its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReturnedResult {
-    /// How often that happened in this execution of the task.
+    /// Number of rejections in this execution of the task.
     pub number: u32,
     /// The missing parts.
     pub missing: String,
@@ -59,8 +59,8 @@ impl ActorBrief {
         }
     }
 
-    /// The brief for a task that waits for `dependencies`; none for a task that the plan does not have. With `marks`, results that hold what nobody
-    /// vouches for stand between marks.
+    /// Returns the brief for a task with these dependencies, or `None` if the plan does not have the task. If `marks`
+    /// is set, results that contain untrusted text are enclosed in marks.
     #[must_use]
     pub fn new<'a>(state: &ProgressState, task: &TaskId, dependencies: impl IntoIterator<Item = &'a TaskId>, marks: bool) -> Option<Self> {
         let known = state.tasks.get(task)?;
@@ -79,7 +79,7 @@ impl ActorBrief {
     }
 }
 
-/// What the tasks before this one came to, and how this one failed before.
+/// Returns the results of the tasks before this one and of its own failed attempts.
 fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterator<Item = &'a TaskId>, marks: bool) -> String {
     let mut parts: Vec<String> = Vec::new();
     for before in dependencies {
@@ -98,7 +98,7 @@ fn results<'a>(state: &ProgressState, task: &Task, dependencies: impl IntoIterat
     parts.join("\n\n")
 }
 
-/// Sums up what an attempt that failed has learnt and left, for the next one.
+/// Sums up the findings and the remaining work of a failed attempt, for the next one.
 fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
     let error = conclusion.error.as_ref()?;
     let mut lines = vec![format!("### An earlier attempt at this task failed\n{error}")];
@@ -113,8 +113,8 @@ fn earlier_attempt(conclusion: &Conclusion) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// What a task that succeeded tells those after it: its own words, and what it saw last where they leave that out. Of a long one that is the beginning,
-/// which ends in a mark.
+/// Returns the text that a successful task passes on: its own words, and its last tool result if the words leave it
+/// out. A long result is cut after its beginning and ends in a mark.
 fn told(conclusion: &Conclusion) -> String {
     match conclusion.observed.as_deref().filter(|seen| !conclusion.text().contains(seen.trim_end_matches('…'))) {
         Some(seen) => format!("{}\nWhat it saw last:\n{seen}", conclusion.text()),

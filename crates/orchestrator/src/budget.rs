@@ -7,7 +7,7 @@ use aime_progress::Spent;
 
 use crate::Bounds;
 
-/// Why a call is not made.
+/// Reason for refusing a call.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub(crate) enum BudgetError {
     /// Too few tokens remain.
@@ -15,9 +15,9 @@ pub(crate) enum BudgetError {
     Tokens {
         /// The limit.
         limit: u64,
-        /// What was spent or is reserved.
+        /// Tokens spent or reserved.
         used: u64,
-        /// What the request needs at least.
+        /// Tokens that the request needs at least.
         wanted: u64,
     },
     /// Too little money remains.
@@ -25,18 +25,18 @@ pub(crate) enum BudgetError {
     Money {
         /// The limit.
         limit: f64,
-        /// What was spent or is reserved.
+        /// US dollars spent or reserved.
         used: f64,
-        /// What the request is expected to cost; 0 where prices are not known.
+        /// Expected cost of the request; 0 if the prices are unknown.
         wanted: f64,
     },
-    /// The tool calls are used up.
+    /// No tool calls are left.
     #[error("{limit} tool calls were allowed, and all of them are begun")]
     ToolCalls {
         /// The limit.
         limit: u64,
     },
-    /// The actors are used up.
+    /// No actors are left.
     #[error("{limit} actors were allowed, and all of them are used")]
     Actors {
         /// The limit.
@@ -45,7 +45,7 @@ pub(crate) enum BudgetError {
 }
 
 impl BudgetError {
-    /// The bound's name in events.
+    /// Returns the bound's name in events.
     #[must_use]
     pub(crate) const fn bound(&self) -> &'static str {
         match self {
@@ -57,15 +57,15 @@ impl BudgetError {
     }
 }
 
-/// What an answer is expected to take at least, in tokens: a short one with a tool call.
+/// Expected minimum size of an answer in tokens: a short one with a tool call.
 const SHORT_ANSWER: u64 = 300;
 
-/// What a request is expected to take.
+/// Expected usage of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Estimate {
     /// Tokens sent.
     pub tokens: u64,
-    /// US dollars; 0 where the model's prices are not known.
+    /// US dollars; 0 if the model's prices are unknown.
     pub cost_usd: f64,
 }
 
@@ -81,7 +81,7 @@ struct Account {
     actors: u32,
 }
 
-/// Tokens, money, tool calls and actors of one run. Every actor, and every model call and tool call of every actor, goes through it.
+/// Tokens, money, tool calls and actors of one run. Every actor and each of its model calls and tool calls draws on it.
 #[derive(Debug)]
 pub(crate) struct Budget {
     max_tokens: Option<u64>,
@@ -92,29 +92,30 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// A budget within `bounds`, of which `spent` is gone and `tool_calls` were made.
+    /// Creates a budget within `bounds`, of which `spent` and `tool_calls` are used up.
     #[must_use]
     pub(crate) fn new(bounds: &Bounds, spent: &Spent, tool_calls: u64) -> Self {
         let tokens = spent.input_tokens + spent.output_tokens;
-        // Of the answers before a resume only the mean is known.
+        // Only the mean answer length is known from before a resume.
         let longest = spent.output_tokens / spent.requests.max(1);
         let account = Account { tokens, cost_usd: spent.cost_usd, longest, tool_calls, ..Account::default() };
         let (max_tokens, max_cost_usd, max_tool_calls) = (bounds.max_tokens, bounds.max_cost_usd, bounds.max_tool_calls);
         Self { max_tokens, max_cost_usd, max_tool_calls, max_actors: bounds.max_actors, account: Mutex::new(account) }
     }
 
-    /// The same after so many actors were used.
+    /// Returns the budget with `used` actors counted.
     #[must_use]
     pub(crate) fn with_actors(mut self, used: u32) -> Self {
         self.account.get_mut().unwrap_or_else(PoisonError::into_inner).actors = used;
         self
     }
 
-    /// Counts an actor that is about to be made, for an attempt at a task or for a delegation. One that is taken up again after a stop was counted when
-    /// it was made. The count stays, whatever the actor comes to.
+    /// Counts an actor that is about to be created, for an attempt at a task or for a delegation. An actor resumed
+    /// after a stop was counted when it was created. The count is never reverted.
     ///
     /// # Errors
-    /// [`BudgetError::Actors`] when there is none left: then the actor must not be made.
+    ///
+    /// [`BudgetError::Actors`] when none is left: then the actor must not be created.
     pub(crate) fn count_actor(&self) -> Result<(), BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         if account.actors >= self.max_actors {
@@ -124,10 +125,11 @@ impl Budget {
         Ok(())
     }
 
-    /// Counts a tool call that is about to be made. The count stays, whatever the call comes to.
+    /// Counts a tool call that is about to be made. The count is never reverted.
     ///
     /// # Errors
-    /// [`BudgetError::ToolCalls`] when there is none left: then the call must not be made.
+    ///
+    /// [`BudgetError::ToolCalls`] when none is left: then the call must not be made.
     pub(crate) fn count_tool_call(&self) -> Result<(), BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
         if account.tool_calls >= self.max_tool_calls {
@@ -137,8 +139,8 @@ impl Budget {
         Ok(())
     }
 
-    /// What a request of so many tokens to a model of these prices is expected to take: these tokens, none of them in the server's cache, and an
-    /// answer as long as the longest of the run so far, at least a short one, at most what the request allows.
+    /// Estimates a request of `tokens` tokens at the given prices. The estimate assumes no cache hits and an answer as
+    /// long as the longest of the run so far, but at least [`SHORT_ANSWER`] and at most `max_output_tokens`.
     #[must_use]
     pub(crate) fn estimate(&self, tokens: u64, max_output_tokens: Option<u32>, prices: Option<Prices>) -> Estimate {
         let allowed = max_output_tokens.map_or(u64::MAX, u64::from);
@@ -147,10 +149,11 @@ impl Budget {
         Estimate { tokens, cost_usd: prices.map_or(0.0, |prices| prices.cost(&usage)) }
     }
 
-    /// Reserves tokens and money for one call. The reservation ends when it is settled or dropped. Since every call under way is reserved,
-    /// whatever actor makes it, a bound is passed by no more than their estimates were wrong.
+    /// Reserves tokens and money for one call. The reservation ends when it is settled or dropped. Every call in
+    /// progress of every actor holds a reservation, so a bound is exceeded at most by the error of the estimates.
     ///
     /// # Errors
+    ///
     /// [`BudgetError`] when a limit leaves no room: then nothing is reserved.
     pub(crate) fn reserve(&self, wanted: Estimate) -> Result<Reservation<'_>, BudgetError> {
         let mut account = self.account.lock().unwrap_or_else(PoisonError::into_inner);
@@ -168,7 +171,7 @@ impl Budget {
     }
 }
 
-/// Tokens and money set aside for one call.
+/// Tokens and money reserved for one call.
 #[derive(Debug)]
 pub(crate) struct Reservation<'a> {
     budget: &'a Budget,
@@ -176,7 +179,7 @@ pub(crate) struct Reservation<'a> {
 }
 
 impl Reservation<'_> {
-    /// Books what the call really took.
+    /// Books the actual usage of the call.
     pub(crate) fn settle(self, spent: &Spent) {
         let mut account = self.budget.account.lock().unwrap_or_else(PoisonError::into_inner);
         account.tokens += spent.input_tokens + spent.output_tokens;
@@ -233,7 +236,7 @@ mod tests {
         assert!(budget.reserve(wanted(0.25)).is_ok(), "to the bound, and not beyond it");
     }
 
-    /// Whoever of many asks at the same time: what is under way counts, so that no bound is passed.
+    /// Concurrent callers see each other's reservations, so together they exceed no bound.
     // Requirement: 10.1
     #[test]
     fn many_at_once_pass_no_bound() {

@@ -1,6 +1,8 @@
-//! Whether what is kept of a run fits together: its journal, the journals of its actors, its snapshot and its entry in the list.
+//! Checks that the stored parts of a run agree: its journal, the journals of its actors, its snapshot and its entry in
+//! the list of runs.
 //!
-//! The facts of the journal are the truth. What contradicts them is found, and what follows from them is made anew on demand.
+//! The facts of the journal are the truth. A check finds parts that contradict them, and on demand rebuilds the parts
+//! that follow from them.
 
 use std::{
     io::ErrorKind,
@@ -17,35 +19,35 @@ use crate::{OrchestratorError, RunFact, RunMachine, RunView, run_status, view};
 /// The `schema` member of a check.
 pub(crate) const RUN_CHECK_SCHEMA: &str = "aime.run_check/v1";
 
-/// What a check of a run came to.
+/// Result of a check of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunCheck {
     /// Always `aime.run_check/v1`.
     pub schema: &'static str,
     /// The run.
     pub run_id: RunId,
-    /// How many events its journal makes.
+    /// Number of events that its journal yields.
     pub events: usize,
-    /// How many actors have a journal.
+    /// Number of actors that have a journal.
     pub actors: usize,
-    /// What is wrong, in the order in which it was looked at; empty where all is well.
+    /// Faults in the order in which the check found them; empty for an intact run.
     pub findings: Vec<Finding>,
 }
 
-/// Something that is wrong with what is kept of a run.
+/// A fault in the stored parts of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Where it was found.
+    /// Part of the run that has the fault.
     pub place: Place,
-    /// What is wrong.
+    /// Description of the fault.
     pub detail: String,
-    /// What mends it; absent where nothing here can.
+    /// Description of the repair; absent if the check cannot repair the fault.
     pub mend: Option<String>,
-    /// Whether that was done.
+    /// True if the check repaired the fault.
     pub mended: bool,
 }
 
-/// Where something was found.
+/// Part of a run that a check looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -53,24 +55,24 @@ pub enum Place {
     Journal,
     /// The journal of one of its actors.
     Actor,
-    /// The state that the journal makes.
+    /// The state that results from the journal.
     State,
     /// `.aime/progress/PLAN.json`, or a snapshot in the journal.
     Snapshot,
     /// The list of runs.
     List,
-    /// The file of the journal itself, with the journals of all runs.
+    /// The file that holds the journals of all runs.
     File,
-    /// What is kept under the hash of its content.
+    /// The content-addressed blobs.
     Blob,
-    /// What is kept of files, so that changes to them can be undone.
+    /// The recorded changes of files, which make an undo possible.
     Undo,
     /// The folder of the run.
     Folder,
 }
 
 impl Place {
-    /// The place as one word.
+    /// Returns the place as one word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -88,22 +90,24 @@ impl Place {
 }
 
 impl RunCheck {
-    /// Whether nothing is wrong, or all of it was mended.
+    /// Returns true if no fault was found or all of them were repaired.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.findings.iter().all(|finding| finding.mended)
     }
 }
 
-/// Looks at everything that is kept of a run and, where `mend` says so, mends what follows from its facts: a damaged journal is cut after
-/// its last good record, as a resume would do it; a snapshot and an entry in the list that say otherwise are written anew, and what a crash has left behind is taken away.
-/// `keep` is the `.aime` of the folder, `now` the time of what is written.
+/// Checks all stored parts of a run. If `mend` is set, also repairs them from its facts: cuts a damaged journal after
+/// its last good record, as a resume does; rewrites a snapshot or a list entry that disagrees; and removes the
+/// leftovers of a crash. `keep` is the `.aime` of the folder, `now` the timestamp of rewritten parts.
 ///
 /// # Errors
-/// [`OrchestratorError::NoSuchRun`]; [`OrchestratorError::Lock`] while somebody carries the run out; [`OrchestratorError::Journal`] where the
-/// journal cannot be read at all.
+///
+/// [`OrchestratorError::NoSuchRun`]; [`OrchestratorError::Lock`] while another process executes the run;
+/// [`OrchestratorError::Journal`] if the journal cannot be read at all.
 pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, now: UnixMillis) -> Result<RunCheck, OrchestratorError> {
-    // A run that is not there leaves no trace, and nothing that is looked at moves meanwhile.
+    // Checked before the lock is taken: a run that does not exist leaves no lock file, and the lock keeps the checked
+    // parts from changing.
     drop(begun(journal, run)?);
     let _lock = RunLock::take(&keep.join("runs").join(run.as_str()).join("lock"))?;
     let mut checking = Checking { journal, run, mend, findings: Vec::new() };
@@ -125,7 +129,7 @@ pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, 
     Ok(RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events, actors, findings: checking.findings })
 }
 
-/// The run as its facts make it; what is wrong with its beginning where that is damaged, without which nothing follows.
+/// Reads the run from its facts. The inner error describes a damaged first record, without which there is no state.
 fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, String>, OrchestratorError> {
     match view(journal, run) {
         Err(OrchestratorError::Journal(error @ JournalError::Beginning { .. })) => Ok(Err(error.to_string())),
@@ -133,8 +137,9 @@ fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, String>, Orch
     }
 }
 
-/// Looks at what an engine keeps of a run beside its journal, of which `seen` is the view: the events that people are `told`, and the state, where
-/// it is known that the run has not gone on meanwhile. Nothing of it can be mended: all of it is made anew from the engine's history.
+/// Checks the parts of a run that an engine keeps beside its journal, of which `seen` is the view: the published events
+/// in `told`, and the state if the caller knows that the run has made no progress meanwhile. Repairs nothing, because
+/// the engine rebuilds these parts from its history.
 #[must_use]
 pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&ProgressState>) -> RunCheck {
     let wrong = |place: Place, detail: String| Finding { place, detail, mend: None, mended: false };
@@ -152,7 +157,7 @@ pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&Pr
     RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings }
 }
 
-/// What in a run contradicts itself.
+/// Returns the contradictions within a run.
 fn contradictions(seen: &RunView) -> Vec<String> {
     let events: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
     let folded = match fold(&events) {
@@ -180,12 +185,13 @@ impl Checking<'_> {
         self.findings.push(Finding { place, detail: detail.into(), mend, mended });
     }
 
-    /// The facts, and what follows from them.
+    /// Checks the facts and the parts that follow from them.
     async fn facts(&mut self, keep: &Path, seen: &RunView, now: UnixMillis) -> Result<(), OrchestratorError> {
         if let Some(damage) = &seen.damage
             && run_status(self.journal, self.run)?.damage.is_none()
         {
-            // What the damaged facts make ends before the run does: nothing may be held against it, and nothing cut.
+            // The state of a damaged journal ends earlier than the run, so comparing with it would report false faults,
+            // and cutting would lose records.
             let detail = format!("{damage}; a snapshot taken after that is whole, and the run goes on from it");
             self.found(Place::Journal, detail, None);
             return Ok(());
@@ -244,7 +250,7 @@ impl Checking<'_> {
         }
     }
 
-    /// The snapshots in the journal.
+    /// Checks the snapshots in the journal.
     async fn kept_snapshots(&mut self) -> Result<(), OrchestratorError> {
         let wrong = self.journal.check_snapshots::<RunMachine>(self.run.as_str(), RUN_STREAM)?;
         if wrong.is_empty() {
@@ -307,7 +313,7 @@ impl Checking<'_> {
         }
     }
 
-    /// Files that a process was writing when it died. Nobody writes them now: the run is held.
+    /// Finds temporary files of a process that died while it wrote. The lock on the run rules out a live writer.
     fn folder(&mut self, folder: &Path) {
         let half_written = half_written(folder);
         if half_written.is_empty() {
@@ -338,7 +344,8 @@ impl Checking<'_> {
         }
     }
 
-    /// Whether nobody has carried the run out since it was forked. A run writes its snapshot while it is carried out.
+    /// Returns true if nobody has executed the run since it was forked. A run writes its snapshot only while it is
+    /// executed.
     fn is_fresh_fork(&self) -> bool {
         let loaded = self.journal.load::<RunMachine>(self.run.as_str(), RUN_STREAM).ok().flatten();
         loaded.is_some_and(|loaded| matches!(loaded.facts.last(), Some(Recorded { fact: RunFact::Forked {}, .. })))
@@ -356,7 +363,7 @@ impl Checking<'_> {
     }
 }
 
-/// The files in a folder, and in those below it, that have the name of one that is being written.
+/// Returns the temporary files in a folder and its subfolders.
 fn half_written(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -369,7 +376,7 @@ fn half_written(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl RunView {
-    /// The status in the list of runs; none while it is not known how the run was left.
+    /// Returns the status in the list of runs, or `None` while the end of the run is unknown.
     fn listed_status(&self) -> Option<String> {
         let output = self.output.as_ref()?;
         Some(output.status.to_string())

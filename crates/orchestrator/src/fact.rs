@@ -1,4 +1,4 @@
-//! What the run machine learns.
+//! Facts: the inputs of the run machine.
 
 mod file_change;
 mod outcome;
@@ -14,32 +14,32 @@ pub use self::{
     outcome::{ChosenRoute, CriterionResult, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning},
 };
 
-/// What the run machine learns. A fact that answers an effect carries its id.
+/// An input of the run machine. A fact that answers an effect carries the id of that effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunFact {
-    /// Long-term memory and knowledge were asked.
+    /// Long-term memory and knowledge were searched.
     Recalled {
         /// The effect.
         id: EffectId,
-        /// What they say.
+        /// Memories and documents that fit the goal.
         known: KnownContext,
     },
-    /// Long-term memory was told of the run.
+    /// Long-term memory stored what the run has learnt.
     Remembered {
         /// The effect.
         id: EffectId,
-        /// Why it could not be.
+        /// Error message if storing failed.
         fault: Option<String>,
     },
-    /// The way of working was chosen.
+    /// The mode of the plan was chosen.
     Routed {
         /// The effect.
         id: EffectId,
-        /// What was chosen.
+        /// The chosen mode, with reasons.
         route: ChosenRoute,
-        /// Model calls it took.
+        /// Model calls that the choice took.
         calls: Vec<ModelUse>,
     },
     /// The planner answered.
@@ -48,7 +48,7 @@ pub enum RunFact {
         id: EffectId,
         /// The plan, or why there is none.
         outcome: Planning,
-        /// Model calls it took.
+        /// Model calls that planning took.
         calls: Vec<ModelUse>,
     },
     /// The replanner answered.
@@ -57,68 +57,69 @@ pub enum RunFact {
         id: EffectId,
         /// The patch, or why there is none.
         outcome: Replanning,
-        /// Harmless faults of the patch that were mended.
+        /// Harmless faults of the patch that the parser repaired.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         repairs: Vec<String>,
-        /// Model calls it took.
+        /// Model calls that replanning took.
         calls: Vec<ModelUse>,
     },
-    /// The lead rests.
+    /// The conversation of the lead paused.
     LeadRested {
         /// The effect.
         id: EffectId,
-        /// The wishes of the lead.
+        /// The commands that the lead has submitted.
         rest: Box<LeadRest>,
-        /// The category of the goal, by the rules.
+        /// Category of the goal according to the routing rules.
         category: String,
-        /// The checks of its own work, where it says that this is done.
+        /// Results of the checks of the lead's own work, if the lead says that this work is done.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         checks: Vec<CriterionResult>,
-        /// Model calls that they took.
+        /// Model calls that the checks took.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         calls: Vec<ModelUse>,
     },
     /// Something happened in the lead's conversation, or in an actor to which it delegated.
     LeadReported {
-        /// The call that the actor answers, if the lead delegated to one.
+        /// The tool call that the actor answers, if the lead delegated to an actor.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<String>,
-        /// Which event of the conversation, from 0; a number that was seen before is dropped.
+        /// Number of the event in the conversation, from 0. The machine drops a number that it has seen before.
         number: u64,
-        /// What happened.
+        /// The event.
         event: ProgressEvent,
     },
     /// An attempt at a task ended.
     TaskEnded {
         /// The effect.
         id: EffectId,
-        /// What it came to.
+        /// The result of the attempt.
         conclusion: Conclusion,
-        /// Its completion criteria, as far as they could be looked at.
+        /// Results of the task's completion criteria, as far as they could be checked.
         checks: Vec<CriterionResult>,
-        /// Model calls that it took to look at them.
+        /// Model calls that the checks took.
         #[serde(default)]
         calls: Vec<ModelUse>,
-        /// How long it took, in milliseconds.
+        /// Duration of the attempt in milliseconds.
         duration_ms: u64,
     },
     /// Something happened in an actor.
     ActorReported {
         /// Its task.
         task: TaskId,
-        /// Which execution of the task, from 1.
+        /// Number of the task's execution, from 1.
         execution: u32,
-        /// The call that the actor answers, where another actor has made it.
+        /// The tool call that the actor answers, if another actor delegated to it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<String>,
-        /// Which event of that actor, from 0; a number that was seen before is dropped.
+        /// Number of the event of that actor, from 0. The machine drops a number that it has seen before.
         number: u64,
-        /// What happened.
+        /// The event.
         event: ProgressEvent,
     },
-    /// What actors had written down when their process died, and the run had not heard: taken in before anything is decided.
+    /// Reports that actors had journaled before their process died and that the run had not received. A resumed run
+    /// takes them in before it decides anything.
     ActorsHeard {
-        /// In the order of each actor.
+        /// The reports, in order within each actor.
         reports: Vec<ActorReport>,
     },
     /// An actor asks a person.
@@ -129,18 +130,19 @@ pub enum RunFact {
         question: QuestionId,
         /// `question` or `approval`.
         kind: String,
-        /// Its words.
+        /// Text of the question.
         text: String,
     },
-    /// An actor takes over a task of the plan that could start: it starts at once, and the call waits for its result.
+    /// An actor takes over a task of the plan that is ready to start. The task starts at once, and the actor's tool
+    /// call waits for its result.
     TaskClaimed {
         /// The task.
         task: TaskId,
-        /// The task of the actor.
+        /// The task of the claiming actor.
         by: TaskId,
-        /// The call. A claim that was made before is dropped.
+        /// The tool call. The machine drops a claim of a call that it has seen before.
         call: String,
-        /// The actor's words on the work.
+        /// The actor's description of the work.
         words: String,
         /// The profile that it asks for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,25 +153,25 @@ pub enum RunFact {
         /// The task that the call was for.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// What it took.
+        /// Usage of the model call.
         used: ModelUse,
     },
-    /// The goal's criteria were looked at.
+    /// The goal's criteria were checked.
     Verified {
         /// The effect.
         id: EffectId,
-        /// Each of them.
+        /// One result per criterion.
         checks: Vec<CriterionResult>,
-        /// Model calls it took.
+        /// Model calls that the checks took.
         calls: Vec<ModelUse>,
     },
-    /// The answer was written, if the model could.
+    /// The final answer was written.
     AnswerWritten {
         /// The effect.
         id: EffectId,
-        /// The answer.
+        /// The answer; absent if the model failed to write one.
         text: Option<String>,
-        /// Model calls it took.
+        /// Model calls that the answer took.
         calls: Vec<ModelUse>,
     },
     /// A person answered at once.
@@ -179,23 +181,24 @@ pub enum RunFact {
         /// The answer.
         text: String,
     },
-    /// Nobody is there to answer now.
+    /// No person is there to answer now.
     Deferred {
         /// The effect.
         id: EffectId,
     },
-    /// A person answered from outside.
+    /// A person answered a question from outside this process.
     PersonAnswered {
-        /// The question; the oldest open one when absent.
+        /// The question; if absent, the oldest open one.
         question: Option<QuestionId>,
         /// The answer.
         text: String,
     },
-    /// A person said something that nobody had asked.
+    /// A person sent a message that answers no question.
     PersonSaid {
-        /// Under this name it becomes evidence; what has one already is dropped.
+        /// Id of the evidence that the message becomes. The machine drops a message whose id it already has.
         id: EvidenceId,
-        /// The task whose actor is meant; without one, whoever plans, or the only actor of a direct run.
+        /// The task whose actor receives the message. Without a task, the planner receives it, or the only actor of a
+        /// direct run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// The words.
@@ -206,7 +209,7 @@ pub enum RunFact {
         /// The effect.
         id: EffectId,
     },
-    /// A bound does not allow the next step.
+    /// A bound forbids the next step.
     BoundReached {
         /// Its name.
         bound: String,
@@ -215,17 +218,17 @@ pub enum RunFact {
     },
     /// A hook changed or blocked something, or failed.
     HookActed {
-        /// What it did.
+        /// The action of the hook.
         act: crate::HookAct,
     },
     /// A file tool changed a file.
     FileChanged {
-        /// What it did to it.
+        /// The change.
         change: FileChange,
     },
-    /// What tasks do to files is no longer kept.
+    /// The run no longer records changes of files, so they cannot be undone.
     UndoLost {
-        /// What that means, and why.
+        /// The consequence and its cause.
         message: String,
     },
     /// The run is to stop and stay resumable.
@@ -233,30 +236,31 @@ pub enum RunFact {
         /// Why.
         reason: String,
     },
-    /// A person ends the run for good, or one of its tasks.
+    /// A person cancels the run, or one of its tasks, for good.
     CancelRequested {
-        /// The task; the whole run without one.
+        /// The task; if absent, the whole run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
         /// Why.
         reason: String,
-        /// The message by which it came from another process, if it did.
+        /// Id of the message by which another process sent the request, if one did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<i64>,
     },
-    /// The facts before this one were another run's: what they had begun was begun there, and is not begun here.
+    /// Separates the facts copied from the forked run from those of this run. Work that the copied facts started
+    /// belongs to the other run and is not started again here.
     Forked {},
-    /// The run goes on after a stop, a crash or an answer.
+    /// The run continues after a stop, a crash or an answer.
     Resumed {
-        /// Bounds that were changed for what follows.
+        /// New bounds for the rest of the run, if they were changed.
         #[serde(default)]
         bounds: Option<crate::Bounds>,
     },
-    /// A person goes on with a run that has ended.
+    /// A person continues a run that has ended.
     Continued {
         /// The next goal.
         goal: String,
-        /// Bounds that were changed for what follows.
+        /// New bounds for the rest of the run, if they were changed.
         #[serde(default)]
         bounds: Option<crate::Bounds>,
     },
@@ -267,7 +271,7 @@ pub enum RunFact {
         /// Why.
         why: Reason,
     },
-    /// The runtime could not carry out an effect at all.
+    /// The runtime failed to carry out an effect.
     EffectFailed {
         /// The effect.
         id: EffectId,
@@ -277,7 +281,8 @@ pub enum RunFact {
 }
 
 impl RunFact {
-    /// The fact as it goes into the journal. A plan is carried out as it stands, so nothing but known values is taken out of that.
+    /// Returns the fact as it is journaled, with secrets removed. From a plan only known secret values are removed,
+    /// because the plan is executed as written.
     pub(crate) fn without_secrets(self, redactor: &Redactor) -> Self {
         match self {
             Self::Planned { .. } | Self::Replanned { .. } => redactor.typed_values(self),
@@ -286,18 +291,18 @@ impl RunFact {
     }
 }
 
-/// Something that happened in an actor, as in [`RunFact::ActorReported`].
+/// An event of an actor, as in [`RunFact::ActorReported`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorReport {
     /// Its task.
     pub task: TaskId,
-    /// Which execution of the task, from 1.
+    /// Number of the task's execution, from 1.
     pub execution: u32,
-    /// The call that the actor answers, where another actor has made it.
+    /// The tool call that the actor answers, if another actor delegated to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// Which event of that actor, from 0.
+    /// Number of the event of that actor, from 0.
     pub number: u64,
-    /// What happened.
+    /// The event.
     pub event: ProgressEvent,
 }

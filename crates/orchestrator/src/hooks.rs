@@ -1,6 +1,6 @@
-//! Hooks: programs and code of one's own that see what a run does, and may change or block it.
+//! Hooks: the user's programs and code that see the actions of a run and may change or block them.
 //!
-//! Hooks are asked by the effect runners alone; the machines learn what came of it as facts, so a replay asks no hook.
+//! Only the effect runners call hooks. The machines receive the outcome as facts, so a replay calls no hook.
 
 mod command;
 mod event;
@@ -18,61 +18,62 @@ use crate::RunResult;
 pub use command::{CommandHook, CommandHookSettings, HookSettingsError, ToolPatterns};
 pub use event::{HookAct, HookDeed, HookEvent, HookMessage, HookPayload, HookPoint, HookToolResult};
 
-/// How long a hook may take that says nothing of it.
+/// Default time limit of a hook.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// What a hook says.
+/// Answer of a hook.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookAnswer {
-    /// Go on.
+    /// Continue.
     Continue,
-    /// Go on with this in its place: `{"message": …}` before a prompt, `{"parameters": …}` before a tool, `{"text": …}` after one,
-    /// `{"plan": …}` or `{"patch": …}` after the planner.
+    /// Continue with this value instead: `{"message": …}` before a prompt, `{"parameters": …}` before a tool, `{"text":
+    /// …}` after one, `{"plan": …}` or `{"patch": …}` after the planner.
     Change(Value),
-    /// Do not go on.
+    /// Do not continue.
     Block {
-        /// Why, for the model and for people.
+        /// Reason, for the model and for people.
         reason: String,
     },
 }
 
-/// A hook that could not answer.
+/// Failure of a hook to answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(
-    /// What went wrong.
+    /// Error message.
     pub String,
 );
 
-/// Sees what a run does, and may change or block it.
+/// A hook: sees the actions of a run and may change or block them.
 pub trait Hook: Send + Sync {
-    /// Its name, for people.
+    /// Returns the hook's name, for people.
     fn name(&self) -> &str;
 
-    /// When it is asked.
+    /// Returns the points at which the hook is called.
     fn points(&self) -> &[HookPoint];
 
-    /// Whether it is asked about this very event, at one of its points.
+    /// Returns true if the hook is called for this event at one of its points.
     fn wants(&self, event: &HookEvent) -> bool {
         let _ = event;
         true
     }
 
-    /// Whether nothing goes on when it fails. Otherwise that is told, and things go on.
+    /// Returns true if a failure of the hook blocks the action. Otherwise the failure is reported and the action
+    /// continues.
     fn required(&self) -> bool {
         false
     }
 
-    /// How long it may take; then it has failed.
+    /// Returns the time limit. A hook that exceeds it has failed.
     fn time_limit(&self) -> Duration {
         TIME_LIMIT
     }
 
-    /// Looks at an event. The future is dropped when the run is stopped or the time is over.
+    /// Handles an event. The future is dropped when the run is stopped or the time limit is reached.
     fn ask<'a>(&'a self, event: &'a HookEvent) -> BoxFuture<'a, Result<HookAnswer, HookError>>;
 }
 
-/// Hooks in the order in which they are asked. Cheap to clone; none by default.
+/// Hooks in the order of their calls. Cheap to clone; empty by default.
 #[derive(Clone, Default)]
 pub struct Hooks {
     list: Arc<[Arc<dyn Hook>]>,
@@ -90,24 +91,25 @@ impl fmt::Debug for Hooks {
     }
 }
 
-/// What all hooks together say of an event.
+/// Combined answer of all hooks to an event.
 pub(crate) struct Heard {
-    /// The event as they left it.
+    /// The event after the changes of all hooks.
     pub(crate) event: HookEvent,
-    /// What they did.
+    /// Actions of the hooks.
     pub(crate) acts: Vec<HookAct>,
-    /// The first block, in words.
+    /// Reason of the first block.
     pub(crate) blocked: Option<String>,
 }
 
 impl Hooks {
-    /// Whether any hook is asked at this point.
+    /// Returns true if any hook is called at this point.
     #[must_use]
     pub fn are_at(&self, point: HookPoint) -> bool {
         self.list.iter().any(|hook| hook.points().contains(&point))
     }
 
-    /// Asks every hook of the event's point in order. Each sees what those before it changed; after a block no other is asked.
+    /// Calls every hook of the event's point in order. Each sees the changes of those before it. After a block no
+    /// further hook is called.
     pub(crate) async fn ask(&self, event: HookEvent) -> Heard {
         let mut heard = Heard { event, acts: Vec::new(), blocked: None };
         for hook in self.list.iter() {
@@ -141,8 +143,8 @@ impl Hooks {
         heard
     }
 
-    /// Tells of the end of a run, or of this part of it. Nothing can be changed any more, and the run's journal is closed: what hooks
-    /// failed at, or tried to do, is said in the result.
+    /// Reports to hooks that the run, or this process's part of it, has ended. The journal is already closed, so
+    /// failures and attempted changes go into the result.
     pub(crate) async fn stopped(&self, result: &mut RunResult) {
         if !self.are_at(HookPoint::Stop) {
             return;
@@ -151,7 +153,7 @@ impl Hooks {
         let heard = self.ask(HookEvent::new(HookPoint::Stop, result.run_id.clone(), None, payload)).await;
         let note = |act: HookAct| match act.did {
             HookDeed::Failed => format!("the hook {} at {} failed: {}", act.hook, act.point, act.detail),
-            // The end has come already.
+            // Nothing can be changed or blocked after the end.
             HookDeed::Changed | HookDeed::Blocked => format!("the hook {} at {} blocks in vain: {}", act.hook, act.point, act.detail),
         };
         result.notes.extend(heard.acts.into_iter().map(note));
@@ -168,7 +170,7 @@ impl Heard {
         self.blocked = Some(format!("blocked by the hook {hook}: {reason}"));
     }
 
-    /// The hooks that changed the event, for who is told of a change that does not fit.
+    /// Returns the names of the hooks that changed the event, for the report of a change that does not fit.
     pub(crate) fn changed_by(&self) -> Option<String> {
         let names: Vec<&str> = self.acts.iter().filter(|act| act.did == HookDeed::Changed).map(|act| act.hook.as_str()).collect();
         (!names.is_empty()).then(|| names.join(", "))

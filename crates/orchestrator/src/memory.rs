@@ -1,4 +1,4 @@
-//! Long-term memory and knowledge of runs: what is recalled before a goal is planned, and what is remembered at its end.
+//! Long-term memory and knowledge of runs: recalled before a goal is planned, extended at the end of the run.
 
 mod lesson;
 
@@ -16,36 +16,37 @@ use crate::KnownContext;
 
 pub(crate) use lesson::{lesson, origins_of};
 
-/// The longest that a run waits for the index of its knowledge folder. What is not indexed by then is indexed by later runs.
+/// Maximum time that a run waits for the index of its knowledge folder. Later runs index the rest.
 const INDEXING: Duration = Duration::from_secs(10);
-/// What memories and knowledge may take of a model's context window at most, in percent. Together it is what actors give to it.
+/// Maximum share of a model's context window for memories and knowledge, in percent. Actors use the same total share.
 const MEMORY_SHARE: u64 = 7;
 const KNOWLEDGE_SHARE: u64 = 13;
 
-/// Where memory is, and how much of it is used.
+/// Settings of the memory: its files and its bounds.
 #[derive(Debug, Clone)]
 pub struct RunMemorySettings {
-    /// The file. It is made when the first run ends, or when there is a knowledge folder to index.
+    /// Path of the memory file. It is created when the first run ends, or when there is a knowledge folder to index.
     pub file: PathBuf,
-    /// Bounds of what is kept.
+    /// Bounds of the stored memories.
     pub store: MemorySettings,
-    /// A folder of documents.
+    /// Path of a folder of documents.
     pub knowledge: Option<PathBuf>,
     /// Bounds of that folder.
     pub documents: KnowledgeSettings,
-    /// How many memories a run recalls at most.
+    /// Maximum number of memories that a run recalls.
     pub recall: usize,
-    /// How many pieces of documents a run retrieves at most.
+    /// Maximum number of pieces of documents that a run retrieves.
     pub chunks: usize,
-    /// How many tokens of a prompt they may take. A small context window lowers it further: to 7 percent of it for memories, 13 for
-    /// knowledge.
+    /// Maximum number of prompt tokens for both. A small context window lowers the bounds further: to 7 percent of it
+    /// for memories, 13 for knowledge.
     pub prompt: PromptBounds,
-    /// Takes out what is never kept, beside what looks like a secret.
+    /// Removes values that must never be stored, in addition to text that looks like a secret.
     pub redactor: Redactor,
 }
 
 impl RunMemorySettings {
-    /// A memory in this file with the default bounds and no knowledge folder: 3 memories, 3 pieces of documents.
+    /// Returns settings for a memory in this file with the default bounds and no knowledge folder: 3 memories, 3 pieces
+    /// of documents.
     #[must_use]
     pub fn new(file: impl Into<PathBuf>) -> Self {
         Self {
@@ -61,7 +62,7 @@ impl RunMemorySettings {
     }
 }
 
-/// Long-term memory for runs. Nothing is opened before a run needs it; many runs may share it.
+/// Long-term memory of runs. The file is opened when a run first needs it. Several runs may share one memory.
 #[derive(Debug)]
 pub struct RunMemory {
     settings: RunMemorySettings,
@@ -69,14 +70,15 @@ pub struct RunMemory {
 }
 
 impl RunMemory {
-    /// A memory that is not opened yet.
+    /// Creates a memory that is not opened yet.
     #[must_use]
     pub const fn new(settings: RunMemorySettings) -> Self {
         Self { settings, opened: Mutex::new(None) }
     }
 
-    /// What has to do with a goal, as it goes into prompts of models with windows of `window` tokens. Blocks. Faults are part of what it
-    /// gives: a run goes on without memory. `go_on` is asked while documents are read.
+    /// Returns the memories and pieces of documents that fit a goal, sized for prompts of models with windows of
+    /// `window` tokens. Blocks. Reports faults in its result, because a run continues without memory. Asks `go_on`
+    /// between documents while it indexes.
     pub(crate) fn recall(&self, goal: &str, at: UnixMillis, window: u32, go_on: impl Fn() -> bool) -> KnownContext {
         let mut faults = Vec::new();
         if self.settings.knowledge.is_none() && !self.settings.file.exists() {
@@ -115,7 +117,7 @@ impl RunMemory {
         KnownContext { items: items.collect(), text: rendering.text, tokens, left_out, faults, origins }
     }
 
-    /// Brings the index of the knowledge folder up to date and asks it.
+    /// Updates the index of the knowledge folder and searches it.
     fn retrieve(
         &self,
         store: &MemoryStore,
@@ -140,7 +142,7 @@ impl RunMemory {
         knowledge.retrieve(goal, self.settings.chunks)
     }
 
-    /// Keeps what a run has learnt, without the secrets that it may hold. Blocks.
+    /// Stores the lesson of a run, with secrets removed. Blocks.
     pub(crate) fn remember(&self, memory: Memory) -> Result<(), String> {
         let redactor = &self.settings.redactor;
         let memory = Memory { title: redact(&memory.title, redactor), text: redact(&memory.text, redactor), ..memory };
@@ -159,7 +161,7 @@ impl RunMemory {
     }
 }
 
-/// An error with its cause, where that says more.
+/// Formats an error with its cause, if the cause adds information.
 fn told(error: &MemoryError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error} ({cause})"),

@@ -22,62 +22,62 @@ use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, RunMemory};
 pub(crate) struct Parts {
     /// The journal of all runs.
     pub(crate) journal: Journal,
-    /// Where runs keep what is large, and snapshots: `.aime`.
+    /// Path of `.aime`, the folder for the blobs and snapshots of runs.
     pub(crate) keep: PathBuf,
-    /// The models; without them only plans of tool tasks can run.
+    /// The models. Without them only plans of tool tasks can run.
     pub(crate) models: Option<Models>,
     /// The tools.
     pub(crate) tools: Arc<ToolRegistry>,
-    /// Where and how tools run. Its rules are those of the runs that are begun with it.
+    /// Folder and confinement of tools. The permission rules in it apply to the runs that are started with it.
     pub(crate) tool_context: ToolContext,
-    /// Makes actors.
+    /// Creates actors.
     pub(crate) actors: Arc<ActorFactory>,
     /// The categories of goals.
     pub(crate) categories: Vec<Category>,
-    /// How goals are routed.
+    /// Settings for the routing of goals.
     pub(crate) route: RouteSettings,
-    /// How plans are asked for.
+    /// Settings of the planner.
     pub(crate) planner: PlannerSettings,
-    /// Further rules for plans, and for what patches make of them.
+    /// Additional rules for plans and for patched plans.
     pub(crate) validators: Vec<Arc<dyn PlanValidator>>,
     /// The planner's prompts.
     pub(crate) prompts: Arc<Prompts>,
     /// The prompt of final answers.
     pub(crate) answer_prompt: AnswerPrompt,
-    /// What each model's server can do, as far as it is known.
+    /// Known capabilities of each model's server.
     pub(crate) tiers: Arc<Tiers>,
-    /// Plans of goals that come again, and where they are, if they are to be kept.
+    /// Kept plans of recurring goals and their folder, if plans are kept.
     pub(crate) kept_plans: Option<KeptPlans>,
-    /// What earlier runs learnt and documents say, if it is to be known.
+    /// Long-term memory and knowledge, if enabled.
     pub(crate) memory: Option<Arc<RunMemory>>,
-    /// What the project says of itself, such as its `AGENTS.md`; may be empty.
+    /// The project's description of itself, such as its `AGENTS.md`; may be empty.
     pub(crate) project: String,
-    /// How many characters of its `AGENTS.md` stand in a prompt, where it is read anew.
+    /// Maximum number of characters of `AGENTS.md` in a prompt, when it is read again.
     pub(crate) project_chars: usize,
-    /// How much is kept of what tasks do to files, so that it can be undone; nothing is kept without.
+    /// Limits of the recorded file changes that an undo needs. Without it nothing is recorded.
     pub(crate) undo: Option<UndoSettings>,
-    /// Whether the user vouches for the files of the working folder, as for words of their own.
+    /// True if the user trusts the files of the working folder like their own words.
     pub(crate) trust_files: bool,
-    /// Takes secrets out of all that is journaled, and of all that models see.
+    /// Removes secrets from everything that is journaled and from everything that models see.
     pub(crate) redactor: Redactor,
-    /// What of one's own sees, changes or blocks what a run does.
+    /// The user's hooks, which see, change or block the actions of a run.
     pub(crate) hooks: Hooks,
-    /// How people are asked.
+    /// Channel to the people who answer questions.
     pub(crate) human: Arc<dyn HumanChannel>,
     /// The time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Programs of this machine with their versions, once an actor was told of them.
+    /// Programs of this machine with their versions; filled when the first actor needs them.
     pub(crate) programs: Arc<OnceCell<Vec<String>>>,
 }
 
 impl Parts {
-    /// Keeps what a run does to files, in a folder; nothing where that is turned off.
+    /// Returns a recorder of the run's file changes in a folder, or `None` if recording is turned off.
     pub(crate) fn recorder(&self, run: &RunId, keep: &Path) -> Option<Recorder> {
         let settings = self.undo.clone()?;
         Some(Recorder::new(self.tool_context.folder.clone(), keep, run.as_str(), settings))
     }
 
-    /// Keeps where a run stands as a view for people and other programs: the journal stays the truth.
+    /// Saves the state of a run as a snapshot for people and other programs. The journal remains the truth.
     pub(crate) fn keep_snapshot(&self, state: &ProgressState) {
         let path = self.keep.join("progress").join(format!("{}.json", state.plan_id));
         if let Err(error) = write_snapshot(&path, state) {
@@ -85,7 +85,7 @@ impl Parts {
         }
     }
 
-    /// The report that an actor was made, which is none of its machine's own.
+    /// Returns the event for the creation of an actor, which the actor's own machine does not emit.
     pub(crate) fn actor_created(&self, task: Option<&TaskId>, input: &ActorInput, reasons: Vec<String>) -> ProgressEvent {
         let spec = &input.spec;
         ProgressEvent::ActorCreated {

@@ -1,4 +1,4 @@
-//! What a run is asked for, and how it is watched and stopped.
+//! Request of a run, and the means to watch and stop it.
 
 use aime_llm::Image;
 use aime_progress::{Plan, RunId};
@@ -10,10 +10,10 @@ use crate::{ModelUse, PublishedEvent, RunSettings};
 /// The most images that a goal may have.
 pub const MAX_GOAL_IMAGES: usize = 20;
 
-/// What is wanted.
+/// Request of a run.
 #[derive(Debug, Clone)]
 pub struct RunRequest {
-    /// The run's name, new in this journal.
+    /// Name of the run, unique in this journal.
     pub run: RunId,
     /// The goal.
     pub goal: String,
@@ -21,52 +21,53 @@ pub struct RunRequest {
     pub images: Vec<Image>,
     /// A plan that a person handed over.
     pub plan: Option<Plan>,
-    /// The model calls that the plan took, where [`Orchestrator::plan`](crate::Orchestrator::plan) made it: the run counts them as its own.
+    /// Model calls that the plan took, if [`Orchestrator::plan`](crate::Orchestrator::plan) made it. The run counts
+    /// them as its own.
     pub planning: Vec<ModelUse>,
-    /// How it works.
+    /// Settings of the run.
     pub settings: RunSettings,
 }
 
 impl RunRequest {
-    /// A goal that is planned, with the default settings.
+    /// Returns the request of a goal with the default settings.
     #[must_use]
     pub fn new(run: RunId, goal: impl Into<String>) -> Self {
         Self { run, goal: goal.into(), images: Vec::new(), plan: None, planning: Vec::new(), settings: RunSettings::default() }
     }
 }
 
-/// A goal under a new name.
+/// Makes a request of this goal with a new run name.
 impl From<String> for RunRequest {
     fn from(goal: String) -> Self {
         Self::new(new_run_id(), goal)
     }
 }
 
-/// A goal under a new name.
+/// Makes a request of this goal with a new run name.
 impl From<&str> for RunRequest {
     fn from(goal: &str) -> Self {
         Self::from(goal.to_owned())
     }
 }
 
-/// Returns a new run name. Names sort by the time they were made at.
+/// Returns a new run name. Names sort by their time of creation.
 #[must_use]
 pub fn new_run_id() -> RunId {
     #[expect(clippy::expect_used, reason = "hexadecimal digits are an identifier")]
     RunId::new(uuid::Uuid::now_v7().simple().to_string()).expect("an identifier")
 }
 
-/// How a caller watches and stops a run.
+/// Lets a caller watch and stop a run.
 #[derive(Debug, Clone)]
 pub struct RunControl {
     /// Cancel it to stop the run so that it can be resumed.
     pub stop: CancellationToken,
-    /// Gets every event once it is durable. Those from before a resume stand in the [`view`](crate::view) of the run.
+    /// Receives every event once it is durable. The [`view`](crate::view) of the run has those from before a resume.
     pub events: mpsc::UnboundedSender<PublishedEvent>,
 }
 
 impl RunControl {
-    /// A control, and where the events arrive. The channel ends with the run.
+    /// Returns a control and the receiver of the events. The channel closes when the run ends.
     #[must_use]
     pub fn new() -> (Self, mpsc::UnboundedReceiver<PublishedEvent>) {
         let (events, watch) = mpsc::unbounded_channel();

@@ -87,7 +87,7 @@ pub struct CriterionOutcome {
     pub evidence: String,
 }
 
-/// Returns all criteria of a run, as they were found last.
+/// Returns all criteria of a run with their latest results.
 fn criteria(state: &ProgressState) -> Vec<CriterionOutcome> {
     let mut found = of_list(state, None, &state.strategic.success_criteria);
     for task in state.tasks.values() {
@@ -96,7 +96,7 @@ fn criteria(state: &ProgressState) -> Vec<CriterionOutcome> {
     found
 }
 
-/// Returns the criteria of a task, or of the plan: those that it names, then what was checked besides.
+/// Returns the criteria of a task, or of the plan: first those that it names, then others that were checked.
 fn of_list(state: &ProgressState, task: Option<&TaskId>, named: &[Criterion]) -> Vec<CriterionOutcome> {
     let checked: Vec<&CheckedCriterion> = state.checked.iter().filter(|known| known.task.as_ref() == task).collect();
     let mut found: Vec<CriterionOutcome> = Vec::new();
@@ -130,7 +130,7 @@ fn of_list(state: &ProgressState, task: Option<&TaskId>, named: &[Criterion]) ->
 }
 
 impl RunResult {
-    /// The result of a run as it stands.
+    /// Returns the result of a run in its current state.
     #[must_use]
     pub fn new(run_id: RunId, state: &ProgressState, output: &RunOutput) -> Self {
         let tasks = state.tasks.values().map(|task| {
@@ -165,7 +165,7 @@ impl RunResult {
         }
     }
 
-    /// The result of a run that could not begin: nothing was done, and no journal has it.
+    /// Returns the result of a run that failed to start. Nothing was done, and no journal records it.
     #[must_use]
     pub fn unbegun(run_id: RunId, failure: RunFailure) -> Self {
         Self {
@@ -187,8 +187,8 @@ impl RunResult {
     }
 }
 
-/// What people said that changed nothing in a run that ended: it came too late, or no patch of the planner could be used. What an actor heard, or a
-/// decision used, is processed.
+/// Returns the messages of people that changed nothing in an ended run, because they came too late or the planner found
+/// no usable patch. A message that an actor received or a decision used counts as processed.
 fn unused_words(state: &ProgressState, output: &RunOutput) -> Vec<String> {
     let ended = match &output.error {
         None => output.status == RunStatus::Completed,
@@ -205,7 +205,7 @@ impl fmt::Display for FailureCode {
 }
 
 impl FailureCode {
-    /// The word in a result.
+    /// Returns the word for a result document.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -219,7 +219,7 @@ impl FailureCode {
         }
     }
 
-    /// The exit code of the command.
+    /// Returns the exit code of the command.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         match self {

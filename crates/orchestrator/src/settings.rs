@@ -1,4 +1,4 @@
-//! What a run is given: its goal, its settings and its bounds.
+//! Inputs of a run: its goal, its settings and its bounds.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -71,17 +71,17 @@ pub enum PlanRoute {
     Rules,
 }
 
-/// How the lead of a run may work.
+/// Rules for the work of a run's lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadPolicy {
-    /// The lead must submit a plan and may not do the work itself.
+    /// True if the lead must submit a plan and may not do the work itself.
     pub must_plan: bool,
-    /// The mode of its plans; the lead chooses where there is none.
+    /// The mode of the lead's plans; without one the lead chooses.
     pub mode: Option<PlanMode>,
 }
 
 impl LeadPolicy {
-    /// Returns how the lead works under these settings; none where a single actor does the whole goal.
+    /// Returns the policy of the lead under these settings, or `None` if a single actor does the whole goal.
     pub(crate) fn of(settings: &RunSettings) -> Option<Self> {
         match (settings.mode, settings.strategy) {
             (Some(PlanMode::Direct), _) | (None, Strategy::Never) => None,
@@ -92,51 +92,52 @@ impl LeadPolicy {
     }
 }
 
-/// How a run works.
+/// Settings of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunSettings {
-    /// Who plans.
+    /// The component that plans: the lead or the routing rules.
     #[serde(default)]
     pub route: PlanRoute,
-    /// Whether goals are planned.
+    /// Decides if the goal is planned.
     pub strategy: Strategy,
-    /// The mode, where it is set and not to be chosen.
+    /// A fixed mode; without one the mode is chosen.
     pub mode: Option<PlanMode>,
-    /// How many tasks run at once, at most.
+    /// Maximum number of tasks that run at the same time.
     pub max_parallel: u32,
-    /// The folders that they work in.
+    /// Isolation of the folders that tasks work in.
     #[serde(default)]
     pub isolation: Isolation,
-    /// Limits.
+    /// Limits of the run.
     pub bounds: Bounds,
-    /// When a replan is wanted.
+    /// Conditions that trigger a replan.
     pub triggers: TriggerSettings,
-    /// How often one is allowed.
+    /// Limits on the frequency of replans.
     pub frequency: FrequencySettings,
-    /// How an emergent plan grows.
+    /// Growth of an emergent plan.
     #[serde(default)]
     pub growth: GrowthSettings,
-    /// When a complex plan is looked at between its tasks.
+    /// Conditions for a review of a complex plan between its tasks.
     #[serde(default)]
     pub adaptive: Adaptive,
-    /// When the end of a run is looked at before it counts as one.
+    /// Conditions for a review at the end of a run, before the end counts.
     #[serde(default)]
     pub reflect: Reflect,
-    /// The commands of the project that every run must pass: success criteria of each plan.
+    /// Commands of the project that must pass in every run. They become success criteria of each plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Criterion>,
-    /// What actors may do without asking.
+    /// Actions that actors may take without asking.
     pub approval: Approval,
-    /// The tool tasks of a plan that a person handed over need no further approval. Those that a replan adds or changes do.
+    /// True if the tool tasks of a plan that a person handed over need no further approval. Tool tasks that a replan
+    /// adds or changes still need it.
     pub plan_approved: bool,
-    /// Nobody is there and nobody will come: questions are not asked, an escalation ends the run.
+    /// True if no person will ever answer. aime then asks no questions, and an escalation ends the run.
     pub unattended: bool,
-    /// What is vouched for. [`Orchestrator::run`](crate::Orchestrator::run) sets it from its parts. A run of a journal from before there was this
-    /// has none: what its actors read changes nothing in what they may do.
+    /// Trusted sources. [`Orchestrator::run`](crate::Orchestrator::run) sets this from its parts. Without it, texts
+    /// that actors read do not change their permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Where the texts come from that stand in every prompt: the names of files, what the project says of itself. Set
-    /// likewise; what the caller names beside them is kept.
+    /// Sources of the texts that every prompt contains: file names and the project's description of itself.
+    /// [`Orchestrator::run`](crate::Orchestrator::run) adds these to the sources that the caller names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
 }
@@ -165,7 +166,7 @@ impl Default for RunSettings {
     }
 }
 
-/// The rules of a run, with what people have allowed for good since it began.
+/// Returns the rules of a run, extended by the permanent consents that people have given since it began.
 pub(crate) fn in_force<'a>(rules: &'a PermissionRules, consents: &[String]) -> Cow<'a, PermissionRules> {
     if consents.is_empty() {
         return Cow::Borrowed(rules);
@@ -174,55 +175,56 @@ pub(crate) fn in_force<'a>(rules: &'a PermissionRules, consents: &[String]) -> C
     Cow::Owned(rules.clone().with_remembered(&consents))
 }
 
-/// What a run starts from. Kept as the first record of its journal.
+/// Input that a run starts from: the first record of its journal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunInput {
-    /// The run.
+    /// Id of the run.
     pub(crate) run: RunId,
-    /// Its plan.
+    /// Id of its plan.
     pub(crate) plan_id: PlanId,
-    /// What is wanted.
+    /// Text of the goal.
     pub(crate) goal: String,
     /// Images that belong to the goal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) images: Vec<Image>,
     /// A plan that a person handed over.
     pub(crate) plan: Option<Plan>,
-    /// Whether there is a model to plan with.
+    /// True if the run has a model to plan with.
     pub(crate) can_plan: bool,
-    /// How the lead works; none where rules plan the run.
+    /// Policy of the lead; absent if rules plan the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lead: Option<LeadPolicy>,
-    /// Whether there is a memory of earlier runs to ask, and to tell of this one.
+    /// True if the run has a long-term memory to read from and to write to.
     #[serde(default)]
     pub(crate) has_memory: bool,
-    /// Whether all that is told to begin is told to end: a call that was cut off is in doubt when its task is given up, and what was asked of a
-    /// call that needs no consent any more is withdrawn. Journals of before do not tell it.
+    /// True in journals that record the end of every call that they record the start of. Set in new runs; no code reads
+    /// it.
     #[serde(default, alias = "tells_doubts")]
     pub(crate) tells_every_end: bool,
-    /// Whether the TODO list of a task is that of the actor alone which works for the plan, and those below it keep theirs to themselves. Journals of before
-    /// tell the lists of all.
+    /// True in journals where the TODO list of a task is only that of the actor that works for the plan, without the
+    /// lists of the actors below it. Set in new runs; no code reads it.
     #[serde(default)]
     pub(crate) lists_apart: bool,
-    /// Whether evidence that asks for a replan stays open where no usable patch came of that. Journals of before tell that it was used.
+    /// True in journals where evidence that asks for a replan stays open if no usable patch resulted. Set in new runs;
+    /// no code reads it.
     #[serde(default)]
     pub(crate) keeps_unused: bool,
-    /// Whether the run ends once its plan stands.
+    /// True if the run ends once its plan is made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) plan_only: bool,
-    /// The model calls that `plan` took, where a plan-only run of this goal made it.
+    /// The model calls of `plan`, if a plan-only run of this goal made the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) planning: Vec<ModelUse>,
-    /// How it works.
+    /// Settings of the run.
     pub(crate) settings: RunSettings,
-    /// The rules that come before the approval mode: those of the folder that its tools work in.
+    /// Permission rules of the folder that the run's tools work in. They take precedence over the approval mode.
     pub(crate) rules: PermissionRules,
-    /// The tools, as they were known when the run began.
+    /// Specifications of the tools at the start of the run.
     pub(crate) tools: Vec<Arc<ToolSheet>>,
 }
 
 impl RunInput {
-    /// Returns the run's name.
+    /// Returns the id of the run.
     #[must_use]
     pub const fn run(&self) -> &RunId {
         &self.run
@@ -234,7 +236,7 @@ impl RunInput {
         &self.goal
     }
 
-    /// Returns the tools as they were known when the run began.
+    /// Returns the tools as they were specified at the start of the run.
     #[must_use]
     pub fn tools(&self) -> &[Arc<ToolSheet>] {
         &self.tools
@@ -249,8 +251,8 @@ impl RunInput {
 }
 
 impl RunMachine {
-    /// Returns what a run of `request` starts from, for a host of your own that can plan. `tools` are the tools that tasks of the plan may
-    /// name; `rules` say which calls need consent.
+    /// Returns the input of a run of `request`, for your own host that can plan. `tools` are the tools that tasks of
+    /// the plan may name; `rules` decide which calls need consent.
     #[must_use]
     pub fn input(request: RunRequest, tools: Vec<Arc<ToolSheet>>, rules: PermissionRules) -> RunInput {
         let RunRequest { run, goal, images, plan, planning, settings } = request;

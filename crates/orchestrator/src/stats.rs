@@ -1,4 +1,4 @@
-//! How planning goes, counted from the journals of all runs.
+//! Planning statistics, counted from the journals of all runs.
 
 use aime_durable::{EventRecord, Journal, Recorded};
 use aime_planner::PlanningMetrics;
@@ -7,29 +7,31 @@ use serde::Deserialize;
 
 use crate::{OrchestratorError, RunFact, RunInput, view_of};
 
-/// How many events are read at once.
+/// Number of events per read.
 const PAGE: usize = 1_000;
 
-/// What is counted over all runs of a journal.
+/// Statistics of all runs of a journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunStats {
-    /// The runs.
+    /// Number of runs.
     pub runs: u64,
-    /// How planning goes.
+    /// Planning metrics.
     pub metrics: PlanningMetrics,
-    /// What could not be read and is not counted.
+    /// Descriptions of the runs that could not be read and are not counted.
     pub left_out: Vec<String>,
 }
 
-/// Counts what the journals of all runs tell. Blocks while it reads.
+/// Counts the planning statistics of all runs in the journal. Blocks while it reads.
 ///
-/// - A plan that was asked for counts once there is one, or once it is known that there will be none: as made, unless it was a fallback. It took the time from the question
-///   to the plan. A plan that was used again, or handed over, was not asked for; one that no model could be reached for does not count yet.
-/// - A plan counts as carried out when its run has ended for good, and as successful when that run reached its goal.
-/// - What a fork took over from another run is that run's.
+/// - A requested plan counts once it was made or has finally failed: as made, unless it is a fallback. Its time is that
+///   from the request to the plan. A reused or handed-over plan was not requested; a request that reached no model does
+///   not count yet.
+/// - A plan counts as executed when its run has ended for good, and as successful if that run reached its goal.
+/// - Facts that a fork copied from another run count for that run only.
 ///
 /// # Errors
-/// Those of the journal.
+///
+/// Errors of the journal.
 pub fn stats(journal: &Journal) -> Result<RunStats, OrchestratorError> {
     let mut stats = RunStats::default();
     for run in journal.runs()? {
@@ -52,10 +54,10 @@ pub fn stats(journal: &Journal) -> Result<RunStats, OrchestratorError> {
 }
 
 impl RunStats {
-    /// Counts one more run by what it started from and has learnt since, wherever that is kept.
+    /// Adds a run, given its input and the facts it has journaled since, from any storage.
     pub fn count(&mut self, input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) {
         self.runs += 1;
-        // A fork began after what it took over.
+        // A fork begins after the facts that it copied.
         let forked = facts.iter().rfind(|fact| matches!(fact.fact, RunFact::Forked {}));
         let mut counted = Counted::new(Timestamp::from_millis(forked.map_or(input.at, |fork| fork.at.saturating_add(1))));
         for published in view_of(input, facts).events {
@@ -65,7 +67,7 @@ impl RunStats {
     }
 }
 
-/// The types of events that say something here; the others are not read.
+/// Types of the events that matter here; the others are not read.
 const TOLD: [&str; 6] = ["planning_started", "plan_reused", "plan_created", "run_status_changed", "answered", "run_started"];
 
 #[derive(Deserialize)]
@@ -74,7 +76,7 @@ struct Type {
     name: String,
 }
 
-/// What the events of one run tell.
+/// Counters of a single run.
 struct Counted {
     began: Timestamp,
     metrics: PlanningMetrics,

@@ -9,27 +9,27 @@ use aime_tools::ToolSheet;
 
 use crate::{Bounds, OrchestratorError, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunSettings, RunStatusView, run_status};
 
-/// A run as its journal tells it.
+/// A run as its journal describes it.
 #[derive(Debug, Clone)]
 pub struct RunView {
     pub(crate) input: RunInput,
-    /// Where it stands.
+    /// State of the run.
     pub state: ProgressState,
     /// Every event.
     pub events: Vec<PublishedEvent>,
-    /// What it came to last, if it was left or has ended.
+    /// Latest output, if the run was left or has ended.
     pub output: Option<RunOutput>,
     /// The bounds in force.
     pub bounds: Bounds,
-    /// The names of the bounds that it has reached so far.
+    /// Names of the bounds that the run has reached so far.
     pub bounds_reached: BTreeSet<String>,
-    /// How many actors were used.
+    /// Number of actors used.
     pub actors: u32,
-    /// It cannot be resumed.
+    /// True if the run cannot be resumed.
     pub over: bool,
-    /// What of its journal was damaged and is left out.
+    /// Description of the damaged part of the journal, which the view leaves out.
     pub damage: Option<String>,
-    /// What in its state contradicts itself: nothing, unless there is a fault in aime. Such a run is not resumed.
+    /// Contradictions in the state. There are none unless aime has a bug. Such a run is not resumed.
     pub inconsistencies: Vec<Inconsistency>,
 }
 
@@ -43,7 +43,7 @@ pub fn view(journal: &Journal, run: &RunId) -> Result<RunView, OrchestratorError
     Ok(RunView { damage: loaded.damage, ..view_of(loaded.input, &loaded.facts) })
 }
 
-/// A run by what it started from and what it has learnt since, wherever that is kept.
+/// Builds the view of a run from its input and the facts it has journaled since, from any storage.
 #[must_use]
 pub fn view_of(input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) -> RunView {
     let replayed = replay::<RunMachine>(&input, facts);
@@ -87,17 +87,19 @@ impl RunView {
         &self.input.tools
     }
 
-    /// Whether the run had a model to plan with.
+    /// Returns true if the run has a model to plan with.
     #[must_use]
     pub const fn can_plan(&self) -> bool {
         self.input.can_plan
     }
 
-    /// Brings what was seen of a run before up to date, and gives how many events were read for it: those that are new, and all of them only where
-    /// what was seen is no beginning of what stands in the journal now. The rest is told by [`run_status`], from a snapshot and what came after it.
+    /// Updates an earlier view of a run and returns the number of events that it read: only the new ones, or all of
+    /// them if the journal no longer begins with the events of the earlier view. The other members come from
+    /// [`run_status`], which reads a snapshot and the facts after it.
     ///
     /// # Errors
-    /// [`OrchestratorError`] when there is no such run any more or the journal cannot be read; then nothing has changed.
+    ///
+    /// [`OrchestratorError`] when the run no longer exists or the journal cannot be read; the view is then unchanged.
     pub fn renew(&mut self, journal: &Journal, run: &RunId) -> Result<usize, OrchestratorError> {
         if let Some(new) = self.grown(journal, run) {
             return Ok(new);
@@ -106,7 +108,7 @@ impl RunView {
         Ok(self.events.len())
     }
 
-    /// Takes in what is new, and how much that was; nothing where it does not follow.
+    /// Appends new events and returns their number, or `None` if they do not follow the known ones.
     fn grown(&mut self, journal: &Journal, run: &RunId) -> Option<usize> {
         let RunStatusView { input, state, output, bounds, bounds_reached, actors, over, events, damage, inconsistencies, .. } =
             run_status(journal, run).ok()?;
@@ -118,7 +120,7 @@ impl RunView {
             let event = serde_json::from_str(&record.body).ok()?;
             Some(PublishedEvent { seq: record.seq, at: Timestamp::from_millis(record.at), event })
         };
-        // The last one that is known is read once more: another run of the same name has another.
+        // The last known event is read again, because another run of the same name would have a different one.
         let last = self.events.last()?;
         let records = journal.events(run.as_str(), last.seq, new.saturating_add(1)).ok()?;
         let mut records = records.into_iter().map_while(read);

@@ -1,4 +1,4 @@
-//! What people say unasked, on its way from the run to the actors at work.
+//! Unsolicited messages of people, on the way from the run to its working actors.
 
 use std::{
     collections::BTreeSet,
@@ -12,33 +12,33 @@ use tokio::sync::watch;
 
 use crate::{RunFact, RunMachine, machine::people::Said, run_context::words_of_lead};
 
-/// Who hears: the actor of this task.
+/// Receiver of messages: the actor of this task.
 #[derive(Debug, Clone)]
 pub(crate) struct Listener {
     pub(crate) task: TaskId,
-    /// It is the only one, and hears what is said to the run itself.
+    /// True for the only actor, which also receives messages to the run itself.
     pub(crate) alone: bool,
 }
 
-/// Everything that was said and stands in the run's journal. An actor hears it only once the run can no longer forget it; what is said
-/// before an actor begins is not lost.
+/// All messages in the run's journal. An actor receives a message only after it is journaled. An actor that starts
+/// later receives earlier messages too.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     said: watch::Sender<Vec<(Option<TaskId>, Told)>>,
-    /// The messages from other processes that cancelled something.
+    /// Ids of the messages from other processes that cancelled something.
     cancels: Mutex<BTreeSet<i64>>,
-    /// Signals that the live state of the run has changed.
+    /// Signals a change of the run's live state.
     state: watch::Sender<()>,
 }
 
 impl Words {
-    /// With what was said before a resume.
+    /// Creates the channel with the messages from before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
         let told = |said: &Said| (said.task.clone(), said.told());
         Self { said: watch::Sender::new(run.said().iter().map(told).collect()), cancels: Mutex::default(), state: watch::Sender::default() }
     }
 
-    /// Takes in a fact of the run's journal; all but words and cancels are let pass.
+    /// Takes in a fact of the run's journal. Ignores all facts but messages and cancellations.
     pub(crate) fn put(&self, fact: &RunFact) {
         match fact {
             RunFact::PersonSaid { id, task, text } => self.said.send_modify(|said| {
@@ -59,12 +59,12 @@ impl Words {
         }
     }
 
-    /// Signals that the live state of the run has changed.
+    /// Signals a change of the run's live state.
     pub(crate) fn state_changed(&self) {
         self.state.send_replace(());
     }
 
-    /// Waits until `look` finds something in the live state of the run.
+    /// Waits until `look` returns a value for the live state of the run.
     pub(crate) async fn until<T>(&self, mut look: impl FnMut() -> Option<T> + Send) -> T {
         let mut changes = self.state.subscribe();
         loop {
@@ -78,24 +78,25 @@ impl Words {
         }
     }
 
-    /// Whether the run's journal has what this message cancelled, since the run was taken up.
+    /// Returns true if the run's journal contains the cancellation of this message, since the run was started or
+    /// resumed.
     pub(crate) fn has_cancelled(&self, message: i64) -> bool {
         self.cancels.lock().unwrap_or_else(PoisonError::into_inner).contains(&message)
     }
 
-    /// Whether the run's journal has these words.
+    /// Returns true if the run's journal contains this message.
     pub(crate) fn knows(&self, id: &EvidenceId) -> bool {
         self.said.borrow().iter().any(|(_, told)| told.id == *id)
     }
 
-    /// What was said so far to one actor.
+    /// Returns the messages to one actor so far.
     pub(crate) fn so_far(&self, listener: &Listener) -> Vec<Told> {
         let said = self.said.borrow();
         let theirs = said.iter().filter(|(task, _)| task.as_ref().map_or(listener.alone, |task| *task == listener.task));
         theirs.map(|(_, told)| told.clone()).collect()
     }
 
-    /// Passes on to an actor what is said while it works and is not `heard` yet. Ends with the actor.
+    /// Forwards to an actor the messages that arrive while it works and are not in `heard` yet. Ends with the actor.
     pub(crate) async fn pass_on(&self, listener: &Listener, mut heard: BTreeSet<EvidenceId>, actor: &FactSender<ActorMachine>) {
         let mut changes = self.said.subscribe();
         loop {

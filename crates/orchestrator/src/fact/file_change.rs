@@ -1,33 +1,34 @@
-//! Changes of files, which the run tells as notes.
+//! Changes of files, which the run publishes as notes.
 
 use aime_progress::ProgressEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a file tool did to a file.
+/// A change that a file tool made to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// The task, if it was for one.
+    /// The task that the tool call was for, if any.
     pub task: Option<String>,
     /// The tool.
     pub tool: String,
-    /// Relative to the working folder; what is no UTF-8 in it is replaced.
+    /// Path relative to the working folder. Bytes that are not UTF-8 are replaced.
     pub path: String,
-    /// `created`, `changed`, `deleted`; of what runs later and nobody approved `put_back`, or `not_put_back` where that failed.
+    /// Kind of change: `created`, `changed` or `deleted`. For a change that nobody approved to a file that is executed
+    /// later: `put_back`, or `not_put_back` if restoring it failed.
     pub did: String,
-    /// Lines that came.
+    /// Number of added lines.
     pub added: usize,
-    /// Lines that went.
+    /// Number of removed lines.
     pub removed: usize,
-    /// A unified diff of its first 30 lines; empty where it is no text.
+    /// The first 30 lines of a unified diff; empty for a file that is not text.
     pub diff: String,
 }
 
 impl FileChange {
-    /// The topic of the note that tells of one.
+    /// Topic of the note that reports a change.
     pub const TOPIC: &str = "file_changed";
 
-    /// The event that tells of it: a note.
+    /// Returns the note that reports the change.
     #[must_use]
     pub fn event(&self) -> ProgressEvent {
         let Self { task, tool, path, did, added, removed, diff } = self;
@@ -44,7 +45,7 @@ impl FileChange {
         ProgressEvent::Noted { topic: Self::TOPIC.to_owned(), detail }
     }
 
-    /// Reads one from the event that tells of it.
+    /// Reads a change from the note that reports it.
     #[must_use]
     pub fn from_event(event: &ProgressEvent) -> Option<Self> {
         match event {

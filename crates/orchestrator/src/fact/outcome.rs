@@ -1,32 +1,32 @@
-//! What effects come to: members of the facts that answer them.
+//! Results of effects: members of the facts that answer them.
 
 use aime_progress::{Check, CheckMethod, Criterion, FileFact, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
 use serde::{Deserialize, Serialize};
 
-/// What earlier runs and documents say of a goal.
+/// Memories of earlier runs and pieces of documents that fit a goal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownContext {
     /// For the prompts, in Markdown; empty if nothing was found.
     pub text: String,
-    /// What it was made of.
+    /// The memories and pieces that the text was made of.
     pub items: Vec<RecalledItem>,
-    /// Its tokens, estimated.
+    /// Estimated tokens of the text.
     pub tokens: u64,
-    /// How many found no room.
+    /// Number of items that did not fit into the token budget.
     pub left_out: u64,
-    /// What could not be used, and the mend.
+    /// Errors of memory and knowledge, with a hint on how to fix each.
     pub faults: Vec<String>,
-    /// Where the texts come from that nobody vouches for, as far as they do not vouch for all files.
+    /// Untrusted sources of the texts, unless the settings trust all files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
 }
 
-/// The way of working, and why.
+/// The chosen mode of a plan, with reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChosenRoute {
     /// The mode.
     pub mode: PlanMode,
-    /// Who decided.
+    /// Name of the component that decided.
     pub by: String,
     /// The score of the rules.
     pub score: Option<i32>,
@@ -38,23 +38,23 @@ pub struct ChosenRoute {
     pub reasons: Vec<String>,
 }
 
-/// A model call that was not an actor's.
+/// Usage of a model call that no actor made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelUse {
-    /// What for: `route`, `plan`, `patch`, `verdict`, `answer`, `search`.
+    /// Purpose of the call: `route`, `plan`, `patch`, `verdict`, `answer`, `search`.
     pub purpose: String,
     /// The model.
     pub model: String,
-    /// What it cost.
+    /// Tokens and cost.
     pub spent: Spent,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Why the model stopped, where it was one request.
+    /// Finish reason that the model reported, if the call was a single request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<String>,
 }
 
-/// What came of asking for a plan.
+/// Result of a planning effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Planning {
@@ -62,20 +62,20 @@ pub enum Planning {
     Planned {
         /// The plan.
         plan: Box<Plan>,
-        /// Harmless faults that were mended.
+        /// Harmless faults of the plan that the parser repaired.
         repairs: Vec<String>,
         /// Answers that were refused.
         refused: Vec<RefusedAnswer>,
-        /// Why it is a fallback, if it is one.
+        /// Reason for the fallback, if the plan is one.
         fallback: Option<String>,
     },
-    /// A plan of before, which passed every check again.
+    /// A kept plan of an earlier run, which passed every check again.
     Reused {
         /// The plan.
         plan: Box<Plan>,
-        /// The run whose plan it was.
+        /// The run that the plan comes from.
         run: Option<String>,
-        /// What was noted on the way.
+        /// Notes made while the plan was looked up.
         #[serde(default)]
         notes: Vec<String>,
     },
@@ -86,20 +86,20 @@ pub enum Planning {
         /// Answers that were refused.
         refused: Vec<RefusedAnswer>,
     },
-    /// The model could not be used.
+    /// The model could not be reached or used.
     ModelFailed {
-        /// What went wrong.
+        /// Error message.
         message: String,
-        /// How to mend it.
+        /// Hint on how to fix it.
         hint: Option<String>,
     },
 }
 
-/// What came of asking for a patch.
+/// Result of a replanning effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Replanning {
-    /// A patch that fitted the plan as it was then.
+    /// A patch that was valid for the plan at the time of the request.
     Patched {
         /// The patch.
         patch: PlanPatch,
@@ -113,11 +113,11 @@ pub enum Replanning {
         /// Answers that were refused.
         refused: Vec<RefusedAnswer>,
     },
-    /// The model could not be used.
+    /// The model could not be reached or used.
     ModelFailed {
-        /// What went wrong.
+        /// Error message.
         message: String,
-        /// How to mend it.
+        /// Hint on how to fix it.
         hint: Option<String>,
     },
 }
@@ -125,7 +125,7 @@ pub enum Replanning {
 /// An answer of the planner that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedAnswer {
-    /// Which try, from 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
     /// Each fault.
     pub faults: Vec<String>,
@@ -139,18 +139,18 @@ pub struct CriterionResult {
     /// Its owner.
     #[serde(default)]
     pub owner: Owner,
-    /// It is a success criterion of the plan, that was checked with a task.
+    /// True for a success criterion of the plan that was checked along with a task.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_plan: bool,
-    /// Code can check it: it is a command or a fact about a file.
+    /// True if code can check it: the criterion is a command or a fact about a file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub executable: bool,
-    /// How it was checked.
+    /// Method of the check.
     #[serde(default)]
     pub how: CheckMethod,
-    /// Whether it holds; absent when nobody could tell.
+    /// Result of the check; absent if it could not be determined.
     pub passed: Option<bool>,
-    /// By what.
+    /// The ground for the result.
     pub reason: String,
 }
 
@@ -164,7 +164,7 @@ impl CriterionResult {
             of_plan: false,
             executable: match &criterion.check {
                 Check::Command(_) => true,
-                // Nothing tells how a file was when the run began.
+                // aime has no record of the file from before the run, so it cannot check that the file is unchanged.
                 Check::File(file) => file.fact != FileFact::Unchanged,
                 Check::Text(_) => false,
             },

@@ -11,34 +11,34 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Hook, HookAnswer, HookError, HookEvent, HookPoint};
 
-/// Bytes kept of each stream. An answer that is longer is none.
+/// Maximum number of bytes kept of each stream. A longer answer is invalid.
 const OUTPUT_LIMIT: usize = 256 * 1024;
 /// The exit code that blocks.
 const BLOCKS: i32 = 2;
-/// How long a command that is stopped has to end, beyond its time.
+/// Time that a stopped command has to exit after its time limit.
 const GRACE: Duration = Duration::from_secs(3);
-/// How much of what a command printed is told, in characters.
+/// Maximum number of characters of a command's output in messages.
 const TOLD_CHARS: usize = 1_000;
-/// What the names of tools of MCP servers begin with.
+/// Prefix of the names of MCP tools.
 const OF_SERVERS: &str = "mcp__";
-/// The longest name that is made of a command, in characters.
+/// Maximum number of characters of a name derived from a command.
 const NAME_CHARS: usize = 40;
 
-/// What a command hook cannot be made of.
+/// Fault in the settings of a command hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HookSettingsError {
-    /// Nothing to run.
+    /// The command is empty.
     #[error("the command of a hook is empty: write what is to be run, or take the hook out")]
     EmptyCommand,
-    /// A pattern for names of tools that is none.
+    /// An invalid pattern for names of tools.
     #[error("{pattern:?} is no pattern for the names of tools ({reason}): write a name, or one with * and ?, such as \"write_*\"")]
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
-    /// A pattern that no tool can ever fit.
+    /// A pattern that cannot match any tool.
     #[error("{pattern:?} names no tool, so the hook would never be asked{}", near.map_or_else(|| ": `aime tools` lists them".to_owned(), |near| format!(": did you mean `{near}`?")))]
     UnknownTool {
         /// The pattern.
@@ -48,15 +48,16 @@ pub enum HookSettingsError {
     },
 }
 
-/// Patterns for the names of tools: `bash`, `write_*`. None fit every tool.
+/// Patterns for the names of tools: `bash`, `write_*`. Without patterns every tool matches.
 #[derive(Debug, Clone, Default)]
 pub struct ToolPatterns(Option<GlobSet>);
 
 impl ToolPatterns {
-    /// From patterns with `*`, `?`, `[…]` and `{…,…}`.
+    /// Compiles patterns with `*`, `?`, `[…]` and `{…,…}`.
     ///
     /// # Errors
-    /// [`HookSettingsError::Pattern`] for the first that is none.
+    ///
+    /// [`HookSettingsError::Pattern`] for the first invalid pattern.
     pub fn new<P: AsRef<str>>(patterns: &[P]) -> Result<Self, HookSettingsError> {
         let fault = |pattern: &str, error: &globset::Error| HookSettingsError::Pattern {
             pattern: pattern.to_owned(),
@@ -72,10 +73,11 @@ impl ToolPatterns {
         set.build().map(|set| Self(Some(set))).map_err(|error| fault("", &error))
     }
 
-    /// Checks that each pattern is about a tool: a built-in one, or one that an MCP server may have.
+    /// Checks that each pattern can match a tool: a built-in one, or one of an MCP server.
     ///
     /// # Errors
-    /// [`HookSettingsError`] for the first that is not.
+    ///
+    /// [`HookSettingsError`] for the first pattern that cannot.
     pub fn check_names<P: AsRef<str>>(patterns: &[P]) -> Result<(), HookSettingsError> {
         for pattern in patterns.iter().map(AsRef::as_ref) {
             let of_this = Self::new(&[pattern])?;
@@ -94,33 +96,34 @@ impl ToolPatterns {
     }
 }
 
-/// Whether the name of a tool of some MCP server may fit a pattern. Which servers there will be nobody knows here.
+/// Returns true if a pattern may match a tool of some MCP server. The servers of the run are unknown here.
 fn may_be_of_servers(pattern: &str) -> bool {
     let beginning = pattern.split(['*', '?', '[', '{', '\\']).next().unwrap_or_default();
     beginning.starts_with(OF_SERVERS) || (beginning.len() < pattern.len() && OF_SERVERS.starts_with(beginning))
 }
 
-/// A command as a hook, as settings have it.
+/// Settings of a command hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandHookSettings {
-    /// Its name, for people; the command's beginning when absent.
+    /// Name, for people; if absent, the beginning of the command.
     pub name: Option<String>,
-    /// When it is asked.
+    /// The point at which the hook is called.
     pub point: HookPoint,
-    /// A line for `sh -c`.
+    /// Command line for `sh -c`.
     pub command: String,
-    /// For which tools; for all when empty.
+    /// Patterns of the tools that it applies to; all tools if empty.
     pub tools: Vec<String>,
-    /// How long it may take.
+    /// Time limit.
     pub time_limit: Duration,
-    /// Whether nothing goes on when it fails.
+    /// True if a failure of the hook blocks the action.
     pub required: bool,
 }
 
-/// A command as a hook.
+/// A hook that runs a command.
 ///
-/// It reads the event as one JSON object on standard input. Exit code 0 goes on: with nothing printed as things are, with `{"change": …}`
-/// changed, with `{"block": "reason"}` blocked. Exit code 2 blocks, with standard error as the reason. Everything else has failed.
+/// The command reads the event as one JSON object on standard input. Exit code 0 continues: unchanged if it prints
+/// nothing, changed with `{"change": …}`, blocked with `{"block": "reason"}`. Exit code 2 blocks, with standard error
+/// as the reason. Any other exit code is a failure.
 #[derive(Debug)]
 pub struct CommandHook {
     name: String,
@@ -135,10 +138,12 @@ pub struct CommandHook {
 }
 
 impl CommandHook {
-    /// From its settings, the folder that it runs in, and its whole environment, which must be clean of secrets. It is confined to the folder.
+    /// Creates a hook from its settings, the folder that it runs in, and its whole environment, which must be free of
+    /// secrets. The command is confined to the folder.
     ///
     /// # Errors
-    /// [`HookSettingsError`].
+    ///
+    /// [`HookSettingsError`] if the settings are invalid.
     pub fn new(
         settings: CommandHookSettings,
         folder: impl Into<PathBuf>,
@@ -155,7 +160,7 @@ impl CommandHook {
         Ok(Self { name, points: [point], command, tools, time_limit, required, folder, environment, confinement })
     }
 
-    /// The same confined in another way, or not.
+    /// Returns the hook with another confinement, or with none.
     #[must_use]
     pub fn with_confinement(mut self, confinement: Confinement) -> Self {
         self.confinement = confinement;
@@ -174,7 +179,7 @@ impl CommandHook {
             output_limit: OUTPUT_LIMIT,
             confinement: self.confinement.clone(),
         };
-        // Who stops waiting drops this future, and that ends the process.
+        // A caller that stops waiting drops this future, which ends the process.
         let outcome = run(request, &CancellationToken::new()).await.map_err(|error| HookError(error.to_string()))?;
         let said = outcome.stderr.text();
         let explained = self.confinement.explain(&said, &outcome.refused).map(|explained| format!("\n{explained}")).unwrap_or_default();
@@ -227,7 +232,7 @@ impl Hook for CommandHook {
     }
 }
 
-/// What was printed, as an answer.
+/// Parses the printed output as an answer.
 fn answer(printed: &str) -> Result<HookAnswer, HookError> {
     if printed.is_empty() {
         return Ok(HookAnswer::Continue);

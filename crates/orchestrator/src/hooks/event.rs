@@ -1,4 +1,4 @@
-//! What a hook is told, and what it may change of it.
+//! Events of hooks, and the changes that hooks may make to them.
 
 use std::fmt;
 
@@ -8,40 +8,40 @@ use serde_json::{Map, Value};
 
 use crate::{CriterionResult, RunResult};
 
-/// The `schema` member of what a hook is told.
+/// The `schema` member of a hook event.
 pub(crate) const HOOK_SCHEMA: &str = "aime.hook/v1";
 
-/// The longest message that a hook adds to a prompt, in characters.
+/// Maximum number of characters of a message that a hook adds to a prompt.
 const MAX_MESSAGE_CHARS: usize = 4_000;
-/// How much of what a hook did is told, in characters.
+/// Maximum number of characters in the report of a hook's action.
 const MAX_TOLD_CHARS: usize = 500;
 
-/// When a hook is asked.
+/// Point at which a hook is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookPoint {
-    /// A request is about to go to a model: a message may be added at its end, or it is blocked.
+    /// A request is about to go to a model: the hook may append a message or block the request.
     BeforePrompt,
-    /// A model answered: the answer may be blocked.
+    /// A model has answered: the hook may block the answer.
     AfterPrompt,
-    /// The planner is about to be asked for a plan or a patch: that may be blocked.
+    /// The planner is about to be asked for a plan or a patch: the hook may block the request.
     BeforePlan,
-    /// A plan or patch passed every check: it may be changed, or refused.
+    /// A plan or patch has passed every check: the hook may change or refuse it.
     AfterPlan,
-    /// An attempt at a task is about to begin: it may be blocked.
+    /// An attempt at a task is about to begin: the hook may block it.
     BeforeTask,
-    /// An attempt at a task ended: a success may be refused.
+    /// An attempt at a task has ended: the hook may refuse a success.
     AfterTask,
-    /// A tool is about to be called: the parameters may be changed, or the call blocked.
+    /// A tool is about to be called: the hook may change the parameters or block the call.
     BeforeTool,
-    /// A tool returned: what is told of it may be changed or blocked.
+    /// A tool has returned: the hook may change or block the text that the model receives.
     AfterTool,
-    /// A run ended or was left.
+    /// A run has ended or was left.
     Stop,
 }
 
 impl HookPoint {
-    /// All of them.
+    /// All points.
     pub const ALL: [Self; 9] = [
         Self::BeforePrompt,
         Self::AfterPrompt,
@@ -54,7 +54,7 @@ impl HookPoint {
         Self::Stop,
     ];
 
-    /// The name in settings and events.
+    /// Returns the name in settings and events.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -70,7 +70,7 @@ impl HookPoint {
         }
     }
 
-    /// Whether a tool is about to be called, or was.
+    /// Returns true for the points before and after a tool call.
     #[must_use]
     pub const fn is_of_tools(self) -> bool {
         matches!(self, Self::BeforeTool | Self::AfterTool)
@@ -83,23 +83,23 @@ impl fmt::Display for HookPoint {
     }
 }
 
-/// What a hook is told. A command reads it as one JSON object.
+/// Event of a hook. A command reads it as one JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HookEvent {
     /// Always `aime.hook/v1`.
     pub schema: String,
-    /// When.
+    /// The point.
     pub point: HookPoint,
-    /// In which run.
+    /// The run.
     pub run: RunId,
-    /// For which task, where it is for one.
+    /// The task, if the action is for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// What is about to be done, or what came of it.
+    /// The action or its outcome.
     pub payload: HookPayload,
 }
 
-/// What is about to be done, or what came of it.
+/// The action that is about to happen, or its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -110,25 +110,25 @@ pub enum HookPayload {
         model: String,
         /// The whole conversation.
         messages: Vec<HookMessage>,
-        /// The answer, afterwards.
+        /// The answer, after the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         answer: Option<HookMessage>,
     },
     /// The first plan.
     Plan {
-        /// What is wanted.
+        /// Text of the goal.
         goal: String,
-        /// The plan document, afterwards.
+        /// The plan document, after planning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         plan: Option<Value>,
     },
     /// A change of the plan.
     Patch {
-        /// What is wanted.
+        /// Text of the goal.
         goal: String,
-        /// Why the plan is to be changed.
+        /// Reasons for the change of the plan.
         reasons: Vec<String>,
-        /// The patch document, afterwards.
+        /// The patch document, after replanning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         patch: Option<Value>,
     },
@@ -136,10 +136,10 @@ pub enum HookPayload {
     Task {
         /// The task.
         spec: Box<TaskSpec>,
-        /// What the attempt came to, afterwards.
+        /// Result of the attempt, after it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conclusion: Option<Conclusion>,
-        /// Its completion criteria, as far as they could be looked at.
+        /// Results of its completion criteria, as far as they could be checked.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         criteria: Vec<CriterionResult>,
     },
@@ -149,11 +149,11 @@ pub enum HookPayload {
         tool: String,
         /// Its parameters.
         parameters: Map<String, Value>,
-        /// What it returned, afterwards.
+        /// Result of the call, after it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<HookToolResult>,
     },
-    /// The end of a run, or of this part of it.
+    /// The end of a run, or of this process's part of it.
     Stop {
         /// The result document.
         result: Box<RunResult>,
@@ -165,27 +165,27 @@ pub enum HookPayload {
 pub struct HookMessage {
     /// `system`, `user`, `assistant`, `tool`.
     pub role: String,
-    /// Its text; a call that an assistant asks for stands as a line `name {"parameter": …}`.
+    /// Text of the message. Each tool call of an assistant is a line `name {"parameter": …}`.
     pub text: String,
 }
 
-/// What a tool returned.
+/// Result of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookToolResult {
-    /// Whether it was a result and no error.
+    /// False if the tool returned an error.
     pub ok: bool,
-    /// The text that is told.
+    /// The text that the model receives.
     pub text: String,
 }
 
 impl HookEvent {
-    /// What a hook is told at a point.
+    /// Creates the event for a point.
     #[must_use]
     pub fn new(point: HookPoint, run: RunId, task: Option<TaskId>, payload: HookPayload) -> Self {
         Self { schema: HOOK_SCHEMA.to_owned(), point, run, task, payload }
     }
 
-    /// The tool that it is about.
+    /// Returns the tool that the event is about.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
         match &self.payload {
@@ -194,8 +194,8 @@ impl HookEvent {
         }
     }
 
-    /// Changes what may be changed here: `{"message": …}` before a prompt, `{"parameters": …}` before a tool, `{"text": …}` after one,
-    /// `{"plan": …}` or `{"patch": …}` after the planner.
+    /// Applies a change that is allowed at this point: `{"message": …}` before a prompt, `{"parameters": …}` before a
+    /// tool, `{"text": …}` after one, `{"plan": …}` or `{"patch": …}` after the planner.
     pub(super) fn change(&mut self, change: &Value) -> Result<(), String> {
         let one = |wanted: &str| {
             let members = change.as_object().filter(|members| members.len() == 1);
@@ -225,36 +225,36 @@ impl HookEvent {
     }
 }
 
-/// What a hook did, for the journal and for people. A hook that let things be is not told of.
+/// Action of a hook, for the journal and for people. A hook that changed nothing is not reported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookAct {
     /// The hook.
     pub hook: String,
-    /// When.
+    /// The point.
     pub point: HookPoint,
-    /// For which task.
+    /// The task, if the action was for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// What.
+    /// Kind of action.
     pub did: HookDeed,
-    /// The change, the reason, or what went wrong; cut.
+    /// The change, the reason, or the error message; cut to a limit.
     pub detail: String,
 }
 
-/// What a hook did, in a word.
+/// Kind of a hook's action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HookDeed {
-    /// It changed something.
+    /// The hook changed something.
     Changed,
-    /// It blocked something.
+    /// The hook blocked something.
     Blocked,
-    /// It failed, and things went on as though it was not there.
+    /// The hook failed, and the run continued without it.
     Failed,
 }
 
 impl HookDeed {
-    /// The word.
+    /// Returns the kind as one word.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -274,7 +274,7 @@ impl HookAct {
         Self { hook: hook.to_owned(), point: event.point, task: event.task.clone(), did, detail: text }
     }
 
-    /// The event that tells of it: a note on the topic `hook`.
+    /// Returns the event that reports the action: a note on the topic `hook`.
     #[must_use]
     pub fn event(&self) -> ProgressEvent {
         let task = self.task.as_ref().map(|task| ("task".to_owned(), Value::from(task.as_str())));
