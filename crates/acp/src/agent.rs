@@ -20,17 +20,18 @@ use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
 use crate::{Workshop, session::refused, sessions::Sessions};
 
-/// Why the client could not be served to its end.
+/// Reason why the connection to the client ended early.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection to the client failed: {0}")]
 pub struct AcpError(String);
 
-/// Serves one client until it closes its end. Turns that are under way then are stopped, so that they can go on later; that they have ended is not waited for.
+/// Serves one client until it closes the connection. Turns in progress are then stopped, so that they can be resumed
+/// later; `serve` does not wait for their end.
 ///
-/// `version` is what the client is told of aime's own version.
+/// `version` is the version of aime that the client is shown.
 ///
 /// # Errors
-/// [`AcpError`] when what comes is not the protocol at all, or cannot be read or answered.
+/// [`AcpError`] if the input is not the protocol, or cannot be read or answered.
 pub async fn serve(
     workshop: Arc<dyn Workshop>,
     version: &str,
@@ -131,7 +132,8 @@ fn beside<T: JsonRpcResponse + Send>(responder: Responder<T>, work: impl Future<
     Ok(())
 }
 
-/// What this agent is and can do. It speaks version 1, whatever the client asks for: one that does not ends the connection.
+/// Returns the identity and capabilities of this agent. It speaks version 1 even if the client requests another one;
+/// a client without support for it ends the connection.
 fn introduction(version: &str) -> InitializeResponse {
     let sessions = SessionCapabilities::new().list(SessionListCapabilities::new());
     let prompts = PromptCapabilities::new().image(true);

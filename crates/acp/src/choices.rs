@@ -1,4 +1,4 @@
-//! What a client can choose for a session: how much is done without asking, and how goals are worked on.
+//! Options of a session that a client can choose: the approval mode, and the planning mode.
 
 use agent_client_protocol::v1::schema::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue, SessionConfigSelectOption, SessionMode, SessionModeState,
@@ -13,7 +13,7 @@ const APPROVAL: &str = "approval";
 /// The setting for how goals are worked on.
 const PLANNING: &str = "planning";
 
-/// What is done without asking, with the words for people.
+/// Approval modes, with their texts for people.
 const APPROVALS: [(&str, Approval, &str, &str); 4] = [
     ("ask", Approval::Ask, "Ask", "Ask before every change"),
     ("edits", Approval::Edits, "Edits", "Edit files in the folder freely, ask for commands and the network"),
@@ -21,7 +21,7 @@ const APPROVALS: [(&str, Approval, &str, &str); 4] = [
     ("read-only", Approval::ReadOnly, "Read only", "Change nothing"),
 ];
 
-/// How goals are worked on, likewise.
+/// Planning modes, with their texts for people.
 const PLANNINGS: [(&str, Option<PlanMode>, &str, &str); 5] = [
     ("auto", None, "Auto", "aime decides how a goal is worked on"),
     ("direct", Some(PlanMode::Direct), "Direct", "One actor, no plan"),
@@ -30,12 +30,12 @@ const PLANNINGS: [(&str, Option<PlanMode>, &str, &str); 5] = [
     ("emergent", Some(PlanMode::Emergent), "Emergent", "A plan that grows with what is found"),
 ];
 
-/// What is chosen for the runs that a session begins.
+/// Options for the runs that a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Chosen {
-    /// What actors may do without asking.
+    /// Approval mode of the actors.
     pub approval: Approval,
-    /// How a goal is worked on; aime decides where nothing is chosen.
+    /// Planning mode of a goal; aime decides if it is not set.
     pub mode: Option<PlanMode>,
 }
 

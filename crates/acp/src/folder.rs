@@ -1,4 +1,4 @@
-//! What is needed of whoever starts the agent: folders, and runs in them.
+//! Interface to the program that starts the agent: folders, and runs in them.
 
 use std::{
     collections::BTreeMap,
@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Chosen;
 
-/// Why something is not done, for the client.
+/// Reason why a request is refused, for the client.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// What was asked for cannot be had: a folder that is not there, a setting that does not exist.
+    /// The request is invalid: the folder or the setting does not exist.
     #[error("{0}")]
     Invalid(String),
     /// It went wrong here: no model, a journal that cannot be written.
@@ -43,7 +43,7 @@ pub trait Folder: Send + Sync + 'static {
     /// Its path without links.
     fn path(&self) -> &Path;
 
-    /// What its settings choose.
+    /// Returns the options that the folder's settings choose.
     fn chosen(&self) -> Chosen;
 
     /// Its runs, the latest first.
@@ -52,13 +52,14 @@ pub trait Folder: Send + Sync + 'static {
     /// [`Refusal`].
     fn runs(&self) -> Result<Vec<KnownRun>, Refusal>;
 
-    /// A run as its journal tells it; none where nothing of it was recorded.
+    /// Returns a run as recorded in its journal; `None` if nothing of it was recorded.
     ///
     /// # Errors
     /// [`Refusal`].
     fn view(&self, run: &RunId) -> Result<Option<RunView>, Refusal>;
 
-    /// Carries a run out until it ends or is left. It ends in order also where nobody waits for it any more.
+    /// Carries out a run until it ends or is suspended. The run ends in order even if the future's owner no longer
+    /// waits for it.
     fn carry(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>>;
 }
 
@@ -73,15 +74,15 @@ pub struct KnownRun {
     pub updated: String,
 }
 
-/// What one prompt has done.
+/// Work that one prompt starts.
 pub struct Turn {
     /// The run.
     pub run: RunId,
-    /// What is done with it.
+    /// Action on the run.
     pub work: Work,
-    /// What was said in the session before this run, the oldest first.
+    /// Exchanges in the session before this run, the oldest first.
     pub earlier: Vec<Earlier>,
-    /// Who answers its questions.
+    /// Channel for its questions.
     pub human: Arc<dyn HumanChannel>,
     /// Gets its events.
     pub events: mpsc::UnboundedSender<PublishedEvent>,
@@ -89,7 +90,7 @@ pub struct Turn {
     pub stop: CancellationToken,
 }
 
-/// What is done with a run.
+/// Action on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// It is begun.
@@ -98,7 +99,7 @@ pub enum Work {
         goal: String,
         /// The images of the goal.
         images: Vec<Image>,
-        /// What was chosen for it.
+        /// Options of the run.
         chosen: Chosen,
     },
     /// A question is answered, and it goes on.
@@ -115,7 +116,7 @@ pub enum Work {
     },
 }
 
-/// What a run of the session was asked and what it answered.
+/// Goal and answer of an earlier run of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Earlier {
     /// Its goal.
@@ -129,11 +130,11 @@ pub struct Earlier {
 pub struct OfferedServer {
     /// Its name.
     pub name: String,
-    /// How it is reached.
+    /// Transport to the server.
     pub reach: Reach,
 }
 
-/// How a server is reached.
+/// Transport to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
     /// It is started.
@@ -145,11 +146,11 @@ pub enum Reach {
         /// Variables that it sees beside the usual ones.
         variables: BTreeMap<String, String>,
     },
-    /// It speaks streamable HTTP.
+    /// Streamable HTTP.
     Http {
         /// Its address.
         url: String,
-        /// What is sent with every request.
+        /// Headers of every request.
         headers: BTreeMap<String, String>,
     },
 }

@@ -1,8 +1,10 @@
-//! aime as an agent of the [Agent Client Protocol](https://agentclientprotocol.com), version 1: editors start it and speak to it over its standard input and output.
+//! aime as an agent of the [Agent Client Protocol](https://agentclientprotocol.com), version 1: editors start it and
+//! communicate over its standard input and output.
 //!
-//! A session works in one folder; each prompt is a run there, or goes on with the one before it. [`serve`] speaks the protocol. It carries nothing out itself:
-//! whoever starts it gives a [`Workshop`], which opens folders and carries runs out in them. What an editor is shown is made from the run's events alone
-//! ([`Updates`]), so a session that is loaded again shows what it showed.
+//! A session works in one folder; each prompt starts a run there, or continues the previous one. [`serve`] speaks the
+//! protocol. It carries out nothing itself: the caller provides a [`Workshop`], which opens folders and carries out
+//! runs in them. The updates for an editor are made from the run's events alone ([`Updates`]), so a session that is
+//! loaded again looks the same.
 //!
 //! ```
 //! use aime_acp::{Chosen, Next, next};

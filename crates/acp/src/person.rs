@@ -15,7 +15,8 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::Updates;
 
-/// Asks for consent by the protocol, one question at a time. The protocol has no other question: those are the end of the turn, and the next prompt answers them.
+/// Requests consent by the protocol, one question at a time. The protocol supports no other questions: these end the
+/// turn, and the next prompt answers them.
 pub(crate) struct AtTheClient {
     pub(crate) client: ConnectionTo<Client>,
     pub(crate) session: SessionId,

@@ -29,7 +29,8 @@ impl Prompt {
             match block {
                 ContentBlock::Text(block) => text.push_str(&block.text),
                 ContentBlock::ResourceLink(link) => text.push_str(&named(&link.uri, folder)),
-                // Nobody vouches for the text of a file: an actor reads it there, and knows its source.
+                // The text of an attached file is unverified. With a link, an actor reads the file itself, and its
+                // source is recorded.
                 ContentBlock::Resource(_) => return Err(Refusal::Invalid("attached texts cannot be read: link to the file".to_owned())),
                 ContentBlock::Image(block) => {
                     let name = block.uri.as_ref().map_or_else(|| format!("no. {}", images.len() + 1), |uri| path_of(uri, folder));

@@ -22,7 +22,7 @@ use crate::{
     updates::said,
 };
 
-/// How many runs before this one a run hears of, at most.
+/// Maximum number of earlier runs that a run is given as context.
 const REMEMBERED: usize = 5;
 
 /// A session.
@@ -43,7 +43,7 @@ impl Session {
         Self { name, folder, client, chosen, runs: Mutex::default(), turn: Mutex::default() }
     }
 
-    /// A session of before, with its runs; none where the folder knows none.
+    /// Returns an earlier session with its runs; `None` if the folder has no run of it.
     pub(crate) fn known(name: RunId, folder: Arc<dyn Folder>, client: ConnectionTo<Client>) -> Result<Option<Self>, Refusal> {
         let runs = runs_of(&name, &folder.runs()?);
         Ok((!runs.is_empty()).then(|| Self { runs: Mutex::new(runs), ..Self::new(name, folder, client) }))
@@ -108,7 +108,7 @@ impl Session {
         let ended = self.work(prompt, stop.clone()).await;
         *locked(&self.turn) = None;
         match ended {
-            // What the client has cancelled ends as cancelled, whatever went wrong with it.
+            // A prompt that the client has cancelled ends as cancelled, even after an error.
             Ok(_) | Err(_) if stop.is_cancelled() => Ok(PromptResponse::new(StopReason::Cancelled)),
             ended => ended.map(PromptResponse::new),
         }
@@ -160,7 +160,7 @@ impl Session {
     }
 
     fn show(&self, update: SessionUpdate) {
-        // A client that has gone is told nothing; its runs are stopped where the connection ends.
+        // The client may have disconnected. Its runs are stopped at the end of the connection.
         drop(self.client.send_notification(SessionNotification::new(self.id(), update)));
     }
 
@@ -179,7 +179,7 @@ impl Session {
         Ok(name)
     }
 
-    /// What was said in the session before a run.
+    /// Returns the exchanges in the session before a run.
     fn earlier(&self, run: &RunId) -> Result<Vec<Earlier>, Refusal> {
         let runs: Vec<RunId> = locked(&self.runs).iter().take_while(|known| *known != run).cloned().collect();
         let latest = runs.iter().skip(runs.len().saturating_sub(REMEMBERED));
@@ -197,7 +197,7 @@ pub(crate) fn refused(refusal: Refusal) -> Error {
     }
 }
 
-/// What is behind a lock that is held for moments only.
+/// Locks a value. The lock is only held briefly, and poisoning is ignored.
 pub(crate) fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -124,7 +124,7 @@ fn listed(folder: &Path, runs: &[KnownRun]) -> Vec<SessionInfo> {
     sessions
 }
 
-/// A server as the rest of aime knows it.
+/// Converts a server to the type that the rest of aime uses.
 fn offered(server: McpServer) -> Result<OfferedServer, Refusal> {
     Ok(match server {
         McpServer::Stdio(server) => OfferedServer {

@@ -1,4 +1,4 @@
-//! What a prompt does to a session, and how its turn ends.
+//! Effect of a prompt on a session, and the end of its turn.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use aime_progress::{QuestionId, RunId};
 
 use crate::{Chosen, KnownRun, Refusal, Work, prompt::Prompt};
 
-/// What a prompt does.
+/// Effect of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// It begins a run.
@@ -20,9 +20,10 @@ pub enum Next {
     Say,
 }
 
-/// What the next prompt of a session does, by its last run.
+/// Returns the effect of a session's next prompt, given its last run.
 ///
-/// A run that has ended, or has used up a bound, is followed by a new one. One that waits is answered. One that was stopped goes on, and hears the prompt.
+/// A run that has ended, or has used up a bound, is followed by a new one. A run that waits is answered. A stopped
+/// run is resumed and receives the prompt.
 #[must_use]
 pub fn next(last: Option<&RunView>) -> Next {
     let Some(last) = last.filter(|last| !last.over) else { return Next::Start };
@@ -50,7 +51,7 @@ impl Next {
     }
 }
 
-/// How a turn ends.
+/// End of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// For this reason; with a last message.
@@ -59,7 +60,7 @@ pub(crate) enum Ending {
     Fault(String),
 }
 
-/// How the turn of a run ends that has come to this. `bound` is the bound that was reached, if one was.
+/// Returns the end of the turn for a run with this result. `bound` is the bound that was reached, if any.
 pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
     let Some(error) = &result.error else { return Ending::Stop(StopReason::EndTurn, None) };
     let hinted = || error.hint.as_ref().map_or_else(|| error.message.clone(), |hint| format!("{}\n({hint})", error.message));
@@ -92,7 +93,7 @@ pub(crate) fn runs_of(session: &RunId, known: &[KnownRun]) -> Vec<RunId> {
     runs.into_iter().map(|(_, run)| run).collect()
 }
 
-/// Which run of a session this is, from 1; none where it is none of it.
+/// Returns the position of a run in a session, from 1; `None` if it belongs to another session.
 pub(crate) fn place(session: &RunId, run: &RunId) -> Option<usize> {
     let rest = run.as_str().strip_prefix(session.as_str())?;
     if rest.is_empty() {

@@ -1,4 +1,4 @@
-//! What a client is shown of a run, made from its events alone.
+//! Updates for a client, made from the run's events alone.
 
 mod calls;
 mod plan;
@@ -22,13 +22,13 @@ use self::calls::CallId;
 /// To whom a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// Who has just typed what the run was given.
+    /// For a client whose user has just typed the run's input.
     Live,
-    /// Who loads a session again: they are shown what they had typed, too.
+    /// For a client that loads a session again, which needs the user's messages too.
     Replay,
 }
 
-/// Turns the events of one run into what a client is shown. It learns from the events, reads nothing and knows no clock.
+/// Turns the events of one run into updates for a client. It uses the events alone, and reads no files and no clock.
 #[derive(Debug)]
 pub struct Updates {
     folder: PathBuf,
@@ -36,9 +36,9 @@ pub struct Updates {
     state: Option<ProgressState>,
     /// The plan as it was shown last.
     plan: Vec<PlanEntry>,
-    /// Calls for which the client was asked, and which it therefore knows.
+    /// Calls for which the client was asked for consent, so that it has seen them already.
     asked: BTreeSet<CallId>,
-    /// The last call of a tool for a task: what changes of files are told of.
+    /// Last call of each tool for a task, to which changes of files are attached.
     last: BTreeMap<(Option<TaskId>, String), CallId>,
     /// Calls that are shown with a change of a file.
     with_diff: BTreeSet<CallId>,
@@ -47,7 +47,8 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// For a run in a folder. `state` is where it stands before the first event that is given: none for a new run.
+    /// Creates the updates for a run in a folder. `state` is the state before the first event to come: `None` for a
+    /// new run.
     #[must_use]
     pub fn new(folder: &Path, shown: Shown, state: Option<ProgressState>) -> Self {
         Self {
@@ -62,12 +63,12 @@ impl Updates {
         }
     }
 
-    /// What is shown of an event.
+    /// Returns the updates for an event.
     pub fn take(&mut self, published: &PublishedEvent) -> Vec<SessionUpdate> {
         let event = &published.event;
         let mut updates = self.before(event);
         match &mut self.state {
-            // What does not follow stands in the journal, and is not shown wrongly.
+            // An event that does not fit the state is kept in the journal and skipped here.
             Some(state) => drop(state.apply(published.at, event)),
             None => self.state = ProgressState::start(published.at, event).ok(),
         }
@@ -80,7 +81,7 @@ impl Updates {
         self.bound.as_deref()
     }
 
-    /// Approvals that are open, in the words of a message: nobody was there who could be asked by the protocol.
+    /// Returns the open approvals as a message, for questions that could not be asked by the protocol.
     pub(crate) fn open_approvals(&self) -> Option<String> {
         let open = self.state.iter().flat_map(|state| &state.questions).filter(|question| question.answer.is_none());
         let asked: Vec<String> = open
@@ -134,7 +135,7 @@ impl Updates {
         }
     }
 
-    /// What a person has typed, for whom it is shown again.
+    /// Returns the user's message, if the session is replayed.
     fn typed(&self, text: &str) -> Option<SessionUpdate> {
         (self.shown == Shown::Replay).then(|| SessionUpdate::UserMessageChunk(chunk(text)))
     }
@@ -145,7 +146,7 @@ impl Updates {
         if asked.kind != "approval" {
             return self.typed(answer).into_iter().collect();
         }
-        // The consent to a task of a tool is a call of its own; that of an actor's call goes on as this call.
+        // Consent to a tool task has a call of its own; consent to an actor's call continues as that call.
         let of_tool =
             asked.task.as_ref().and_then(|task| self.state.as_ref()?.tasks.get(task)).is_some_and(|task| task.spec.kind == TaskKind::Tool);
         let call = CallId::of_question(id);
@@ -182,7 +183,7 @@ pub(crate) fn said(text: &str) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(chunk(&format!("{}\n\n", text.trim_end())))
 }
 
-/// What goes on, beside its messages.
+/// Returns a status text, which is shown apart from messages.
 fn thought(text: &str) -> SessionUpdate {
     SessionUpdate::AgentThoughtChunk(chunk(&format!("{}\n\n", text.trim_end())))
 }

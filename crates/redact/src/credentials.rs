@@ -40,7 +40,7 @@ const ENDINGS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", 
 const EXAMPLES: &[&str] = &[".example", ".sample", ".template", ".dist", ".defaults"];
 /// Folders all of whose files hold keys.
 const FOLDERS: &[&str] = &[".ssh", ".aws", ".gnupg", ".docker", ".kube"];
-/// The folder in which copies of any file lie under other names: what an undo needs.
+/// Folder in which copies of any file are kept under other names, for an undo.
 const COPIES: [&str; 2] = [".aime", "undo"];
 
 /// Parts of names whose value is a secret.
@@ -66,7 +66,7 @@ const WORDS: &[&str] = &["pass", "pwd", "pat", "pin", "salt"];
 const LEAST_NAMED: usize = 6;
 const LEAST_DENSE: usize = 12;
 
-/// Whether a path looks like that of a file of keys or passwords. It goes by the name: nothing is read.
+/// Returns true if a path looks like that of a file of keys or passwords. Only the name counts: nothing is read.
 #[must_use]
 pub fn is_credential_file(path: &str) -> bool {
     let path = path.trim().trim_matches(['"', '\'', '`']).replace('\\', "/").to_lowercase();
@@ -83,16 +83,16 @@ pub fn is_credential_file(path: &str) -> bool {
         || is_kept_copy(&path)
 }
 
-/// Whether a variable or a key of this name holds a secret.
+/// Returns true if a variable or a key of this name holds a secret.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase();
     PARTS.iter().any(|part| name.contains(part)) || name.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word))
 }
 
-/// The values in a file of keys and passwords that are secret: those whose name says so, those that look like nothing else, and private keys.
-/// Those that [`is_placeholder`] knows are none.
-/// It reads lines of `NAME=value`, `name: value` and `name value`, entries of `.netrc`, and JSON that is written in lines.
+/// Returns the secret values in a file of keys and passwords: those with the name of a secret, those that look like
+/// nothing else, and private keys. Values for which [`is_placeholder`] is true are left out. The function reads lines
+/// of `NAME=value`, `name: value` and `name value`, entries of `.netrc`, and JSON that is written in lines.
 #[must_use]
 pub fn secrets_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = text.lines().filter_map(of_line).collect();
@@ -103,7 +103,7 @@ pub fn secrets_in(text: &str) -> Vec<String> {
     found
 }
 
-/// The lines of the private keys in PEM that a text holds: those between the marks, of which none says alone what it is.
+/// Returns the lines of the PEM private keys in a text, without the marks. No such line is recognizable on its own.
 #[must_use]
 pub fn private_keys_in(text: &str) -> Vec<String> {
     let mut found = Vec::new();
@@ -118,7 +118,8 @@ pub fn private_keys_in(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a path lies where aime keeps copies of any file under other names, those of keys and passwords among them.
+/// Returns true if a path is in the folder where aime keeps copies of any file under other names, including files of
+/// keys and passwords.
 #[must_use]
 pub fn is_kept_copy(path: &str) -> bool {
     let path = path.replace('\\', "/").to_lowercase();
@@ -153,7 +154,7 @@ fn password_of_address(line: &str) -> Option<&str> {
     (password.len() >= LEAST_NAMED && !is_placeholder(password)).then_some(password)
 }
 
-/// Whether a value is one that many settings have.
+/// Returns true if a value is one that many settings have.
 fn is_plain(value: &str) -> bool {
     is_placeholder(value) || value.chars().all(|c| c.is_ascii_digit()) || is_place(value)
 }
@@ -162,7 +163,7 @@ fn is_place(value: &str) -> bool {
     value.starts_with(['/', '~', '.']) || value.contains("://") || value.contains("${")
 }
 
-/// Whether a value is one word of letters and digits together that is no address, path, date or version.
+/// Returns true if a value is one word that mixes letters and digits and is no address, path, date or version.
 fn is_dense(value: &str) -> bool {
     let count = |fits: fn(&char) -> bool| value.chars().filter(fits).count();
     value.len() >= LEAST_DENSE

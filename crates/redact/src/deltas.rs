@@ -17,7 +17,7 @@ impl Deltas {
         Self { redactor, held: String::new() }
     }
 
-    /// What can be passed on, now that this part has come; may be empty.
+    /// Takes in a part and returns the text that can be passed on now; may be empty.
     pub fn push(&mut self, part: &str) -> String {
         let known = self.redactor.known();
         self.held.push_str(part);

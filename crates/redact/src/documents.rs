@@ -15,9 +15,9 @@ use crate::{REDACTED, REDACTED_WORD, scan::any_text};
 /// Members of the program's own documents that hold words of its own.
 const OWN: [&str; 7] = ["schema", "type", "status", "code", "mode", "kind", "outcome"];
 
-/// Puts what `clean` makes of them in the place of texts and of names of members; whether there were any. `clean` is told the place of a text,
-/// too: the names of the members that lead to it, each with a `/` before it, so that the items of a list have one place. A name of a member
-/// has the place of an empty one.
+/// Replaces texts and member names by the result of `clean`. Returns true if any was replaced. `clean` also receives
+/// the place of a text: the names of the members that lead to it, each with a `/` before it, so that all items of a
+/// list have the same place. The name of a member has the place of a member with an empty name.
 pub(crate) fn change(document: &mut Value, place: &mut String, clean: &mut dyn FnMut(&str, &str) -> Option<String>) -> bool {
     match document {
         Value::String(text) => match clean(place, text) {
@@ -53,7 +53,8 @@ pub(crate) fn change(document: &mut Value, place: &mut String, clean: &mut dyn F
     }
 }
 
-/// Whether the text at a place of the program's own document, as [`change`] tells it, is a word of the program.
+/// Returns true if the text at a place of one of the program's own documents (in the notation of [`change`]) is a
+/// keyword of the program.
 pub(crate) fn is_own(place: &str, text: &str) -> bool {
     let name = text.strip_prefix("aime.").and_then(|name| name.split_once("/v")).map_or(text, |(name, _)| name);
     place.rsplit_once('/').is_some_and(|(_, member)| member.is_empty() || OWN.contains(&member))
@@ -185,7 +186,7 @@ mod tests {
         by_name: BTreeMap<Word, Status>,
     }
 
-    /// What is made of a plan by one that knows this value.
+    /// Returns the plan after redaction of this value.
     fn plan_without(secret: &str, plan: Value) -> Value {
         let plan: Plan = serde_json::from_value(plan).unwrap();
         serde_json::to_value(Redactor::new([secret]).typed(plan)).unwrap()

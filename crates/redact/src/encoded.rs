@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Shorter values have encodings that are too common to be taken out wherever they stand.
+/// Minimum length of a value whose encodings are removed. Encodings of shorter values occur too often by chance.
 const SHORTEST: usize = 10;
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -38,7 +38,7 @@ pub(crate) fn writings(value: &str) -> Vec<String> {
     writings
 }
 
-/// The letters of base64 that depend on the value alone, where `before` bytes (of a group of three) stand before it.
+/// Returns the base64 letters that depend on the value alone, if `before` bytes (of a group of three) precede it.
 fn base64_within(value: &[u8], before: usize) -> String {
     let mut letters = String::new();
     let (mut bits, mut held) = (0_u32, 0_u32);
@@ -51,7 +51,7 @@ fn base64_within(value: &[u8], before: usize) -> String {
             letters.push(char::from(letter));
         }
     }
-    // Those that hold bits of what stands before.
+    // The first letters hold bits of the bytes before the value.
     letters.split_off((before * 8).div_ceil(6))
 }
 

@@ -1,6 +1,7 @@
-//! Keys of well-known services, private keys, logins and entries of `.netrc`, found by their form.
+//! Finds keys of well-known services, private keys, logins and entries of `.netrc` by their form.
 //!
-//! The table holds what is told apart from other words without doubt: a text of a file goes through it before a model reads it.
+//! The table holds only forms that cannot be confused with other words, because file texts pass it before a model
+//! reads them.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -8,7 +9,7 @@ use aho_corasick::AhoCorasick;
 
 use crate::{REDACTED, netrc};
 
-/// What letters a key is made of, beside those that it begins with.
+/// Alphabet of a key after its prefix.
 #[derive(Debug, Clone, Copy)]
 enum Letters {
     /// `A-Z a-z 0-9`.
@@ -21,7 +22,7 @@ enum Letters {
     Upper,
 }
 
-/// How a key begins, what it is made of, and its fewest characters in all.
+/// Prefix, alphabet and minimum total length of each form of key.
 const KEYS: &[(&str, Letters, usize)] = &[
     ("sk-", Letters::Wide, 20),
     ("sk_live_", Letters::Plain, 24),
@@ -68,7 +69,7 @@ const MACHINE: &str = "machine";
 /// The longest entry that is looked for, in bytes.
 const LONGEST_ENTRY: usize = 1024;
 
-/// How each form begins, in the order of [`KEYS`] and then the rest.
+/// Prefixes of all forms, in the order of [`KEYS`] and then the rest.
 static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let keys = KEYS.iter().map(|(begins, ..)| *begins);
     AhoCorasick::new(keys.chain([PEM, ADDRESS]).chain(BEARER).chain([MACHINE])).ok()
@@ -102,7 +103,7 @@ pub(crate) fn without_forms(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Where the secret stands that begins so, if it is one.
+/// Returns the range of the secret with this prefix, if it is one.
 fn secret(text: &str, form: usize, start: usize) -> Option<(usize, usize)> {
     if let Some((begins, letters, least)) = KEYS.get(form) {
         return key(text, start, begins, *letters, *least);
@@ -144,7 +145,7 @@ fn key(text: &str, start: usize, begins: &str, letters: Letters, least: usize) -
     (begins.len() + body.len() >= least && dense && whole).then_some((start, start + begins.len() + body.len()))
 }
 
-/// Where the password of an entry of `.netrc` stands that begins here and has a login.
+/// Returns the range of the password in the `.netrc` entry that begins here and has a login.
 fn entry(text: &str, start: usize) -> Option<(usize, usize)> {
     let alone = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ':'));
     let rest = text.get(start..)?;
@@ -167,7 +168,7 @@ fn private_key(text: &str) -> Option<usize> {
     Some(end.unwrap_or(text.len()))
 }
 
-/// Where the password stands in `://user:password@host`.
+/// Returns the range of the password in `://user:password@host`.
 fn login(text: &str) -> Option<(usize, usize)> {
     let authority = text.get(ADDRESS.len()..)?;
     let end = authority
@@ -175,7 +176,7 @@ fn login(text: &str) -> Option<(usize, usize)> {
         .unwrap_or(authority.len());
     let user = authority.get(..end)?.rsplit_once('@')?.0;
     let (name, password) = user.split_once(':')?;
-    // What stands for a password in a text about addresses is none.
+    // A placeholder in a text about addresses is not a password.
     let placeholder =
         password.is_empty() || password.contains(['{', '$', '*', '[']) || matches!(password, "password" | "pass" | "pw" | "secret");
     let from = ADDRESS.len() + name.len() + 1;

@@ -17,8 +17,8 @@ pub use lines::redact;
 pub use ordinary::{is_ordinary, is_placeholder};
 pub use redactor::Redactor;
 
-/// What stands in the place of a secret.
+/// Replacement for a secret.
 pub const REDACTED: &str = "[redacted-secret]";
 
-/// What stands in its place where only a word can be read, such as the name of a task.
+/// Replacement for a secret where only a word is valid, such as the name of a task.
 pub const REDACTED_WORD: &str = "redacted-secret";

@@ -1,8 +1,8 @@
-//! Taking out of a text for people whatever looks like a secret, also what is set as `password = …`.
+//! Removes everything that looks like a secret from a text for people, including values set as `password = …`.
 
 use crate::{REDACTED as GONE, Redactor};
 
-/// Shorter values are too common to be taken out wherever they stand.
+/// Minimum length of a value that is removed. Shorter values occur too often by chance.
 const SHORTEST: usize = 6;
 /// Parts of names whose value is a secret.
 const NAMES: &[&str] = &[
@@ -22,9 +22,11 @@ const NAMES: &[&str] = &[
     "令牌",
 ];
 
-/// A text without secrets: what [`Redactor::text`] takes out, and what is set as `password = …` and the like.
+/// Returns a text without the secrets that [`Redactor::text`] finds and without values set as `password = …` and the
+/// like.
 ///
-/// It goes by form, so it can miss what looks like any other word, and it takes more than it must: source text does not survive it.
+/// The function goes by form. It can miss a secret that looks like any other word, and it removes more than secrets:
+/// do not use it on source text.
 #[must_use]
 pub fn redact(text: &str, redactor: &Redactor) -> String {
     let text = redactor.text(text);

@@ -1,7 +1,8 @@
-//! Values that are no secret though the name of their variable says so: what is given where no key is needed, passwords that everybody knows,
-//! and plain words. They stand in names of programs, files and services too, and would be taken out of all of these.
+//! Values that are not secret although the name of their variable suggests it: values given where no key is needed,
+//! well-known passwords, and plain words. They also occur in names of programs, files and services, and would be
+//! removed from all of these.
 
-/// What stands for a key or a password, in small letters without what parts its words.
+/// Placeholders for a key or a password, in lower case and without separators.
 const PLACEHOLDERS: &[&str] = &[
     // Words of settings.
     "changeit",
@@ -66,13 +67,13 @@ const PLACEHOLDERS: &[&str] = &[
     "secretkey",
     "testing",
 ];
-/// What parts the words of a name.
+/// Separators of the words in a name.
 const PARTING: [char; 3] = ['-', '_', '.'];
 /// The most words, and letters of one, of a plain value: a passphrase has more, and so does most that was made by chance.
 const MOST_WORDS: usize = 2;
 const MOST_LETTERS: usize = 12;
-/// What follows `a`, `b` and so on in the 200 commonest pairs of letters of 12,000 words of English documentation: nine tenths of all their
-/// pairs, and a third of those of letters that were drawn by chance.
+/// Letters that follow `a`, `b` and so on in the 200 most common letter pairs of 12,000 words of English
+/// documentation. These make up nine tenths of all pairs there, and a third of the pairs of random letters.
 const FOLLOWERS: [&str; 26] = [
     "bcdgiklmnprstuvy",
     "aeiloru",
@@ -102,7 +103,8 @@ const FOLLOWERS: [&str; 26] = [
     "e",
 ];
 
-/// Whether a value is one that is given where no secret is needed, or a password that everybody knows: `ollama`, `not-needed`, `postgres`, `xxxxxxxx`.
+/// Returns true if a value is one that is given where no secret is needed, or a well-known password: `ollama`,
+/// `not-needed`, `postgres`, `xxxxxxxx`.
 #[must_use]
 pub fn is_placeholder(value: &str) -> bool {
     let bare = value.trim_matches(['<', '>']).replace(|c| c == ' ' || PARTING.contains(&c), "").to_lowercase();
@@ -111,9 +113,10 @@ pub fn is_placeholder(value: &str) -> bool {
     PLACEHOLDERS.contains(&bare.as_str()) || letters.all(|letter| Some(letter) == first)
 }
 
-/// Whether a value that only the name of its variable makes a secret is none: a placeholder, or one or two plain words, such as `staging` and
-/// `acme-studio`. A plain word has up to 12 letters, all small, all capital or with a capital first, two thirds of whose pairs are common in
-/// English. A digit, another sign, a third word or letters in no order make a secret: `hunter2`, `pass!word`, `correct-horse-battery`, `xkqjzvbw`.
+/// Returns true if a value is not secret although the name of its variable suggests it: it is a placeholder, or one
+/// or two plain words, such as `staging` and `acme-studio`. A plain word has up to 12 letters, all small, all capital
+/// or with a capital first, two thirds of whose pairs are common in English. A digit, another character, a third word
+/// or random letters make it a secret: `hunter2`, `pass!word`, `correct-horse-battery`, `xkqjzvbw`.
 #[must_use]
 pub fn is_ordinary(value: &str) -> bool {
     is_placeholder(value) || reads_as_words(value)

@@ -18,10 +18,10 @@ use crate::{
     forms::without_forms,
 };
 
-/// Shorter values are too common to be taken out wherever they stand.
+/// Minimum length of a value that is removed. Shorter values occur too often by chance.
 const SHORTEST: usize = 6;
 
-/// Takes secrets out of texts. Cheap to clone; what one clone learns all of them know. Never shows what it knows.
+/// Removes secrets from texts. Cheap to clone; all clones share the known values. It never reveals them.
 #[derive(Clone, Default)]
 pub struct Redactor(Arc<RwLock<Arc<Known>>>);
 
@@ -35,7 +35,8 @@ pub(crate) struct Known {
 }
 
 impl Redactor {
-    /// One that knows these values. Those of fewer than 6 bytes are left out: they would stand in too many texts by chance.
+    /// Creates a redactor for these values. Values of fewer than 6 bytes are ignored, because they occur in too many
+    /// texts by chance.
     #[must_use]
     pub fn new<V: AsRef<str>>(values: impl IntoIterator<Item = V>) -> Self {
         let redactor = Self::default();
@@ -71,21 +72,22 @@ impl Redactor {
         self.known().without(text)
     }
 
-    /// Whether a text holds a secret.
+    /// Returns true if a text holds a secret.
     #[must_use]
     pub fn finds(&self, text: &str) -> bool {
         matches!(self.text(text), Cow::Owned(_))
     }
 
-    /// Takes secrets out of all texts of a document; whether there were any.
+    /// Removes secrets from all texts of a document. Returns true if there were any.
     pub fn document(&self, document: &mut Value) -> bool {
         let known = self.known();
         change(document, &mut String::new(), &mut |_, text| owned(known.without_secrets(text)))
     }
 
-    /// The same for anything that can be written as JSON and read again. Where a text with the mark cannot be read again, as a name that must
-    /// be a word, [`REDACTED_WORD`](crate::REDACTED_WORD) stands in its place; a text that can be read with neither is left as it is. The names of fields and
-    /// variants are the program's own, and stay.
+    /// Does the same for any value that can be written as JSON and read again. If a text with the mark cannot be read
+    /// again, such as a name that must be a word, [`REDACTED_WORD`](crate::REDACTED_WORD) replaces the secret; a text
+    /// that can be read with neither is left unchanged. Names of fields and variants belong to the program and are
+    /// not changed.
     #[must_use]
     pub fn typed<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         let known = self.known();
@@ -107,7 +109,7 @@ impl Redactor {
         change(document, &mut String::new(), &mut |place, text| if is_own(place, text) { None } else { owned(known.without(text)) })
     }
 
-    /// How many values are known. A text that was clean stays so until this is another number.
+    /// Returns the number of known values. A clean text stays clean until this number changes.
     #[must_use]
     pub fn values_known(&self) -> usize {
         self.known().values.len()
@@ -155,7 +157,7 @@ impl Known {
         Cow::Owned(clean)
     }
 
-    /// Where secrets stand, in bytes.
+    /// Returns the ranges of secrets, in bytes.
     pub(crate) fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (usize, usize)> + 'a {
         let found = self.finder.iter().flat_map(move |finder| finder.find_iter(text));
         found.map(|found| (found.start(), found.end()))

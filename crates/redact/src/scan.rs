@@ -1,4 +1,5 @@
-//! Looks at the texts of a value as they would stand in JSON, without making the JSON: most values hold no secret, and are left as they are.
+//! Inspects the texts of a value as they would appear in JSON, without making the JSON. Most values hold no secret,
+//! and need no copy.
 
 use std::fmt;
 
@@ -10,13 +11,14 @@ use serde::{
     },
 };
 
-/// Whether `found` holds for any text of a value: its strings, characters and keys. The names of fields and variants are the program's own,
-/// and not looked at. A value that JSON cannot hold has no such text from where it cannot.
+/// Returns true if `found` holds for any text of a value: its strings, characters and keys. Names of fields and
+/// variants belong to the program and are not inspected. If JSON cannot represent a value, the inspection ends at
+/// that point.
 pub(crate) fn any_text<T: Serialize + ?Sized>(value: &T, found: &dyn Fn(&str) -> bool) -> bool {
     matches!(value.serialize(Scan { found, is_key: false }), Err(Stop::Found))
 }
 
-/// Why no more is looked at.
+/// Reason for ending the inspection.
 #[derive(Debug)]
 enum Stop {
     Found,
@@ -278,7 +280,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is looked at is what stands in the document, but for the names that the program gives.
+        /// The inspection sees exactly the texts of the document, except the names that the program gives.
         #[test]
         fn every_text_of_the_document_is_seen(
             text in "(.|\n){0,8}", letter: char, number: u8,

@@ -10,7 +10,7 @@ use aime_progress::{
 use aime_replan_triggers::{FrequencySettings, ReplanHistory, TriggerSettings, Verdict, decide, evaluate};
 use serde_json::json;
 
-/// Your agent, whatever it is. This one cannot reach the server of prices.
+/// Your agent, of any kind. This one cannot reach the price server.
 fn work(task: &TaskSpec) -> Result<String, String> {
     match task.id.as_str() {
         "prices" => Err("the server does not answer".to_owned()),
@@ -18,7 +18,7 @@ fn work(task: &TaskSpec) -> Result<String, String> {
     }
 }
 
-/// The state of a run, and the events that made it: what you would write to a journal.
+/// State of a run, and the events that led to it: the content of a journal.
 struct Board {
     state: ProgressState,
     events: Vec<Timed>,
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if at_work == 0 {
             break; // nothing runs, and nothing is ready: it is over
         }
-        // 2. Whoever is done first is heard first.
+        // 2. Outcomes arrive in the order in which agents finish.
         let (task, outcome) = finished.recv()?;
         at_work -= 1;
         match outcome {
@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         triggers.iter().for_each(|trigger| println!("trigger: {}", trigger.detail));
 
-        // 4. A patch, by whoever makes it: a person, rules, a model (`aime-planner`). It fits as a whole, or it is refused.
+        // 4. A patch from any source: a person, rules, a model (`aime-planner`). It is applied as a whole or refused.
         let patch: PlanPatch = serde_json::from_value(json!({"reasoning": "yesterday's prices will do", "changes": [
             {"op": "add_task", "task": {"id": "old-prices", "description": "Take yesterday's prices", "kind": "actor"}, "replaces": ["prices"]},
         ]}))?;

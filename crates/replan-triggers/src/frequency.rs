@@ -1,4 +1,4 @@
-//! The frequency control: whether a replan that is wanted is allowed now.
+//! Frequency control: decides if a requested replan is allowed now.
 
 use aime_progress::{Timestamp, TriggerKind, TriggerReason};
 
@@ -7,13 +7,13 @@ use crate::FrequencySettings;
 /// The replans that a plan has had.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ReplanHistory {
-    /// How many there were since the plan was made or a person last allowed more.
+    /// Number of replans since the plan was made or a person last allowed more.
     pub count: u32,
     /// When the last one was.
     pub last_at: Option<Timestamp>,
 }
 
-/// What the frequency control says.
+/// Decision of the frequency control.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Replan now.
@@ -22,22 +22,22 @@ pub enum Verdict {
     Wait {
         /// The end of the cooldown.
         until: Timestamp,
-        /// Why, in words, for the event of the suppressed replan.
+        /// Reason as text, for the event of the suppressed replan.
         reason: String,
     },
     /// No more without a person.
     Escalate {
-        /// Why, in words, for the person who is asked.
+        /// Reason as text, for the person who is asked.
         reason: String,
     },
 }
 
-/// Whether a replan for these reasons is allowed at the time `now`.
+/// Decides if a replan for these reasons is allowed at the time `now`.
 ///
-/// `idle` says that no task runs or is ready: then waiting for the end of a cooldown would only lose time, and the replan
-/// is allowed at once unless `cooldown_when_idle` is set. The cap holds always. What a person asked for is always allowed.
-/// Critical evidence waits for the end of the cooldown like everything else; it is not lost, since the triggers are read
-/// from the state again.
+/// `idle` is true if no task runs or is ready. Waiting for the end of a cooldown would then only lose time, so the
+/// replan is allowed at once unless `cooldown_when_idle` is set. The cap always applies. A replan that a person
+/// requests is always allowed. Critical evidence waits for the end of the cooldown like all other triggers. It is not
+/// lost, because the triggers are read from the state again.
 #[must_use]
 pub fn decide(reasons: &[TriggerReason], history: ReplanHistory, now: Timestamp, idle: bool, settings: &FrequencySettings) -> Verdict {
     if reasons.iter().any(|reason| reason.kind == TriggerKind::Person) {

@@ -18,7 +18,7 @@ const BLOCKED: u8 = 70;
 const TOKEN_BUDGET: u8 = 60;
 const STALLED: u8 = 50;
 
-/// How much a piece of evidence weighs beside the other triggers: critical evidence comes before everything.
+/// Returns the priority of evidence relative to other triggers: critical evidence precedes everything.
 const fn weight(significance: Significance) -> u8 {
     match significance {
         Significance::Critical => 100,
@@ -28,15 +28,16 @@ const fn weight(significance: Significance) -> u8 {
     }
 }
 
-/// Every reason for a replan in this state at this time, the highest priority first; equals in the order of the plan.
+/// Returns every reason for a replan in this state at this time, the highest priority first; equal priorities in the
+/// order of the plan.
 ///
-/// Pure: the same state, time and settings give the same reasons. What nobody has dealt with is given again each time.
+/// Pure: the same state, time and settings give the same reasons. Unhandled reasons are returned again each time.
 #[must_use]
 pub fn evaluate(state: &ProgressState, now: Timestamp, budget: Option<TokenBudget>, settings: &TriggerSettings) -> Vec<TriggerReason> {
     evaluate_with(state, &Census::new(state), now, budget, settings)
 }
 
-/// The same with a census of this state at hand: what is done or waits is not looked at.
+/// Does the same with an existing census of this state, and skips the tasks that are done or wait.
 #[must_use]
 pub fn evaluate_with(
     state: &ProgressState,
@@ -56,7 +57,7 @@ pub fn evaluate_with(
     reasons
 }
 
-/// Whether a failed task is not tried again: it has failed for good, or more than `max_retries` times.
+/// Returns true if a failed task is not retried: it has failed for good, or more than `max_retries` times.
 const fn counts(task: &Task, settings: &TriggerSettings) -> bool {
     task.failed_for_good || task.failures > settings.max_retries
 }

@@ -36,14 +36,14 @@ use crate::{Measures, Signal, Spans, TelemetrySettings, attributes::text, logs};
 const WAITING: usize = 4_096;
 /// Spans, or records, in one request, at most.
 const BATCH: usize = 512;
-/// How often metrics are sent.
+/// Interval at which metrics are sent.
 const EVERY: Duration = Duration::from_secs(5);
-/// How long a span or record waits for others that go with it.
+/// Time that a span or record waits for others in the same request.
 const TOGETHER: Duration = Duration::from_millis(500);
-/// How long the end of the process waits for what is left.
+/// Time that the end of the process waits for unsent data.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Why nothing can be sent at all.
+/// Reason why nothing can be sent at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TelemetryError(String);
 
@@ -68,7 +68,7 @@ pub struct Telemetry {
     content: bool,
     send: Mutex<Option<mpsc::Sender<Told>>>,
     measures: Arc<Mutex<Measures>>,
-    /// Spans and records that were told and that no receiver has taken.
+    /// Number of spans and records that no receiver has accepted.
     owed: Arc<AtomicU64>,
     sending: Mutex<Option<JoinHandle<()>>>,
 }
@@ -147,7 +147,7 @@ impl Watched {
     pub fn take(&mut self, event: &PublishedEvent) {
         self.measures.lock().unwrap_or_else(PoisonError::into_inner).take(event);
         let task = logs::task_of(&event.event);
-        // What ends something belongs to it, and so does what begins it.
+        // A record of an end belongs to the span that ends, and a record of a start to the span that starts.
         let before = self.spans.place(task);
         let ended = self.spans.take(event);
         let begins = matches!(&event.event, ProgressEvent::TaskStatusChanged { to: TaskStatus::Running, .. }) || before.1.is_empty();
@@ -160,7 +160,7 @@ impl Watched {
         for told in all {
             self.owed.fetch_add(1, Ordering::Relaxed);
             if let Some(send) = &self.send {
-                // Where there is no room it stays owed.
+                // If the queue is full, the item counts as not accepted.
                 drop(send.try_send(told));
             }
         }
@@ -174,7 +174,7 @@ impl Drop for Watched {
     }
 }
 
-/// What sends.
+/// Background task that sends.
 struct Sender {
     traces: Option<Receiver>,
     metrics: Option<Receiver>,
@@ -238,7 +238,7 @@ impl Sender {
         }
     }
 
-    /// So many are owed no more: they were taken, or nobody wants them.
+    /// Subtracts items that were accepted, or that no receiver is configured for.
     fn settled(&self, number: u64) {
         self.owed.fetch_sub(number, Ordering::Relaxed);
     }

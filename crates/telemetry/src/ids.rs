@@ -1,4 +1,5 @@
-//! Ids of traces and spans: made from names, so that a run has one trace, whoever goes on with it, and telling it again tells the same.
+//! Ids of traces and spans. They are derived from names, so that a run has one trace even if another process
+//! continues it, and a repeated export has the same ids.
 
 use aime_progress::{RunId, Timestamp};
 

@@ -1,7 +1,8 @@
-//! Records of what happens in a run, each at its place in the run's trace.
+//! Log records of a run's events, each at its place in the run's trace.
 //!
-//! Moments that people look for have a record: what became of the run, its plans and its tasks, what was asked, what stood in the way. A model's answer has one by the name that
-//! the conventions give it. The conventions name an event by `event_name`; what a record says in words stands in its body, where what was said may be sent.
+//! Events that people search for have a record: the outcome of the run, its plans and tasks, questions, and
+//! obstacles. A model's answer has a record with the name from the conventions. The conventions name an event by
+//! `event_name`. Its text is in the body, if content may be sent.
 
 #[cfg(test)]
 mod tests;
@@ -19,12 +20,12 @@ use crate::{
     spans::{chat, message},
 };
 
-/// What a record says, beside when and where.
+/// Content of a record, besides time and place.
 struct Said {
     name: &'static str,
     severity: SeverityNumber,
     attributes: Vec<KeyValue>,
-    /// What models, tools and people wrote.
+    /// Text of models, tools and people.
     words: Option<String>,
 }
 
@@ -38,8 +39,8 @@ impl Said {
     }
 }
 
-/// The record of an event, if it has one. Pure. `provider` is the word of the conventions for whose models are asked; only with `content` it holds what was said. `span` is where in the
-/// trace it stands.
+/// Returns the record of an event, if it has one. Pure. `provider` is the conventions' name of the model provider.
+/// The record holds text of the run only with `content`. `span` is its place in the trace.
 pub(crate) fn record(
     run: &RunId,
     published: &PublishedEvent,
@@ -64,7 +65,7 @@ pub(crate) fn record(
     })
 }
 
-/// The task that an event is about, where its record stands.
+/// Returns the task to whose span the record of an event belongs.
 pub(crate) const fn task_of(event: &ProgressEvent) -> Option<&TaskId> {
     match event {
         ProgressEvent::TaskStatusChanged { task, .. } => Some(task),
@@ -144,7 +145,7 @@ fn triggers(reasons: &[aime_progress::TriggerReason]) -> KeyValue {
     texts("aime.triggers", reasons.iter().map(|reason| known::word(&reason.kind)))
 }
 
-/// Why a call did not come to a good end.
+/// Returns the error type of a call that failed.
 pub(crate) const fn outcome_word(outcome: CallOutcome) -> &'static str {
     match outcome {
         CallOutcome::Ok | CallOutcome::Error => "tool_error",

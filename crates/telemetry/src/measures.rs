@@ -1,4 +1,4 @@
-//! What models and tools took, as histograms.
+//! Histograms of the usage and duration of models and tools.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use crate::{
 /// The bounds of the conventions for numbers of tokens.
 const TOKENS: [f64; 14] =
     [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0, 16384.0, 65536.0, 262_144.0, 1_048_576.0, 4_194_304.0, 16_777_216.0, 67_108_864.0];
-/// Those for seconds.
+/// Bounds for seconds.
 const SECONDS: [f64; 14] = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
-/// What is measured.
+/// Measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Tokens,
@@ -38,10 +38,10 @@ impl What {
     }
 }
 
-/// By what measures are told apart.
+/// Attributes that distinguish the series of a metric.
 type Labels = Vec<(&'static str, String)>;
 
-/// What was measured since it was made, over all runs. Pure.
+/// Measurements of all runs since its creation. Pure.
 #[derive(Debug, Default)]
 pub struct Measures {
     provider: String,

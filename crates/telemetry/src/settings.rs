@@ -7,21 +7,21 @@ use std::{fmt, time::Duration};
 
 use percent_encoding::percent_decode_str;
 
-/// How long a request may take where nothing else is said.
+/// Default timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is sent where.
+/// Signals to send, and their destinations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TelemetrySettings {
-    /// Where spans go.
+    /// Destination of spans.
     pub traces: Option<Signal>,
-    /// Where measures go.
+    /// Destination of metrics.
     pub metrics: Option<Signal>,
-    /// Where records of moments go.
+    /// Destination of log records.
     pub logs: Option<Signal>,
     /// Attributes of all that is sent, such as `service.name`.
     pub resource: Vec<(String, String)>,
-    /// Whether spans and records hold what was said and done: goals, answers, calls and their results.
+    /// True if spans and records include content: goals, answers, calls and their results.
     pub content: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct Signal {
     pub url: String,
     /// Headers of each request; often they hold a token.
     pub headers: Vec<(String, String)>,
-    /// How long a request may take.
+    /// Timeout of a request.
     pub timeout: Duration,
 }
 
@@ -95,7 +95,7 @@ impl TelemetrySettings {
         (Some(Self { traces, metrics, logs, resource, content }), notes)
     }
 
-    /// The values in headers and the passwords in addresses, which nobody else must see.
+    /// Returns the secret settings: the values of headers and the passwords in addresses.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let signals = || [&self.traces, &self.metrics, &self.logs].into_iter().flatten();
@@ -137,7 +137,7 @@ fn signal(name: &str, path: &str, variable: &impl Fn(&str) -> Option<String>, no
     Some(Signal { url, headers: pairs(&own("HEADERS").unwrap_or_default()), timeout })
 }
 
-/// `key=value,…`, with percent signs for what cannot stand there.
+/// Parses `key=value,…`, with percent encoding for reserved characters.
 fn pairs(text: &str) -> Vec<(String, String)> {
     let pair = |part: &str| {
         let (key, value) = part.split_once('=')?;

@@ -23,10 +23,10 @@ use crate::{
     logs::outcome_word,
 };
 
-/// The most moments that are noted of one run, which is the limit of OpenTelemetry's own SDKs. Of others only the number is told.
+/// Maximum number of notes of one run, as in OpenTelemetry's own SDKs. Further notes are only counted.
 const MOST_NOTES: usize = 128;
 
-/// Which span it is, while it is open.
+/// Key of an open span.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Task(TaskId),
@@ -35,10 +35,10 @@ enum Key {
     Call(Option<TaskId>, String),
 }
 
-/// Turns the events of one run into spans. Pure: it knows no clock, and the same events make the same spans.
+/// Turns the events of one run into spans. Pure: it reads no clock, and the same events make the same spans.
 ///
-/// The tree is: the run, below it plans and tasks, below a task its actor, below that its model calls and tool calls. A span is given when it has ended. A run that is
-/// gone on with later has the same trace, and a root for each time that it was carried out.
+/// The tree is: the run, below it plans and tasks, below a task its actor, below that its model calls and tool calls.
+/// A span is returned when it has ended. A resumed run keeps its trace, and gets a new root span for each resume.
 #[derive(Debug)]
 pub struct Spans {
     run: RunId,
@@ -186,7 +186,7 @@ impl Spans {
         span
     }
 
-    /// A task runs no more: what was open of it has ended.
+    /// Ends the open spans of a task that no longer runs.
     fn task_left(&mut self, task: &TaskId, to: TaskStatus) -> Vec<Span> {
         let status = text("aime.task.status", to.to_string());
         let failed = matches!(to, TaskStatus::Failed).then_some("task_failed");
@@ -197,12 +197,12 @@ impl Spans {
         ended
     }
 
-    /// The ids of the run's trace, and of the span below which something of a task stands, or of the run.
+    /// Returns the id of the run's trace, and that of the parent span for items of a task, or of the run.
     pub(crate) fn place(&self, task: Option<&TaskId>) -> (Vec<u8>, Vec<u8>) {
         (self.trace.clone(), self.below(task))
     }
 
-    /// The span below which something of a task stands.
+    /// Returns the parent span for items of a task.
     fn below(&self, task: Option<&TaskId>) -> Vec<u8> {
         let actor = task.and_then(|task| self.open.get(&Key::Actor(task.clone())).or_else(|| self.open.get(&Key::Task(task.clone()))));
         actor.or(self.root.as_ref()).map(|span| span.span_id.clone()).unwrap_or_default()
@@ -239,7 +239,7 @@ impl Spans {
         Some(span)
     }
 
-    /// Says something of the run; what was said before by the same name gives way.
+    /// Sets an attribute of the run, replacing an earlier one with the same name.
     fn tell_root(&mut self, attribute: KeyValue) {
         if let Some(root) = &mut self.root {
             root.attributes.retain(|known| known.key != attribute.key);
@@ -263,7 +263,7 @@ fn fail(span: &mut Span, error: &str) {
     span.status = Some(Status { code: StatusCode::Error.into(), message: String::new() });
 }
 
-/// What the conventions say of a model's answer, without what it said.
+/// Returns the conventions' attributes of a model's answer, without its content.
 pub(crate) fn chat(event: &ProgressEvent, provider: &str) -> Vec<KeyValue> {
     let ProgressEvent::ModelCalled { purpose, model, spent, finish, .. } = event else { return Vec::new() };
     let mut attributes = vec![

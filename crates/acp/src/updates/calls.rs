@@ -13,9 +13,10 @@ use serde_json::{Map, Value};
 
 use super::{Updates, first_line};
 
-/// How actors tell of themselves and end their work: it is shown as the plan, as messages and as status.
+/// Tools by which actors report progress and end their work. They are shown as the plan, messages and status instead
+/// of calls.
 const UNSEEN: [&str; 5] = ["todo", "update_progress", "report_evidence", "ask_human", "terminate"];
-/// How the last line of a diff begins that was cut.
+/// First character of the last line of a truncated diff.
 const CUT: char = '…';
 
 /// A tool call, unique in the run. A question for consent to a call has the name of the call with other dashes.
@@ -78,7 +79,7 @@ impl Updates {
             .locations(locations.collect())
             .content(diffs.into_iter().map(ToolCallContent::Diff).collect())
             .raw_input(Value::Object(parameters.clone()));
-        // A client that was asked for its consent knows the call.
+        // A client that was asked for consent has the call already.
         Some(if self.asked.remove(&id) { SessionUpdate::ToolCallUpdate(shown.into()) } else { SessionUpdate::ToolCall(shown) })
     }
 
@@ -114,7 +115,7 @@ impl Updates {
         Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(ToolCallId::from(&id), fields)))
     }
 
-    /// What a file tool did, exactly: it takes the place of what its call said.
+    /// Returns the exact diff of a file tool, which replaces the content of its call.
     pub(super) fn changed(&mut self, change: &FileChange) -> Option<SessionUpdate> {
         let task = change.task.as_ref().map(|task| TaskId::new(task.as_str())).transpose().ok()?;
         let id = self.last.get(&(task, change.tool.clone()))?.clone();
@@ -166,7 +167,7 @@ fn kind(tool: &str) -> ToolKind {
     }
 }
 
-/// What is called with what, in a line.
+/// Returns the tool and its parameters on one line.
 fn title(tool: &str, parameters: &Map<String, Value>) -> String {
     let named = ["path", "command", "pattern", "url", "query", "name", "description", "id"];
     let first_of_several = || parameters.get("paths")?.get(0)?.as_str();
@@ -178,7 +179,7 @@ fn title(tool: &str, parameters: &Map<String, Value>) -> String {
     }
 }
 
-/// What a command printed, as it is.
+/// Returns the output of a command unchanged, inside a code fence.
 fn fenced(tool: &str, output: &str) -> String {
     if kind(tool) != ToolKind::Execute {
         return output.to_owned();

@@ -3,9 +3,11 @@
 use agent_client_protocol::v1::schema::{PlanEntry, PlanEntryPriority, PlanEntryStatus};
 use aime_progress::{ProgressState, Task, TaskKind, TaskStatus, TodoItem, TodoStatus};
 
-/// The entries of a plan: its tasks, or the list of its actor where it has but one task. Groups are left out: their tasks say it all.
+/// Returns the entries of a plan: its tasks, or the list of its actor if it has only one task. Groups are left out,
+/// because their tasks cover them.
 ///
-/// The protocol knows pending, in progress and completed. What will not be done counts as completed, and says so.
+/// The protocol has the states pending, in progress and completed. Work that will not be done counts as completed,
+/// and its text says so.
 pub(super) fn entries(state: &ProgressState) -> Vec<PlanEntry> {
     let tasks: Vec<&Task> = state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
     match tasks.as_slice() {

@@ -12,7 +12,7 @@ fn published(events: &[Value]) -> Vec<PublishedEvent> {
     (1..).zip(events).map(event).collect()
 }
 
-/// What is shown of these events: the kind of each update, and its content.
+/// Returns the updates for these events: the kind of each, and its content.
 fn shown(how: Shown, events: &[Value]) -> Vec<Value> {
     let mut updates = Updates::new("/work".as_ref(), how, None);
     published(events).iter().flat_map(|event| updates.take(event)).map(|update| serde_json::to_value(update).unwrap()).collect()

@@ -11,14 +11,14 @@ use reqwest::{
 use super::TelemetryError;
 use crate::Signal;
 
-/// How often a request is made again that may succeed later.
+/// Number of retries of a request that may succeed later.
 const RETRIES: usize = 3;
 
-/// Who receives, and whether it was said that they do not.
+/// Receiver of one signal, and the flag that its failure was reported.
 pub(super) struct Receiver {
     client: Client,
     url: String,
-    /// The address as it may be told.
+    /// Address without secrets, for messages.
     place: String,
     said: bool,
 }
@@ -63,7 +63,7 @@ impl Receiver {
 
 /// A client. On systems without any certificate authorities those of Mozilla's list serve.
 fn secured(more: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
-    // Fails only where a provider stands already: then that one serves.
+    // Fails only if a provider is installed already; then that one is used.
     rustls::crypto::ring::default_provider().install_default().ok();
     let builder = || more(Client::builder().user_agent(concat!("aime/", env!("CARGO_PKG_VERSION"))));
     let own_roots = || {

@@ -11,7 +11,7 @@ use super::*;
 /// A request, and the key that came with it.
 type Keyed = (Option<String>, ExportTraceServiceRequest);
 
-/// What a receiver got.
+/// Requests that a receiver got.
 #[derive(Clone, Default)]
 struct Got {
     traces: Arc<Mutex<Vec<Keyed>>>,
@@ -69,7 +69,7 @@ fn events() -> Vec<PublishedEvent> {
 // Requirement: 8.27
 #[tokio::test]
 async fn a_receiver_gets_what_a_run_was() {
-    // What is refused for now is sent again.
+    // A temporary refusal leads to a retry.
     let (url, got) = receiver(2).await;
     let telemetry = begin(&url);
     let mut watched = telemetry.watch(&RunId::new("run").unwrap());
@@ -105,7 +105,7 @@ async fn a_receiver_gets_what_a_run_was() {
 
 #[tokio::test]
 async fn a_receiver_that_is_not_there_holds_nothing_up() {
-    // Nobody listens there: the port was free a moment ago, and is given to nobody meanwhile.
+    // Nothing listens there: the port was free a moment ago, and the system gives it to no other socket meanwhile.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let telemetry = begin(&format!("http://{}", listener.local_addr().unwrap()));
     drop(listener);
