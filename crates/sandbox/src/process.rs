@@ -54,7 +54,7 @@ pub struct ProcessRequest {
     pub confinement: Confinement,
 }
 
-/// How a process ended.
+/// End of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessEnd {
     /// It exited with this code.
@@ -90,7 +90,7 @@ impl fmt::Display for Bound {
 /// Outcome of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessOutcome {
-    /// How it ended.
+    /// End of the process.
     pub end: ProcessEnd,
     /// Standard output.
     pub stdout: Captured,

@@ -42,7 +42,7 @@ pub(crate) struct ProcessNews {
     pub(crate) command: String,
     /// Output since the last call of [`BackgroundProcesses::news`].
     pub(crate) printed: String,
-    /// How the process ended; `None` while it runs.
+    /// End of the process; `None` while it runs.
     pub(crate) end: Option<ProcessEnd>,
     /// Notes on changes to protected places.
     pub(crate) protected: String,

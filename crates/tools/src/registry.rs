@@ -125,7 +125,7 @@ impl ToolRegistry {
     /// agent's calls are made by a [`ToolSession`](crate::ToolSession).
     ///
     /// # Errors
-    /// Those of [`call`](Self::call), and [`ToolError::InvalidParameters`].
+    /// The errors of [`call`](Self::call), and [`ToolError::InvalidParameters`].
     pub async fn call_with_consent(
         &self,
         name: &str,

@@ -17,7 +17,7 @@ pub enum WorkTreeError {
     Git {
         /// Purpose of the command.
         what: &'static str,
-        /// How it ended.
+        /// End of the command.
         end: ProcessEnd,
         /// Its output.
         said: String,

@@ -111,7 +111,7 @@ impl WorkTree {
     /// Records work of an author, by whom its [past](Self::past) identifies it: a line of text, which is transferred with it.
     ///
     /// # Errors
-    /// Those of [`record`](Self::record).
+    /// The errors of [`record`](Self::record).
     pub async fn record_for(&self, onto: Option<&Commit>, also: &[PathBuf], by: &str) -> Result<Commit, WorkTreeError> {
         if onto.is_none() {
             let forget = ["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", OWN];

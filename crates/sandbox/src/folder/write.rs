@@ -41,7 +41,7 @@ impl ConfinedFolder {
     /// Writes a file atomically, with a mode if one is given: that of a file that it replaces under another name.
     ///
     /// # Errors
-    /// Those of [`write`](Self::write).
+    /// The errors of [`write`](Self::write).
     pub fn write_as(&self, path: impl AsRef<Path>, bytes: &[u8], mode: Option<u32>) -> Result<Written, FileError> {
         let inside = self.inside(path.as_ref())?;
         inside.must_name_a_file()?;

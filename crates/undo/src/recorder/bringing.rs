@@ -54,7 +54,7 @@ impl Recorder {
     /// pieces at once. If it fails, or the process dies meanwhile, its changes are recorded under `on_behalf`.
     ///
     /// # Errors
-    /// Those of `come`.
+    /// The errors of `come`.
     pub fn bring<T, E>(&self, on_behalf: &Author, work: &[Brought], come: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut state = self.state();
         let begun = self.keeping_on(&mut state, |live, counts| {
