@@ -8,7 +8,7 @@ use crate::cut::MAX_SHOWN_CHARS;
 
 /// Approximate number of characters in a token.
 const CHARS_PER_TOKEN: usize = 4;
-/// Divisor of the context window: one result fills at most an eighth of it.
+/// Divisor of the context window: a result above [`MAX_SHOWN_CHARS`] fills at most an eighth of it.
 const LARGEST_PART: usize = 8;
 /// Maximum characters of files that one call shows, for any context window.
 const MOST_OF_FILES: usize = 100_000;

@@ -26,7 +26,7 @@ const STACK: usize = 16 * 1024 * 1024;
 pub(crate) struct PdfPages {
     /// Text of each page that was read, in order. A page without text is empty.
     pub(crate) pages: Vec<String>,
-    /// Index of the first page in `pages`, from 0.
+    /// Index in the document of the first of these pages, from 0.
     pub(crate) first: usize,
     /// Number of pages in the whole document.
     pub(crate) total: usize,

@@ -56,7 +56,7 @@ impl Look<'_> {
         while let Some(folder) = folders.pop() {
             let entries = match self.folder.entries(&folder) {
                 Ok(entries) => entries,
-                // The folder is gone, or may not be listed.
+                // The folder is gone, or was replaced by something else.
                 Err(FileError::NotFound { .. } | FileError::NotAFolder { .. }) => {
                     found.remove(&folder);
                     continue;
@@ -201,7 +201,7 @@ fn left_out(path: &Path, facts: &EntryFacts, before: Option<&Known>, room: bool,
 }
 
 fn not_kept(why: NotKept, facts: Option<&EntryFacts>) -> Known {
-    // The size and time of a folder do not depend on its content.
+    // The size and time of a folder do not describe its content.
     let facts = facts.filter(|facts| facts.kind == EntryKind::File);
     let (size, modified) = facts.map_or((0, 0), |facts| (facts.stamp.size, facts.stamp.modified));
     Known { entry: Entry::NotKept { why, size, modified }, stamp: None, read_at: 0 }

@@ -193,7 +193,8 @@ impl All {
         given.clone()
     }
 
-    /// Returns the servers whose tools are part of a model's request: the smallest first, as long as there is room.
+    /// Returns the servers whose tools are part of a model's request: those that are always included, then the smallest ones as long as there
+    /// is room.
     fn listed(&self) -> Vec<Arc<Server>> {
         let count = |server: &Arc<Server>| server.offer().map_or(0, |offer| offer.tools.len());
         let always = |server: &Arc<Server>| server.settings.loading == McpLoading::Always;

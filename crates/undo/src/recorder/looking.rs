@@ -27,7 +27,7 @@ impl Recorder {
 
     /// Scans the whole folder and records the changes since the last scan, under the authors of windows that were open.
     pub(super) fn look_around(&self, live: &mut Live, counts: &mut LookCounts) -> Result<(), UndoError> {
-        // A process that ends during the scan may still make changes after it was scanned.
+        // Before the scan, because a process that ends during it may still change files that were already scanned.
         self.without_the_gone(live);
         let found = self.look(&live.objects, counts).all(live.known.as_ref(), &live.cache)?;
         match &live.known {
