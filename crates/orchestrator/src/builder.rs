@@ -1,4 +1,4 @@
-//! Builds an orchestrator: everything that meets the world is handed in here.
+//! Builder of an orchestrator. It takes everything that touches the outside world.
 
 use std::{
     path::{Path, PathBuf},
@@ -16,8 +16,9 @@ use aime_undo::UndoSettings;
 
 use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, Orchestrator, RunMemory, parts::Parts, project};
 
-/// Builds an [`Orchestrator`]. It needs a [`folder`](Self::folder) or a [`tool_context`](Self::tool_context); everything else has a default:
-/// the built-in tools, profiles, categories and prompts, the system's clock, and nobody who could be asked.
+/// Builds an [`Orchestrator`]. It needs a [`folder`](Self::folder) or a [`tool_context`](Self::tool_context).
+/// Everything else has a default: the built-in tools, profiles, categories and prompts, the system's clock, and no
+/// person to ask.
 #[derive(Clone)]
 #[must_use]
 pub struct OrchestratorBuilder {
@@ -51,7 +52,7 @@ enum Place {
     Context(Box<ToolContext>),
 }
 
-/// Why an orchestrator could not be built.
+/// Reason why an orchestrator could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// The builder got neither a folder nor a tool context.
@@ -63,7 +64,7 @@ pub enum BuildError {
     /// Its journal cannot be opened.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// A built-in prompt is broken, which a test rules out.
+    /// A built-in prompt is invalid, which a test rules out.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
@@ -75,7 +76,7 @@ impl Default for OrchestratorBuilder {
 }
 
 impl OrchestratorBuilder {
-    /// A builder without a model: its orchestrator carries out plans of tool tasks only.
+    /// Creates a builder without a model. Its orchestrator executes only plans of tool tasks.
     pub fn new() -> Self {
         Self {
             place: None,
@@ -108,20 +109,21 @@ impl OrchestratorBuilder {
         self
     }
 
-    /// Works in this folder: tools cannot leave it, child processes get an empty environment.
+    /// Sets the working folder. Tools cannot leave it, and child processes get an empty environment.
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.place = Some(Place::Folder(folder.as_ref().to_owned()));
         self
     }
 
-    /// Sets where and how tools run, in place of [`folder`](Self::folder). The permission rules and the redactor of the context hold for all
-    /// runs.
+    /// Sets the folder and confinement of tools, instead of [`folder`](Self::folder). The permission rules and the
+    /// redactor of the context apply to all runs.
     pub fn tool_context(mut self, context: ToolContext) -> Self {
         self.place = Some(Place::Context(Box::new(context)));
         self
     }
 
-    /// Keeps runs in this journal, and large contents and snapshots in the folder `keep`. The default is `.aime` in the working folder.
+    /// Sets the journal of the runs, and the folder `keep` for large contents and snapshots. The default is `.aime` in
+    /// the working folder.
     pub fn journal(mut self, journal: Journal, keep: impl Into<PathBuf>) -> Self {
         self.journal = Some((journal, keep.into()));
         self
@@ -133,31 +135,31 @@ impl OrchestratorBuilder {
         self
     }
 
-    /// Replaces all tools, the built-in ones too.
+    /// Replaces all tools, including the built-in ones.
     pub fn tools(mut self, tools: impl Into<Arc<ToolRegistry>>) -> Self {
         self.tools = tools.into();
         self
     }
 
-    /// Sets what makes actors.
+    /// Sets the factory of actors.
     pub fn actors(mut self, actors: impl Into<Arc<ActorFactory>>) -> Self {
         self.actors = Some(actors.into());
         self
     }
 
-    /// Sets the categories of goals and how goals are routed to them.
+    /// Sets the categories of goals and the settings of their routing.
     pub fn routing(mut self, categories: Vec<Category>, route: RouteSettings) -> Self {
         (self.categories, self.route) = (categories, route);
         self
     }
 
-    /// Sets how the planner works, and its prompts.
+    /// Sets the settings and the prompts of the planner.
     pub fn planner(mut self, settings: PlannerSettings, prompts: impl Into<Arc<Prompts>>) -> Self {
         (self.planner, self.prompts) = (settings, prompts.into());
         self
     }
 
-    /// Adds a rule for plans, and for what patches make of them.
+    /// Adds a rule for plans and for patched plans.
     pub fn validator(mut self, validator: impl PlanValidator + 'static) -> Self {
         self.validators.push(Arc::new(validator));
         self
@@ -169,31 +171,31 @@ impl OrchestratorBuilder {
         self
     }
 
-    /// Keeps plans for goals that come again. By default none is kept.
+    /// Keeps plans of recurring goals. By default no plan is kept.
     pub fn kept_plans(mut self, plans: KeptPlans) -> Self {
         self.kept_plans = Some(plans);
         self
     }
 
-    /// Recalls what earlier runs learnt and documents say, and remembers runs. By default there is no memory.
+    /// Sets the long-term memory and knowledge. By default there is none.
     pub fn memory(mut self, memory: Arc<RunMemory>) -> Self {
         self.memory = Some(memory);
         self
     }
 
-    /// Adds to what the project says of itself, such as its `AGENTS.md`. It is part of every prompt.
+    /// Adds to the project's description of itself, such as its `AGENTS.md`. It is part of every prompt.
     pub fn project(mut self, text: impl AsRef<str>) -> Self {
         self.project.push_str(text.as_ref());
         self
     }
 
-    /// Sets how many characters of `AGENTS.md` are used where an effect on an engine reads the file anew.
+    /// Sets the maximum number of characters of `AGENTS.md`, for engines whose effects read the file again.
     pub const fn project_chars(mut self, chars: usize) -> Self {
         self.project_chars = chars;
         self
     }
 
-    /// Sets how much is kept of what tasks do to files, so that it can be undone; `None` keeps nothing.
+    /// Sets the limits of the recorded file changes that an undo needs; `None` records nothing.
     pub fn undo(mut self, settings: Option<UndoSettings>) -> Self {
         self.undo = settings;
         self
@@ -205,19 +207,20 @@ impl OrchestratorBuilder {
         self
     }
 
-    /// Sets what takes secrets out of prompts, the journal, results and events. The default is the redactor of the tool context.
+    /// Sets the redactor, which removes secrets from prompts, the journal, results and events. The default is the
+    /// redactor of the tool context.
     pub fn redactor(mut self, redactor: Redactor) -> Self {
         self.redactor = Some(redactor);
         self
     }
 
-    /// Sets the hooks, which see, change or block what a run does.
+    /// Sets the hooks, which see, change or block the actions of a run.
     pub fn hooks(mut self, hooks: Hooks) -> Self {
         self.hooks = hooks;
         self
     }
 
-    /// Sets how people are asked. By default nobody is there.
+    /// Sets the channel to people. By default no person can be asked.
     pub fn human(mut self, human: Arc<dyn HumanChannel>) -> Self {
         self.human = human;
         self

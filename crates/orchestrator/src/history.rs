@@ -1,4 +1,4 @@
-//! A run's past: the plan at any version, and a new run that goes on from there.
+//! History of a run: the plan at any version, and forks that continue from there.
 
 use aime_actors::ActorMachine;
 use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
@@ -6,17 +6,17 @@ use aime_progress::{PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
 
 use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 
-/// The state of a run at the moment at which its plan came to a version; none if it never did.
+/// Returns the state of a run when its plan reached a version, or `None` if it never did.
 #[must_use]
 pub fn state_at(view: &RunView, version: u32) -> Option<ProgressState> {
     let last = view.events.iter().position(|published| makes(&published.event) == Some(version))?;
     let events: Vec<Timed> =
         view.events.iter().take(last + 1).map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
-    // What a journal holds folds, or the view could not have been made.
+    // The events of an existing view can always be folded.
     fold(&events).ok()
 }
 
-/// The version that an event makes.
+/// Returns the version of the plan that an event creates.
 fn makes(event: &ProgressEvent) -> Option<u32> {
     match event {
         ProgressEvent::PlanCreated { .. } => Some(1),
@@ -25,9 +25,10 @@ fn makes(event: &ProgressEvent) -> Option<u32> {
     }
 }
 
-/// The beginning of a new run of the same goal, of what `run` started from and has learnt: it stands where that stood when its plan came to `version`.
+/// Returns the facts that a fork begins with: those of `run` up to the moment when its plan reached `version`.
 ///
 /// # Errors
+///
 /// [`OrchestratorError::NoSuchVersion`].
 pub fn forked(
     mut input: Recorded<RunInput>,
@@ -38,7 +39,7 @@ pub fn forked(
     let run = std::mem::replace(&mut input.fact.run, new.clone());
     input.fact.plan_id = PlanId::from(new);
     let reached = |facts: &[Recorded<_>]| replay::<RunMachine>(&input, facts).machine.state().version;
-    // The shortest history that has the version; versions only grow, so it can be searched for by halves.
+    // Finds the shortest history that has the version, by binary search: versions only grow.
     let (mut least, mut most) = (0, facts.len());
     let found = reached(facts);
     if version == 0 || found < version {
@@ -54,11 +55,14 @@ pub fn forked(
     Ok((input, facts))
 }
 
-/// Makes a new run of the same goal that stands where `run` stood when its plan came to `version`: what was completed by then is completed
-/// there, what ran then goes on. The new run is resumed like any other. Files are not part of it: they are as they are now.
+/// Creates a new run of the same goal in the state that `run` had when its plan reached `version`. Tasks completed by
+/// then stay completed; tasks that were running continue. The new run is resumed like any other. Files are not
+/// restored: they stay as they are now.
 ///
 /// # Errors
-/// [`OrchestratorError::NoSuchRun`], [`OrchestratorError::NoSuchVersion`], and those of the journal, such as a name that is taken.
+///
+/// [`OrchestratorError::NoSuchRun`], [`OrchestratorError::NoSuchVersion`], and errors of the journal, such as a name
+/// that is taken.
 pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now: UnixMillis) -> Result<(), OrchestratorError> {
     let no_such_run = || OrchestratorError::NoSuchRun { run: run.to_string() };
     let loaded = journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.ok_or_else(no_such_run)?;
@@ -76,7 +80,7 @@ pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now
     Ok(())
 }
 
-/// Copies what an actor had done by then.
+/// Copies the journal of an actor up to the fork.
 async fn copy_actor(
     journal: &Journal,
     (from, to): (&RunId, &RunId),

@@ -1,9 +1,9 @@
-//! The seam to a person.
+//! Interface to a person.
 
 use aime_progress::{QuestionId, TaskId};
 use futures::future::BoxFuture;
 
-/// A question on its way to a person.
+/// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanQuestion {
     /// Unique in the run.
@@ -12,17 +12,18 @@ pub struct HumanQuestion {
     pub kind: String,
     /// The task that waits, if one does.
     pub task: Option<TaskId>,
-    /// The words.
+    /// Text of the question.
     pub text: String,
 }
 
-/// How people are asked.
+/// Asks people questions.
 pub trait HumanChannel: Send + Sync {
-    /// Asks and waits for the answer. `None` when nobody is there now: the run is then left waiting, and holds nothing.
+    /// Asks and waits for the answer. Returns `None` if nobody is there now; the run is then left waiting and holds no
+    /// resources.
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>>;
 }
 
-/// Nobody is there.
+/// A channel without a person: every question stays unanswered.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NobodyThere;
 

@@ -1,4 +1,4 @@
-//! Messages to a run from other processes, on their way to the facts that they become.
+//! Turns messages to a run from other processes into facts.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{RunFact, RunMachine, questions::Answers, words::Words};
 
-/// Why a run, or a task, was cancelled.
+/// Reason given for a run or task that a person cancelled.
 pub(crate) const CANCELLED: &str = "cancelled by a person";
 
-/// How often messages are looked for.
+/// Interval between reads of the inbox.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// A message to a run from another process.
@@ -25,25 +25,26 @@ pub enum InboxMessage {
         /// The answer.
         text: String,
     },
-    /// A person says something unasked, to steer the run.
+    /// A person sends an unsolicited message to steer the run.
     Say {
-        /// The task whose actor is meant; the run itself without one.
+        /// The task whose actor is addressed; if absent, the run itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// The words.
+        /// Text of the message.
         text: String,
     },
-    /// A person wants the run to stop, so that it can be resumed.
+    /// A person pauses the run, so that it can be resumed.
     Pause {},
-    /// A person ends the run for good, or one of its tasks.
+    /// A person cancels the run, or one of its tasks, for good.
     Cancel {
-        /// The task; the whole run without one.
+        /// The task; if absent, the whole run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
     },
 }
 
-/// Passes on what other processes say to the run. A message stays in the inbox until what it says is durable: a crash loses none.
+/// Forwards messages from other processes to the run. A message stays in the inbox until its fact is durable, so a
+/// crash loses none.
 pub(crate) async fn read_inbox(journal: Journal, run: RunId, (answers, words): (Arc<Answers>, Arc<Words>), facts: FactSender<RunMachine>) {
     let mut passed_on = BTreeSet::new();
     loop {
@@ -53,7 +54,8 @@ pub(crate) async fn read_inbox(journal: Journal, run: RunId, (answers, words): (
                 Some(RunFact::PersonAnswered { question: Some(question), .. }) => answers.knows(question),
                 Some(RunFact::PersonSaid { id, .. }) => words.knows(id),
                 Some(RunFact::CancelRequested { task: Some(_), .. }) => words.has_cancelled(message.id),
-                // A stop that is lost with the process has come about all the same; who cancels a run looks whether it has.
+                // A stop that is lost because the process died has happened anyway. A process that cancels a run checks
+                // the result.
                 Some(RunFact::StopRequested { .. } | RunFact::CancelRequested { .. }) => passed_on.contains(&message.id),
                 _ => true,
             };
@@ -71,7 +73,7 @@ pub(crate) async fn read_inbox(journal: Journal, run: RunId, (answers, words): (
     }
 }
 
-/// The fact in a message.
+/// Returns the fact of a message.
 pub(crate) fn fact_in(message: &Message) -> Option<RunFact> {
     Some(match serde_json::from_str(&message.body).ok()? {
         InboxMessage::Answer { question, text } => RunFact::PersonAnswered { question: Some(question), text },

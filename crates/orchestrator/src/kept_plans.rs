@@ -1,7 +1,8 @@
 //! Plans that are kept from one run to the next: a folder with a file for each.
 //!
-//! A plan is kept once its run has reached the goal with it as it was made. While the run is under way it waits in the run's own folder, so
-//! that a run that is resumed elsewhere still keeps it. A kept plan whose run comes to nothing, or has to repair it, is forgotten.
+//! A plan is kept once its run has reached the goal with the original plan. During the run the plan is stored in the
+//! run's own folder, so that a run that is resumed in another process still keeps it. A kept plan is deleted if its run
+//! fails or has to repair it.
 
 use std::{
     fs,
@@ -16,44 +17,45 @@ use serde_json::Value;
 
 /// The `schema` member of a kept plan.
 const SCHEMA: &str = "aime.kept-plan/v1";
-/// How many plans are kept where nothing else is said.
+/// Default maximum number of kept plans.
 const KEPT: usize = 64;
-/// The largest file that is read, in bytes.
+/// Maximum size of a file that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Where plans are kept. Many runs and processes may share it: each file is written whole or not at all.
+/// Folder of kept plans. Many runs and processes may share it, because each file is written atomically.
 #[derive(Debug, Clone)]
 pub struct KeptPlans {
     folder: PathBuf,
     most: usize,
 }
 
-/// A kept plan as it stands in its file.
+/// File format of a kept plan.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
     schema: String,
-    /// In a run's folder: the plan was kept before, and is used again.
+    /// In a run's folder: true if the plan was kept before and is used again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     again: bool,
     kept: KeptPlan,
 }
 
 impl KeptPlans {
-    /// Plans in this folder, which is made when the first is kept: at most 64, the least recently used one leaving first.
+    /// Keeps plans in this folder, which is created with the first plan. Keeps at most 64 and evicts the least recently
+    /// used.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), most: KEPT }
     }
 
-    /// The same with room for another number of plans.
+    /// Sets the maximum number of plans.
     #[must_use]
     pub const fn at_most(mut self, plans: usize) -> Self {
         self.most = plans;
         self
     }
 
-    /// All that can be read, and what is said of the rest. Blocks.
+    /// Returns all plans that can be read, and a message for each other one. Blocks.
     pub(crate) fn read(&self) -> (PlanCache, Vec<String>) {
         let mut notes = Vec::new();
         let mut plans = Vec::new();
@@ -69,7 +71,7 @@ impl KeptPlans {
         (cache, notes)
     }
 
-    /// Forgets the plans of a run. Blocks.
+    /// Deletes the plans of a run. Blocks.
     pub fn forget_run(&self, run: &RunId) {
         for path in self.files() {
             if read(&path).is_ok_and(|document| document.kept.by.as_deref() == Some(run.as_str())) {
@@ -78,10 +80,10 @@ impl KeptPlans {
         }
     }
 
-    /// Keeps a plan, and makes room for it. Blocks.
+    /// Stores a plan and evicts others to make room for it. Blocks.
     fn keep(&self, kept: KeptPlan) -> io::Result<()> {
         write(&self.path(&kept.key), &Document { schema: SCHEMA.to_owned(), again: false, kept })?;
-        // What cannot be read is of no use to anybody: it leaves first.
+        // An unreadable file is useless, so it is evicted first.
         let mut files: Vec<(i64, PathBuf)> =
             self.files().map(|path| (read(&path).map_or(i64::MIN, |document| document.kept.used_at), path)).collect();
         files.sort();
@@ -100,28 +102,29 @@ impl KeptPlans {
     }
 }
 
-/// The plan of a run that is under way, in the run's folder.
+/// The plan of a run in progress, stored in the run's folder.
 pub(crate) struct PlanUnderWay {
     path: PathBuf,
 }
 
 impl PlanUnderWay {
-    /// In the folder of a run.
+    /// Creates a handle for the folder of a run.
     pub(crate) fn new(run_folder: &Path) -> Self {
         Self { path: run_folder.join("plan.json") }
     }
 
-    /// Takes note of the plan that the run works with; `again` if it was kept before. Blocks.
+    /// Stores the plan that the run works with; `again` is true if it was kept before. Blocks.
     pub(crate) fn begin(&self, kept: KeptPlan, again: bool) -> io::Result<()> {
         write(&self.path, &Document { schema: SCHEMA.to_owned(), again, kept })
     }
 
-    /// The run works with no plan that could be kept. Blocks.
+    /// Deletes the stored plan, because the run has no plan that could be kept. Blocks.
     pub(crate) fn forget(&self) {
         remove(&self.path);
     }
 
-    /// Keeps the plan of a run that has ended for good, or forgets it. `folder` is what the working folder holds now. Blocks.
+    /// Keeps the plan of a run that has ended for good, or deletes it. `folder` describes the content of the working
+    /// folder now. Blocks.
     pub(crate) fn end(&self, plans: &KeptPlans, state: &ProgressState, folder: String, at: i64) -> io::Result<()> {
         let Ok(Document { again, mut kept, .. }) = read(&self.path) else { return Ok(()) };
         let ended = if is_worth_keeping(state) {
@@ -140,7 +143,8 @@ impl PlanUnderWay {
     }
 }
 
-/// Whether a run reached its goal with its plan as it was made: no task failed for good, and no replan had to repair it.
+/// Returns true if a run reached its goal with its original plan: no task failed for good, and no replan repaired the
+/// plan.
 fn is_worth_keeping(state: &ProgressState) -> bool {
     state.status == RunStatus::Completed
         && !state.tasks.values().any(|task| matches!(task.status, TaskStatus::Failed | TaskStatus::RolledBack))
@@ -171,7 +175,7 @@ fn write(path: &Path, document: &Document) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes a file. One that stays is found again and told of.
+/// Removes a file. Ignores errors: a remaining file is found and reported again.
 fn remove(path: &Path) {
     if let Err(error) = fs::remove_file(path)
         && error.kind() != io::ErrorKind::NotFound

@@ -7,8 +7,8 @@ use aime_progress::Spent;
 
 use crate::{Budget, BudgetError, budget::Reservation};
 
-/// Models by role or name. Whoever asks for one that is not there gets `default`. None can be asked yet: the orchestrator builds them with its
-/// redactor.
+/// Models by role or name. An unknown role or name gets `default`. The models cannot be called yet: the orchestrator
+/// builds them with its redactor.
 #[derive(Debug, Clone)]
 pub struct Models {
     default: ModelStack,
@@ -16,25 +16,25 @@ pub struct Models {
 }
 
 impl Models {
-    /// From models by name; `None` without one named `default`.
+    /// Creates the set from models by name; returns `None` without one named `default`.
     #[must_use]
     pub fn new(roles: BTreeMap<String, ModelStack>) -> Option<Self> {
         let default = roles.get("default")?.clone();
         Some(Self { default, roles })
     }
 
-    /// The names by which models can be asked for.
+    /// Returns the names of the models.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let default = (!self.roles.contains_key("default")).then_some("default");
         default.into_iter().chain(self.roles.keys().map(String::as_str))
     }
 
-    /// Returns whether all models are small ones.
+    /// Returns true if all models are small.
     pub(crate) fn are_small(&self) -> bool {
         self.roles.values().chain([&self.default]).all(|model| model.limits().small)
     }
 
-    /// The name of the role that leads a run: `lead`, else `planner`, else `default`.
+    /// Returns the name of the role that leads a run: `lead`, else `planner`, else `default`.
     pub(crate) fn lead_role(&self) -> &'static str {
         ["lead", "planner"].into_iter().find(|name| self.roles.contains_key(*name)).unwrap_or("default")
     }
@@ -44,24 +44,25 @@ impl Models {
         ["auditor", "planner"].into_iter().find(|name| self.roles.contains_key(*name)).unwrap_or("default")
     }
 
-    /// The model of a role, or the default.
+    /// Returns the model of a role, or the default.
     #[must_use]
     pub fn role(&self, name: &str) -> &ModelStack {
         self.roles.get(name).unwrap_or(&self.default)
     }
 }
 
-/// One model for every role.
+/// Uses one model for every role.
 impl<M: Into<ModelStack>> From<M> for Models {
     fn from(model: M) -> Self {
         Self { default: model.into(), roles: BTreeMap::new() }
     }
 }
 
-/// Told when a budget leaves no room for a call.
+/// Handler that is called when a budget leaves no room for a call.
 pub(crate) type OnBound = Arc<dyn Fn(&BudgetError) + Send + Sync>;
 
-/// The run's budget, as its models see it: every try is reserved in it first. When there is no room the run is told too, which then stops.
+/// Meter between a run's models and its budget: it reserves every attempt first. When there is no room, it also tells
+/// the run, which then stops.
 pub(crate) struct RunMeter {
     pub(crate) budget: Arc<Budget>,
     pub(crate) on_bound: OnBound,
@@ -88,7 +89,7 @@ impl Reserved for Reservation<'_> {
     }
 }
 
-/// What one answer cost.
+/// Returns the usage of a response.
 pub(crate) fn spent(response: &ChatResponse) -> Spent {
     of_one_try(response.usage, response.cost_usd)
 }

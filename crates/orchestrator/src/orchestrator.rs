@@ -1,4 +1,4 @@
-//! Runs goals: starts them, resumes them, tells of them.
+//! Entry point for runs: starts, resumes and cancels them, and reports their state.
 
 mod execute;
 mod plan;
@@ -23,13 +23,13 @@ use crate::{
     words::Words,
 };
 
-/// Why a run could not be carried on at all.
+/// Reason why a run could not be executed at all.
 #[derive(Debug, thiserror::Error)]
 pub enum OrchestratorError {
     /// The journal could not be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// Another process drives this run.
+    /// Another process executes this run.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// No such run.
@@ -48,18 +48,19 @@ pub enum OrchestratorError {
         /// The latest.
         latest: u32,
     },
-    /// The run cannot go on with a follow-up.
+    /// The run cannot be continued with a follow-up goal.
     #[error("run {run} cannot be continued: {why}")]
     NoFollowUp {
         /// The run.
         run: String,
-        /// Why.
+        /// Reason.
         why: &'static str,
     },
-    /// The run would stand everywhere under another name, and not be found by its own.
+    /// The run's name contains a secret. Redaction would rename the run everywhere, so it could not be found by its own
+    /// name.
     #[error("the name of the run holds what is taken for a secret, which is written nowhere")]
     SecretName,
-    /// The journal does not fit this version.
+    /// The journal does not fit this version of aime.
     #[error("run {run} cannot be replayed: {reason}")]
     Unreplayable {
         /// The run.
@@ -69,13 +70,13 @@ pub enum OrchestratorError {
     },
 }
 
-/// Carries runs out. Cheap to clone; runs do not share state.
+/// Executes runs. Cheap to clone; runs do not share state.
 #[derive(Clone)]
 pub struct Orchestrator {
     parts: Parts,
     plan_tools: ToolsOfPlans,
     live: Arc<LiveStore>,
-    /// The working folder, where nothing stays in it.
+    /// The working folder, if it has no permanent content.
     passing: Option<Arc<dyn PassingFolder>>,
 }
 
@@ -89,8 +90,8 @@ impl Orchestrator {
         Self { plan_tools: ToolsOfPlans::new(&parts.tools), parts, live: Arc::default(), passing: None }
     }
 
-    /// The same after the files of its folder were replaced: what the project says of itself (`AGENTS.md`) and secrets in files are read anew, and
-    /// what runs do to files is kept for as long as an effect lasts, since nothing stays there.
+    /// Returns an orchestrator for a folder whose files were replaced. It reads `AGENTS.md` and secrets in files again,
+    /// and records file changes only for the duration of an effect, because the folder has no permanent content.
     #[must_use]
     pub fn with_folder_replaced(&self, passing: Arc<dyn PassingFolder>) -> Self {
         let folder = &self.parts.tool_context.folder;
@@ -99,7 +100,7 @@ impl Orchestrator {
         Self { parts: Parts { project, ..self.parts.clone() }, passing: Some(passing), ..self.clone() }
     }
 
-    /// What keeps what an effect of a run does to files.
+    /// Returns the recorder of the file changes of a run's effects.
     pub(crate) fn kept_apart(&self, run: &RunId, live: &Arc<LiveStore>) -> KeptFiles {
         let keep = self.passing.as_ref().map_or(self.parts.keep.as_path(), |passing| passing.keep());
         KeptFiles::new(self.parts.recorder(run, keep), run.clone(), Arc::clone(live)).in_passing(self.passing.clone())
@@ -113,21 +114,22 @@ impl Orchestrator {
         &self.plan_tools
     }
 
-    /// The runs that are being carried out now, each as its last durable event left it. Safe to read from anywhere.
+    /// Returns the runs in progress, each as of its last durable event. Safe to read from any thread.
     #[must_use]
     pub fn live(&self) -> &LiveStore {
         &self.live
     }
 
-    /// The journal of all runs.
+    /// Returns the journal of all runs.
     #[must_use]
     pub const fn journal(&self) -> &Journal {
         &self.parts.journal
     }
 
-    /// Starts a run of a goal, or of a [`RunRequest`], and carries it out until it ends or is left.
+    /// Starts a run of a goal, or of a [`RunRequest`], and executes it until it ends or is left.
     ///
     /// # Errors
+    ///
     /// [`OrchestratorError`]; a run that merely fails is a result.
     pub async fn run(&self, request: impl Into<RunRequest>) -> Result<RunResult, OrchestratorError> {
         let (control, events) = RunControl::new();
@@ -135,9 +137,10 @@ impl Orchestrator {
         self.run_with(request.into(), control).await
     }
 
-    /// [`run`](Self::run) with a control that watches and stops the run.
+    /// Like [`run`](Self::run), with a control that watches and stops the run.
     ///
     /// # Errors
+    ///
     /// [`OrchestratorError`]; a run that merely fails is a result.
     pub async fn run_with(&self, request: RunRequest, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let at = self.parts.clock.now();
@@ -152,10 +155,10 @@ impl Orchestrator {
         };
         let _lock = self.lock(&run)?;
         let entered = match self.parts.journal.run(run.as_str())? {
-            // A process entered it and died before it had begun it: nothing is lost by beginning it now.
+            // A process created the entry and died before it started the run, so starting it now loses nothing.
             Some(_) if self.parts.journal.load::<RunMachine>(run.as_str(), RUN_STREAM)?.is_none() => None,
             Some(_) => return Err(JournalError::RunExists { run: run.as_str().into() }.into()),
-            // Waited for with the first record, which may share its transaction.
+            // Awaited together with the first record, which may share its transaction.
             None => Some(self.parts.journal.create_run(new).boxed()),
         };
         self.make_tools_ready(&input);
@@ -184,16 +187,18 @@ impl Orchestrator {
         .await
     }
 
-    /// Returns the input of a run whose effects are carried out by workers of an engine. They have the models, so the run can plan.
+    /// Returns the input of a run whose effects are executed by the workers of an engine. The workers have models, so
+    /// the run can plan.
     ///
     /// # Errors
+    ///
     /// [`OrchestratorError`] if the run's name holds a secret.
     pub fn input(&self, request: RunRequest) -> Result<RunInput, OrchestratorError> {
-        // An engine drives no lead yet: rules plan there.
+        // Engines do not support the lead yet, so rules plan there.
         Ok(RunInput { can_plan: true, lead: None, ..self.checked_input(request)? })
     }
 
-    /// Returns what a run starts from. It holds no secret.
+    /// Returns the input of a run, with secrets removed.
     fn checked_input(&self, mut request: RunRequest) -> Result<RunInput, OrchestratorError> {
         if self.parts.redactor.finds(request.run.as_str()) {
             return Err(OrchestratorError::SecretName);
@@ -216,40 +221,44 @@ impl Orchestrator {
             has_memory: self.parts.memory.is_some(),
             ..RunMachine::input(request, tools, rules)
         };
-        // The data of an image is no text: taking a value out would break it.
+        // Image data is not text: redaction would corrupt it.
         Ok(RunInput { images, ..self.parts.redactor.typed_values(input) })
     }
 
-    /// Returns how the lead works; none where its model is small, or the settings want rules.
+    /// Returns the policy of the lead, or `None` if its model is small or the settings ask for rules.
     fn lead_policy(&self, settings: &RunSettings) -> Option<LeadPolicy> {
         let models = self.parts.models.as_ref()?;
         let is_small = models.role(models.lead_role()).limits().small;
         LeadPolicy::of(settings).filter(|_| settings.route == PlanRoute::Auto && !is_small)
     }
 
-    /// Makes ready what checks the calls of a plan that was handed over, beside the run: it waits for the disk meanwhile.
+    /// Prepares the validators of the tools in a handed-over plan, in parallel with the run, which waits for the disk
+    /// meanwhile.
     fn make_tools_ready(&self, input: &RunInput) {
         let tasks = input.plan.iter().flat_map(|plan| &plan.tasks);
         let named: BTreeSet<String> = tasks.filter_map(|task| task.tool.clone()).collect();
         if !named.is_empty() {
             let tools = Arc::clone(&self.parts.tools);
-            // Whatever comes of it, each is made with its first call.
+            // Errors are ignored, because each validator is otherwise created with its first call.
             drop(tokio::task::spawn_blocking(move || tools.make_ready(named)));
         }
     }
 
-    /// Goes on with a run after a stop, a crash or an answer. A run that has ended gives its result again.
+    /// Continues a run after a stop, a crash or an answer. For a run that has ended, returns its result again.
     ///
     /// # Errors
+    ///
     /// [`OrchestratorError`].
     pub async fn resume(&self, run: &RunId, bounds: Option<Bounds>, control: RunControl) -> Result<RunResult, OrchestratorError> {
         self.take_up(run, RunFact::Resumed { bounds }, control).await
     }
 
-    /// Goes on with a run that has ended: `goal` is what is to be reached next. The lead remembers, and the plan keeps its history.
+    /// Continues a run that has ended with the next goal. The lead keeps its conversation, and the plan keeps its
+    /// history.
     ///
     /// # Errors
-    /// [`OrchestratorError`]; [`OrchestratorError::NoFollowUp`] where the run has not ended, was cancelled or cannot plan.
+    ///
+    /// [`OrchestratorError`]; [`OrchestratorError::NoFollowUp`] if the run has not ended, was cancelled or cannot plan.
     pub async fn continue_run(
         &self,
         run: &RunId,
@@ -260,18 +269,19 @@ impl Orchestrator {
         self.take_up(run, RunFact::Continued { goal: goal.into(), bounds }, control).await
     }
 
-    /// Ends a run for good that no process carries out. Nothing of it is begun for that. One that has ended gives its result again; one that
-    /// is carried out is to be told by [`InboxMessage::Cancel`](crate::InboxMessage::Cancel).
+    /// Cancels a run for good that no process executes. Starts no work of the run. For a run that has ended, returns
+    /// its result again. To cancel a run in progress, send [`InboxMessage::Cancel`](crate::InboxMessage::Cancel).
     ///
     /// # Errors
-    /// [`OrchestratorError`]; [`LockError::Held`] while a process carries it out.
+    ///
+    /// [`OrchestratorError`]; [`LockError::Held`] while a process executes the run.
     pub async fn cancel(&self, run: &RunId, control: RunControl) -> Result<RunResult, OrchestratorError> {
         self.take_up(run, RunFact::CancelRequested { task: None, reason: CANCELLED.to_owned(), message: None }, control).await
     }
 
     async fn take_up(&self, run: &RunId, first: RunFact, control: RunControl) -> Result<RunResult, OrchestratorError> {
         let _lock = self.lock(run)?;
-        // A run whose future was dropped may have left a commit on its way.
+        // A run whose future was dropped may have left a pending commit.
         self.parts.journal.flush().await?;
         let stood = load_machine(&self.parts.journal, run)?;
         let view = RunStatusView::of(&stood);
@@ -280,7 +290,7 @@ impl Orchestrator {
             return Err(OrchestratorError::NoFollowUp { run: run.to_string(), why });
         }
         if let (true, false, Some(output)) = (view.over, follows_up, &view.output) {
-            // Its process may have died after the last fact, before it said so elsewhere.
+            // The process may have died after the last fact, before it updated the snapshot and the list.
             self.parts.keep_snapshot(&view.state);
             self.list(run, &view.state).await?;
             return Ok(RunResult::new(run.clone(), &view.state, output));
@@ -291,7 +301,7 @@ impl Orchestrator {
         }
         let now = self.parts.clock.now();
         let answers = Answers::of(&view.state);
-        // One that was cut off at its very end comes to it by going on.
+        // A run that was cut off just before its end reaches it by continuing.
         let first = if view.over && !follows_up { RunFact::Resumed { bounds: None } } else { first };
         let bounds = match &first {
             RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => bounds.clone(),
@@ -301,15 +311,16 @@ impl Orchestrator {
         let (undelivered_calls, undelivered_spent) = cost_of(&reports);
         let mut then = Vec::new();
         if !reports.is_empty() {
-            // As if it had been heard when the process still lived: the time between is nobody's work.
+            // Recorded without the elapsed time, as if the process had received the reports before it died: nobody
+            // worked in between.
             let fact = RunFact::ActorsHeard { reports }.without_secrets(&self.parts.redactor);
             then.push(Recorded { at: stood.standing.now(), fact });
         }
         then.push(Recorded { at: now, fact: first.without_secrets(&self.parts.redactor) });
-        // What was answered meanwhile comes before anything is asked again.
+        // Answers that arrived meanwhile come before any question is repeated.
         for message in self.parts.journal.inbox(run.as_str())? {
             match fact_in(&message) {
-                // Whoever resumes a run does not want it paused any more.
+                // A resume revokes an earlier pause.
                 Some(RunFact::StopRequested { .. }) => {
                     self.parts.journal.inbox_take(message.id).await?;
                 }
@@ -323,7 +334,7 @@ impl Orchestrator {
             answers,
             words: Words::of(stood.standing.machine()),
             replayed: view.replayed,
-            // What actors took counts, also where the run had not heard of it.
+            // Usage of actors counts even if the run has not received their reports.
             spent: {
                 let mut spent = view.state.spent;
                 spent.add(&undelivered_spent);
@@ -335,12 +346,12 @@ impl Orchestrator {
             entered: None,
         };
         let writer = self.parts.journal.stream(run.as_str(), "").after_standing(&stood);
-        // The state of before; a run is live while it is carried out.
+        // Discards the previous state, because a run is live only while it is executed.
         drop(self.live.insert(run.clone(), view.state));
         self.execute(start, writer, stood.standing.resume(then), control).await
     }
 
-    /// Where the texts come from that stand in every prompt: a name of a file may say something, too.
+    /// Returns the sources of the texts that every prompt contains. Even a file name may contain instructions.
     fn first_origins(&self) -> Vec<Origin> {
         let listed = self
             .parts

@@ -1,20 +1,20 @@
-//! Working folders in which nothing stays.
+//! Working folders without a permanent content.
 
 use std::{fmt::Debug, path::Path, sync::Arc};
 
 use aime_undo::{Recorder, Scope};
 use futures::future::BoxFuture;
 
-/// That nobody else works in a folder, until it is dropped.
+/// Exclusive access to a folder until it is dropped.
 pub type FolderTurn = Box<dyn Send>;
 
-/// A working folder that goes from host to host: each effect begins from a state that was put into it, and hands back another one. What a run did to
-/// files before stands in the past of that state, and not in the folder.
+/// A working folder that moves from host to host. Each effect starts from a state that is put into the folder and
+/// returns a new state. The run's earlier changes of files are part of that state and not of the folder.
 pub trait PassingFolder: Debug + Send + Sync {
-    /// Where what one effect does to files is kept, for as long as it lasts.
+    /// Returns the path where the file changes of one effect are recorded for as long as the effect lasts.
     fn keep(&self) -> &Path;
 
-    /// Brings what the run did before into what is kept there, since `scope` of it is to be undone. Nobody else is let into the folder before what this
-    /// gives is dropped.
+    /// Loads the run's earlier changes into `recorder`, because `scope` of them is to be undone. Nobody else gets
+    /// access to the folder until the returned turn is dropped.
     fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<FolderTurn, String>>;
 }

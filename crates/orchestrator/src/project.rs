@@ -1,27 +1,29 @@
-//! What a project says of itself: its `AGENTS.md`.
+//! A project's description of itself: its `AGENTS.md`.
 
 use aime_sandbox::{ConfinedFolder, FileError};
 
-/// The file.
+/// Name of the file.
 const FILE: &str = "AGENTS.md";
-/// How many of its characters stand in a prompt, unless a setting says otherwise: some 5,000 tokens.
+/// Default maximum number of its characters in a prompt: some 5,000 tokens.
 pub(crate) const MOST_CHARS: usize = 20_000;
 
-/// What stands in prompts of an `AGENTS.md`.
+/// The part of an `AGENTS.md` that prompts contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectWords {
-    /// Its first lines; where others are left out, the last line says so.
+    /// The first lines of the file. If lines are left out, the last line says so.
     pub text: String,
-    /// How many lines are left out.
+    /// Number of lines that are left out.
     pub left_out: usize,
 }
 
 impl ProjectWords {
-    /// Reads the `AGENTS.md` of a folder; no words where there is none. As many whole lines are kept as have `most` characters together. Bytes that
-    /// are no UTF-8 are replaced.
+    /// Reads the `AGENTS.md` of a folder; returns an empty text if there is none. Keeps as many whole lines as fit into
+    /// `most` characters. Replaces bytes that are not UTF-8.
     ///
     /// # Errors
-    /// [`FileError`], as for a link that leads out of the folder, which is not followed: what is read stands in every prompt.
+    ///
+    /// [`FileError`], for example for a link that leads out of the folder. Such a link is not followed, because the
+    /// text becomes part of every prompt.
     pub fn read(folder: &ConfinedFolder, most: usize) -> Result<Self, FileError> {
         match folder.read(FILE) {
             Ok(bytes) => Ok(Self::of(&String::from_utf8_lossy(&bytes), most)),

@@ -1,4 +1,4 @@
-//! Events on their way to those who watch: after they are durable, in order, each once.
+//! Publishes events to watchers: after they are durable, in order, each once.
 
 use std::sync::Arc;
 
@@ -15,14 +15,15 @@ use crate::{RunFact, RunMachine, questions::Answers, snapshots::SnapshotsDue, wo
 pub struct PublishedEvent {
     /// Its number, from 1, without gaps.
     pub seq: u64,
-    /// When it happened.
+    /// Time of the event.
     pub at: Timestamp,
-    /// What happened.
+    /// The event.
     pub event: ProgressEvent,
 }
 
 impl PublishedEvent {
-    /// The event as other programs read it, `aime.event/v1`. `time` is the time in RFC 3339, UTC, as the caller writes it.
+    /// Returns the event as an `aime.event/v1` document for other programs. `time` is the time in RFC 3339, UTC, as the
+    /// caller formats it.
     #[must_use]
     pub fn document(&self, run: &RunId, time: &str) -> Value {
         let mut document = json!({"schema": EVENT_SCHEMA, "run_id": run, "seq": self.seq, "time": time});
@@ -33,7 +34,7 @@ impl PublishedEvent {
     }
 }
 
-/// The journal's stream of a run, which tells of each event once it is durable.
+/// The journal stream of a run, which publishes each event once it is durable.
 pub(crate) struct PublishingStream {
     pub(crate) run: RunId,
     pub(crate) live: Arc<LiveStore>,
@@ -43,15 +44,15 @@ pub(crate) struct PublishingStream {
     pub(crate) writer: StreamWriter,
     pub(crate) published: u64,
     pub(crate) watcher: mpsc::UnboundedSender<PublishedEvent>,
-    /// What was appended and is to be told of when it is durable: what people said, and events.
+    /// Appended messages of people and appended events that are published once they are durable.
     pub(crate) held: (Vec<RunFact>, Vec<Recorded<ProgressEvent>>),
-    /// How many facts were appended and are not yet durable.
+    /// Number of appended facts that are not durable yet.
     pub(crate) facts: usize,
     /// The entry of a new run in the journal, until it is durable.
     pub(crate) entered: Option<Entry>,
 }
 
-/// An entry in the journal on its way to the disk.
+/// A pending write of a journal entry.
 pub(crate) type Entry = BoxFuture<'static, Result<(), JournalError>>;
 
 impl Sink<RunMachine> for PublishingStream {
@@ -84,7 +85,7 @@ impl Sink<RunMachine> for PublishingStream {
             if let ProgressEvent::QuestionAnswered { id, answer } = &event.event {
                 self.answers.put(id.clone(), answer.clone());
             }
-            // Nobody watches any more: the journal has it.
+            // Without a watcher the event is only in the journal.
             drop(self.watcher.send(event));
         }
         Ok(())

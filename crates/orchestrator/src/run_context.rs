@@ -10,7 +10,7 @@ use crate::{
     machine::{lead::lead_words_id, people::Said},
 };
 
-/// Returns what the lead says to the actors of tasks.
+/// Returns the messages of the lead to the actors of tasks.
 pub(crate) fn words_of_lead(rest: &LeadRest) -> impl Iterator<Item = (TaskId, Told)> {
     rest.commands.iter().enumerate().filter_map(|(number, command)| match command {
         LeadCommand::TellTask { task, text } => {
@@ -22,7 +22,7 @@ pub(crate) fn words_of_lead(rest: &LeadRest) -> impl Iterator<Item = (TaskId, To
     })
 }
 
-/// The bounds, costs and words of people so far: a fold of the facts and events of a run.
+/// The bounds, costs and messages of people so far: a fold of the facts and events of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunContext {
     /// The bounds in force.
@@ -35,7 +35,7 @@ pub struct RunContext {
     pub actors: u32,
     /// The answers of people.
     pub answers: Vec<(QuestionId, String)>,
-    /// Words of people that answer no question, each with the task that is addressed.
+    /// Messages of people that answer no question, each with the task that is addressed.
     pub said: Vec<(Option<TaskId>, Told)>,
 }
 
@@ -70,7 +70,8 @@ impl RunContext {
         }
     }
 
-    /// What was said so far to the actor of a task; to the only one of a run also what was said to the run itself.
+    /// Returns the messages so far to the actor of a task. The only actor of a run (`alone`) also gets those to the run
+    /// itself.
     #[must_use]
     pub fn said_to(&self, task: &TaskId, alone: bool) -> Vec<Told> {
         let theirs = self.said.iter().filter(|(whom, _)| whom.as_ref().map_or(alone, |whom| whom == task));

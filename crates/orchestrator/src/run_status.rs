@@ -1,4 +1,4 @@
-//! The status of a run without its past: from its latest snapshot and the facts after it.
+//! The status of a run, computed from its latest snapshot and the facts after it.
 
 use std::collections::BTreeSet;
 
@@ -27,11 +27,11 @@ pub struct RunStatusView {
     pub events: usize,
     /// The number of facts that were replayed for this view.
     pub replayed: usize,
-    /// The damage of its journal, which is left out.
+    /// Description of the damaged part of its journal, which is left out.
     pub damage: Option<String>,
-    /// Each snapshot that could not be used, and the reason. Nothing is lost by it.
+    /// Each snapshot that could not be used, and the reason. The facts are still complete.
     pub unused: Vec<String>,
-    /// Contradictions in its state, which are faults of aime. Such a run is not resumed.
+    /// Contradictions in its state, which are bugs of aime. Such a run is not resumed.
     pub inconsistencies: Vec<Inconsistency>,
 }
 
@@ -43,7 +43,7 @@ pub fn run_status(journal: &Journal, run: &RunId) -> Result<RunStatusView, Orche
     Ok(RunStatusView::of(&load_machine(journal, run)?))
 }
 
-/// Returns the machine of a run, ready to go on.
+/// Returns the machine of a run, ready to continue.
 pub(crate) fn load_machine(journal: &Journal, run: &RunId) -> Result<Stood<RunMachine>, OrchestratorError> {
     let stood = journal.stand::<RunMachine>(run.as_str(), RUN_STREAM).map_err(|error| match error {
         JournalError::Diverged { detail, .. } => {
@@ -61,7 +61,7 @@ impl RunStatusView {
         &self.input.settings
     }
 
-    /// Whether the run had a model to plan with.
+    /// Returns true if the run has a model to plan with.
     #[must_use]
     pub const fn can_plan(&self) -> bool {
         self.input.can_plan

@@ -1,4 +1,4 @@
-//! Who does the run machine's effects.
+//! Carries out the effects of the run machine.
 
 pub(crate) mod actor;
 pub(crate) mod answer;
@@ -38,11 +38,11 @@ use crate::{
     words::Words,
 };
 
-/// Everything that the effects of one run share.
+/// State that the effects of one run share.
 pub(crate) struct RunRunner {
     pub(crate) run: RunId,
     pub(crate) input: RunInput,
-    /// Those in force: a resume may have raised them.
+    /// Bounds in force, which a resume may have raised.
     pub(crate) bounds: Bounds,
     pub(crate) parts: Parts,
     pub(crate) plan_tools: plan::ToolsOfPlans,
@@ -53,16 +53,16 @@ pub(crate) struct RunRunner {
     pub(crate) words: Arc<Words>,
     pub(crate) kept_files: kept_files::KeptFiles,
     pub(crate) private: private::PrivatePlaces,
-    /// The runs as they stand.
+    /// Live states of the runs.
     pub(crate) live: Arc<LiveStore>,
-    /// Takes the error of an actor's journal that cannot be written: it ends the process's work on the run.
+    /// Receives the error of an actor's journal that cannot be written. The error ends this process's work on the run.
     pub(crate) broken: mpsc::UnboundedSender<JournalError>,
 }
 
-/// An effect under way.
+/// Context of an effect in progress.
 pub(crate) struct Context {
     effect: EffectContext<RunMachine>,
-    /// The run was told that its budget leaves no room for what the effect needs.
+    /// True once the run has been told that its budget leaves no room for the effect.
     ran_out: Arc<AtomicBool>,
 }
 
@@ -81,8 +81,8 @@ impl Deref for Context {
 }
 
 impl Context {
-    /// Waits until the run has revoked an effect that its budget left no room for. The run was told of it, and what became of the effect without its
-    /// model is not to be read as its outcome: the effect is carried out again when the run goes on.
+    /// Waits until the run has revoked an effect for which its budget left no room. Without its model the effect has no
+    /// valid outcome, so none is reported. The effect is carried out again when the run continues.
     pub(crate) async fn revoked_if_out_of_budget(&self) -> bool {
         let ran_out = self.ran_out.load(Ordering::Acquire);
         if ran_out {
@@ -99,12 +99,12 @@ impl EffectRunner<RunMachine> for RunRunner {
             let cancel = context.cancel.clone();
             let id = issue.id.clone();
             if matches!(issue.effect, RunEffect::Lead { .. } | RunEffect::StartActor { .. } | RunEffect::CallTool { .. }) {
-                // These end by themselves when they are cancelled: what they did until then is recorded.
+                // These effects end by themselves when they are cancelled, so that their work until then is recorded.
                 let fact = self.attempt(issue, &context).await;
                 context.revoked_if_out_of_budget().await;
                 return fact;
             }
-            // Boxed: attempts at tasks, of which there are many, need not hold the room for it.
+            // Boxed, because the many attempts at tasks need not reserve memory for it.
             let performed = Box::pin(cancel.run_until_cancelled(self.perform(issue, &context))).await;
             let revoked = context.revoked_if_out_of_budget().await;
             performed.filter(|_| !revoked).unwrap_or_else(|| RunFact::EffectFailed { id, message: "stopped".to_owned() })
@@ -120,7 +120,7 @@ impl RunRunner {
     async fn perform(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
         let id = issue.id;
         match issue.effect {
-            // Boxed, each: none need be as large as the largest of them.
+            // Each future is boxed, so that none reserves the size of the largest.
             RunEffect::CallTool { spec, call, .. } => Box::pin(self.call_tool(id, &spec, call, context)).await,
             RunEffect::Recall => Box::pin(self.recall(id, context)).await,
             RunEffect::Remember { state, failure } => Box::pin(self.remember(id, &state, failure.as_deref())).await,
@@ -148,12 +148,12 @@ impl RunRunner {
         }
     }
 
-    /// The model of a role, within the run's budget and with its hooks.
+    /// Returns the model of a role, within the run's budget and with its hooks.
     fn model(&self, role: &str, context: &Context) -> Option<Model> {
         self.model_for(role, on_bound(context), self.asking(&context.facts, None))
     }
 
-    /// The same, with what is told when the budget leaves no room, and for whom the hooks are asked.
+    /// Like [`model`](Self::model), with your own handler for an exhausted budget and your own subject of the hooks.
     fn model_for(&self, role: &str, on_bound: OnBound, asking: hooked::Asking) -> Option<Model> {
         let model = self.parts.models.as_ref()?.role(role).build(&self.parts.redactor);
         let meter = RunMeter { budget: Arc::clone(&self.budget), on_bound };
@@ -161,12 +161,12 @@ impl RunRunner {
     }
 }
 
-/// The model within a run's budget and with its hooks.
+/// Wraps a model with a run's budget and hooks.
 fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooked::Asking) -> Model {
     asking.around(model.metered(Arc::new(meter)).cached_as(run.as_str()))
 }
 
-/// Tells the run that its budget leaves no room for a call.
+/// Returns a handler that tells the run that its budget leaves no room for a call.
 fn on_bound(context: &Context) -> OnBound {
     let (facts, ran_out) = (context.facts.clone(), Arc::clone(&context.ran_out));
     Arc::new(move |error: &BudgetError| {
@@ -182,12 +182,12 @@ fn on_bound_of(facts: FactSender<RunMachine>) -> OnBound {
     })
 }
 
-/// Whether there is a run that could be told: one that is gone needs no bound.
+/// Tells the run that it has reached a bound. Returns false if the run is gone.
 fn tell_bound(facts: &FactSender<RunMachine>, error: &BudgetError) -> bool {
     facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() })
 }
 
-/// Milliseconds since a moment.
+/// Returns the milliseconds since a moment.
 fn millis_since(begun: Instant) -> u64 {
     u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -34,34 +34,35 @@ use crate::{
 const LEAD_RESTS: &str = "the lead of the run rests until the run wakes it";
 const NO_MODEL: &str = "no model is configured for actors";
 
-/// One execution of a task: what the actor that works for the plan and those below it share.
+/// One execution of a task: state shared by the actor that works for the plan and the actors below it.
 pub(super) struct Attempt {
     pub(super) runner: Arc<RunRunner>,
     pub(super) facts: FactSender<RunMachine>,
     pub(super) on_bound: OnBound,
-    /// The run as it stood when the task was begun, or taken up again.
+    /// The run at the time when the task was started or resumed.
     pub(super) brief: Box<ActorBrief>,
     pub(super) task: TaskId,
     pub(super) execution: u32,
-    /// Where the texts come from that it is worked on with and that nobody vouches for.
+    /// Untrusted sources of the texts that the task is given.
     pub(super) origins: Vec<Origin>,
-    /// What was recalled, in Markdown.
+    /// Recalled memories and documents, in Markdown.
     pub(super) known: String,
-    /// It is the run's lead.
+    /// True for the run's lead.
     pub(super) leads: bool,
-    /// The folder that it works in, where that is not the working folder.
+    /// The private folder that it works in; if absent, the working folder.
     pub(super) private: Option<PrivatePlace>,
-    /// Takes the requests of an auditor, whose events the run is not told of; none for actors that work.
+    /// Receives the requests of an auditor, whose events are not sent to the run; absent for working actors.
     pub(super) audit: Option<Arc<AuditUses>>,
 }
 
-/// A new actor, and the event that tells of it.
+/// A new actor, and the event that reports its creation.
 pub(super) struct Made {
     pub(super) input: ActorInput,
     pub(super) created: ProgressEvent,
 }
 
-/// The contents of an actor's journal: its reports so far, its last output, and when it began the calls that have no end.
+/// Content of an actor's journal: its reports so far, its last output, and the start times of the calls that have not
+/// ended.
 type ToldAgain = (Reports, Option<ActorOutput>, BTreeMap<String, UnixMillis>);
 
 impl RunRunner {
@@ -103,14 +104,14 @@ impl RunRunner {
             Ok(conclusion) => conclusion,
             Err(message) => {
                 if let Some(error) = refused.get() {
-                    // The run, which is told, revokes the task.
+                    // The run receives this and revokes the task.
                     (attempt.on_bound)(error);
                     context.cancel.cancelled().await;
                 }
                 return RunFact::EffectFailed { id, message };
             }
         };
-        // An actor that was stopped goes on in its folder.
+        // A stopped actor continues in its private folder later, so nothing is joined yet.
         let joins = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
         let joined = match joins {
             Some(private) => self.join(private, task, context).await,
@@ -131,13 +132,13 @@ impl RunRunner {
         RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
     }
 
-    /// The role of the model for goals of a category.
+    /// Returns the role of the model for goals of a category.
     fn role_of(&self, category: &str) -> String {
         let model = self.parts.categories.iter().find(|known| known.name == category).and_then(|known| known.model.clone());
         model.unwrap_or_else(|| "default".to_owned())
     }
 
-    /// Returns what actors are told of the folder and the machine, whole and for small models.
+    /// Returns the description of the folder and the machine for prompts: the full one, and one for small models.
     pub(super) async fn environments(&self) -> (String, String) {
         let listing = self.listing();
         let listing = if listing.is_empty() { "It is empty.".to_owned() } else { format!("It holds:\n{listing}") };
@@ -154,7 +155,7 @@ impl RunRunner {
     pub(super) fn tool_context(&self, cancel: CancellationToken, task: &TaskId) -> ToolContext {
         let outputs = self.parts.keep.join("runs").join(self.run.as_str()).join(task.as_str());
         let context = self.parts.tool_context.clone().with_cancel(cancel).with_output_folder(outputs);
-        // What the run began with is denied, and what is denied now.
+        // Applies the denials from the start of the run and the current ones.
         let rules = Arc::new(self.input.rules.at_most(&context.rules));
         ToolContext { rules, read_only: self.input.settings.approval == Approval::ReadOnly, ..context }
     }
@@ -169,7 +170,7 @@ impl Attempt {
         self.runner.model_for(role, Arc::clone(&self.on_bound), self.asking())
     }
 
-    /// Drives an actor from where its journal leaves it: the one that works for the plan, or the one that answers `call`.
+    /// Drives an actor from the end of its journal: the actor that works for the plan, or the one that answers `call`.
     pub(super) async fn act(
         self: &Arc<Self>,
         call: Option<&str>,
@@ -179,12 +180,12 @@ impl Attempt {
     ) -> Result<ActorOutput, String> {
         let (journal, run) = (&self.runner.parts.journal, self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
-        // People's words on the task concern the actors below its own too.
+        // Messages of people on the task also concern the actors below its own.
         let listener = self.listener();
         let said = self.runner.words.so_far(&listener);
         let heard: BTreeSet<_> = said.iter().map(|told| told.id.clone()).collect();
         let mut calls_begun = BTreeMap::new();
-        // Its wakes hold the words that people said before.
+        // The wakes of the lead already contain these messages.
         let said = if self.leads || self.audit.is_some() { Vec::new() } else { said };
         let (input, reports, writer, resume) = match self.load(call)? {
             None => {
@@ -226,7 +227,7 @@ impl Attempt {
         let (sender, cancel) = (host.sender(), cancel.clone());
         let stop = tokio::spawn(async move {
             cancel.cancelled().await;
-            // An actor that has ended needs no stop.
+            // Sending fails only if the actor has ended, and then it needs no stop.
             let _gone = sender.send(ActorFact::Stopped { why: Reason::Stopped });
         });
         let (words, sender, listens) = (Arc::clone(&self.runner.words), host.sender(), self.audit.is_none());
@@ -239,7 +240,7 @@ impl Attempt {
         stop.abort();
         listen.abort();
         host.close().await;
-        // An actor that goes on later is told that its commands were ended.
+        // An actor that continues later learns that its commands were ended.
         if let Some(processes) = processes
             && !ended.as_ref().is_ok_and(|output| !is_interrupted(output))
         {
@@ -249,7 +250,8 @@ impl Attempt {
             Ok(output) => Ok(output),
             Err(DriveError::Host(error)) => {
                 let told = error.to_string();
-                // A call may have taken effect that is not written down. Another attempt would repeat it in silence; a resume asks about it.
+                // A call may have taken effect without a record. Another attempt would silently repeat it; a resume
+                // asks a person about it.
                 if self.runner.broken.send(error).is_ok() {
                     given_up.cancelled().await;
                 }
@@ -259,7 +261,7 @@ impl Attempt {
         }
     }
 
-    /// Who does the effects of an actor that starts from this.
+    /// Returns the runner of the effects of an actor with this input.
     fn runner_of(
         self: &Arc<Self>,
         mut input: ActorInput,
@@ -268,7 +270,7 @@ impl Attempt {
     ) -> Result<ActorRunner, String> {
         let model = self.model(&input.spec.model).ok_or(NO_MODEL)?;
         let owner = input.effect_prefix();
-        // The machine has its prompts, and nobody else reads them.
+        // The machine holds its own copies of the prompts, and nothing else reads these.
         for prompt in [&mut input.system, &mut input.task, &mut input.spec.persona] {
             *prompt = String::new();
         }
@@ -288,14 +290,15 @@ impl Attempt {
         })
     }
 
-    /// Returns the fact by which the actor goes on after its result was not accepted, unless its journal holds it.
+    /// Returns the fact that makes the actor continue after its result was rejected, or `None` if its journal already
+    /// has the fact.
     fn run_again(&self, loaded: &Loaded<ActorMachine>) -> Option<ActorFact> {
         let ReturnedResult { number, missing } = self.brief.returned.clone()?;
         let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
         (!loaded.facts.iter().any(|recorded| known(&recorded.fact))).then_some(ActorFact::RunAgain { number, missing })
     }
 
-    /// Whom the words of people reach that are meant for this task.
+    /// Returns the receiver of the messages that people send to this task.
     fn listener(&self) -> Listener {
         Listener { task: self.task.clone(), alone: self.leads || self.brief.mode == Some(PlanMode::Direct) }
     }
@@ -308,13 +311,14 @@ impl Attempt {
         self.runner.parts.journal.load::<ActorMachine>(self.runner.run.as_str(), &stream).map_err(|error| error.to_string())
     }
 
-    /// Tells the run what an actor has done so far, and with it those to which it has delegated: a crash may have come between their
-    /// journals and the run's. Gives what the actor came to, if it has ended or was stopped, and when it began the calls that have no end.
+    /// Reports the events of an actor, and of the actors to which it has delegated, to the run again: a crash may have
+    /// lost them between the journals. Returns the actor's last output, if it has ended or was stopped, and the start
+    /// times of the calls that have not ended.
     fn tell_again(self: &Arc<Self>, loaded: &Loaded<ActorMachine>) -> Result<ToldAgain, String> {
         let before = replay::<ActorMachine>(&loaded.input, &loaded.facts);
         let call = &loaded.input.fact.call;
         let mut reports = Reports::new(Arc::clone(self), call.clone());
-        // The first report, that the actor was made, is not one of the machine's own.
+        // The first report, the creation of the actor, does not come from the actor's machine.
         reports.send(self.runner.parts.actor_created(self.task_of(call.as_deref()), &loaded.input.fact, Vec::new()));
         let mut begun = BTreeMap::new();
         for event in before.events {
@@ -334,12 +338,12 @@ impl Attempt {
         Ok((reports, before.output, begun))
     }
 
-    /// Makes the actor that works for the plan.
+    /// Creates the actor that works for the plan.
     async fn compose_for_plan(&self) -> Result<Made, String> {
         self.compose(&self.brief.spec, &self.brief.results, None, &self.origins).await
     }
 
-    /// Returns the task that the creation of an actor names: none for the lead.
+    /// Returns the task in the creation event of an actor; `None` for the lead.
     fn task_of(&self, call: Option<&str>) -> Option<&TaskId> {
         (!self.leads || call.is_some()).then_some(&self.task)
     }
@@ -352,7 +356,7 @@ impl Attempt {
         origins: &[Origin],
     ) -> Result<Made, String> {
         let (runner, brief) = (&self.runner, &self.brief);
-        // Actors to which a task's actor delegates have the model of the task too, unless their profile names one.
+        // Actors to which a task's actor delegates use the model of the task, unless their profile names another.
         let role = brief.spec.model.clone().unwrap_or_else(|| runner.role_of(&brief.category));
         let limits = |role: &str| runner.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default();
         let (environment, short_environment) = runner.environments().await;
@@ -419,12 +423,12 @@ fn is_interrupted(output: &ActorOutput) -> bool {
     matches!(output, ActorOutput::Ended(conclusion) if conclusion.outcome == Outcome::Interrupted)
 }
 
-/// Returns how an actor of a task ended.
+/// Returns the conclusion of an actor that has ended.
 pub(super) fn ended(output: ActorOutput) -> Result<Conclusion, String> {
     output.ended().ok_or_else(|| LEAD_RESTS.to_owned())
 }
 
-/// What was said to an actor since its journal was left.
+/// Returns the messages to an actor that its journal does not contain.
 fn undelivered(said: Vec<Told>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = Told> {
     let facts = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
         ActorFact::Told { said } => Some(said.id.clone()),
