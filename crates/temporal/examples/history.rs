@@ -19,7 +19,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         [address, workflow, "first"] => (address, workflow, true),
         _ => return Err("the address of an engine, a workflow, and perhaps `first`".into()),
     };
-    // What is in blobs stays there.
+    // The history keeps the names of blobs, so their content is not read.
     let access = Access { address: address.parse()?, blobs: Blobs::new("."), api_key: None, certificates: Certificates::default() };
     let client = connect(access).await?;
     let mut handle = client.get_workflow_handle::<RunWorkflow>(workflow);

@@ -1,4 +1,4 @@
-//! What workers do: single effects of runs and actors.
+//! Activities of workers: single effects of runs and actors.
 #![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
 
 use std::{sync::Arc, time::Duration};
@@ -19,7 +19,7 @@ use crate::{
     Trees, Worked, alive, orders::RunInput, trees::Standing,
 };
 
-/// How often the run is told of something before the work counts as failed.
+/// Number of attempts to signal the run before the work counts as failed.
 const SIGNAL_TRIES: u32 = 60;
 /// Between two of these.
 const BETWEEN_SIGNALS: Duration = Duration::from_secs(1);
@@ -30,7 +30,7 @@ pub struct Effects {
     trees: Option<Trees>,
 }
 
-/// Where an effect is carried out: with what the folder holds now, which nobody else changes meanwhile.
+/// Orchestrator and working folder for one effect. No other effect changes the folder meanwhile.
 struct Stand {
     orchestrator: Orchestrator,
     folder: Option<Standing>,
@@ -109,7 +109,7 @@ impl Effects {
     }
 }
 
-/// How a run stands: the one that is named, or the one whose effect this is.
+/// Returns the state of a run: the named one, or the one whose effect this is.
 async fn progress(context: &ActivityContext, run: Option<String>) -> Result<ProgressState, ActivityError> {
     let run = run.or_else(|| context.info().workflow_id.clone()).unwrap_or_default();
     let run = context.client().get_workflow_handle::<RunWorkflow>(run);
@@ -146,7 +146,7 @@ impl Effects {
         Ok(worked(&context, done).await)
     }
 
-    /// What is done at the end of a run, or of a part of it. Gives what there is to be said of that.
+    /// Carries out the end of a run, or of a part of it. Returns notes for the user.
     #[activity(name = "aime.run.end")]
     pub async fn end(self: Arc<Self>, context: ActivityContext, input: RunInput, order: EndOrder) -> Result<Vec<String>, ActivityError> {
         let state = progress(&context, None).await?;
@@ -271,7 +271,7 @@ where
     F: Future<Output = T>,
 {
     let (tell, mut told) = mpsc::unbounded_channel();
-    // Whoever listens is there until the work is done.
+    // The receiver exists until the work is done.
     let work = work(Box::new(move |fact| drop(tell.send(fact))));
     let run = run.or_else(|| context.info().workflow_id.clone());
     let signals = async {
@@ -283,7 +283,7 @@ where
             let once = WorkflowSignalOptions::builder().request_id(uuid::Uuid::now_v7().to_string()).build();
             loop {
                 match run.signal(RunWorkflow::facts, vec![fact.clone()], once.clone()).await {
-                    // A run that is gone has nobody to be told.
+                    // A run that no longer exists needs no signal.
                     Ok(()) | Err(WorkflowInteractionError::NotFound(_)) => break,
                     // Work that was done is not thrown away for an engine that is away for a while.
                     Err(error) if tries < SIGNAL_TRIES => tracing::warn!(%error, tries, "the run could not be told what happened"),

@@ -30,22 +30,22 @@ use crate::{
     tree::{HasTree, LeftOut, take_in, tree_now},
 };
 
-/// How many facts one look at an actor brings, at most.
+/// Maximum number of facts in one query of an actor.
 const PAGE: usize = 200;
 
 /// Drives one actor.
 #[workflow]
 #[derive(Default)]
 pub struct ActorWorkflow {
-    /// What came from outside and was not taken in yet.
+    /// Facts from outside that the machine has not taken in yet.
     inbox: Vec<ActorFact>,
-    /// What people have answered.
+    /// Answers of people.
     answers: Vec<Answered>,
-    /// What the working folder has come to, where it goes from host to host.
+    /// Current state of the working folder, if it moves between hosts.
     tree: Option<Tree>,
     /// Actors below it that were stopped before their end, or whose end it has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
-    /// What is told of it: what it began with, and all that it has taken in.
+    /// Published journal: the actor's input, and all facts that it has taken in.
     told: Option<ActorJournaled>,
 }
 
@@ -101,7 +101,7 @@ impl ActorWorkflow {
         }
     }
 
-    /// Something that the actor is told: to stop, or what a person says.
+    /// Signals the actor, for example with a request to stop or a person's words.
     #[signal]
     pub fn told(&mut self, _: &mut SyncWorkflowContext<Self>, fact: ActorFact) {
         self.inbox.push(fact);
@@ -113,7 +113,8 @@ impl ActorWorkflow {
         self.answers.push(answer);
     }
 
-    /// What it started from, and what it has taken in from a fact on, counted from 0.
+    /// Returns the actor's input, and the facts that it has taken in, starting with fact number `from`, counted from
+    /// 0.
     #[query]
     pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Option<ActorJournaled> {
         let ActorJournaled { input, created, first, text_limit, facts, all } = self.told.as_ref()?;
@@ -122,7 +123,7 @@ impl ActorWorkflow {
     }
 }
 
-/// What is told of an actor that begins so.
+/// Returns the initial journal of an actor.
 fn journaled(begin: &ActorBegin) -> ActorJournaled {
     let journal = begin.begin.journal.as_ref();
     let facts = journal.map(|journal| journal.facts.clone()).unwrap_or_default();
@@ -132,7 +133,7 @@ fn journaled(begin: &ActorBegin) -> ActorJournaled {
     ActorJournaled { input, created, first, text_limit, all: facts.len(), facts }
 }
 
-/// What follows a continuation is never reached; it ends the type.
+/// Code after a continuation is unreachable. This function only gives it a type.
 fn unreachable_end<T>() -> WorkflowResult<T> {
     Err(ApplicationFailure::new(std::io::Error::other("the workflow did not go on in a new history")).into())
 }
@@ -142,12 +143,12 @@ struct ActorCarrier {
     begin: ActorBegin,
     events: usize,
     so_far: RunContext,
-    /// How many reports were sent, and those that are to be sent.
+    /// Number of reports that were sent; the next field holds those to send.
     reports: u64,
     unheard: Vec<ProgressEvent>,
     /// The workflows of actors below it that are at work.
     below: Rc<RefCell<BTreeSet<String>>>,
-    /// How many answers were passed on to these.
+    /// Number of answers that were passed on to these.
     passed: usize,
     errands: Errands,
     cancels: Cancels,
@@ -199,7 +200,7 @@ impl ActorCarrier {
         let (ctx, run) = (self.ctx.clone(), self.begin.run.clone());
         self.errands.add(async move {
             let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
-            // A run that is gone has nobody to be told.
+            // A run that no longer exists needs no signal.
             drop(ctx.external_workflow(run, None).signal(RunWorkflow::facts, facts, options).await);
         });
     }
@@ -256,7 +257,7 @@ impl ActorCarrier {
         };
         let known = self.so_far.answers.iter().find(|(known, _)| *known == question).map(|(_, answer)| answer.clone());
         if known.is_none() {
-            // What the run hears first is that the question was asked.
+            // The run must receive the report of the question first.
             self.report();
             let (task, kind) = (self.input().spec.task.clone(), kind.as_str().to_owned());
             self.tell_run(vec![RunFact::ActorAsked { task, question: question.clone(), kind, text }]);
@@ -297,8 +298,8 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
     }
 }
 
-/// The answer to a call whose changes of files could not be taken in: it failed, and the actor is told what it said and why. One that is in doubt stays so;
-/// `stays` says whether that is asked of this history.
+/// Turns the answer to a call whose file changes were rejected into a failure, with its text and the reason. A call
+/// in doubt stays in doubt if `stays` allows it for this history.
 fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } => {
@@ -350,7 +351,7 @@ impl Carrier<ActorMachine> for ActorCarrier {
     }
 
     fn arrived(&mut self, context: &mut Context<'_>) -> Vec<ActorFact> {
-        // What came up while one report was on its way goes with the next.
+        // Reports that arise during a send go with the next one.
         if self.errands.poll(context) {
             self.report();
             self.errands.poll(context);

@@ -1,4 +1,4 @@
-//! What a workflow starts from: a machine's input, or its journal so far.
+//! Starting point of a workflow: the input of a machine, or its journal so far.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Dated<T> {
     /// Milliseconds since the Unix epoch.
     pub at: UnixMillis,
-    /// What was learnt, or happened.
+    /// Fact or event.
     pub what: T,
 }
 
@@ -26,13 +26,13 @@ impl<T> From<Dated<T>> for Recorded<T> {
     }
 }
 
-/// Where a machine begins in a workflow.
+/// Starting point of a machine in a workflow.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(bound(serialize = "", deserialize = ""))]
 pub struct Begin<M: Machine> {
-    /// What it started from, and when.
+    /// Input of the machine, with its time.
     pub input: Dated<M::Input>,
-    /// What it took in before this workflow; none for a machine that is new.
+    /// Facts that it took in before this workflow; `None` for a new machine.
     #[serde(default)]
     pub journal: Option<SoFar<M>>,
 }
@@ -43,9 +43,9 @@ pub struct Begin<M: Machine> {
 pub struct SoFar<M: Machine> {
     /// Every fact, in order.
     pub facts: Vec<Dated<M::Fact>>,
-    /// How many events followed.
+    /// Number of events that followed.
     pub events: usize,
-    /// What was wanted and never begun: it is no repetition when it is begun now.
+    /// Effects that were requested and never begun. Beginning them now is no repetition.
     #[serde(default)]
     pub not_begun: BTreeSet<EffectId>,
     /// New facts that come before all others.
@@ -60,7 +60,7 @@ impl<M: Machine> Begin<M> {
         Self { input: Dated { at, what: input }, journal: None }
     }
 
-    /// Where [`drive`](aime_durable::drive) begins; new facts were learnt at `now`.
+    /// Returns the point at which [`drive`](aime_durable::drive) starts; new facts are dated `now`.
     #[must_use]
     pub fn resume(self, now: UnixMillis) -> Resume<M> {
         let input = self.input.into();
@@ -75,7 +75,7 @@ impl<M: Machine> Begin<M> {
         }
     }
 
-    /// Whether an effect was begun before this workflow, so that nobody knows how far it came.
+    /// Returns true if an effect was begun before this workflow, so that its progress is unknown.
     #[must_use]
     pub fn was_begun(&self, issue: &Issue<M::Effect>) -> bool {
         issue.reissued && !self.journal.as_ref().is_some_and(|journal| journal.not_begun.contains(&issue.id))

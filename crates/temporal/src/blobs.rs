@@ -11,37 +11,37 @@ pub use self::bucket::{Bucket, BucketError, BucketKeys};
 use self::folder::Folder;
 use crate::{Seal, SealError, seal::is_sealed};
 
-/// Why something large could not be stored or found.
+/// Reason why a blob could not be stored or found.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     /// The folder could not be written to.
     #[error("{path} cannot be written: {source}")]
     Write {
-        /// Where.
+        /// Path of the blob.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The folder could not be read, or has no such blob.
     #[error("{path} cannot be read: {source}; every worker and client must share the folder of the blobs")]
     Read {
-        /// Where.
+        /// Path of the blob.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The bucket did not take it, did not give it, or has no such blob.
     #[error("{place} cannot be used: {why}")]
     Bucket {
-        /// Where.
+        /// Place of the blob.
         place: String,
-        /// Why.
+        /// Error of the store.
         why: String,
     },
-    /// What is there is not what was stored.
+    /// The content differs from what was stored.
     #[error("{place} holds something else than its name says")]
     Damaged {
-        /// Where.
+        /// Place of the blob.
         place: String,
     },
     /// It could not be sealed, or opened.
@@ -49,7 +49,7 @@ pub enum BlobError {
     Seal {
         /// Its name.
         name: String,
-        /// Why.
+        /// Error of the decryption.
         source: SealError,
     },
     /// The name is no name of a blob.
@@ -69,9 +69,9 @@ enum Store {
     Bucket(Box<Bucket>),
 }
 
-/// Blobs, named by the BLAKE3 hash of what they hold: a keyed one where they are sealed. Cheap to clone.
+/// Blobs, named by the BLAKE3 hash of their content; sealed blobs by a keyed hash. Cheap to clone.
 ///
-/// The time of a blob is that of its last use in a run that began or went on: what is stored again counts as new.
+/// The time of a blob is that of its last use in a run that began or went on; storing it again renews its time.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     store: Store,
@@ -91,7 +91,8 @@ impl Blobs {
         Self { store: Store::Bucket(Box::new(bucket)), seal: None }
     }
 
-    /// The same, where all that is stored is sealed. What was stored without is still found.
+    /// Returns the same store with encryption of everything that is stored. Blobs stored without encryption are still
+    /// found.
     #[must_use]
     pub fn sealed(self, seal: Option<Seal>) -> Self {
         Self { seal, ..self }
@@ -228,7 +229,7 @@ mod tests {
             assert!(matches!(without.get(&name).await, Err(BlobError::Seal { .. })));
         }
         assert_eq!(one.get(&plain.put(b"from before".to_vec()).await.unwrap()).await.unwrap(), b"from before");
-        // One blob does not stand for another.
+        // A blob cannot be replaced by another one.
         let more = one.put(b"more".to_vec()).await.unwrap();
         std::fs::copy(at(&one, &more), at(&one, &name)).unwrap();
         assert!(matches!(one.get(&name).await, Err(BlobError::Damaged { .. })));

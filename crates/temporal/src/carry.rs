@@ -13,7 +13,7 @@ use futures::{FutureExt as _, future::LocalBoxFuture};
 
 use crate::desk::{TemporalHost, Wish};
 
-/// Begins effects with what an engine offers, and knows what has come from outside. Everything in it must be the same on every replay.
+/// Begins effects by means of an engine, and collects facts from outside. All of it must be deterministic on replay.
 pub trait Carrier<M: Machine> {
     /// The engine's time.
     fn now(&self) -> UnixMillis;
@@ -21,26 +21,28 @@ pub trait Carrier<M: Machine> {
     /// Begins an effect. Its command goes out with the first poll, which follows at once.
     fn begin(&mut self, issue: Issue<M::Effect>) -> Begun<M>;
 
-    /// Wants an effect ended. What it gives after that acknowledges it.
+    /// Requests the end of an effect. Its result after that acknowledges the revocation.
     fn revoke(&mut self, id: &EffectId, why: &Reason);
 
-    /// What has come from outside since the last call, such as answers of people. Where there is nothing, the context is woken when there is.
+    /// Returns the facts from outside since the last call, such as answers of people. If there are none, it wakes the
+    /// context when some arrive.
     fn arrived(&mut self, context: &mut Context<'_>) -> Vec<M::Fact>;
 
     /// The machine has taken in these facts, and these events followed.
     fn took(&mut self, facts: &[Recorded<M::Fact>], events: &[Recorded<M::Event>]);
 
-    /// Goes on with what is still to be told elsewhere; whether all of it is told.
+    /// Continues to send the pending reports. Returns true if all are sent.
     fn settle(&mut self, _: &mut Context<'_>) -> bool {
         true
     }
 
-    /// Whether the history has grown so long that the machine should go on in a new one.
+    /// Returns true if the history is so long that the machine should continue in a new one.
     fn wants_to_leave(&self) -> bool {
         false
     }
 
-    /// Whether an effect is begun in the new history alone: where something is always under way, the old one would never be left.
+    /// Returns true if an effect must wait for the new history. Otherwise a workflow with effects always in progress
+    /// would never leave the old one.
     fn puts_off(&self, _: &M::Effect) -> bool {
         false
     }
@@ -48,13 +50,14 @@ pub trait Carrier<M: Machine> {
 
 /// An effect under way.
 pub struct Begun<M: Machine> {
-    /// What it gives: facts on the way, and last the one that answers it.
+    /// Facts of the effect: intermediate ones, and last the one that answers it.
     pub facts: LocalBoxFuture<'static, Vec<M::Fact>>,
-    /// Whether it would be lost if the workflow went on in a new history. What only waits, such as a timer, is begun anew there.
+    /// True if the effect would be lost if the workflow continued in a new history. An effect that only waits, such
+    /// as a timer, is begun again there.
     pub holds: bool,
 }
 
-/// How a machine was left.
+/// Outcome of carrying a machine.
 pub enum Carried<M: Machine> {
     /// It gave its output.
     Ended(Ended<M>),
@@ -62,7 +65,7 @@ pub enum Carried<M: Machine> {
     Left {
         /// Wishes that were not begun: they are no repetition when they are begun there.
         not_begun: Vec<EffectId>,
-        /// What has come from outside and was not taken in: the first that it learns there.
+        /// Facts from outside that the machine has not taken in. They are its first facts in the new history.
         then: Vec<M::Fact>,
     },
 }
@@ -96,7 +99,8 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
             let revoked: BTreeSet<EffectId> = wishes.iter().filter_map(revoked).collect();
             for wish in wishes {
                 match wish {
-                    // What is not wanted any more ends by being begun and revoked: each wish has its answer.
+                    // An effect that is both postponed and revoked is begun and revoked, because each effect needs
+                    // its answer.
                     Wish::Issue(issue) if carrier.puts_off(&issue.effect) && !revoked.contains(&issue.id) => held.push(Wish::Issue(issue)),
                     Wish::Issue(issue) => open.push(carrier.begin(issue)),
                     Wish::Revoke(id, why) => carrier.revoke(&id, &why),

@@ -10,11 +10,11 @@ use temporalio_sdk::{ChildWorkflowOptions, ParentClosePolicy, SignalWorkflowOpti
 
 use crate::{ActorBegin, ActorEnd, ActorWorkflow, Capability};
 
-/// Lets a child workflow drive an actor. Once it is there, `begun` gives what it is told first. When that is not wanted any more (`stop`) the
-/// actor is told to stop, and its end is awaited.
+/// Runs a child workflow that drives an actor. Once it exists, `begun` returns its first signals. When `stop` is
+/// ready, the actor is asked to stop, and its end is awaited.
 ///
 /// # Errors
-/// Why it came to no end, in words.
+/// Reason why it did not end properly, as text.
 pub(crate) async fn drive_child<W: 'static>(
     ctx: &WorkflowContext<W>,
     begin: ActorBegin,

@@ -23,22 +23,23 @@ use crate::{
     Begin, BlobCodec, Blobs, Capability, Dated, Journaled, Queues, RunBegin, RunWorkflow, Tree, Watched, orders::RunInput, run_workflow,
 };
 
-/// How long a connection may take to come about, and how long it is waited between two tries.
+/// Maximum time to establish a connection; the next constant is the wait between two attempts.
 const CONNECT: Duration = Duration::from_secs(10);
 const BETWEEN_CONNECTS: Duration = Duration::from_millis(200);
-/// How many runs a list has, at most.
+/// Maximum number of runs in a list.
 const LISTED: usize = 1_000;
-/// Which: each once, however many histories it has gone on in.
+/// Query for the list: each run once, although it may continue over several histories.
 const LIST: &str = "WorkflowType = 'aime.run' AND ExecutionStatus != 'ContinuedAsNew'";
 
-/// Where an engine is: `temporal://HOST:PORT/NAMESPACE`, or `temporals://…` with TLS. The namespace is `default` where none is named.
+/// Address of an engine: `temporal://HOST:PORT/NAMESPACE`, or `temporals://…` with TLS. The namespace is `default` if
+/// the address has none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     url: Url,
     namespace: String,
 }
 
-/// Why an address is none.
+/// Reason why an address is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no address of an engine: {why}; write temporal://HOST:PORT, or temporal://HOST:PORT/NAMESPACE")]
 pub struct AddressError {
@@ -70,22 +71,22 @@ impl FromStr for Address {
     }
 }
 
-/// Why an engine could not be used.
+/// Reason why an engine could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// It cannot be reached, or does not let us in.
     #[error("the engine at {url} cannot be used: {source}")]
     Connect {
-        /// Where.
+        /// Address of the engine.
         url: Url,
-        /// Why.
+        /// Error of the connection.
         #[source]
         source: Box<ClientConnectError>,
     },
-    /// What is for TLS was given without: a key would be read by everybody on the way.
+    /// Credentials for TLS were given without TLS; a key would be readable on the network.
     #[error("{what} is for TLS alone: write temporals://HOST:PORT, or leave it out")]
     NoTls {
-        /// What.
+        /// Name of the setting.
         what: &'static str,
     },
     /// A client for the namespace could not be made.
@@ -103,7 +104,7 @@ pub enum EngineError {
         /// The run.
         run: String,
     },
-    /// What is for runs that have ended was asked of one that has not.
+    /// The operation is for ended runs, and this run has not ended.
     #[error("the run {run} has not ended")]
     NotEnded {
         /// The run.
@@ -125,32 +126,33 @@ pub enum EngineError {
     /// The engine refused what was asked of it.
     #[error("the engine could not {what}: {why}")]
     Refused {
-        /// What was asked.
+        /// Requested operation.
         what: &'static str,
-        /// Why it did not.
+        /// Answer of the engine.
         why: String,
     },
 }
 
-/// How an engine is used.
+/// Access to an engine.
 #[derive(Clone)]
 pub struct Access {
-    /// Where it is.
+    /// Address of the engine.
     pub address: Address,
-    /// What is large, in a folder that all workers and clients share. Where it is sealed, so is all that goes to the engine.
+    /// Store for large payloads, which all workers and clients share. If it is sealed, all payloads to the engine are
+    /// encrypted too.
     pub blobs: Blobs,
-    /// A key, where the engine wants one.
+    /// API key, if the engine requires one.
     pub api_key: Option<String>,
-    /// Who is trusted by TLS, and who we are.
+    /// Certificates for TLS.
     pub certificates: Certificates,
 }
 
-/// Who is trusted by TLS, and who we are. All of it is PEM.
+/// Trusted authority and own certificate for TLS, in PEM.
 #[derive(Clone, Default)]
 pub struct Certificates {
-    /// Whose word on the engine is taken; those whom the system trusts where there is none.
+    /// Authority that signed the engine's certificate; the system's authorities if absent.
     pub authority: Option<Vec<u8>>,
-    /// Our certificate and its private key, where the engine wants to know who we are.
+    /// Own certificate and its private key, if the engine requires client certificates.
     pub own: Option<(Vec<u8>, Vec<u8>)>,
     /// The name in the engine's certificate, where it is another than that in its address.
     pub name: Option<String>,
@@ -182,7 +184,7 @@ pub async fn connect(access: Access) -> Result<Client, EngineError> {
     let connection = loop {
         match Connection::connect(options.clone()).await {
             Ok(connection) => break connection,
-            // An engine that has just begun lets nobody in at first.
+            // An engine that has just started accepts no connections at first.
             Err(ClientConnectError::SystemInfoCallError(status)) if status.code() == Code::Unavailable && begun.elapsed() < CONNECT => {
                 tokio::time::sleep(BETWEEN_CONNECTS).await;
             }
@@ -205,7 +207,7 @@ pub struct Runs {
 pub struct ListedRun {
     /// Its name.
     pub run: String,
-    /// The engine's word for where its workflow stands.
+    /// Status of its workflow as the engine reports it.
     pub status: String,
     /// When it began, or went on in a new history.
     pub since: Option<SystemTime>,
@@ -240,7 +242,8 @@ impl Runs {
         }
     }
 
-    /// What has happened in a run from an event on, counted from 0. A worker that drives runs must be there to tell it.
+    /// Returns the events of a run starting with number `from`, counted from 0. A worker that drives runs must be
+    /// running to answer.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -248,7 +251,7 @@ impl Runs {
         self.handle(run).query(RunWorkflow::watch, from, WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
     }
 
-    /// What a run started from, and all that it has learnt since. A worker that drives runs must be there.
+    /// Returns the input of a run, and all its facts since. A worker that drives runs must be running.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -267,7 +270,7 @@ impl Runs {
         }
     }
 
-    /// A run with all that happened in it, as its journal tells it. A worker that drives runs must be there.
+    /// Returns a run with all its events, built from its journal. A worker that drives runs must be running.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -275,8 +278,8 @@ impl Runs {
         self.journal(run).await.map(|(input, facts)| view_of(input, &facts))
     }
 
-    /// Whether what is told of a run fits together: its journal, the events that those see who watch it, its state. A worker that drives runs must be
-    /// there.
+    /// Checks that a run's journal, its published events and its state are consistent. A worker that drives runs must
+    /// be running.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -296,7 +299,7 @@ impl Runs {
         Ok(check_told(run, &seen, &told, state.as_ref().filter(|_| all == seen.events.len())))
     }
 
-    /// Where a run stands.
+    /// Returns the state of a run.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -304,7 +307,8 @@ impl Runs {
         self.handle(run).query(RunWorkflow::progress, (), WorkflowQueryOptions::default()).await.map_err(|error| unqueried(run, &error))
     }
 
-    /// Tells a run something: an answer, words, a wish to stop, to go on or to end it. It is durable when this returns.
+    /// Sends facts to a run: an answer, a message, or a request to stop, resume or end it. They are durable when this
+    /// returns.
     ///
     /// # Errors
     /// [`EngineError`].
@@ -316,7 +320,7 @@ impl Runs {
         })
     }
 
-    /// Whether the engine knows a run of this very name.
+    /// Returns true if the engine has a run of exactly this name.
     ///
     /// # Errors
     /// [`EngineError::Refused`].
@@ -328,7 +332,7 @@ impl Runs {
         }
     }
 
-    /// The runs that the engine knows, the last first, at most 1,000.
+    /// Returns the runs of the engine, the latest first, at most 1,000.
     ///
     /// # Errors
     /// [`EngineError`].

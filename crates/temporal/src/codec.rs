@@ -1,5 +1,5 @@
-//! Payloads on their way to and from the engine: what is large stays in the store of blobs, and only its name travels; where there is a key,
-//! what travels is sealed.
+//! Codec for payloads to and from the engine: large payloads are kept in the blob store and replaced by their names;
+//! with a key, payloads are encrypted.
 
 use std::sync::Arc;
 
@@ -143,7 +143,7 @@ mod tests {
             assert!(!travels.data.windows(6).any(|part| part == b"secret"), "{bytes}");
             assert!(plain.expand(travels.clone()).await.is_err(), "{bytes}");
             assert_eq!(sealed.expand(travels).await.unwrap(), payload);
-            // What was sent before there was a key is still read.
+            // Payloads sent before there was a key are still readable.
             assert_eq!(sealed.expand(plain.shrink(payload.clone()).await.unwrap()).await.unwrap(), payload);
         }
     }

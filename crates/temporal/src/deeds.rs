@@ -1,4 +1,4 @@
-//! What every workflow here does with its context: the time, effects that can be cancelled, and errands beside them.
+//! Common use of the workflow context: the time, effects that can be cancelled, and background errands.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,7 +16,8 @@ use temporalio_sdk::{ApplicationFailure, WaitConditionOptions, WorkflowCancellat
 
 /// After so many events of the engine's history a machine goes on in a new one. The engine's own bound is 51,200.
 pub(crate) const LONG_HISTORY: u32 = 10_000;
-/// What is asked of histories that came to such a call by this version or a later one: what is in doubt is never made a failure, which would be tried again.
+/// Patch name for histories that reach such a call with this version or a later one: a call in doubt is never turned
+/// into a failure, which would be retried.
 pub(crate) const STAYS_IN_DOUBT: &str = "what is in doubt stays so";
 
 /// The time of the workflow, which is the same on every replay.
@@ -25,8 +26,9 @@ pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {
     UnixMillis::try_from(since.as_millis()).unwrap_or(UnixMillis::MAX)
 }
 
-/// How a workflow ends whose machine could not be driven. One whose history is another version's does not: it fails its task, which the engine gives to
-/// others, again and again, until one of them can go on with it.
+/// Returns the end of a workflow whose machine could not be driven. If its history belongs to another version, the
+/// function panics instead. That fails the workflow task only, and the engine offers it to other workers until one of
+/// them can continue.
 #[expect(clippy::panic, reason = "what a workflow returns ends it for good; only a panic fails its task alone")]
 pub(crate) fn unless_of_another_version(error: DriveError<Infallible>) -> ApplicationFailure {
     if matches!(error, DriveError::Diverged { .. }) {
@@ -69,7 +71,7 @@ impl Errands {
         self.waiting.push_back(errand.boxed_local());
     }
 
-    /// Goes on with them; whether all are done.
+    /// Continues the errands. Returns true if all are done.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> bool {
         while let Some(errand) = self.waiting.front_mut() {
             if errand.poll_unpin(context).is_pending() {
@@ -89,7 +91,7 @@ impl Errands {
 /// Waits for something in a workflow's state, whether or not the workflow is cancelled meanwhile.
 pub(crate) async fn until<W>(ctx: &WorkflowContext<W>, holds: impl FnMut(&W) -> bool) {
     let detached = WaitConditionOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();
-    // Its token is nobody's, so it ends only when the condition holds.
+    // No code cancels this token, so the wait ends only when the condition holds.
     drop(ctx.wait_condition_with_options(holds, detached).await);
 }
 

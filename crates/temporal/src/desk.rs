@@ -1,7 +1,7 @@
-//! The host of a machine that is driven in a workflow: it lays wishes on a desk and takes facts from it.
+//! Host of a machine that is driven in a workflow. It exchanges effects and facts with the workflow by a desk.
 //!
-//! A workflow may not wait for anything but what its engine gives it, and what the engine gives may not leave the workflow's thread. So the
-//! host itself waits for nothing: [`carry`](crate::carry) stands at the other side of the desk.
+//! A workflow may only wait for futures of its engine, and these must not leave the workflow's thread. So the host
+//! itself waits for nothing, and [`carry`](crate::carry) works on the other side of the desk.
 
 use std::{
     convert::Infallible,
@@ -12,7 +12,7 @@ use std::{
 
 use aime_durable::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, UnixMillis};
 
-/// What a machine wants.
+/// Request of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Wish<E> {
     /// Start an effect.
@@ -35,7 +35,7 @@ struct Laid<M: Machine> {
     facts: Vec<Recorded<M::Fact>>,
 }
 
-/// What lies between a host and whoever carries out its effects.
+/// Exchange between a host and the code that carries out its effects.
 pub struct Desk<M: Machine>(Arc<Mutex<Laid<M>>>);
 
 /// Drives a machine whose effects are carried out by a durable engine. Facts are durable before they come here, with the history of the
@@ -68,7 +68,7 @@ impl<M: Machine> Desk<M> {
         std::mem::take(&mut open(&self.0).steps)
     }
 
-    /// Lays facts that were learnt at a time. Whoever drives the host polls it next.
+    /// Adds facts that were learnt at a time. The driver of the host polls it next.
     pub fn lay(&self, at: UnixMillis, facts: impl IntoIterator<Item = M::Fact>) {
         open(&self.0).facts.extend(facts.into_iter().map(|fact| Recorded { at, fact }));
     }
@@ -86,7 +86,7 @@ impl<M: Machine> Host<M> for TemporalHost<M> {
     }
 
     async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, Infallible> {
-        // Nothing wakes it: who lays facts polls again.
+        // No waker is needed, because the code that adds facts polls again.
         let facts = poll_fn(|_| match std::mem::take(&mut open(&self.0).facts) {
             facts if facts.is_empty() => Poll::Pending,
             facts => Poll::Ready(facts),

@@ -12,13 +12,13 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{Capability, Queues};
 
-/// How often a worker says that it still works on an effect. Also how soon it hears that the effect is not wanted any more.
+/// Interval at which a worker reports that it still works on an effect. It also bounds the delay of a revocation.
 pub const HEARTBEAT: Duration = Duration::from_millis(500);
 /// After so long without a word of its worker an effect is given to another one. An engine that is away for longer makes calls doubtful that are not.
 pub const LOST_AFTER: Duration = Duration::from_secs(20);
-/// How long one attempt at an effect may take: a bound on what no other bound ends.
+/// Maximum time of one attempt at an effect, as a bound for effects without another one.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long the engine waits between two attempts, at most.
+/// Maximum wait of the engine between two attempts.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
 
 /// An effect, as it is handed to a worker.
@@ -26,9 +26,9 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
 pub struct EffectOrder<E> {
     /// Its name: unique in the machine, and the same on every replay.
     pub id: EffectId,
-    /// What is wanted.
+    /// Requested effect.
     pub effect: E,
-    /// It was begun before, in an earlier history, and nobody knows how far it came.
+    /// True if the effect was begun in an earlier history and its progress is unknown.
     #[serde(default)]
     pub begun_before: bool,
 }
@@ -41,8 +41,9 @@ impl<E> EffectOrder<E> {
     }
 }
 
-/// How an effect is scheduled: on a queue of workers, until `cancelled`. It is tried again for as long as its workers are lost; it never fails
-/// otherwise, since every fault of its own is an answer. A cancelled one is waited for, so that its end is known.
+/// Returns the options of an effect: its queue, and its token for cancellation. The engine retries it as long as its
+/// workers are lost. It never fails otherwise, because every fault of its own is an answer. A cancelled effect is
+/// awaited, so that its end is known.
 #[must_use]
 pub fn options(queue: &str, id: &EffectId, cancelled: WorkflowCancellationToken) -> ActivityOptions {
     ActivityOptions::with_close_timeouts(ActivityCloseTimeouts::StartToClose(LONGEST))
@@ -56,7 +57,8 @@ pub fn options(queue: &str, id: &EffectId, cancelled: WorkflowCancellationToken)
 }
 
 impl Queues {
-    /// How an effect of these queues is scheduled. One that can be done in one place alone fails when nobody there takes it up.
+    /// Returns the options of an effect on these queues. An effect that is bound to one place fails if no worker
+    /// there takes it up.
     pub(crate) fn options(&self, capability: Capability, id: &EffectId, cancelled: WorkflowCancellationToken) -> ActivityOptions {
         let mut options = options(&self.name(capability), id, cancelled);
         options.schedule_to_start_timeout = self.patience(capability);
@@ -64,7 +66,7 @@ impl Queues {
     }
 }
 
-/// Why an effect came to nothing, in words.
+/// Returns the reason why an effect gave no result, as text.
 pub(crate) fn lost(queue: &str, error: &ActivityExecutionError) -> String {
     match error.as_timeout().map(|timeout| timeout.timeout_type()) {
         Some(TimeoutType::ScheduleToStart) => format!("its host is lost: no worker of the queue {queue} has taken it up in time"),
@@ -73,7 +75,8 @@ pub(crate) fn lost(queue: &str, error: &ActivityExecutionError) -> String {
     }
 }
 
-/// Whether an effect was begun on a host that is lost: an attempt at it came before the one that nobody took up.
+/// Returns true if an effect was begun on a lost host: an earlier attempt had started before the one that no worker
+/// took up.
 pub(crate) fn begun_and_lost(error: &ActivityExecutionError) -> bool {
     error.as_timeout().is_some_and(|timeout| timeout.timeout_type() == TimeoutType::ScheduleToStart && timeout.cause().is_some())
 }

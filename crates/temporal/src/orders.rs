@@ -1,4 +1,4 @@
-//! What travels between workflows and workers. Each form is read by every later version: new fields have defaults.
+//! Messages between workflows and workers. Later versions must be able to read each form: new fields have defaults.
 
 use aime_actors::{ActorFact, ActorInput, ActorMachine, Told};
 use aime_durable::{EffectId, Machine};
@@ -12,12 +12,12 @@ pub(crate) type RunInput = <RunMachine as Machine>::Input;
 
 use crate::{Back, Begin, Dated, EffectOrder, Queues, SoFar, Tree};
 
-/// What the workflow of a run starts from.
+/// Input of a run's workflow.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunBegin {
     /// The run: its input, or its journal so far.
     pub begin: Begin<RunMachine>,
-    /// Where its effects are carried out.
+    /// Queues of its effects.
     #[serde(default)]
     pub queues: Queues,
     /// The journals of actors that were stopped before their end, by their names.
@@ -26,10 +26,10 @@ pub struct RunBegin {
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
-    /// Whether a worker does what is done at the end of a run: none did for runs of versions that did not say so.
+    /// True if a worker carries out the end of a run. Absent in runs of versions without that step.
     #[serde(default)]
     pub ends: bool,
-    /// Whether it stands until somebody wants it to go on, as a fork does.
+    /// True if the run waits until a person resumes it, as a fork does.
     #[serde(default)]
     pub stands: bool,
 }
@@ -37,9 +37,9 @@ pub struct RunBegin {
 /// The end of a run for good, or of a part of it, for a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct EndOrder {
-    /// What it came to.
+    /// Result of the run.
     pub result: RunResult,
-    /// Whether it has ended for good.
+    /// True if it has ended for good.
     pub over: bool,
     /// The run so far.
     pub so_far: RunContext,
@@ -51,33 +51,34 @@ pub struct EndOrder {
 /// An actor that was stopped and may go on, or that has ended and whose run has not taken its end in yet.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StoppedActor {
-    /// Where it goes on.
+    /// Point at which it continues.
     pub begin: Begin<ActorMachine>,
-    /// How many reports it has made, the one that it was made among them.
+    /// Number of its reports, including the report of its creation.
     pub reports: u64,
-    /// What it came to, where it has ended: it is judged again where the attempt was stopped meanwhile, and not done again.
+    /// Conclusion of an actor that has ended. If the attempt was stopped meanwhile, it is judged again instead of
+    /// repeating the work.
     #[serde(default)]
     pub ended: Option<Conclusion>,
-    /// How much of that the one is told that has called it, where another one has.
+    /// Limit of the conclusion's text for the calling actor, if there is one.
     #[serde(default)]
     pub text_limit: Option<usize>,
 }
 
-/// What the workflow of an actor starts from.
+/// Input of an actor's workflow.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ActorBegin {
     /// The actor: its input, or its journal so far.
     pub begin: Begin<ActorMachine>,
     /// The workflow of its run, which hears of all that it does.
     pub run: String,
-    /// What its run started from.
+    /// Input of its run.
     pub input: RunInput,
-    /// Its run, as it stood when the actor began.
+    /// State of its run when the actor began.
     pub so_far: RunContext,
-    /// Where its effects are carried out.
+    /// Queues of its effects.
     #[serde(default)]
     pub queues: Queues,
-    /// How many reports were made before.
+    /// Number of earlier reports.
     #[serde(default)]
     pub reports: u64,
     /// The first report, that it was made, where it has not been heard yet.
@@ -86,18 +87,18 @@ pub struct ActorBegin {
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
-    /// What the actor that works for the plan was made for: those that it has called are made by that too.
+    /// Order for the actor that works for the plan; its delegates are created by the same order.
     #[serde(default)]
     pub order: Option<ActorOrder>,
     /// Actors below it that were stopped before their end, by their names.
     #[serde(default)]
     pub stopped: Vec<(String, StoppedActor)>,
-    /// How much of what it comes to the one is told that has called it, where another one has.
+    /// Limit of the conclusion's text for the calling actor, if there is one.
     #[serde(default)]
     pub text_limit: Option<usize>,
 }
 
-/// What the workflow of an actor comes to.
+/// Output of an actor's workflow.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ActorEnd {
     /// The actor's conclusion.
@@ -105,9 +106,9 @@ pub struct ActorEnd {
     /// Its journal: it may go on, where it was stopped or its result is not accepted.
     #[serde(default)]
     pub journal: Option<SoFar<ActorMachine>>,
-    /// How many reports it has made.
+    /// Number of its reports.
     pub reports: u64,
-    /// What the working folder has come to, where it goes from host to host.
+    /// Final state of the working folder, if it moves between hosts.
     #[serde(default)]
     pub tree: Option<Tree>,
     /// Actors below it that were stopped before their end, by their names.
@@ -115,8 +116,8 @@ pub struct ActorEnd {
     pub below: Vec<(String, StoppedActor)>,
 }
 
-/// An effect of a run, for a worker. What the run started from travels beside it, as an argument of its own: it is the same for all, and
-/// stored once.
+/// Effect of a run, for a worker. The run's input is a separate argument: it is the same for all effects, and stored
+/// once.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RunOrder {
     /// The run so far.
@@ -133,11 +134,11 @@ pub struct RunOrder {
 pub struct MakeOrder {
     /// The run so far.
     pub so_far: RunContext,
-    /// The effect that wants it.
+    /// Effect that requests it.
     pub id: EffectId,
     /// For which task.
     pub order: ActorOrder,
-    /// What people have said to it.
+    /// Messages of people to it.
     #[serde(default)]
     pub said: Vec<Told>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
@@ -145,7 +146,7 @@ pub struct MakeOrder {
     pub tree: Option<Tree>,
 }
 
-/// What came of making one.
+/// Result of creating an actor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "making", rename_all = "snake_case")]
 pub enum Making {
@@ -156,7 +157,7 @@ pub enum Making {
     },
     /// The attempt has ended before it began.
     Ended {
-        /// How.
+        /// Fact that ends the attempt.
         fact: Box<RunFact>,
     },
 }
@@ -168,22 +169,22 @@ pub struct DelegateOrder {
     pub so_far: RunContext,
     /// The workflow of the run.
     pub run: String,
-    /// What the actor that works for the plan was made for.
+    /// Order for the actor that works for the plan.
     pub order: ActorOrder,
-    /// Whose work it is.
+    /// Input of the calling actor.
     pub by: ActorInput,
     /// The call by which it is handed on.
     pub call: String,
-    /// What is to be done.
+    /// Work to do.
     pub request: DelegateTask,
-    /// Where the texts come from that the other one has read and nobody vouches for.
+    /// Origins of the unverified texts that the calling actor has read.
     pub origins: Vec<Origin>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
 }
 
-/// What came of making one.
+/// Result of creating an actor.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "making", rename_all = "snake_case")]
 pub enum MakingBelow {
@@ -194,7 +195,7 @@ pub enum MakingBelow {
     },
     /// There is none.
     Refused {
-        /// Why, for the one that has called.
+        /// Reason, for the calling actor.
         why: String,
     },
 }
@@ -208,11 +209,11 @@ pub struct JudgeOrder {
     pub id: EffectId,
     /// The task.
     pub spec: TaskSpec,
-    /// What it came to.
+    /// Conclusion of the actor.
     pub conclusion: Conclusion,
     /// The calls in this attempt and those before it.
     pub calls: CallRecord,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
@@ -245,9 +246,9 @@ pub struct Worked<T> {
 /// Two states of a folder that are to be one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JoinOrder {
-    /// What stands.
+    /// Current state.
     pub ours: Tree,
-    /// What is to be taken in.
+    /// State to merge.
     pub theirs: Tree,
 }
 
@@ -260,21 +261,21 @@ pub struct Answered {
     pub text: String,
 }
 
-/// What somebody who watches a run is told.
+/// Answer to a client that watches a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Watched {
-    /// Events from the one that was asked for, each with its time.
+    /// Events from the requested number on, each with its time.
     pub events: Vec<Dated<ProgressEvent>>,
-    /// How many events there are by now.
+    /// Number of events so far.
     pub all: usize,
-    /// What the run came to, once it has ended or is left.
+    /// Result of the run, once it has ended or is left.
     pub result: Option<RunResult>,
-    /// Whether it has ended for good.
+    /// True if it has ended for good.
     pub over: bool,
     /// The bounds in force.
     #[serde(default)]
     pub bounds: Option<Bounds>,
-    /// What the working folder has come to, where it goes from host to host.
+    /// Current state of the working folder, if it moves between hosts.
     #[serde(default)]
     pub tree: Option<Tree>,
 }
@@ -282,29 +283,30 @@ pub struct Watched {
 /// A part of a run's journal.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Journaled {
-    /// What the run started from; none before it has begun.
+    /// Input of the run; `None` before it has begun.
     pub input: Option<Dated<RunInput>>,
-    /// Facts from the one that was asked for.
+    /// Facts from the requested number on.
     pub facts: Vec<Dated<RunFact>>,
-    /// How many facts there are by now.
+    /// Number of facts so far.
     pub all: usize,
 }
 
-/// What an actor began with, and a part of its journal.
+/// Input of an actor, and a part of its journal.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ActorJournaled {
-    /// What it started from.
+    /// Input of the actor.
     pub input: Dated<ActorInput>,
     /// Its first report, that it was made, unless the run has heard it before this history.
     pub created: Option<ProgressEvent>,
-    /// The number of its first report after that: more than one where it began anew, and what it told before stays told.
+    /// Number of its first report after that. It is more than one if the actor was started anew, because earlier
+    /// reports remain valid.
     #[serde(default = "one")]
     pub first: u64,
-    /// How much of what it comes to the one is told that has called it.
+    /// Limit of the conclusion's text for the calling actor.
     pub text_limit: Option<usize>,
-    /// Facts from the one that was asked for.
+    /// Facts from the requested number on.
     pub facts: Vec<Dated<ActorFact>>,
-    /// How many facts there are by now.
+    /// Number of facts so far.
     pub all: usize,
 }
 
@@ -325,8 +327,9 @@ pub fn actor_workflow(run: &str, task: &TaskId, execution: u32) -> String {
     format!("{run}/{task}/{execution}")
 }
 
-/// Whether a fact makes a run go on that is left: somebody resumes or ends it, or, where it `waits` for a person, answers it or takes a task out of
-/// its plan. In a run that was paused or is out of bounds what was said so waits until somebody resumes it, as in a folder.
+/// Returns true if a fact makes a suspended run continue: a person resumes or ends it, or, if it `waits` for a
+/// person, answers it or removes a task from its plan. If the run was paused or is out of bounds, other facts wait
+/// until a person resumes it, as in a folder.
 #[must_use]
 pub const fn moves_on(fact: &RunFact, waits: bool) -> bool {
     match fact {

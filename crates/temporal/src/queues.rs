@@ -1,4 +1,4 @@
-//! Which queue an effect goes to: by what a worker must be able to do, and by where the working folder is.
+//! Selects the queue of an effect by the capability that the worker needs, and by the place of the working folder.
 
 use std::{fmt, time::Duration};
 
@@ -6,7 +6,7 @@ use aime_orchestrator::RunEffect;
 use aime_tools::{HandledBy, Source, ToolSheet, Touches};
 use serde::{Deserialize, Serialize};
 
-/// What a worker can do.
+/// Capability of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capability {
@@ -50,13 +50,13 @@ impl Capability {
         Self::ALL.into_iter().find(|capability| capability.word() == word)
     }
 
-    /// Whether it is tied to the host that has the working folder.
+    /// Returns true if it is bound to the host with the working folder.
     #[must_use]
     pub const fn is_bound(self) -> bool {
         matches!(self, Self::Planner | Self::Files | Self::Shell | Self::Web | Self::Mcp)
     }
 
-    /// What a tool needs.
+    /// Returns the capability that a tool needs.
     #[must_use]
     pub fn of_tool(sheet: Option<&ToolSheet>) -> Self {
         let Some(sheet) = sheet.filter(|sheet| sheet.handled_by == HandledBy::Runtime) else { return Self::Files };
@@ -68,7 +68,7 @@ impl Capability {
         }
     }
 
-    /// What an effect of a run needs; `sheet` finds tools by their names.
+    /// Returns the capability that an effect of a run needs; `sheet` finds tools by their names.
     #[must_use]
     pub fn of_effect<'a>(effect: &RunEffect, sheet: impl FnOnce(&str) -> Option<&'a ToolSheet>) -> Self {
         match effect {
@@ -87,7 +87,7 @@ impl fmt::Display for Capability {
 /// The names of the queues of a deployment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queues {
-    /// What all of them begin with.
+    /// Common prefix of the queue names.
     pub prefix: String,
     /// The working folder, by a name that its workers share; where there is none all workers have the same folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ pub struct Queues {
     pub lost_after_s: Option<u64>,
 }
 
-/// How long it is waited for a worker of a place, unless a run says otherwise.
+/// Default time to wait for a worker of a place.
 const LOST_AFTER: Duration = Duration::from_secs(600);
 /// The place of folders that go from host to host: any that checks them out.
 const ANYWHERE: &str = "*";
@@ -115,7 +115,8 @@ impl Queues {
         Self { place: Some(ANYWHERE.to_owned()), ..self }
     }
 
-    /// How long an effect waits for a worker, where it can be done in one place alone. What any worker can do waits until there is one.
+    /// Returns the time that an effect waits for a worker if it is bound to one place. Effects for any worker wait
+    /// without limit.
     #[must_use]
     pub fn patience(&self, capability: Capability) -> Option<Duration> {
         let one_place = self.place.as_deref().is_some_and(|place| place != ANYWHERE) && capability.is_bound();
@@ -150,7 +151,7 @@ mod tests {
             Capability::of_tool(Some(&sheet))
         };
         assert_eq!(with(Touches::Network, Source::Touched), Capability::Web);
-        // Whatever a tool of a server touches, it is called where the server is.
+        // A tool of a server is called on the host of the server, independently of what it touches.
         for touches in [Touches::Nothing, Touches::Processes, Touches::Network] {
             let of_one = Source::Server { name: "clock".to_owned(), trusted: true, network: false };
             assert_eq!(with(touches, of_one), Capability::Mcp, "{touches:?}");

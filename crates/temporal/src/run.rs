@@ -32,9 +32,9 @@ use crate::{
     tree::{HasTree, LeftOut, take_in, tree_now},
 };
 
-/// How many events one look at a run brings, at most.
+/// Maximum number of events in one query of a run.
 const WATCHED: usize = 200;
-/// How long the end of a run waits for a worker that does what is done then, and how often that is tried.
+/// Time that the end of a run waits for a worker; the next constant limits the attempts.
 const END_WITHIN: Duration = Duration::from_secs(60);
 const END_TRIES: u32 = 3;
 
@@ -42,12 +42,12 @@ const END_TRIES: u32 = 3;
 #[workflow]
 #[derive(Default)]
 pub struct RunWorkflow {
-    /// What came from outside and was not taken in yet.
+    /// Facts from outside that the machine has not taken in yet.
     inbox: Vec<RunFact>,
-    /// What it started from, and all that it has taken in.
+    /// Input of the run; the next field holds the facts that it has taken in.
     input: Option<Dated<RunInput>>,
     facts: Vec<Dated<RunFact>>,
-    /// What people see.
+    /// Published events.
     events: Vec<Dated<ProgressEvent>>,
     state: Option<ProgressState>,
     bounds: Option<Bounds>,
@@ -55,7 +55,7 @@ pub struct RunWorkflow {
     over: bool,
     /// Actors that were stopped before their end, or whose end the run has not taken in.
     stopped: BTreeMap<String, StoppedActor>,
-    /// What the working folder has come to, where it goes from host to host.
+    /// Current state of the working folder, if it moves between hosts.
     tree: Option<Tree>,
 }
 
@@ -130,7 +130,7 @@ impl RunWorkflow {
         self.inbox.extend(facts);
     }
 
-    /// What has happened, from an event on, counted from 0; and what it came to.
+    /// Returns the events from a number on, counted from 0, and the result.
     #[query]
     pub fn watch(&self, _: &WorkflowContextView, from: usize) -> Watched {
         let events = self.events.iter().skip(from).take(WATCHED).cloned().collect();
@@ -138,25 +138,26 @@ impl RunWorkflow {
         Watched { events, all: self.events.len(), result, over: self.over, bounds, tree: self.tree.clone() }
     }
 
-    /// What it started from, and what it has taken in from a fact on, counted from 0: all that a run is follows from that.
+    /// Returns the input, and the facts that it has taken in from a number on, counted from 0. The whole state of the
+    /// run follows from these.
     #[query]
     pub fn journal(&self, _: &WorkflowContextView, from: usize) -> Journaled {
         let facts = self.facts.iter().skip(from).take(WATCHED).cloned().collect();
         Journaled { input: self.input.clone(), facts, all: self.facts.len() }
     }
 
-    /// Where the run stands.
+    /// Returns the state of the run.
     #[query]
     pub fn progress(&self, _: &WorkflowContextView) -> Option<ProgressState> {
         self.state.clone()
     }
 }
 
-/// Has a worker do what is done at the end of a run, or of a part of it; what there is to be said of that.
+/// Has a worker carry out the end of a run, or of a part of it. Returns notes for the user.
 async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queues, order: EndOrder) -> Vec<String> {
     let queue = queues.name(Capability::Planner);
     let mut options = queues.options(Capability::Planner, &EffectId::new("end"), WorkflowCancellationToken::new());
-    // What a run came to is told even if nobody is there any more who could do that.
+    // The result of a run must be published even if no worker can carry out its end.
     options.schedule_to_start_timeout.get_or_insert(END_WITHIN);
     options.retry_policy = Some(RetryPolicy::builder().maximum_attempts(END_TRIES).build());
     match ctx.execute_activity(Effects::end, (input, order), options).await {
@@ -165,18 +166,18 @@ async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queue
     }
 }
 
-/// How a run was left.
+/// State in which a run was suspended.
 struct Last {
     /// It waits for a person.
     waits: bool,
-    /// What it waits for has changed while it was being left: somebody has answered, and nobody will again.
+    /// True if its question was answered during the suspension, so that no further answer will come.
     answered: bool,
-    /// What people said, and it did not take in any more.
+    /// Messages of people that it has not taken in.
     unheard: Vec<RunFact>,
 }
 
 impl Last {
-    /// How it was left with this output, once somebody had answered, or nobody had.
+    /// Returns the state of a run that was suspended with this output; `heard` is true if a person had answered.
     fn of(output: &RunOutput, state: &ProgressState, heard: bool, unheard: Vec<RunFact>) -> Self {
         let waits = output.status == RunStatus::WaitingForHuman;
         let open = state.questions.iter().filter(|question| question.answer.is_none());
@@ -186,7 +187,7 @@ impl Last {
     }
 }
 
-/// Shows a run that nobody has carried on yet, until somebody does. What was said comes after that.
+/// Shows a run that was never driven, until a person resumes it. Returns the facts received until then.
 async fn stood(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<RunFact> {
     let run = carrier.input().run().clone();
     let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run, state, &standing())));
@@ -196,14 +197,14 @@ async fn stood(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<
     then
 }
 
-/// How a run stands that was forked.
+/// Output of a run that was forked and not resumed yet.
 fn standing() -> RunOutput {
     let hint = Some("go on with `aime resume`".to_owned());
     let error = RunFailure { code: FailureCode::Interrupted, message: "nobody has carried it on yet".to_owned(), hint };
     RunOutput { status: RunStatus::Interrupted, error: Some(error) }
 }
 
-/// Waits until somebody wants a run to go on that was left. What was said comes after that, in its order.
+/// Waits until a person resumes a suspended run. Returns the facts received, in order, after the one that resumes it.
 async fn left(ctx: &WorkflowContext<RunWorkflow>, last: Last) -> Vec<RunFact> {
     let Last { waits, answered, unheard } = last;
     let mut ended = cancelled(ctx);
@@ -220,9 +221,9 @@ async fn left(ctx: &WorkflowContext<RunWorkflow>, last: Last) -> Vec<RunFact> {
     if ended { vec![cancel()] } else { going_on(said, unheard, waits) }
 }
 
-/// What a run that was left learns first: that it goes on, or is given up, and then what was said.
+/// Returns the first facts of a suspended run: that it is resumed or given up, and then the messages received.
 fn going_on(said: Vec<RunFact>, unheard: Vec<RunFact>, waits: bool) -> Vec<RunFact> {
-    // Whoever goes on with a run does not want it stopped any more; who stops it after that does.
+    // Resuming a run cancels earlier requests to stop it; later requests count.
     let moved = said.iter().position(|fact| moves_on(fact, waits)).unwrap_or(said.len());
     let said = said.into_iter().enumerate();
     let said = said.filter(|(place, fact)| *place > moved || !matches!(fact, RunFact::StopRequested { .. })).map(|(_, fact)| fact);
@@ -239,7 +240,7 @@ fn going_on(said: Vec<RunFact>, unheard: Vec<RunFact>, waits: bool) -> Vec<RunFa
     then
 }
 
-/// Whether a person said it, and nothing says it again.
+/// Returns true if a person sent the fact and nothing will repeat it.
 const fn is_said(fact: &RunFact) -> bool {
     matches!(fact, RunFact::PersonSaid { .. } | RunFact::PersonAnswered { .. } | RunFact::CancelRequested { task: Some(_), .. })
 }
@@ -255,7 +256,7 @@ fn in_doubt(id: EffectId, lost: &str) -> RunFact {
     attempt_ended(id, Conclusion::without_result(Outcome::InDoubt, error, None), 0)
 }
 
-/// An attempt whose criteria nobody looks at.
+/// Returns the end of an attempt whose criteria are not checked.
 fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunFact {
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms }
 }
@@ -277,7 +278,8 @@ fn left_out(fact: RunFact, (why, cause): (LeftOut, Option<FailureCause>), repeat
     }
 }
 
-/// Whether the planner is told of a conflict as of a piece of evidence: with runs that came to one by an earlier version nothing follows from it.
+/// Returns true if the planner receives a conflict as evidence. Runs that had a conflict with an earlier version
+/// ignore it on replay.
 fn tells_conflicts(ctx: &WorkflowContext<RunWorkflow>) -> bool {
     ctx.patched("conflicts are evidence")
 }
@@ -294,16 +296,16 @@ struct RunCarrier {
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
-    /// What people have said and the machine has not taken in: it takes in nothing more once it is left.
+    /// Messages of people that the machine has not taken in: it takes in nothing more once it is suspended.
     unheard: Vec<RunFact>,
-    /// How long the history was when it was first to be left.
+    /// Length of the history when it was first to be left.
     wanted_to_leave: Cell<Option<u32>>,
 }
 
-/// What effects are told of the run.
+/// Data on the run for its effects.
 struct Ledger {
     so_far: RunContext,
-    /// What was called for each task.
+    /// Calls of each task.
     calls: BTreeMap<TaskId, CallRecord>,
 }
 
@@ -362,7 +364,8 @@ impl RunCarrier {
             run.events.extend(events.iter().cloned().map(Dated::from));
             if let Some(state) = &mut run.state {
                 for event in events {
-                    // The machine has taken it in itself; where it begins, the state stands already.
+                    // The machine has applied the event itself, and errors cannot occur. The first event is already
+                    // in the state.
                     drop(state.apply(Timestamp::from_millis(event.at), &event.fact));
                 }
             }
@@ -485,7 +488,7 @@ impl Carrier<RunMachine> for RunCarrier {
         let Issue { id, effect, .. } = issue;
         match effect {
             RunEffect::Timer { at } => self.timer(id, at),
-            // Nobody sits at a workflow: an answer comes by a signal, when it comes.
+            // A workflow has no user at hand: an answer arrives later as a signal.
             RunEffect::Ask { .. } => Begun { facts: async move { vec![RunFact::Deferred { id }] }.boxed_local(), holds: true },
             RunEffect::StartActor { brief, task, execution, origins, known } => {
                 let order = aime_orchestrator::ActorOrder { brief: *brief, task, execution, origins, known };
@@ -546,7 +549,8 @@ impl Carrier<RunMachine> for RunCarrier {
         wants
     }
 
-    /// No more tasks are begun in a history that has grown twice as long as it was to be. While a person is asked they are: nobody knows how long that takes.
+    /// Postpones new tasks if the history has grown to twice its intended length. While a person is asked, tasks are
+    /// begun nevertheless, because the answer may take long.
     fn puts_off(&self, effect: &RunEffect) -> bool {
         let is_task = matches!(effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. });
         let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));

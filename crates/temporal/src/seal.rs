@@ -7,20 +7,20 @@ use ring::{
     rand::{SecureRandom as _, SystemRandom},
 };
 
-/// What sealed bytes begin with.
+/// First bytes of sealed data.
 const MAGIC: &[u8] = b"aime-sealed-1\n";
-/// How many bytes name a key.
+/// Length of a key's id in bytes.
 const ID: usize = 8;
-/// How many bytes a key has.
+/// Length of a key in bytes.
 const KEY: usize = 32;
 
-/// Why a key cannot be used, or something not be read with it.
+/// Reason why a key cannot be used, or data cannot be decrypted with it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// The text is no key.
     #[error("line {line} is no key: a key is 64 hexadecimal digits, as `openssl rand -hex 32` prints them")]
     NoKey {
-        /// Which line of it, from 1.
+        /// Number of the line, from 1.
         line: usize,
     },
     /// There is no key at all.
@@ -50,7 +50,7 @@ pub struct Seal(Arc<Vec<Key>>);
 struct Key {
     id: [u8; ID],
     cipher: LessSafeKey,
-    /// Names what is sealed, so that who has no key cannot tell what a name stands for.
+    /// Key for names of sealed data, so that a name reveals nothing without the key.
     names: [u8; KEY],
 }
 
@@ -61,10 +61,11 @@ impl fmt::Debug for Seal {
 }
 
 impl Seal {
-    /// Keys of a text: one in each line, 64 hexadecimal digits. Empty lines and those that begin with `#` are passed over.
+    /// Reads keys from a text: one in each line, 64 hexadecimal digits. Empty lines and lines that begin with `#` are
+    /// skipped.
     ///
     /// # Errors
-    /// [`SealError`], which says nothing of what stands there.
+    /// [`SealError`], which reveals nothing of the text.
     pub fn read(text: &str) -> Result<Self, SealError> {
         let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let keys = lines.map(|(at, line)| Key::read(line).ok_or(SealError::NoKey { line: at + 1 })).collect::<Result<Vec<_>, _>>()?;
@@ -120,7 +121,7 @@ impl Seal {
     }
 }
 
-/// Whether bytes look sealed.
+/// Returns true if bytes look sealed.
 pub(crate) fn is_sealed(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }

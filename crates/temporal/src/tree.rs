@@ -19,7 +19,7 @@ pub(crate) fn tree_now<W: HasTree>(ctx: &WorkflowContext<W>) -> Option<Tree> {
     ctx.state(|workflow| workflow.tree().clone())
 }
 
-/// Why what work did to files is not taken in, in words for whoever plans.
+/// Reason why the file changes of some work are rejected, as text for the planner.
 pub(crate) enum LeftOut {
     /// It conflicts with what others did meanwhile.
     Conflict(String),

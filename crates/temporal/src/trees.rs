@@ -25,19 +25,20 @@ use crate::{BlobError, Blobs};
 
 /// After so many states that hold only what changed comes one that holds the whole past, so that a new host need not read so many.
 const WHOLE_EVERY: u32 = 64;
-/// What nobody has used for so long is forgotten here: states, and the repositories of folders. It is longer than a run waits for a person.
+/// Age after which unused states and repositories of folders are deleted here. It is longer than a run waits for a
+/// person.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// The form of what is stored.
 const VERSION: u32 = 1;
 
-/// A state of a working folder, by names alone: what travels.
+/// State of a working folder, by names alone: the form in which it is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
     /// The state.
     pub commit: Commit,
     /// The blob of what it adds to the one before it.
     pub bundle: String,
-    /// How many blobs are read before it, at most.
+    /// Maximum number of blobs that must be read before it.
     #[serde(default)]
     pub links: u32,
 }
@@ -46,18 +47,18 @@ pub struct Tree {
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
     version: u32,
-    /// What it builds on.
+    /// State that it builds on.
     #[serde(default)]
     onto: Option<Tree>,
 }
 
-/// What came of joining two states.
+/// Result of merging two states.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "joined", rename_all = "snake_case")]
 pub enum Joined {
     /// Both, in one.
     Clean {
-        /// That one.
+        /// Merged state.
         tree: Tree,
     },
     /// Both changed these paths, each in its own way.
@@ -67,7 +68,7 @@ pub enum Joined {
     },
 }
 
-/// What a folder has come to by work that was done in it.
+/// State of a folder after work was done in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "back", rename_all = "snake_case")]
 pub enum Back {
@@ -78,12 +79,12 @@ pub enum Back {
     },
     /// It could not be handed back.
     Lost {
-        /// Why.
+        /// Reason of the loss.
         why: String,
     },
 }
 
-/// What came of taking the work of a run into the folder where it began.
+/// Result of taking the work of a run back into the folder where it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenBack {
     /// It is there now, or was before.
@@ -94,36 +95,36 @@ pub enum TakenBack {
     Conflict {
         /// The files.
         paths: Vec<String>,
-        /// What the run has come to, in the repository of the folder.
+        /// State of the run, as a commit in the repository of the folder.
         commit: Commit,
     },
 }
 
-/// Why a folder could not be handed over.
+/// Reason why a folder could not be handed over.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
     /// `git` could not do it.
     #[error(transparent)]
     WorkTree(#[from] WorkTreeError),
-    /// What it holds could not be stored or found.
+    /// Its content could not be stored or found.
     #[error(transparent)]
     Blob(#[from] BlobError),
-    /// What is stored was written by a later version, or is something else.
+    /// The stored data was written by a later version, or is something else.
     #[error("the blob {bundle} holds no state of a folder that this version reads")]
     Form {
         /// Its name.
         bundle: String,
     },
-    /// What was done before could not be kept, so nothing of it can be undone.
+    /// The earlier content could not be kept, so the changes could not be undone.
     #[error("what was done before could not be kept: {why}")]
     NotKept {
-        /// Why.
+        /// Reason of the failure.
         why: String,
     },
-    /// The folder does not stand as work has left it.
+    /// The folder is not in the state in which the work left it.
     #[error("the folder does not stand as it was left: {why}")]
     Broken {
-        /// Why.
+        /// Reason of the failure.
         why: String,
     },
 }
@@ -134,11 +135,11 @@ pub struct Trees {
     folder: WorkTree,
     blobs: Blobs,
     turn: Arc<Mutex<()>>,
-    /// What keeps other processes away from a worker's folder, for as long as it lives.
+    /// Lock that keeps other processes out of a worker's folder while it exists.
     _held: Option<Arc<Held>>,
 }
 
-/// What a folder is to its states.
+/// Role of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Runs begin from it, and what they do is brought back.
@@ -148,11 +149,12 @@ pub enum Side {
 }
 
 impl Trees {
-    /// A folder and its states, which are kept beneath `state`: a place where nobody who works in the folder can write. `path` is the `PATH`
-    /// on which `git` is found. What nobody has used for 90 days is forgotten: states of this folder, and the repositories of others.
+    /// Opens a folder and its states. The states are kept beneath `state`, a place that programs in the folder cannot
+    /// write to. `path` is the `PATH` on which `git` is found. States of this folder and repositories of other
+    /// folders are deleted after 90 days without use.
     ///
     /// # Errors
-    /// [`TreeError`], as for a folder of a worker that holds anything, or in which another one works.
+    /// [`TreeError`], for example if a worker's folder is not empty, or if another worker uses it.
     pub async fn open(side: Side, folder: &Path, state: &Path, path: OsString, blobs: Blobs) -> Result<Self, TreeError> {
         let name = blake3::hash(folder.as_os_str().as_encoded_bytes()).to_hex();
         let kept = match side {
@@ -163,11 +165,11 @@ impl Trees {
         let held = tree.hold(side == Side::Client).await?;
         if side == Side::Worker {
             tree.claim().await?;
-            // What a worker that was killed has left there is of no effect any more.
+            // Leftovers of a worker that was killed are no longer needed.
             drop(tokio::fs::remove_dir_all(effects(tree.repository())).await);
         }
         let unused_since = SystemTime::now().checked_sub(FORGOTTEN_AFTER).unwrap_or(SystemTime::UNIX_EPOCH);
-        // That there is more than need be is no reason not to work.
+        // A failed cleanup must not prevent work.
         let forgotten = tree.forget(unused_since).await.map(drop).and(forget_repositories(state.to_owned(), unused_since).await.map(drop));
         if let Err(error) = forgotten {
             tracing::warn!(%error, "what nobody uses any more could not be deleted");
@@ -176,7 +178,7 @@ impl Trees {
         Ok(Self { _held: held, ..Self::new(tree, blobs) })
     }
 
-    /// Where its states are kept.
+    /// Returns the path of the repository with its states.
     #[must_use]
     pub fn repository(&self) -> &Path {
         self.folder.repository()
@@ -188,7 +190,7 @@ impl Trees {
         Self { folder, blobs, turn: Arc::default(), _held: None }
     }
 
-    /// Hands over what stands in the folder, and remembers it as where a run began.
+    /// Stores the content of the folder as a state, and records it as the start of a run.
     ///
     /// # Errors
     /// [`TreeError`].
@@ -200,18 +202,18 @@ impl Trees {
         self.stored(commit, None).await
     }
 
-    /// Takes what a run has come to into the folder where it began. What was changed there meanwhile stays, and is joined with it. Where what it did is
-    /// to be kept for an undo, it is kept as that of its tasks.
+    /// Takes the work of a run back into the folder where it began. Changes that were made there meanwhile are kept
+    /// and merged. If the changes are recorded for an undo, they are recorded as those of the run's tasks.
     ///
     /// # Errors
-    /// [`TreeError`], as where a file is in the way that the run has made too; then nothing has changed.
+    /// [`TreeError`], for example if a file is in the way of one that the run has made; then nothing has changed.
     pub async fn take_back(&self, run: &str, tree: &Tree, kept: Option<Arc<Recorder>>) -> Result<TakenBack, TreeError> {
         let _turn = self.turn.lock().await;
         let _held = self.folder.hold(true).await?;
         let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(TakenBack::Elsewhere) };
         if before == tree.commit {
             if let Some(recorder) = kept {
-                // That nothing came is known, too.
+                // Records that there were no changes, too.
                 bring(recorder, Vec::new(), async { Ok(()) }).await?;
             }
             return Ok(TakenBack::Taken);
@@ -276,7 +278,7 @@ impl Trees {
     async fn stored(&self, commit: Commit, after: Option<&Tree>) -> Result<Tree, TreeError> {
         let onto = after.filter(|onto| onto.links + 1 < WHOLE_EVERY);
         let (bundle, onto) = match self.folder.bundle(&commit, onto.map(|onto| &onto.commit)).await {
-            // What changed may be handed over where the whole past may not.
+            // The changes may be small enough to send when the whole history is not.
             Err(WorkTreeError::TooLarge { .. }) if onto.is_none() && after.is_some() => {
                 (self.folder.bundle(&commit, after.map(|after| &after.commit)).await?, after)
             }
@@ -303,7 +305,7 @@ impl Trees {
     }
 }
 
-/// Where a run began, or what was last taken of it.
+/// Name of the reference to the start of a run, or to the last state taken back from it.
 fn began(run: &str) -> String {
     format!("runs/{run}")
 }

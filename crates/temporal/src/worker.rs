@@ -15,14 +15,14 @@ use temporalio_sdk::{
 
 use crate::{ActorWorkflow, Capability, Effects, HEARTBEAT, Queues, RunWorkflow, Trees};
 
-/// How long a workflow's task may wait for the worker that has the workflow in memory, before any other may take it. This is how long the
-/// loss of a worker holds up a run.
+/// Time that a workflow task waits for the worker that has the workflow in memory, before any other worker may take
+/// it. The loss of a worker delays a run by this time.
 const STICKY: Duration = Duration::from_secs(2);
 
-/// How long effects under way have to end by themselves when a worker is told to end.
+/// Time that effects in progress have to end by themselves when a worker is stopped.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Why a worker could not begin, or go on.
+/// Reason why a worker could not start or continue.
 #[derive(Debug, thiserror::Error)]
 #[error("the worker cannot {what}: {why}")]
 pub struct WorkError {
@@ -30,16 +30,17 @@ pub struct WorkError {
     why: String,
 }
 
-/// What a worker carries effects out with.
+/// Equipment of a worker for carrying out effects.
 #[derive(Clone)]
 pub struct Equipment {
     /// Models, tools, the working folder.
     pub orchestrator: Orchestrator,
-    /// Where states of folders of runs are checked out into the working folder: those.
+    /// Folder into which the states of runs are checked out, if the working folder moves between hosts.
     pub trees: Option<Trees>,
 }
 
-/// A folder into which states are checked out holds one at a time: what would have to wait for it is left to other workers.
+/// A folder for checkouts holds one state at a time, so this worker takes one effect and leaves others to other
+/// workers.
 fn one_at_a_time() -> TunerHolder {
     let one = FixedSizeSlotSupplier::new(1);
     TunerHolder::builder()
@@ -50,11 +51,11 @@ fn one_at_a_time() -> TunerHolder {
         .build()
 }
 
-/// Serves capabilities until `stop` is ready: then it takes nothing new, gives what is under way some seconds to end, and returns. What has not
-/// ended by then is given to another worker. Must be awaited within a tokio runtime.
+/// Serves capabilities until `stop` is ready. Then it takes no new effects, gives those in progress some seconds to
+/// end, and returns. Another worker gets the rest. Must be awaited within a tokio runtime.
 ///
 /// # Errors
-/// [`WorkError`] when it serves nothing, or the engine refuses it for good.
+/// [`WorkError`] if there is no capability to serve, or the engine refuses the worker permanently.
 pub async fn work(
     client: Client,
     equipment: Option<Equipment>,
@@ -91,7 +92,8 @@ pub async fn work(
         ended = &mut working => ended,
         () = stop => {
             ends.iter().for_each(|end| end());
-            // What has not ended is dropped and never answered: it is no cancellation, and another worker takes it up.
+            // Effects that have not ended are dropped without an answer. That is no cancellation, and another worker
+            // takes them up.
             match tokio::time::timeout(GRACE, working).await {
                 Ok(ended) => ended,
                 Err(_) => return Ok(()),

@@ -1,6 +1,7 @@
-//! Histories that an engine recorded of whole runs are replayed by the code as it is, without an engine: a change that does not go on with
-//! them breaks the runs that are under way when workers are upgraded. `cargo xtask scenario temporal --record NAME` records new ones in a folder of
-//! their own; those of earlier versions stay for as long as runs of theirs may be under way.
+//! Replays recorded histories of whole runs with the current code, without an engine. A change that cannot continue
+//! them breaks the runs that are in progress when workers are upgraded. `cargo xtask scenario temporal --record NAME`
+//! records new ones in a folder of their own; histories of earlier versions stay as long as runs of these versions
+//! may be in progress.
 
 #![cfg(test)]
 
@@ -58,7 +59,7 @@ fn histories() -> Vec<(String, History)> {
     found
 }
 
-/// What happens in a history, by the engine's names.
+/// Returns the kinds of events in a history, by the engine's names.
 fn kinds(history: &History) -> BTreeSet<&'static str> {
     history.events.iter().map(|event| event.event_type().as_str_name()).collect()
 }

@@ -26,7 +26,7 @@ struct Delegation {
     call: String,
     request: DelegateTask,
     origins: Vec<Origin>,
-    /// What the actor that calls began from, without its past.
+    /// Initial state of the calling actor, without its past.
     by: ActorBegin,
     /// The name of the other one's journal.
     name: String,
@@ -52,7 +52,7 @@ impl ActorCarrier {
         aime_actors::effect_prefix(&self.input().spec.task, self.input().execution, Some(call))
     }
 
-    /// Passes answers on to those below it: the run tells them to the actor that works for the plan alone.
+    /// Passes answers on to the delegated actors. The run sends answers only to the actor that works for the plan.
     pub(super) fn pass_on(&mut self) {
         let new = self.ctx.state(|actor| actor.answers.get(self.passed..).unwrap_or_default().to_vec());
         self.passed += new.len();
@@ -87,7 +87,7 @@ impl Delegation {
         ActorFact::ToolEnded { id: self.id, outcome, text, value, references, images, seen, duration_ms, origins: conclusion.origins }
     }
 
-    /// What the other one came to, and how much of that is told.
+    /// Returns the conclusion of the delegated actor, and the limit of the text that its caller receives.
     async fn driven(&self) -> Result<(Conclusion, Option<usize>), Box<ActorFact>> {
         let begin = self.other().await?;
         let text_limit = begin.text_limit;

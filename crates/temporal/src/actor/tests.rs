@@ -1,4 +1,4 @@
-//! What is told of calls whose changes of files could not be taken in.
+//! Tests the answers to calls whose file changes were rejected.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
         (CallOutcome::Error, true, true, CallOutcome::Error),
         (CallOutcome::InDoubt, true, true, CallOutcome::InDoubt),
         (CallOutcome::InDoubt, false, true, CallOutcome::InDoubt),
-        // A history of before that.
+        // A history from before that version.
         (CallOutcome::InDoubt, true, false, CallOutcome::Error),
     ] {
         let why = if lost { LeftOut::Lost("gone".to_owned()) } else { LeftOut::Conflict("gone".to_owned()) };

@@ -1,4 +1,4 @@
-//! Blobs in a bucket of S3, or of what speaks like it.
+//! Blobs in an S3 bucket, or in a store with the same protocol.
 
 use std::{fmt, time::Duration};
 
@@ -8,19 +8,19 @@ use rusty_s3::{Bucket as Signer, Credentials, S3Action as _, UrlStyle};
 
 use super::BlobError;
 
-/// How long a signature holds: for one request, which may have to wait for its turn.
+/// Validity of a signature. It is made for one request, which may have to wait for its turn.
 const SIGNED_FOR: Duration = Duration::from_secs(3_600);
-/// How long a connection may take to come about, and how long nothing may come over it.
+/// Maximum time to establish a connection, and maximum time without data.
 const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often a request is made again that may pass, with growing waits from 200 ms.
+/// Number of retries after a temporary failure, with growing waits from 200 ms.
 const AGAIN: usize = 5;
 /// The region where none is given, which stores other than Amazon's seldom ask for.
 const REGION: &str = "us-east-1";
-/// What its address begins with.
+/// Scheme of its address.
 const SCHEME: &str = "s3://";
 
-/// Who we are to a store.
+/// Credentials for a store.
 #[derive(Clone)]
 pub struct BucketKeys {
     /// The name of the key.
@@ -31,7 +31,7 @@ pub struct BucketKeys {
     pub token: Option<String>,
 }
 
-/// Why a bucket cannot be used at all.
+/// Reason why a bucket cannot be used at all.
 #[derive(Debug, thiserror::Error)]
 pub enum BucketError {
     /// The address is none.
@@ -39,7 +39,7 @@ pub enum BucketError {
     Address {
         /// The address.
         address: String,
-        /// Why.
+        /// Fault of the address.
         why: String,
     },
     /// No client could be made.
@@ -63,7 +63,7 @@ impl fmt::Debug for Bucket {
 }
 
 impl Bucket {
-    /// Whether a text is meant as an address of one.
+    /// Returns true if a text is meant as the address of a bucket.
     #[must_use]
     pub fn is_address(text: &str) -> bool {
         text.starts_with(SCHEME)
@@ -81,7 +81,7 @@ impl Bucket {
             return Err(failed("it names no bucket".to_owned()));
         }
         let region = region.unwrap_or(REGION).to_owned();
-        // Amazon wants the bucket in the name of the host, and others seldom have such names.
+        // Amazon requires the bucket in the host name, and other stores seldom have such names.
         let (style, url) = match endpoint {
             Some(endpoint) => (UrlStyle::Path, endpoint.to_owned()),
             None => (UrlStyle::VirtualHost, format!("https://s3.{region}.amazonaws.com")),
@@ -93,14 +93,14 @@ impl Bucket {
             Some(token) => Credentials::new_with_token(id, secret, token),
             None => Credentials::new(id, secret),
         };
-        // Whoever was first has chosen the same.
+        // Fails only if a provider is installed already, which is the same one.
         rustls::crypto::ring::default_provider().install_default().ok();
         let client = Client::builder().connect_timeout(CONNECT).read_timeout(SILENCE).build().map_err(BucketError::Client)?;
         let prefix = if prefix.is_empty() || prefix.ends_with('/') { prefix.to_owned() } else { format!("{prefix}/") };
         Ok(Self { signer, credentials, prefix, client })
     }
 
-    /// Where a blob is, for people.
+    /// Returns the place of a blob for messages.
     pub(super) fn place(&self, name: &str) -> String {
         format!("{SCHEME}{}/{}{name} at {}", self.signer.name(), self.prefix, self.signer.base_url())
     }
@@ -146,7 +146,7 @@ impl Bucket {
     }
 }
 
-/// What a store says of a failure: its code and words, without the XML around them.
+/// Returns the code and message of a failure, without the XML around them.
 fn told(answer: &str) -> String {
     const LONGEST: usize = 300;
     let part = |name: &str| {

@@ -36,7 +36,7 @@ impl Folder {
         fs::read(&path).map_err(|source| BlobError::Read { path, source })
     }
 
-    /// As if it had been stored just now: who deletes what is old leaves it.
+    /// Renews the time of a blob, so that a cleanup of old blobs keeps it.
     pub(super) fn touch(&self, name: &str) -> Result<(), BlobError> {
         let path = self.path(name);
         let touched = File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now()));
@@ -58,7 +58,7 @@ impl Folder {
     }
 }
 
-/// What a folder holds is on the disk by name too: the engine will know the name.
+/// Makes the names in a folder durable too, because the engine will refer to them.
 fn lasting(folder: &Path) -> std::io::Result<()> {
     if cfg!(unix) {
         match File::open(folder).and_then(|folder| folder.sync_all()) {

@@ -14,7 +14,7 @@ use futures::{FutureExt as _, future::poll_fn};
 use super::{Begun, Carried, Carrier, carry};
 use crate::{Begin, Dated, SoFar};
 
-/// Carries toys' effects out where it stands: nothing but the order of polls decides what comes first.
+/// Carrier that runs the effects of toys in place. The order of polls alone decides which result comes first.
 struct Here {
     begin: Begin<Toy>,
     revoked: Rc<RefCell<BTreeMap<EffectId, Reason>>>,
@@ -23,11 +23,11 @@ struct Here {
     events: Vec<Dated<ToyEvent>>,
     /// Leaves after so many facts.
     leave_after: usize,
-    /// Whether it puts off until then what nothing waits beside.
+    /// True to postpone effects without others beside them until the new history.
     puts_off: bool,
-    /// How often there is still something to be told elsewhere when it is asked.
+    /// Number of `settle` calls that still report unsent reports.
     untold: usize,
-    /// What comes from outside.
+    /// Facts from outside.
     arrives: Vec<ToyFact>,
     begun: Vec<Started>,
 }
@@ -55,7 +55,7 @@ impl Here {
         let resume = self.begin.clone().resume(self.time);
         let polls = self.untold + 1;
         let mut carried = Box::pin(carry(resume, self));
-        // Whatever is ready is taken in one poll: all that a toy waits for is, but for what is told elsewhere.
+        // One poll takes everything that is ready. A toy waits for nothing else, except for unsent reports.
         (0..polls).find_map(|_| match carried.poll_unpin(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(carried) => Some(carried.unwrap()),
             Poll::Pending => None,
@@ -119,7 +119,7 @@ impl Carrier<Toy> for Here {
     }
 
     fn puts_off(&self, effect: &ToyEffect) -> bool {
-        // Work ends what waits beside it, and a timer stands alone.
+        // Work ends the effects that wait beside it, and a timer has none beside it.
         self.puts_off && self.wants_to_leave() && matches!(effect, ToyEffect::Timer(_))
     }
 }
@@ -137,7 +137,8 @@ fn a_machine_is_carried_to_its_end() {
     assert_eq!(here.facts.iter().find(late), None, "what comes after a revoke acknowledges it");
 }
 
-/// Leaves a toy after so many facts, and goes on with it in a new history. Whether it left before its end.
+/// Suspends a toy after a number of facts and continues it in a new history. Returns true if it left the old history
+/// before its end.
 fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
     let fresh = || Begin::fresh(BEGUN, input);
     let mut first = Here::new(fresh());
@@ -147,7 +148,7 @@ fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
             assert_eq!(then, [], "nothing came from outside");
             not_begun
         }
-        // What held it there lasted until the end.
+        // The effect that kept it there lasted until the end.
         Some(Carried::Ended(_)) => return false,
         None => panic!("it waits for ever"),
     };
@@ -161,7 +162,7 @@ fn left_and_ended(input: ToyInput, leave_after: usize, puts_off: bool) -> bool {
     true
 }
 
-/// How many facts a toy takes in, and after how many of them it left.
+/// Returns the number of facts that a toy takes in, and the number after which it left.
 fn left(input: ToyInput, puts_off: bool) -> (usize, usize) {
     let mut whole = Here::new(Begin::fresh(BEGUN, input));
     whole.go();
@@ -208,7 +209,7 @@ fn it_leaves_when_all_is_told_and_begins_nothing_meanwhile() {
                 assert!(leave_after > 0 || !not_begun.is_empty(), "what it wants first is kept for the new history");
                 assert_eq!(here.untold, 0, "left after {leave_after}");
             }
-            // What held it there lasted until the end.
+            // The effect that kept it there lasted until the end.
             Some(Carried::Ended(_)) => {}
             None => panic!("it waits for ever"),
         }

@@ -13,15 +13,16 @@ use temporalio_common::protos::temporal::api::{common::v1::WorkflowExecution, wo
 use super::{EngineError, Runs};
 use crate::run_workflow;
 
-/// What is said of it where the engine refuses.
+/// Name of the operation in errors of the engine.
 const FORGET: &str = "delete the run";
 
 impl Runs {
-    /// Has the engine forget a run that has ended or was left, in all its histories, and those of its actors. It takes them away soon after this returns. Blobs stay, since
-    /// others may have the same.
+    /// Deletes a run that has ended or was left, with all its histories and those of its actors. The engine removes
+    /// them soon after this returns. Blobs are kept, because other runs may have the same.
     ///
     /// # Errors
-    /// [`EngineError::NotEnded`], [`EngineError::NoSuchRun`], and what the engine says. What was not deleted then can be asked for again: the run itself goes last.
+    /// [`EngineError::NotEnded`], [`EngineError::NoSuchRun`], and errors of the engine. The call can be repeated to
+    /// delete the rest: the run itself is deleted last.
     pub async fn delete(&self, run: &RunId) -> Result<(), EngineError> {
         let described = self.handle(run).describe(WorkflowDescribeOptions::default()).await.map_err(|error| match error {
             WorkflowInteractionError::NotFound(_) => EngineError::NoSuchRun { run: run.to_string() },

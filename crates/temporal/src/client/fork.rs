@@ -1,4 +1,4 @@
-//! A run that goes on from where another one stood.
+//! Forks a run from an earlier state of another one.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,21 +12,23 @@ use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
 use super::{EngineError, Runs, unqueried};
 use crate::{ActorJournaled, ActorWorkflow, Begin, Dated, RunBegin, SoFar, StoppedActor, Tree, run_workflow};
 
-/// What actors had done by the moment from which a run is forked.
+/// Work of actors up to the moment of the fork.
 #[derive(Default)]
 struct AtWork {
-    /// Those that have not ended, or whose end nobody had taken in, by their names.
+    /// Actors that have not ended, or whose end was not taken in, by their names.
     stopped: Vec<(String, StoppedActor)>,
-    /// What they had told, and the run had not heard.
+    /// Reports that the actors had sent and the run had not taken in.
     unheard: Vec<ActorReport>,
 }
 
 impl Runs {
-    /// Makes a run that stands where `run` stood when its plan came to `version`, until somebody resumes it: what was completed by then is completed
-    /// there, actors go on from what they had done. Files are as they are now; where the folder goes from host to host, it begins from `tree`.
+    /// Creates a run in the state in which `run` reached version `version` of its plan. It waits until a person
+    /// resumes it. Tasks completed by then are completed in the fork, and actors continue from their work so far.
+    /// Files are used in their current state; if the folder moves between hosts, the fork begins from `tree`.
     ///
     /// # Errors
-    /// [`EngineError::ActorForgotten`]; [`EngineError::Past`] for a version that the plan never had; [`EngineError::RunExists`], and what the engine says.
+    /// [`EngineError::ActorForgotten`]; [`EngineError::Past`] for a version that the plan never had;
+    /// [`EngineError::RunExists`], and errors of the engine.
     pub async fn fork(&self, run: &RunId, version: u32, new: &RunId, tree: Option<Tree>) -> Result<(), EngineError> {
         let (input, facts) = self.journal(run).await?;
         let (input, mut facts) = forked(input, &facts, version, new)?;
@@ -43,7 +45,7 @@ impl Runs {
         self.begin(RunBegin { begin, queues, stopped, tree, ends: true, stands: true }).await
     }
 
-    /// What the actors had done by then that a run had which stands as `machine` does, and those below them.
+    /// Returns the work up to that moment of the actors, and of their delegates, of a run in the state `machine`.
     async fn at_work(
         &self,
         (run, version): (&RunId, u32),
@@ -52,7 +54,7 @@ impl Runs {
     ) -> Result<AtWork, EngineError> {
         let mut found = AtWork::default();
         for (task, execution) in machine.executions_under_way() {
-            // Whether the end of its call stands in the journal of the one that has called it.
+            // The flag is true if the calling actor's journal holds the end of its call.
             let mut wanted = VecDeque::from([(None, false)]);
             while let Some((call, taken_in)) = wanted.pop_front() {
                 let name = effect_prefix(task, execution, call.as_deref());
@@ -78,7 +80,7 @@ impl Runs {
         Ok(found)
     }
 
-    /// All that the engine knows of an actor; none of one that never began, or whose history was removed.
+    /// Returns all facts of an actor; `None` if it never began, or if its history was removed.
     async fn actor(&self, run: &RunId, name: &str) -> Result<Option<ActorJournaled>, EngineError> {
         let workflow = format!("{}/{name}", run_workflow(run.as_str()));
         let actor = self.client.get_workflow_handle::<ActorWorkflow>(workflow);
@@ -105,7 +107,7 @@ impl Runs {
     }
 }
 
-/// An actor as it stood at a moment.
+/// Actor in its state at an earlier moment.
 struct Past {
     input: Recorded<ActorInput>,
     created: Option<ProgressEvent>,
@@ -118,7 +120,7 @@ struct Past {
 }
 
 impl Past {
-    /// What an actor of a plan had done `until` then; none where it was not there yet.
+    /// Returns the work of a plan's actor up to the time `until`; `None` if it did not exist yet.
     fn of(told: ActorJournaled, plan: &PlanId, until: UnixMillis) -> Option<Self> {
         let ActorJournaled { input, created, first, text_limit, facts, .. } = told;
         let mut input: Recorded<ActorInput> = input.into();
@@ -133,7 +135,7 @@ impl Past {
         Some(Self { input, created, first, text_limit, facts, events, ended })
     }
 
-    /// What it had told, each with its number.
+    /// Returns its reports, each with its number.
     fn reports(&self) -> impl Iterator<Item = (u64, &ProgressEvent)> {
         self.created.iter().map(|event| (0, event)).chain((self.first..).zip(&self.events))
     }

@@ -104,7 +104,8 @@ impl Attempt {
         vec![self.judge(conclusion, duration_ms).await]
     }
 
-    /// What the actor came to, where it had ended when the attempt was stopped and its result was not refused.
+    /// Returns the actor's conclusion if the actor had ended when the attempt was stopped and its result was not
+    /// refused.
     fn ended_before(&self) -> Option<Conclusion> {
         self.ctx.state(|run| {
             let actor = run.stopped.get(&self.name)?;
@@ -161,7 +162,7 @@ impl Attempt {
         self.order.brief.mode == Some(PlanMode::Direct)
     }
 
-    /// What was said so far to the actor that begins so, and that it does not begin with.
+    /// Returns the messages to this actor so far that its start state does not include.
     fn unheard(&self, begin: &Begin<ActorMachine>) -> impl Iterator<Item = Told> {
         let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
         let told = facts.filter_map(|fact| if let ActorFact::Told { said } = fact { Some(said) } else { None });

@@ -1,4 +1,4 @@
-//! What moves a run on that was left, and what it learns first then.
+//! Tests which facts resume a suspended run, and its first facts then.
 
 use aime_orchestrator::{Bounds, FailureCode, RunFailure};
 use aime_progress::{EvidenceId, PlanId, QuestionId};
@@ -91,7 +91,7 @@ fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
         (Outcome::Failure, lost(), false, true, Outcome::Failure),
         (Outcome::InDoubt, lost(), false, true, Outcome::InDoubt),
         (Outcome::InDoubt, conflict(), false, true, Outcome::InDoubt),
-        // A history of before that.
+        // A history from before that version.
         (Outcome::InDoubt, lost(), false, false, Outcome::Failure),
         (Outcome::Success, lost(), false, false, Outcome::Failure),
     ] {

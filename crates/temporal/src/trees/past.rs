@@ -1,4 +1,4 @@
-//! Who did what on the way to a state.
+//! Authors of the changes that led to a state.
 
 use std::{
     collections::{BTreeSet, HashMap, HashSet},
@@ -13,36 +13,37 @@ use tokio::{runtime::Handle, task::spawn_blocking};
 
 use super::TreeError;
 
-/// What aime keeps itself in a folder: nobody's work.
+/// Folder of aime's own files, which belong to no task.
 const OWN: &str = ".aime";
-/// The largest file that is kept as it stood between two pieces of work, and how much of that altogether, in bytes: it is held in memory.
+/// Maximum size of a file that is kept in a state between two pieces of work, and of all such files together, in
+/// bytes: they are held in memory.
 const LARGEST_BETWEEN: u64 = 32_000_000;
 const MOST_BETWEEN: u64 = 512_000_000;
 
-/// On whose behalf work was done: what the state tells that came of it.
+/// Author of some work, recorded in the state that resulted from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct By {
-    /// Who did it.
+    /// Author of the work.
     pub(super) author: Author,
-    /// What it undid, if it was an undo.
+    /// Scope that it undid, if it was an undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) undoes: Option<Scope>,
 }
 
 impl By {
-    /// As it stands with a state: a line of JSON.
+    /// Returns the line of JSON that is stored with a state.
     pub(super) fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Who changes files where nothing tells on whose behalf: the run as a whole.
+/// Returns the author of changes without a recorded author: the run as a whole.
 #[must_use]
 pub fn brought() -> Author {
     Author::new(None, "trees")
 }
 
-/// Who did a step, and what it undid.
+/// Returns the authors of a step, and the scope that it undid.
 fn who(step: &Step) -> (Vec<Author>, Option<Scope>) {
     let read = |by: &String| serde_json::from_str(by).unwrap_or_else(|_| By { author: brought(), undoes: None });
     let mut all: Vec<By> = step.by.iter().map(read).collect();
@@ -54,14 +55,14 @@ fn authors(all: impl IntoIterator<Item = Author>) -> Vec<Author> {
     all.into_iter().collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// The work of these steps, as it comes into a folder. What was changed `here` too was joined with it, so that of these paths nobody knows more than who
-/// changed them.
+/// Returns the work of these steps in the form in which it is recorded in a folder. Paths that were also changed in
+/// the folder (`here`) were merged, so for these only the authors are known.
 pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<PathBuf>) -> Result<Vec<Brought>, WorkTreeError> {
     let mut last: HashMap<&Path, usize> = HashMap::new();
     for (number, step) in steps.iter().enumerate() {
         last.extend(step.changes.iter().map(|changed| (changed.path.as_path(), number)));
     }
-    // What stands there in the end is read in the folder.
+    // The last content of a path is read from the folder.
     let between = |number: usize, changed: &Changed| {
         let is_read = !here.contains(&changed.path) && last.get(changed.path.as_path()) != Some(&number);
         if is_read && !changed.path.starts_with(OWN) { changed.after.clone() } else { None }
@@ -90,7 +91,8 @@ pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<Pa
     Ok(pieces)
 }
 
-/// What a folder that stands `now` comes to by what a run did between two states, where that makes `both` of it.
+/// Returns the changes to a folder in the state `now`, given a run's work between two states and the merge result
+/// `both`.
 pub(super) async fn work(
     folder: &WorkTree,
     (before, after): (&Commit, &Commit),
@@ -109,7 +111,7 @@ pub(super) async fn work(
     Ok(work)
 }
 
-/// What a folder comes to, where nothing tells who did it.
+/// Returns the changes to a folder as one piece of work, if the authors are not known.
 pub(super) async fn as_one(folder: &WorkTree, now: &Commit, both: &Commit) -> Result<Vec<Brought>, WorkTreeError> {
     let changes = folder.changed(now, both).await?.into_iter().map(|changed| (changed.path, None)).collect();
     Ok(vec![Brought { by: vec![brought()], undoes: None, changes }])
@@ -126,7 +128,7 @@ pub(super) async fn bring(
     Ok(came.await.map_err(|error| TreeError::Broken { why: error.to_string() })??)
 }
 
-/// What these hold, each once; of what is too large how large it is.
+/// Returns the contents of these blobs, each once; only the size of those that are too large.
 async fn contents(folder: &WorkTree, blobs: HashSet<Blob>) -> Result<HashMap<Blob, Content>, WorkTreeError> {
     let blobs: Vec<Blob> = blobs.into_iter().collect();
     let sizes = folder.sizes(&blobs.iter().collect::<Vec<_>>()).await?;

@@ -19,38 +19,38 @@ use super::{
     past::{By, bring, brought, pieces},
 };
 
-/// Why nothing is handed back of a call that was given up while it undid something.
+/// Reason why no state is returned for a call that was aborted during an undo.
 const CUT_OFF: &str = "an undo was cut off";
 
-/// A state that was checked out, for as long as it is worked on, and nobody else works in the folder.
+/// Checked-out state, for the time of the work on it. It locks the folder for all other work.
 #[derive(Debug)]
 pub(crate) struct Standing {
     folder: Arc<Stood>,
     turn: Arc<OwnedMutexGuard<()>>,
 }
 
-/// What is known of it.
+/// Data of a checked-out state.
 #[derive(Debug)]
 struct Stood {
     trees: Trees,
     tree: Tree,
     run: String,
-    /// Who works on it.
+    /// Author of the work on it.
     by: Option<Author>,
     keep: TempDir,
     undo: Mutex<Undo>,
 }
 
-/// What became of undoing something.
+/// Progress of an undo.
 #[derive(Debug, Default)]
 struct Undo {
     of: Option<Scope>,
-    /// Why the folder does not stand as work has left it.
+    /// Reason why the folder is not in the state in which the work left it.
     broken: Option<String>,
 }
 
 impl Trees {
-    /// Waits until nobody else works in the folder, and puts a state into it, for work on somebody's behalf.
+    /// Waits until the folder is free, and checks out a state for the work of an author.
     pub(crate) async fn stand(&self, tree: &Tree, run: &str, by: Option<Author>) -> Result<Standing, TreeError> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         self.folder.free().await?;
@@ -65,20 +65,20 @@ impl Trees {
     }
 }
 
-/// Where what effects do to files is kept while they last, beside the states of a folder.
+/// Returns the folder for temporary data on the file changes of effects, beside the states of a folder.
 pub(super) fn effects(repository: &Path) -> PathBuf {
     repository.join("aime-effects")
 }
 
 impl Standing {
-    /// What an orchestrator knows of it.
+    /// Returns the interface for an orchestrator.
     pub(crate) fn passing(&self) -> Arc<dyn PassingFolder> {
         Arc::new(Passing { folder: Arc::clone(&self.folder), turn: Arc::downgrade(&self.turn) })
     }
 
-    /// What the folder has come to.
+    /// Returns the state of the folder after the work.
     pub(crate) async fn hand_back(self) -> Back {
-        // Whoever holds the turn beside us still changes the folder, for a call that was given up.
+        // Another owner of the lock still changes the folder, for a call that was aborted.
         if Arc::strong_count(&self.turn) > 1 {
             return Back::Lost { why: CUT_OFF.to_owned() };
         }
@@ -99,14 +99,15 @@ impl Stood {
     }
 
     async fn recorded(&self) -> Result<Commit, WorkTreeError> {
-        // What tools keep of long outputs is read by later calls.
+        // Later calls read the long outputs that tools have stored.
         let kept = PathBuf::from(format!(".aime/runs/{}", self.run));
         let undoes = self.undo().of.clone();
         let by = By { author: self.by.clone().unwrap_or_else(brought), undoes };
         self.trees.folder.record_for(Some(&self.tree.commit), &[kept], &by.line()).await
     }
 
-    /// Has the folder stand as the run found it, and then as it stands now again, so that what came between is known.
+    /// Resets the folder to the state before the run, and then back to its current state, so that the changes between
+    /// are recorded.
     async fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> Result<(), TreeError> {
         if self.undo().of.is_some() {
             return Ok(());
@@ -127,7 +128,7 @@ impl Stood {
     }
 }
 
-/// What an orchestrator keeps of it, also beyond the turn.
+/// Interface of an orchestrator, which it may keep longer than the lock.
 #[derive(Debug)]
 struct Passing {
     folder: Arc<Stood>,
@@ -143,7 +144,7 @@ impl PassingFolder for Passing {
         let (folder, turn) = (Arc::clone(&self.folder), self.turn.upgrade());
         async move {
             let turn = turn.ok_or("the call has ended")?;
-            // Whoever gives the call up does not leave the folder half changed to the next one.
+            // The task runs detached, so that an aborted call does not leave a half-changed folder to the next one.
             let brought = tokio::spawn(async move {
                 folder.bring_past(recorder, scope).await.map_err(|error| error.to_string())?;
                 Ok(Box::new(turn) as FolderTurn)

@@ -53,7 +53,7 @@ impl World {
         handed_back(standing).await
     }
 
-    /// What keeps what comes into the client's folder.
+    /// Recorder of changes in the client's folder.
     fn recorder(&self) -> Arc<Recorder> {
         let client = self.root.path().join("client");
         let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
@@ -147,7 +147,7 @@ async fn a_long_past_is_not_read_whole() {
         links.push(tree.links);
     }
     assert_eq!(links, [WHOLE_EVERY - 2, WHOLE_EVERY - 1, 0], "the last one holds all");
-    // All that came before is gone, and nobody misses it.
+    // All earlier blobs are deleted, and none is needed.
     let kept = tree.bundle.split_at(2);
     let kept = world.root.path().join("kept").join(kept.0).join(kept.1);
     fs::create_dir_all(kept.parent().unwrap()).unwrap();
@@ -209,7 +209,7 @@ async fn what_a_person_changed_meanwhile_is_no_task_s() {
     assert_eq!(world.read("client/lines"), "one\n2\n3\nmine\n5\n6\n");
     assert_eq!(world.undo("one"), []);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n", "what a person did stays");
-    // The run goes on. What was undone here stays undone, and what it did since comes.
+    // The run goes on. The undo in this folder stays in effect, and the run's later changes arrive.
     assert_eq!(world.take_back(&two).await, TakenBack::Taken);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\ntwo\n");
     assert_eq!(world.undo("two"), []);
@@ -240,7 +240,7 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
     assert_eq!(same, three, "what changes nothing makes no state");
     let (undone, left) = back(1, &three, "three").await;
     assert_eq!((left, world.read("1/a"), world.read("1/b")), (vec![], "1".to_owned(), "2".to_owned()));
-    // Another host knows that it was undone.
+    // Another host also sees the undo.
     let (undone, left) = back(0, &undone, "one").await;
     assert_eq!((left, world.read("0/a"), world.read("0/b")), (vec![], "0".to_owned(), "2".to_owned()));
     assert_eq!(world.take_back(&undone).await, TakenBack::Taken);

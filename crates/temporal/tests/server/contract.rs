@@ -70,7 +70,8 @@ impl ToyRun {
         self.client.get_workflow_handle(self.id.clone())
     }
 
-    /// What is kept of it: by the server, which replays the whole history for it, or by us until it is begun.
+    /// Returns the stored state: from the server, which replays the whole history for it, or from this test until the
+    /// workflow has begun.
     async fn look(&self) -> Result<Option<Kept>, Broken> {
         match self.handle().describe(WorkflowDescribeOptions::default()).await {
             Ok(_) => {}
@@ -152,7 +153,7 @@ async fn the_contract_is_kept_on_temporal() {
     contract::all(&OnTemporal::connect("AIME_TEMPORAL_ADDRESS", blobs.path()).await).await.unwrap();
 }
 
-/// The server wants every run to go on in a new history, again and again.
+/// The server makes every run continue in a new history, again and again.
 // Requirement: 18.4
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_contract_is_kept_in_new_histories() {

@@ -10,7 +10,7 @@ use temporalio_client::{
 };
 use temporalio_common::data_converters::RawValue;
 
-/// How often something is looked for that the engine does by and by.
+/// Number of polls for work that the engine does in the background.
 const LOOKS: usize = 600;
 
 #[expect(clippy::disallowed_methods, reason = "a test takes its server from the environment")]
@@ -30,7 +30,7 @@ async fn terminate(client: &Client, name: &str) {
     client.get_workflow_handle::<UntypedWorkflow>(name).terminate(WorkflowTerminateOptions::default()).await.unwrap();
 }
 
-/// Where a workflow stands; nowhere when the engine does not know it.
+/// Returns the status of a workflow; `None` if the engine does not have it.
 async fn status(client: &Client, name: &str) -> Option<WorkflowExecutionStatus> {
     match client.get_workflow_handle::<UntypedWorkflow>(name).describe(WorkflowDescribeOptions::default()).await {
         Ok(described) => Some(described.status()),
@@ -39,7 +39,7 @@ async fn status(client: &Client, name: &str) -> Option<WorkflowExecutionStatus> 
     }
 }
 
-/// How many workflows the engine lists whose names begin so.
+/// Returns the number of workflows that the engine lists with this name prefix.
 async fn listed(client: &Client, name: &str) -> usize {
     use futures::TryStreamExt as _;
     let found = client.list_workflows(format!("WorkflowId STARTS_WITH '{name}'"), WorkflowListOptions::default());

@@ -1,5 +1,5 @@
-//! What needs a server: `cargo xtask test temporal` starts one and names it in `AIME_TEMPORAL_ADDRESS`, and another one that suggests new
-//! histories after a few events in `AIME_TEMPORAL_SOON_ADDRESS`.
+//! Tests that need a server: `cargo xtask test temporal` starts one and names it in `AIME_TEMPORAL_ADDRESS`, and
+//! another one that suggests new histories after a few events in `AIME_TEMPORAL_SOON_ADDRESS`.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! Certificates on both sides: before the server stands what ends TLS, as before one of production.
+//! Tests of certificates on both sides. A TLS proxy in front of the server terminates TLS, as in production.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -21,7 +21,7 @@ use tokio_rustls::{
 /// The name in the certificate of the engine.
 const NAME: &str = "engine.example";
 
-/// Whoever vouches for others.
+/// Certificate authority.
 struct Authority {
     issuer: Issuer<'static, KeyPair>,
     certificate: rcgen::Certificate,
@@ -56,7 +56,7 @@ impl Identity {
     }
 }
 
-/// Ends TLS with whoever shows a certificate that `clients` has vouched for, and passes on what they say.
+/// Terminates TLS for clients with a certificate signed by `clients`, and forwards their data.
 async fn before(server: String, own: &Identity, clients: &Authority) -> SocketAddr {
     let mut roots = RootCertStore::empty();
     roots.add(clients.certificate.der().clone()).unwrap();

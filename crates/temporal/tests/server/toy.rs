@@ -20,7 +20,7 @@ use temporalio_sdk::{
     activities::{ActivityContext, ActivityError},
 };
 
-/// A toy's journal, as its workflow tells it.
+/// Journal of a toy, as its workflow returns it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ToyJournal {
     pub(crate) facts: Vec<Dated<ToyFact>>,
