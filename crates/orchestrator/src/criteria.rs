@@ -1,10 +1,10 @@
-//! Sentences that state a fact about a file, and so need no model.
+//! Parses sentences that state a fact about a file, so that no model has to judge them.
 
 use aime_progress::{FileCheck, FileFact};
 
-/// Reads a sentence such as `report.md exists`, `` the file `out/a.txt` is created ``, `notes.md contains "done"`.
+/// Parses a sentence such as `report.md exists`, `` the file `out/a.txt` is created ``, `notes.md contains "done"`.
 ///
-/// Gives nothing where the sentence is not wholly understood: such a criterion is left to a model or a person.
+/// Returns `None` for a sentence that is not wholly understood. A model or a person then judges the criterion.
 #[must_use]
 pub(crate) fn read_criterion(text: &str) -> Option<FileCheck> {
     let text = text.trim().trim_end_matches('.');
@@ -32,7 +32,7 @@ pub(crate) fn read_criterion(text: &str) -> Option<FileCheck> {
     }
 }
 
-/// The words of a criterion that are clearly paths, each once.
+/// Returns the words of a criterion that are clearly paths, each once.
 pub(crate) fn paths_named(criterion: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for path in criterion.split_whitespace().filter_map(|word| path_of(word.trim_end_matches([',', '.', ':', ';']))) {
@@ -51,7 +51,8 @@ fn is_noun(word: &str) -> bool {
     ["file", "folder", "directory"].iter().any(|noun| is(noun, word))
 }
 
-/// A word that is clearly a path: quoted, or with a dot or slash inside; no pattern and no placeholder.
+/// Returns a word that is clearly a path: it is quoted or has a dot or slash inside, and is no pattern and no
+/// placeholder.
 fn path_of(word: &str) -> Option<String> {
     let bare = word.trim_matches(['`', '"', '\'', ',']);
     let inside = bare.trim_matches(['.', '/']);
@@ -60,7 +61,7 @@ fn path_of(word: &str) -> Option<String> {
     (clear && plain).then(|| bare.to_owned())
 }
 
-/// The text, where the whole rest is one quoted string.
+/// Returns the quoted text if the whole rest is one quoted string.
 fn quoted_text(rest: &str) -> Option<String> {
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
     let inside = rest.strip_prefix(quote)?.strip_suffix(quote)?;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum RunEffect {
-    /// Ask long-term memory and knowledge.
+    /// Search long-term memory and knowledge.
     Recall,
-    /// Choose the way of working.
+    /// Choose the mode of the plan.
     Route,
     /// Make the first plan.
     Plan {
@@ -31,18 +31,18 @@ pub enum RunEffect {
         /// The recalled texts, in Markdown; may be empty.
         known: String,
     },
-    /// Wake the lead and let it think until it rests.
+    /// Wake the lead and wait until its conversation pauses.
     Lead {
         /// The message, and the facts that the lead needs.
         order: Box<LeadWakeOrder>,
     },
-    /// Make an actor for a task and let it work.
+    /// Create an actor for a task and let it work.
     StartActor {
         /// The part of the run that the actor needs.
         brief: Box<crate::ActorBrief>,
         /// The task.
         task: TaskId,
-        /// The execution of the task, which names the actor's journal.
+        /// The number of the task's execution, which is part of the name of the actor's journal.
         execution: u32,
         /// The origins of untrusted texts in its prompts.
         origins: Vec<Origin>,
@@ -58,7 +58,7 @@ pub enum RunEffect {
         /// True if the call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
         read_only: bool,
     },
-    /// Look at the goal's criteria.
+    /// Check the goal's criteria.
     Verify {
         /// The state of the run.
         state: Box<ProgressState>,
@@ -68,7 +68,7 @@ pub enum RunEffect {
         /// The state of the run.
         state: Box<ProgressState>,
     },
-    /// Keep the lessons of the run.
+    /// Store the lessons of the run.
     Remember {
         /// The final state of the run.
         state: Box<ProgressState>,
@@ -93,7 +93,7 @@ pub enum RunEffect {
     },
 }
 
-/// A wake of the lead, with what its conversation begins from if it has none yet.
+/// A wake of the lead, with the input of its conversation if none exists yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LeadWakeOrder {
     /// The wake.
@@ -102,7 +102,7 @@ pub struct LeadWakeOrder {
     pub state: Box<ProgressState>,
     /// True if the task of the lead's own work is open.
     pub works: bool,
-    /// The words that outlive a compaction of the conversation.
+    /// The texts that outlive a compaction of the conversation.
     pub kept: String,
     /// The recalled texts, in Markdown; may be empty.
     pub known: String,
@@ -111,7 +111,7 @@ pub struct LeadWakeOrder {
 }
 
 impl RunEffect {
-    /// The name of its kind.
+    /// Returns the name of the effect's kind.
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
             Self::Recall => "recall",

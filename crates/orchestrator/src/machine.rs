@@ -80,7 +80,7 @@ pub struct RunMachine {
     criteria: CriteriaState,
     stopping: StopState,
     memory: MemoryState,
-    /// The sources of the texts that the plan may have been made from and that nobody vouches for.
+    /// Untrusted sources of the texts that the plan may have been made from.
     plan_origins: Vec<Origin>,
     /// A fault of the machine, which ends the run.
     fault: Option<String>,
@@ -90,7 +90,7 @@ type Out = Outbox<RunMachine>;
 
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
-    // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke everything under way.
+    // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke every open effect.
     const SNAPSHOT: Option<u32> = Some(6);
     type Input = RunInput;
     type Fact = RunFact;
@@ -122,7 +122,8 @@ impl Machine for RunMachine {
         run.begin(out);
         run.watch_time(out);
         if run.effects.is_empty() {
-            // A plan can end before anything is begun, as when every task is refused. Then the timer's fact brings the output.
+            // A plan can end before anything has started, for example when every task is refused. Then the fact of the
+            // timer brings the output.
             run.set_timer(now, out);
         }
         run
@@ -206,7 +207,7 @@ impl RunMachine {
         self.input.tools.iter().find(|sheet| sheet.name() == tool)
     }
 
-    /// Applies an event to the state and emits it. An event that does not fit is a fault of this machine.
+    /// Applies an event to the state and emits it. An event that does not fit is a bug of this machine.
     fn emit(&mut self, event: ProgressEvent, out: &mut Out) {
         if self.fault.is_some() {
             return;

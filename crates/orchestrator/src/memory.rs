@@ -18,7 +18,8 @@ pub(crate) use lesson::{lesson, origins_of};
 
 /// Maximum time that a run waits for the index of its knowledge folder. Later runs index the rest.
 const INDEXING: Duration = Duration::from_secs(10);
-/// Maximum share of a model's context window for memories and knowledge, in percent. Actors use the same total share.
+/// Maximum shares of a model's context window for memories and for knowledge, in percent. Together they equal the share
+/// that actors use.
 const MEMORY_SHARE: u64 = 7;
 const KNOWLEDGE_SHARE: u64 = 13;
 

@@ -4,7 +4,7 @@ use aime_actors::{Profile, ProfileCatalog};
 use aime_planner::ProfileBrief;
 use aime_tools::ToolRegistry;
 
-/// Returns what plans are told of the profiles, and what they are checked against.
+/// Returns the descriptions of the profiles for plans, which also serve to validate plans.
 #[must_use]
 pub fn profile_briefs(profiles: &ProfileCatalog, tools: &ToolRegistry) -> Vec<ProfileBrief> {
     let brief = |profile: &Profile| ProfileBrief {
@@ -30,7 +30,7 @@ mod tests {
         let checker = PlanChecker { profiles: &profiles, bundles: &bundles, ..PlanChecker::default() };
         let table = [
             ("oracle", "files_read", None),
-            // It may read with it.
+            // The profile may read with this tool.
             ("oracle", "files", None),
             ("sisyphus", "shell", None),
             ("oracle", "shell", Some("actors of the profile \"oracle\" never get a tool of \"shell\"")),

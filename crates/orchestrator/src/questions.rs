@@ -1,25 +1,25 @@
-//! Answers on their way from the run to the actors that wait for them.
+//! Answers on the way from the run to the actors that wait for them.
 
 use std::collections::BTreeMap;
 
 use aime_progress::{ProgressState, QuestionId};
 use tokio::sync::watch;
 
-/// The answers that stand in the run's journal. An actor gets an answer only once the run can no longer forget it.
-/// Waiting costs nothing; an answer that came before the question is not lost.
+/// The answers in the run's journal. An actor gets an answer only after it is journaled. Waiting costs nothing, and an
+/// answer that arrives before its question is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     known: watch::Sender<BTreeMap<QuestionId, String>>,
 }
 
 impl Answers {
-    /// With what was answered before a resume.
+    /// Creates the channel with the answers from before a resume.
     pub(crate) fn of(state: &ProgressState) -> Self {
         let known = state.questions.iter().filter_map(|question| Some((question.id.clone(), question.answer.clone()?))).collect();
         Self { known: watch::Sender::new(known) }
     }
 
-    /// With these answers.
+    /// Creates the channel with these answers.
     pub(crate) fn given(answers: impl IntoIterator<Item = (QuestionId, String)>) -> Self {
         Self { known: watch::Sender::new(answers.into_iter().collect()) }
     }

@@ -1,4 +1,5 @@
-//! Snapshots of a run's machine: taken beside the run, so that a long one is taken up again without replaying all of its facts.
+//! Snapshots of a run's machine, taken in parallel with the run, so that a long run is resumed without replaying all of
+//! its facts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,10 +9,10 @@ use tokio::sync::Notify;
 
 use crate::RunMachine;
 
-/// A snapshot is due after so many facts. A resume replays those, and the few that come while one is taken.
+/// Number of facts between snapshots. A resume replays at most these and the few that arrive while a snapshot is taken.
 pub const SNAPSHOT_FACTS: usize = 10_000;
 
-/// Counts facts since the last snapshot, and wakes whoever takes the next.
+/// Counts facts since the last snapshot, and signals when the next is due.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotsDue {
     facts: AtomicUsize,
@@ -19,14 +20,14 @@ pub(crate) struct SnapshotsDue {
 }
 
 impl SnapshotsDue {
-    /// With so many facts since the last snapshot.
+    /// Starts with this number of facts since the last snapshot.
     pub(crate) fn after(facts: usize) -> Self {
         let due = Self::default();
         due.count(facts);
         due
     }
 
-    /// Takes in that so many more facts are durable.
+    /// Adds newly durable facts.
     pub(crate) fn count(&self, facts: usize) {
         if self.facts.fetch_add(facts, Ordering::Relaxed) + facts >= SNAPSHOT_FACTS {
             self.facts.store(0, Ordering::Relaxed);
@@ -34,8 +35,8 @@ impl SnapshotsDue {
         }
     }
 
-    /// Takes a snapshot whenever one is due, for as long as the future is polled. The run goes on meanwhile: what is read, replayed and
-    /// written as JSON is so on a thread of its own.
+    /// Takes a snapshot whenever one is due, for as long as the future is polled. The run continues meanwhile: reading,
+    /// replaying and serializing happen on a thread of their own.
     pub(crate) async fn take_whenever_due(&self, journal: &Journal, run: &RunId) {
         loop {
             self.due.notified().await;

@@ -1,4 +1,4 @@
-//! Reports that actors had written to their journals when the process died, and that the run had not taken.
+//! Reports that actors had journaled when the process died and that the run had not taken.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,12 @@ use aime_tools::DELEGATE_TASK;
 
 use crate::{ActorReport, OrchestratorError, Parts, RunMachine};
 
-/// Returns the reports that the run has not taken, of the actors of unsettled tasks and of the actors to which they delegated. A resumed actor sends
-/// them again. An actor whose task is given up before that cannot, and nobody would know of a call that it made.
+/// Returns the reports that the run has not taken, of the actors of unsettled tasks and of the actors to which they
+/// delegated. A resumed actor sends them again. An actor whose task is given up before that cannot, so the run would
+/// miss the calls that it made.
 ///
 /// # Errors
+///
 /// When a journal cannot be read.
 pub(crate) fn undelivered_reports(parts: &Parts, machine: &RunMachine, run: &str) -> Result<Vec<ActorReport>, OrchestratorError> {
     let streams: BTreeSet<String> = parts.journal.streams(run)?.into_iter().collect();

@@ -1,4 +1,4 @@
-//! What is kept, what is left out, and what leaves.
+//! Tests of keeping, leaving out and evicting plans.
 
 use aime_planner::{PlannerSettings, Prompts, direct_plan};
 use aime_progress::{Decision, PlanId, PlanMode, PlanPatch, ProgressEvent, TaskId, Timestamp, TriggerKind, TriggerReason};
@@ -21,7 +21,7 @@ impl Place {
         PlanUnderWay::new(&self.folder.path().join("runs/r"))
     }
 
-    /// Whether each goal has a plan, in this folder.
+    /// Returns for each goal if the folder has a plan for it.
     fn has(&self, goals: &[&str], folder: &str) -> Vec<bool> {
         let (mut cache, notes) = self.plans.read();
         assert_eq!(notes, Vec::<String>::new());
@@ -38,7 +38,7 @@ fn kept(goal: &str, used_at: i64) -> KeptPlan {
     KeptPlan { key: key(goal), folders: vec!["a.txt".to_owned()], plan: direct_plan(goal, None), by: Some("r".to_owned()), used_at }
 }
 
-/// A run that ended so.
+/// Returns a run that ended with this status.
 fn ended(status: RunStatus) -> ProgressState {
     let mut state = ProgressState::new(PlanId::new("r").unwrap(), "goal", Timestamp::from_millis(0));
     let plan = direct_plan("goal", None);

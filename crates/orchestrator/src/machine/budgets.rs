@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{FailureCode, Out, RunMachine};
 use crate::Bounds;
 
-/// A bound that does not allow the next step: its name, and the reason in words.
+/// A bound that forbids the next step: its name, and the reason as text.
 pub(super) type Shortage = (&'static str, String);
 
 /// The bounds in force, the names of those that were reached, and the time that the run has worked.
@@ -150,7 +150,7 @@ impl RunMachine {
 
     /// Returns the bound that does not allow another attempt at a task of this kind.
     pub(super) fn shortage(&self, task: &TaskId, kind: TaskKind) -> Option<Shortage> {
-        // Attempts under way are counted one by one only where they could make a difference.
+        // The exact count of attempts in progress is needed only near the bound.
         let at_most = u32::try_from(self.effects.tasks()).unwrap_or(u32::MAX).saturating_add(self.actors());
         let needs_actor = kind == TaskKind::Actor && self.budgets.actor_shortage(at_most).is_some() && !self.executions.has_reported(task);
         let actors = needs_actor.then(|| self.actors_to_come());

@@ -1,4 +1,4 @@
-//! Ending a run, or one of its tasks, for good because a person says so.
+//! Cancels a run, or one of its tasks, for good at the request of a person.
 
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Cancellations {
         first
     }
 
-    /// Forgets the request that a decision dealt with, whether or not it could be carried out.
+    /// Removes the request that a decision dealt with, even if it could not be carried out.
     pub(super) fn decided(&mut self, decision: &PlanPatch) {
         let decided = |task: &TaskId| matches!(decision.changes.as_slice(), [PlanChange::CancelTask { id, .. }] if id == task);
         self.requested.retain(|(task, _)| !decided(task));
@@ -80,7 +80,8 @@ impl Cancellations {
 }
 
 impl RunMachine {
-    /// Ends the run: everything under way is stopped, and nothing can resume it. A run that was being left is cancelled instead.
+    /// Cancels the run: stops everything in progress, and nothing can resume the run. A run that was being left is
+    /// cancelled instead.
     pub(super) fn cancel(&mut self, reason: &str, out: &mut Out) {
         if self.phase == Phase::Over {
             return;
@@ -105,8 +106,9 @@ impl RunMachine {
         self.emit(ProgressEvent::Answered { text }, out);
     }
 
-    /// Takes a task that is not settled out of the plan, after its actor has stopped. The tasks that waited for it go on without it; a task whose
-    /// result others need stays, and the user is told. While the run is being left, or another decision waits, that comes later.
+    /// Removes an unsettled task from the plan after its actor has stopped. The tasks that waited for it continue
+    /// without it. A task whose result others need stays, and the user is told. If the run is being left, or another
+    /// decision is pending, the removal waits.
     pub(super) fn cancel_task(&mut self, task: &TaskId, reason: &str, out: &mut Out) {
         if self.phase == Phase::Executing && self.state.mode != Some(PlanMode::Direct) {
             self.cancellations.request(task.clone(), reason.to_owned());
@@ -114,7 +116,7 @@ impl RunMachine {
         }
     }
 
-    /// Deals with the requests to cancel a task, until one of them is being decided.
+    /// Handles the requests to cancel a task, until one of them needs a decision.
     pub(super) fn cancel_next(&mut self, out: &mut Out) {
         while !self.replans.is_deciding() && !self.stopping.is_leaving() {
             let Some(CancelRequest { task, patch, fits }) = self.cancellations.next(&self.state) else { return };

@@ -10,9 +10,9 @@ use super::{Out, RunMachine};
 /// The request of an actor that takes over a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Claim {
-    /// Its words on the work.
+    /// The actor's description of the work.
     pub(super) words: String,
-    /// The profile that it asks for.
+    /// The requested profile.
     pub(super) profile: Option<String>,
 }
 
@@ -44,8 +44,8 @@ impl RunMachine {
         }
     }
 
-    /// Returns what the tasks under way need for themselves, save for the one that has made the call `claimed_by` and waits for it, and those
-    /// that wait for that one in the same way.
+    /// Returns the resources that the tasks in progress hold exclusively, except those of the task that made the call
+    /// `claimed_by` and waits for it, and of the tasks that wait for that one in the same way.
     pub(super) fn held(&self, claimed_by: Option<&str>) -> BTreeSet<String> {
         let mut waits = BTreeSet::new();
         let mut next = claimed_by.and_then(task_of);

@@ -1,14 +1,14 @@
-//! The success criteria of the plan, as they were found at the last look.
+//! The success criteria of the plan, as of their last check.
 
 use serde::{Deserialize, Serialize};
 
 use crate::CriterionResult;
 
-/// The look at the criteria since the last change of the plan, and those that did not hold.
+/// The check of the criteria since the last change of the plan, and the criteria that failed it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct CriteriaState {
     looked_at: bool,
-    /// Each with the reason.
+    /// Each failed criterion with the reason.
     unmet: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ impl CriteriaState {
         *self = Self::default();
     }
 
-    /// Returns the criteria that do not hold, in words.
+    /// Returns the failed criteria as text.
     pub(super) fn failure(&self) -> Option<String> {
         (!self.unmet.is_empty()).then(|| format!("success criteria do not hold: {}", self.unmet.join("; ")))
     }

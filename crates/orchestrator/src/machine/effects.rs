@@ -23,7 +23,7 @@ pub(super) enum Work {
     Timer(Timestamp),
 }
 
-/// The open effects. Their numbers by kind are kept, because every fact asks for them.
+/// The open effects. Counters by kind are kept, because every fact needs them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub(super) struct OpenEffects {
@@ -113,8 +113,8 @@ impl OpenEffects {
         self.open.iter().filter(move |(_, work)| matches!(work, Work::Ask(asked) if asked == question)).map(|(id, _)| id)
     }
 
-    /// Returns whether everything that is open waits for a person who is not asked at this moment: timers, and attempts at tasks for which `asked_for`
-    /// is true; without a task it is asked for the lead.
+    /// Returns whether all open effects wait for a person who is not being asked now: timers, and attempts at tasks for
+    /// which `asked_for` is true. `None` stands for the lead.
     pub(super) fn wait_for_person(&self, asked_for: impl Fn(Option<&TaskId>) -> bool) -> bool {
         self.open.values().all(|work| match work {
             Work::Timer(_) => true,

@@ -1,4 +1,4 @@
-//! The end of a run: the criteria, the answer, the honest report.
+//! The end of a run: the criteria, the answer, the report without a model.
 
 use aime_progress::{Check, ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
 
@@ -71,7 +71,7 @@ impl RunMachine {
         self.answered(None, out);
     }
 
-    /// Has the criteria looked at, once for each version of the plan. Returns whether it does.
+    /// Requests a check of the criteria, once for each version of the plan. Returns whether it does.
     pub(super) fn verify(&mut self, out: &mut Out) -> bool {
         let due = !self.criteria.were_looked_at() && self.is_reflected();
         if due {
@@ -87,7 +87,7 @@ impl RunMachine {
         let criteria = &self.state.strategic.success_criteria;
         let named = !criteria.is_empty();
         match self.input.settings.reflect {
-            // Commands and facts of a person and of the project cost no request.
+            // Commands and file facts of a person and of the project cost no request.
             Reflect::Never => criteria.iter().any(|known| known.owner.needs_consent() && !matches!(known.check, Check::Text(_))),
             Reflect::Criteria => named,
             Reflect::Always => named || self.input.can_plan,
@@ -101,7 +101,7 @@ impl RunMachine {
         self.input.can_plan && actors.count() > 0 && settled.count() > 1
     }
 
-    /// Returns the tasks that are not done as a failure, if that means that the goal was not reached.
+    /// Returns a failure that names the unfinished tasks, if the goal was not reached because of them.
     pub(super) fn undone(&self) -> Option<RunFailure> {
         // A group only sums up its tasks.
         let tasks = || self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);

@@ -12,23 +12,23 @@ use crate::ReturnedResult;
 /// The current execution of each task, from 1, and how many reports of each actor were taken.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Executions {
-    /// Of tasks that were begun. The next execution begins with each conclusion.
+    /// The executions of started tasks. Each conclusion ends an execution.
     current: BTreeMap<TaskId, u32>,
     /// The number of the next report, by the name of the actor's journal.
     reports: BTreeMap<String, u64>,
-    /// The last result of the current execution that was not accepted.
+    /// The last rejected result of the current execution.
     returned: BTreeMap<TaskId, ReturnedResult>,
     /// The tasks that actors have taken over.
     claims: BTreeMap<TaskId, Claim>,
 }
 
 impl Executions {
-    /// Returns the current execution of a task; 1 if it was not begun.
+    /// Returns the current execution of a task; 1 if the task has not started.
     pub(super) fn of(&self, task: &TaskId) -> u32 {
         self.current.get(task).copied().unwrap_or(1)
     }
 
-    /// Begins an attempt at a task and returns its execution.
+    /// Starts an attempt at a task and returns its execution.
     pub(super) fn begin(&mut self, task: &TaskId) -> u32 {
         *self.current.entry(task.clone()).or_insert(1)
     }
@@ -39,7 +39,7 @@ impl Executions {
         self.returned.remove(task);
     }
 
-    /// Keeps that an actor has taken a task over.
+    /// Records that an actor has taken over a task.
     pub(super) fn claim(&mut self, task: &TaskId, claim: Claim) {
         self.claims.insert(task.clone(), claim);
     }
@@ -52,14 +52,14 @@ impl Executions {
         self.claims.get(task)
     }
 
-    /// Keeps that the result of the current execution is not accepted, and returns how often that happened.
+    /// Records that the result of the current execution was rejected, and returns the number of rejections.
     pub(super) fn return_result(&mut self, task: &TaskId, missing: String) -> u32 {
         let number = self.returned(task).map_or(0, |before| before.number) + 1;
         self.returned.insert(task.clone(), ReturnedResult { number, missing });
         number
     }
 
-    /// Returns the last result of the current execution that was not accepted.
+    /// Returns the last rejected result of the current execution.
     pub(super) fn returned(&self, task: &TaskId) -> Option<&ReturnedResult> {
         self.returned.get(task)
     }

@@ -1,5 +1,6 @@
-//! Going on with a run that has ended. The follow-up is words of a person, which whoever plans looks at once: the lead in its conversation, or the
-//! planner, which changes the plan with what is known. An actor is not gone on with: its task is settled, and a settled task never opens again.
+//! Continues a run that has ended. The follow-up is a message of a person to the planner: the lead reads it in its
+//! conversation, and a planner without a lead changes the plan with the known results. No actor is continued: its task
+//! is settled, and a settled task never opens again.
 
 use aime_durable::Reason;
 use aime_progress::{EvidenceId, ProgressEvent, RunStatus, TaskStatus};
@@ -8,7 +9,7 @@ use super::{Out, Phase, RunMachine, lead};
 use crate::Bounds;
 
 impl RunMachine {
-    /// Returns why the run cannot go on with a follow-up, if it cannot.
+    /// Returns the reason why the run cannot continue with a follow-up, if there is one.
     #[must_use]
     pub(crate) fn refuses_follow_up(&self) -> Option<&'static str> {
         match () {
@@ -20,7 +21,7 @@ impl RunMachine {
         }
     }
 
-    /// Goes on with a run that has ended.
+    /// Continues a run that has ended.
     pub(super) fn follow_up(&mut self, goal: &str, bounds: Option<&Bounds>, out: &mut Out) {
         if self.refuses_follow_up().is_some() {
             return;

@@ -1,6 +1,7 @@
-//! Plans that grow while they are carried out: emergent ones after their TODOs, complex ones between their tasks.
+//! Plans that grow during their execution: emergent ones after their TODOs, complex ones between their tasks.
 //!
-//! An update is a patch like any other. It is no repair, so the frequency control does not count it: its own rules bound it.
+//! An update is a patch like any other. It repairs nothing, so the frequency control does not count it: its own rules
+//! limit it.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use aime_progress::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskS
 
 use super::{Out, RunMachine};
 
-/// Below every trigger: trouble comes first.
+/// Lower than every trigger, because failures come first.
 const PRIORITY: u8 = 20;
 
 impl RunMachine {
@@ -16,14 +17,14 @@ impl RunMachine {
         self.state.mode == Some(PlanMode::Emergent)
     }
 
-    /// Asks how the plan is to go on, when the rules of its mode say so. What is ready goes on meanwhile.
+    /// Requests an update of the plan when the rules of its mode ask for one. Ready tasks continue meanwhile.
     pub(super) fn grow(&mut self, out: &mut Out) {
         if self.stopping.is_leaving() || self.fault.is_some() || self.replanning() || self.escalated() || !self.can_replan() {
             return;
         }
         let due = match self.state.mode {
             Some(PlanMode::Emergent) => self.replans.growth().update_due(&self.state, self.is_still(), &self.input.settings.growth),
-            // A replan that is wanted and not allowed yet is waited for, and not gone around.
+            // If a replan is wanted but not allowed yet, the update waits for it.
             Some(PlanMode::Complex) => {
                 let (census, state) = self.state.census();
                 let is_known = |id: &EvidenceId| self.replans.is_left_open(id);
@@ -38,7 +39,7 @@ impl RunMachine {
         if self.is_emergent() && stagnant > allowed {
             return self.stagnates(stagnant, out);
         }
-        // What is a trigger by itself is used by a replan alone, so that nothing is lost in a cooldown.
+        // Evidence that is a trigger by itself is used only by a replan, so that none is lost in a cooldown.
         let triggers: BTreeSet<EvidenceId> = self.reasons().into_iter().flat_map(|reason| reason.evidence).collect();
         let unused = self.state.evidence.iter().filter(|evidence| !evidence.processed && !triggers.contains(&evidence.id));
         let evidence = unused.map(|evidence| evidence.id.clone()).collect();
@@ -46,12 +47,13 @@ impl RunMachine {
         self.ask_patch("update", vec![reason], out);
     }
 
-    /// Nothing runs and nothing could be started.
+    /// Returns true if no task runs and none can start.
     fn is_still(&self) -> bool {
         self.idle() && !self.has_ready() && self.unanswered().next().is_none()
     }
 
-    /// Update after update brings nothing about: what is left is not begun, and the report says so.
+    /// Ends the growth after updates without any effect. Tasks that have not started stay undone, and the report says
+    /// so.
     fn stagnates(&mut self, rounds: u32, out: &mut Out) {
         self.stopping.give_up(format!("stagnation: {rounds} looks at the plan in a row found no completed TODO"));
         let left = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
@@ -61,7 +63,7 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// A TODO that failed too often is held back: only an update can bring it on, or something else in its place.
+    /// Holds back a TODO that failed too often: only an update can retry or replace it.
     pub(super) fn hold_back(&mut self, task: &TaskId, error: &str, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         let reason = match known.failures {
@@ -80,7 +82,7 @@ impl RunMachine {
     }
 }
 
-/// Whether a patch was asked for because the plan grows, and not because of trouble.
+/// Returns true if a patch was requested to grow the plan and not because of a failure.
 pub(super) fn is_update(reasons: &[TriggerReason]) -> bool {
     !reasons.is_empty() && reasons.iter().all(|reason| reason.kind == TriggerKind::Update)
 }

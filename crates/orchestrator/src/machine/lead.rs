@@ -1,4 +1,4 @@
-//! The lead: when the run wakes it, and what it has seen.
+//! The lead: conditions for its wakes, and the information that it has received.
 
 mod commands;
 mod own_work;
@@ -21,13 +21,13 @@ use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
 /// The task that is the lead's own work.
 pub(crate) const MAIN: &str = "main";
-/// The execution of that task: the lead's conversation is one.
+/// The execution number of that task: all of the lead's conversation is one execution.
 pub(crate) const MAIN_EXECUTION: u32 = 1;
 
-/// How often the lead is asked for the answer of one version of the plan.
+/// Maximum number of times that the lead is asked for the answer of one version of the plan.
 const MOST_ASKED: u32 = 3;
 
-/// The wakes of the lead so far, and what it was shown.
+/// The wakes of the lead so far, and the information that it has received.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LeadState {
     /// The number of the last wake that the lead answered.
@@ -38,19 +38,19 @@ pub(super) struct LeadState {
     shown: BTreeMap<TaskId, (TaskStatus, u32)>,
     /// The evidence that the lead was shown.
     known: BTreeSet<EvidenceId>,
-    /// Changes of the lead that did not fit, until it is shown them.
+    /// Changes of the lead that did not fit, until the lead is told.
     dropped: Vec<DroppedChange>,
-    /// Commands of the lead that could not be carried out, likewise.
+    /// Commands of the lead that could not be carried out, until the lead is told.
     refused: Vec<String>,
     /// The tasks that the lead holds, while their actors stop.
     holding: BTreeSet<TaskId>,
-    /// The lead leaves the tasks held that it holds.
+    /// True if the lead wants to leave its held tasks held.
     leaves_held: bool,
-    /// How often the lead was woken for the answer, at this version of the plan.
+    /// Number of wakes for the answer, with the version of the plan that they were for.
     asked_for_answer: (u32, u32),
-    /// How the lead has ended the run.
+    /// The conclusion with which the lead has ended the run.
     ending: Option<Conclusion>,
-    /// The lead cannot keep to its tools: rules plan the run.
+    /// True if the lead fails to use its tools correctly, so that rules plan the run.
     gave_up: bool,
 }
 
@@ -67,12 +67,12 @@ impl LeadState {
         self.dropped.extend_from_slice(dropped);
     }
 
-    /// Returns whether something that the lead wanted was not done, and it does not know.
+    /// Returns whether a command of the lead was not carried out and the lead does not know.
     fn must_answer(&self) -> bool {
         !self.dropped.is_empty() || !self.refused.is_empty()
     }
 
-    /// Forgets how the run was ended.
+    /// Removes the earlier end of the run.
     pub(super) fn reopen(&mut self) {
         (self.ending, self.asked_for_answer) = (None, (0, 0));
     }
@@ -103,7 +103,7 @@ impl RunMachine {
         self.input.lead.is_some() && self.state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running)
     }
 
-    /// Begins the conversation, or wakes the lead again that was stopped before it had a plan.
+    /// Starts the conversation, or wakes a lead again that was stopped before it had a plan.
     pub(super) fn begin_lead(&mut self, out: &mut Out) {
         self.phase = Phase::Planning;
         self.emit(ProgressEvent::PlanningStarted { purpose: "plan".to_owned() }, out);
@@ -121,7 +121,8 @@ impl RunMachine {
         self.wake_lead(kind, reasons, out);
     }
 
-    /// Wakes the lead because nothing moves while it holds tasks, unless it wants that. Returns whether it does.
+    /// Wakes the lead because all progress has stopped while it holds tasks, unless the lead wants that. Returns
+    /// whether it does.
     pub(super) fn wake_for_held(&mut self, out: &mut Out) -> bool {
         let holds = self.state.tasks.values().any(|task| task.held && task.status == TaskStatus::Blocked);
         let due = self.is_led() && holds && !self.lead.leaves_held && !self.stopping.is_ended();
@@ -131,7 +132,7 @@ impl RunMachine {
         due
     }
 
-    /// Wakes the lead because every task is settled: it writes the answer, or goes on. Returns whether it does.
+    /// Wakes the lead because every task is settled: it writes the answer, or continues. Returns whether it does.
     pub(super) fn wake_for_answer(&mut self, out: &mut Out) -> bool {
         let (version, asked) = self.lead.asked_for_answer;
         let asked = if version == self.state.version { asked + 1 } else { 1 };
@@ -142,7 +143,7 @@ impl RunMachine {
         asked <= MOST_ASKED
     }
 
-    /// Wakes the lead at once where something that it wanted was not done. Returns whether it does.
+    /// Wakes the lead at once if a command of it was not carried out. Returns whether it does.
     pub(super) fn answer_lead(&mut self, out: &mut Out) -> bool {
         let due = self.is_led() && self.lead.must_answer() && !self.replanning() && !self.stopping.is_leaving() && self.fault.is_none();
         if due {
@@ -151,17 +152,17 @@ impl RunMachine {
         due
     }
 
-    /// Wakes the lead once more that was stopped while it thought.
+    /// Wakes a lead again that was stopped in the middle of a wake.
     pub(super) fn wake_again(&mut self, out: &mut Out) {
         self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
     }
 
-    /// Wakes the lead that left its own work open.
+    /// Wakes a lead that left its own work open.
     pub(super) fn wake_for_own_work(&mut self, out: &mut Out) {
         self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
     }
 
-    /// Returns whether the lead did all the work itself: what it concluded is the answer.
+    /// Returns whether the lead did all the work itself, so that its conclusion is the answer.
     pub(super) fn is_done_by_lead(&self) -> bool {
         self.state.tasks.values().all(|task| self.is_main(&task.spec.id))
     }
@@ -170,7 +171,7 @@ impl RunMachine {
         if self.effects.replans() {
             return;
         }
-        // A wake that was cut off is the same one.
+        // An interrupted wake is repeated unchanged.
         let wake = self.lead.open.clone().unwrap_or_else(|| self.new_wake(kind, reasons));
         self.lead.open = Some(wake.clone());
         let order = LeadWakeOrder {
@@ -207,7 +208,7 @@ impl RunMachine {
         }
     }
 
-    /// Returns the words of people that no change of the plan has dealt with.
+    /// Returns the messages of people that no change of the plan has dealt with.
     fn unhandled_words(&self) -> Vec<PersonWords> {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
         let said = self.said().iter().filter(|said| !said.by_lead && open(&said.id));
@@ -225,7 +226,7 @@ impl RunMachine {
         }
     }
 
-    /// Takes in what the lead wants.
+    /// Takes in the commands of the lead.
     pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
         let Some(wake) = self.lead.open.take() else { return };
         self.lead.answered = wake.number;
@@ -241,7 +242,7 @@ impl RunMachine {
         }
         match &rest.conclusion {
             Some(conclusion) if rest.commands.is_empty() => self.lead_concluded(conclusion, category, checks, out),
-            // Its words about its own work end that work.
+            // A statement on its own work ends that work.
             None if rest.commands.is_empty() && self.works_itself() => {
                 self.lead_concluded(&Conclusion::new(Outcome::Success, rest.said.clone()), category, checks, out);
             }
@@ -250,7 +251,7 @@ impl RunMachine {
         }
     }
 
-    /// The lead has ended the run, or its own work.
+    /// Handles a conclusion of the lead, which ends the run or the lead's own work.
     fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, checks: &[CriterionResult], out: &mut Out) {
         if conclusion.cause == Some(aime_progress::FailureCause::Model) {
             let message = conclusion.error.clone().unwrap_or_default();
@@ -279,7 +280,7 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Ends the run as the lead has said. Returns whether it has.
+    /// Ends the run with the lead's conclusion. Returns whether it does.
     pub(super) fn end_as_the_lead_says(&mut self, out: &mut Out) -> bool {
         let Some(ending) = self.lead.ending.clone() else { return false };
         let text = ending.text().to_owned();
@@ -297,14 +298,14 @@ impl RunMachine {
         true
     }
 
-    /// The lead thinks no more: its own work waits until it does.
+    /// Handles the stop of the lead: its own work waits until it is resumed.
     pub(super) fn lead_stopped(&mut self, out: &mut Out) {
         if self.works_itself() {
             self.set_task(&main_id(), TaskStatus::Pending, Some("interrupted".to_owned()), out);
         }
     }
 
-    /// The lead wants nothing changed.
+    /// Handles an answer of the lead without commands.
     fn lead_said(&mut self, wake: &Wake, said: &str, category: &str, out: &mut Out) {
         match wake.kind {
             _ if self.state.version == 0 => self.plan_by_category(said, category, out),
@@ -325,14 +326,14 @@ impl RunMachine {
         }
     }
 
-    /// No plan came of a lead that must plan: the actor of the goal's category does the whole goal.
+    /// Handles a lead that had to plan and made no plan: the actor of the goal's category does the whole goal.
     fn plan_by_category(&mut self, said: &str, category: &str, out: &mut Out) {
         let why = format!("category: the lead submitted no plan: {said}");
         self.report_lead_route(PlanMode::Direct, "the lead submitted no plan", category, out);
         self.adopt(aime_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(why), out);
     }
 
-    /// The lead cannot keep to its tools: the run goes on by rules.
+    /// Handles a lead that fails to use its tools correctly: rules plan the rest of the run.
     fn lead_gave_up(&mut self, wake: &Wake, out: &mut Out) {
         self.lead.gave_up = true;
         let detail = [("message".to_owned(), "the lead's plan calls were refused three times in a row; rules plan from here on".into())];
@@ -357,7 +358,7 @@ impl RunMachine {
         self.emit(ProgressEvent::Routed { mode, by, score: None, category, reasons }, out);
     }
 
-    /// Takes a report of the lead's conversation, or of an actor to which it delegated; each once.
+    /// Takes in a report of the lead's conversation, or of an actor to which it delegated; each once.
     pub(super) fn lead_reported(&mut self, call: Option<&str>, number: u64, event: &ProgressEvent, out: &mut Out) -> bool {
         let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
         if self.input.lead.is_none() || !self.executions.take_report_of(journal, number) {

@@ -1,4 +1,4 @@
-//! People: their answers, their consent to calls, and what they say unasked.
+//! People: their answers, their consent to calls, and their unsolicited messages.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use super::{
     questions::{APPROVAL, ESCALATION},
 };
 
-/// The questions that people were asked about calls, and the words that they said unasked.
+/// The questions to people about calls, and their unsolicited messages.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct People {
     said: Vec<Said>,
     /// The last question about the call of each tool task.
     approvals: BTreeMap<TaskId, Approval>,
-    /// How often a person went on with the run after its end.
+    /// Number of follow-ups after the end of the run.
     #[serde(default)]
     follow_ups: u32,
 }
@@ -33,21 +33,21 @@ struct Approval {
     question: QuestionId,
 }
 
-/// Words of a person that answer no question.
+/// Message of a person that answers no question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Said {
-    /// The name of the evidence that they become.
+    /// The id of the evidence that the message becomes.
     pub(crate) id: EvidenceId,
     /// The task whose actor is addressed.
     pub(crate) task: Option<TaskId>,
     pub(crate) text: String,
-    /// The lead said it to the actor of a task.
+    /// True for a message of the lead to the actor of a task.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) by_lead: bool,
 }
 
 impl Said {
-    /// Returns the words as an actor hears them.
+    /// Returns the message in the form for an actor.
     pub(crate) fn told(&self) -> Told {
         let text = if self.by_lead { format!("(from the lead of this run) {}", self.text) } else { self.text.clone() };
         Told { id: self.id.clone(), text }
@@ -55,7 +55,7 @@ impl Said {
 }
 
 impl People {
-    /// Returns the words that answer no question, in the order of their arrival.
+    /// Returns the unsolicited messages, in the order of their arrival.
     pub(super) fn said(&self) -> &[Said] {
         &self.said
     }
@@ -70,19 +70,19 @@ impl People {
         self.follow_ups > 0
     }
 
-    /// Keeps words, each once.
+    /// Stores a message, each once.
     fn keep(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
         if !self.said.iter().any(|said| said.id == *id) {
             self.said.push(Said { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
         }
     }
 
-    /// Keeps words of the lead to the actor of a task.
+    /// Stores a message of the lead to the actor of a task.
     pub(super) fn keep_of_lead(&mut self, id: &EvidenceId, task: &TaskId, text: &str) {
         self.said.push(Said { id: id.clone(), task: Some(task.clone()), text: text.to_owned(), by_lead: true });
     }
 
-    /// Returns the question that was asked about this call of this execution. An answer holds for no other.
+    /// Returns the question that was asked about this call of this execution. An answer is valid for no other call.
     fn approval(&self, task: &TaskId, execution: u32, parameters: &Map<String, Value>) -> Option<&QuestionId> {
         let asked = self.approvals.get(task).filter(|asked| asked.execution == execution && asked.parameters == *parameters);
         asked.map(|asked| &asked.question)
@@ -93,12 +93,12 @@ impl People {
     }
 }
 
-/// An answer to the question whether and how to go on.
+/// An answer to an escalation.
 #[derive(Debug, PartialEq, Eq)]
 enum Direction<'a> {
     Stop,
     GoOn,
-    /// Go on, and mind this.
+    /// Continue, and take this into account.
     Mind(&'a str),
 }
 
@@ -116,7 +116,7 @@ impl<'a> Direction<'a> {
 }
 
 impl RunMachine {
-    /// Returns what people said unasked so far.
+    /// Returns the unsolicited messages of people so far.
     pub(crate) fn said(&self) -> &[Said] {
         self.people.said()
     }
@@ -136,8 +136,8 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Takes in words that answer no question. Words to the run are evidence that the plan is looked at for at once; words to one actor are for
-    /// that actor, and the planner reads them when it looks next.
+    /// Takes in an unsolicited message. A message to the run is evidence for which the plan is reviewed at once. A
+    /// message to one actor goes to that actor, and the planner reads it at its next replan.
     pub(super) fn person_said(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str, out: &mut Out) {
         self.people.keep(id, task, text);
         if self.phase == Phase::Over || self.state.evidence.iter().any(|known| known.id == *id) {
@@ -162,7 +162,8 @@ impl RunMachine {
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }
 
-    /// Returns the answer about the call of a tool task; asks if there is none. The task waits meanwhile, ready to run again.
+    /// Returns the answer about the call of a tool task; asks if there is none. The task waits meanwhile, ready to run
+    /// again.
     pub(super) fn approval(&mut self, task: &TaskId, parameters: &Map<String, Value>, question: &str, out: &mut Out) -> Option<String> {
         let execution = self.executions.of(task);
         let id = match self.people.approval(task, execution, parameters) {
@@ -184,7 +185,7 @@ impl RunMachine {
         None
     }
 
-    /// Starts a tool task again that waited for this answer, and now finds it.
+    /// Restarts a tool task that waited for this answer.
     fn approval_answered(&mut self, task: &TaskId, out: &mut Out) {
         let waits = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
         if waits && self.effects.attempt_at(task).is_none() {
@@ -192,7 +193,7 @@ impl RunMachine {
         }
     }
 
-    /// Asks a person whether and how to go on, when replanning alone does not help.
+    /// Asks a person if and how the run should continue, because replanning alone does not help.
     pub(super) fn escalate(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
         if self.input.settings.unattended {
             self.handle(reasons);
@@ -222,7 +223,7 @@ impl RunMachine {
         }
     }
 
-    /// Stops all tasks and begins none any more.
+    /// Stops all tasks and starts no others.
     fn end_by_person(&mut self, out: &mut Out) {
         self.stopping.end_by_person();
         self.effects.attempts().for_each(|(_, effect)| out.revoke(effect.clone(), Reason::Cancelled));

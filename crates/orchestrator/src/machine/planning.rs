@@ -10,12 +10,12 @@ use crate::{
 };
 
 impl RunMachine {
-    /// Takes the first step: asks what is known, if there is somebody to ask.
+    /// Takes the first step: recalls memories, if the run has a memory.
     pub(super) fn begin(&mut self, out: &mut Out) {
         if self.uses_memory() { self.ask_memory(out) } else { self.begin_work(out) }
     }
 
-    /// Takes the next: with a plan in hand, with a mode in hand, or by asking for a route.
+    /// Takes the next step: uses the given plan, or plans in the given mode, or chooses a route.
     pub(super) fn begin_work(&mut self, out: &mut Out) {
         if let Some(plan) = self.input.plan.clone() {
             let planning = self.input.planning.clone();
@@ -37,7 +37,7 @@ impl RunMachine {
         if self.is_led() { self.begin_lead(out) } else { self.choose_route(out) }
     }
 
-    /// The route also names the goal's category, so it is asked for when the mode is set.
+    /// Requests a route even if the mode is set, because the route also names the goal's category.
     pub(super) fn choose_route(&mut self, out: &mut Out) {
         self.phase = Phase::Routing;
         let id = self.effects.next_id("route");
@@ -57,7 +57,7 @@ impl RunMachine {
         self.ask_plan(out);
     }
 
-    /// Asks for the first plan, in the mode that was chosen.
+    /// Requests the first plan, in the chosen mode.
     pub(super) fn ask_plan(&mut self, out: &mut Out) {
         self.phase = Phase::Planning;
         self.emit(ProgressEvent::PlanningStarted { purpose: "plan".to_owned() }, out);
@@ -67,7 +67,7 @@ impl RunMachine {
         self.issue(id, RunEffect::Plan { mode, category, known: self.memory.text() }, Work::Plan, out);
     }
 
-    /// What a stop interrupted before there was a plan is begun again.
+    /// Repeats the step that a stop interrupted before there was a plan.
     pub(super) fn plan_again(&mut self, out: &mut Out) {
         match self.phase {
             Phase::Recalling => self.ask_memory(out),

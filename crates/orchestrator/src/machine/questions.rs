@@ -6,13 +6,13 @@ use aime_progress::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, Task
 use super::{FailureCode, Out, RunMachine, effects::Work};
 use crate::{RunEffect, RunFailure, RunOutput};
 
-/// The kind of a question about the plan: whether and how to go on.
+/// The kind of a question about the plan: if and how to continue.
 pub(super) const ESCALATION: &str = "escalation";
-/// The kind of a question whether a call may be made.
+/// The kind of a question about consent to a call.
 pub(super) const APPROVAL: &str = "approval";
-/// The answer to a question that nobody needs to answer any more.
+/// The answer recorded for a question whose task has ended.
 const WITHDRAWN: &str = "(withdrawn: the task that asked has come to an end)";
-/// The answer to a question that a wider consent has answered.
+/// The answer recorded for a question that a wider consent has answered.
 const ALLOWED: &str = "(withdrawn: such calls were allowed meanwhile)";
 
 impl RunMachine {
@@ -20,7 +20,7 @@ impl RunMachine {
         self.state.questions.iter().filter(|question| question.answer.is_none())
     }
 
-    /// Returns the open question that is meant: the named one, or else the oldest.
+    /// Returns the open question with this id, or the oldest one without an id.
     pub(super) fn open_question(&self, id: Option<&QuestionId>) -> Option<QuestionId> {
         self.unanswered().find(|question| id.is_none_or(|id| *id == question.id)).map(|question| question.id.clone())
     }
@@ -61,14 +61,15 @@ impl RunMachine {
         }
     }
 
-    /// Withdraws the questions of tasks that have come to an end: nobody waits for these answers any more.
+    /// Withdraws the questions of tasks that have ended, because nobody waits for these answers.
     pub(super) fn withdraw_questions(&mut self, ended: impl Fn(&Self, &TaskId) -> bool, out: &mut Out) {
         let theirs = self.unanswered().filter(|question| question.task.as_ref().is_some_and(|task| ended(self, task)));
         let ids = theirs.map(|question| question.id.clone()).collect();
         self.withdraw(ids, out);
     }
 
-    /// Withdraws the questions about the call of a task that needs no consent any more: else the run would seem to wait for it.
+    /// Withdraws the questions about a task's call that needs no consent any more. Otherwise the run would seem to wait
+    /// for it.
     pub(super) fn withdraw_approvals(&mut self, task: &TaskId, out: &mut Out) {
         let asked = self.unanswered().filter(|question| question.kind == APPROVAL && question.task.as_ref() == Some(task));
         let ids = asked.map(|question| question.id.clone()).collect();
@@ -90,7 +91,7 @@ impl RunMachine {
         self.effects.asking(id).for_each(|effect| out.revoke(effect.clone(), Reason::Cancelled));
     }
 
-    /// Returns whether everything that still moves waits for a person who is not there now.
+    /// Returns whether all remaining activity waits for a person who is not there now.
     pub(super) fn waits_for_person(&self) -> bool {
         let by_lead = |question: &Question| question.kind != ESCALATION && question.task.as_ref().is_none_or(|task| self.is_main(task));
         let asked_for = |task: Option<&TaskId>| match task {

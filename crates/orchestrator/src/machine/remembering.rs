@@ -1,4 +1,4 @@
-//! Long-term memory: asked before anything else, and informed of the run at its end. No fault of it ends a run.
+//! Long-term memory: recalled before planning, and extended at the end of the run. No fault of it ends a run.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ impl MemoryState {
 }
 
 impl RunMachine {
-    /// Whether a model will work for this run, and so has use for what is known.
+    /// Returns true if a model will work for this run, so that recalled texts are useful.
     pub(super) fn uses_memory(&self) -> bool {
         let acts = || self.input.plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == TaskKind::Actor));
         self.input.has_memory && self.input.can_plan && acts()
@@ -60,7 +60,8 @@ impl RunMachine {
         }
     }
 
-    /// Has the lessons of the run kept, if anything was tried. The run is over by then, and its output waits for it.
+    /// Requests to store the lessons of the run, if anything was tried. The run has ended by then, and its output waits
+    /// for this.
     pub(super) fn remember(&mut self, out: &mut Out) {
         let tried = self.state.tasks.values().any(|task| task.spec.kind != TaskKind::Group && task.conclusion.is_some());
         if !tried || !self.uses_memory() {

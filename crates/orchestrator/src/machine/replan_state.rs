@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::growing::is_update;
 
-/// The replans so far, the trouble that was dealt with, and the decision that is pending.
+/// The replans so far, the trigger reasons that were dealt with, and the pending decision.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct ReplanState {
     /// Replans since the last time a person allowed more.
@@ -20,7 +20,7 @@ pub(super) struct ReplanState {
     handled: BTreeSet<String>,
     /// The keys of the reasons last reported as waiting, so that they are reported once.
     announced: BTreeSet<String>,
-    /// Evidence that was looked at and stays open, because no usable patch came of that.
+    /// Evidence that the planner has seen and that stays open, because no usable patch resulted.
     left_open: BTreeSet<EvidenceId>,
     /// Growth of the plan since it was last looked at.
     growth: Growth,
@@ -38,7 +38,7 @@ impl ReplanState {
         self.last_at = Some(now);
     }
 
-    /// Begins to count anew, because a person allows more replans.
+    /// Resets the count, because a person allows more replans.
     pub(super) fn allow_more(&mut self) {
         (self.count, self.last_at) = (0, None);
         self.announced.clear();
@@ -101,7 +101,8 @@ impl ReplanState {
         self.decision.take()
     }
 
-    /// Drops the pending decision. Trouble asks again by itself, and so does what a person wants cancelled; growth must be told.
+    /// Drops the pending decision. Failures and requested cancellations trigger again by themselves; growth needs a new
+    /// request.
     pub(super) fn drop_decision(&mut self) {
         if self.decision.take().is_some_and(|decision| is_update(&decision.triggers)) {
             self.growth.lost();

@@ -1,4 +1,4 @@
-//! From trouble to a changed plan: triggers, frequency control, decision.
+//! Replanning: triggers, frequency control, decision.
 
 use aime_progress::{
     Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
@@ -9,15 +9,15 @@ use aime_replan_triggers::{TokenBudget, Verdict, evaluate_with};
 use super::{FailureCode, Out, RunMachine, effects::Work, growing::is_update};
 use crate::{RunEffect, fact::Replanning};
 
-/// Criteria that do not hold go before what only may stand in the way, and after what surely does.
+/// Failed criteria rank above possible obstacles and below certain ones.
 const CRITERIA_PRIORITY: u8 = 85;
-/// What a person says goes before every trigger.
+/// Messages of a person rank above every trigger.
 pub(super) const PERSON_PRIORITY: u8 = 100;
 
 impl RunMachine {
-    /// Whether this plan can be changed by a model at all.
+    /// Returns true if a model can change this plan at all.
     pub(super) fn can_replan(&self) -> bool {
-        // A direct plan is one task, until a person goes on with the run.
+        // A direct plan stays a single task, until a person continues the run.
         let may_grow = self.state.mode != Some(PlanMode::Direct) || self.people.has_follow_ups();
         self.input.can_plan && may_grow && self.stopping.given_up().is_none() && !self.stopping.is_ended()
     }
@@ -26,12 +26,12 @@ impl RunMachine {
         self.replans.is_deciding() || self.effects.replans()
     }
 
-    /// Nothing runs and nothing is asked of a model: what is open are questions and timers.
+    /// Returns true if no task runs and no model is asked: all open effects are questions and timers.
     pub(super) fn idle(&self) -> bool {
         self.effects.only_waits()
     }
 
-    /// The reasons for a replan that nobody has dealt with yet.
+    /// Returns the reasons for a replan that have not been dealt with.
     pub(super) fn reasons(&mut self) -> Vec<TriggerReason> {
         let budget = self.bounds().max_tokens.map(|limit| TokenBudget { limit, used: self.tokens() });
         let (census, state) = self.state.census();
@@ -45,7 +45,8 @@ impl RunMachine {
                 evidence: Vec::new(),
             });
         }
-        // What has no task was said to the run itself, by a person: they are heard whatever the frequency control says.
+        // User input without a task is a message to the run itself. It is processed regardless of the frequency
+        // control.
         let said = |evidence: &&Evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none();
         let said: Vec<&Evidence> = census.unused(state, Significance::High).into_iter().filter(said).collect();
         if !said.is_empty() {
@@ -59,16 +60,16 @@ impl RunMachine {
             });
         }
         if self.is_emergent() {
-            // Failures and what they block are what its updates are for.
+            // The plan's updates deal with failures and with the tasks that they block.
             reasons.retain(|reason| !matches!(reason.kind, TriggerKind::TaskFailed | TriggerKind::Blocked));
         }
         reasons.retain(|reason| !self.replans.is_handled(&self.key(reason)));
         reasons
     }
 
-    /// The same trouble has the same key; the same task failing once more is new trouble.
+    /// Returns the key of a reason. The same trouble has the same key; another failure of the same task has a new one.
     fn key(&self, reason: &TriggerReason) -> String {
-        // What was found out is the same however often the task that found it is tried.
+        // Evidence stays the same, no matter how often the task that reported it is attempted.
         let of_evidence = matches!(reason.kind, TriggerKind::Evidence | TriggerKind::Person);
         let tasks = reason.tasks.iter().filter(|_| !of_evidence);
         let tasks: Vec<String> = tasks.map(|id| format!("{id}:{}", self.state.tasks.get(id).map_or(0, |task| task.attempts))).collect();
@@ -81,12 +82,12 @@ impl RunMachine {
         format!("{:?} {} {} {since}", reason.kind, tasks.join(","), evidence.join(","))
     }
 
-    /// Looks at the triggers and asks for a patch when one is wanted and allowed.
+    /// Evaluates the triggers and requests a patch when one is wanted and allowed.
     pub(super) fn consider(&mut self, out: &mut Out) {
         if self.stopping.is_leaving() || self.replanning() || self.escalated() {
             return;
         }
-        // Reasons are looked for in the whole plan, so only where they could lead to something.
+        // Searching for reasons visits the whole plan, so it happens only if a reason could have an effect.
         let reasons = if self.can_replan() { self.reasons() } else { Vec::new() };
         if reasons.is_empty() {
             self.replans.nothing_waits();
@@ -102,7 +103,7 @@ impl RunMachine {
         }
     }
 
-    /// Tells that a replan is not allowed now: once for the same reasons.
+    /// Reports that a replan is not allowed now, once for the same reasons.
     fn announce(&mut self, reasons: &[TriggerReason], why: &str, out: &mut Out) {
         let keys = reasons.iter().map(|reason| self.key(reason)).collect();
         if self.replans.announce(keys) {
@@ -122,7 +123,7 @@ impl RunMachine {
         self.issue(id, effect, Work::Replan(reasons), out);
     }
 
-    /// These reasons need no further replan.
+    /// Marks reasons as dealt with, so that they cause no further replan.
     pub(super) fn handle(&mut self, reasons: &[TriggerReason]) {
         let keys = reasons.iter().map(|reason| self.key(reason)).collect();
         self.replans.handle(keys);
@@ -141,7 +142,7 @@ impl RunMachine {
                 self.count_replan(&reasons);
                 self.report_refused(refused, out);
                 self.plan_was_changed();
-                // What was left open was shown with the rest.
+                // The planner has also seen the evidence that was left open.
                 let mut decision = Decision::next(&self.state, self.now, reasons, patch.clone());
                 let still_open = |id: &&EvidenceId| self.state.evidence.iter().any(|known| known.id == **id && !known.processed);
                 let left_open = self.replans.take_left_open();
@@ -179,7 +180,7 @@ impl RunMachine {
         }
     }
 
-    /// Applies the decision once the actors it cancels have stopped.
+    /// Applies the decision once the actors that it cancels have stopped.
     pub(super) fn decide_if_ready(&mut self, out: &mut Out) {
         if self.replans.is_deciding() && self.cancellations.wait_for(&self.effects) {
             return;
@@ -195,7 +196,7 @@ impl RunMachine {
     fn decide(&mut self, mut decision: Decision, out: &mut Out) {
         let cancelled = self.cancellations.take_stopping();
         if self.state.check_patch(&decision.patch).is_err() {
-            // Tasks settled while the actors stopped: what still fits is kept.
+            // Tasks may have settled while the actors stopped. The changes that still fit are kept.
             let known = decision.dropped.len();
             decision.rebase(&self.state);
             if self.is_led() {
@@ -211,7 +212,7 @@ impl RunMachine {
                 self.doubt_calls_of_settled(out);
             }
             Err(faults) => {
-                // The evidence was not used: it asks for the next replan.
+                // The evidence was not used, so it asks for the next replan.
                 if is_update(&decision.triggers) {
                     self.replans.growth_mut().lost();
                 }
@@ -234,8 +235,8 @@ impl RunMachine {
         }
     }
 
-    /// Whether evidence asks for a replan by itself. No decision used it where no usable patch came of that: it stays open for the next one, and for who
-    /// reads the result.
+    /// Returns true if evidence asks for a replan by itself. Evidence from which no usable patch resulted does not: it
+    /// stays open for the next replan and for the readers of the result.
     fn asks_for_a_replan(&self, id: &EvidenceId) -> bool {
         let asks = |evidence: &Evidence| {
             evidence.kind == EvidenceKind::UserInput || evidence.significance >= self.input.settings.triggers.evidence_significance
@@ -243,14 +244,15 @@ impl RunMachine {
         self.state.evidence.iter().find(|evidence| evidence.id == *id).is_some_and(asks)
     }
 
-    /// Evidence that was looked at and changes nothing asks for no further replan.
+    /// Marks evidence that changes nothing as processed, so that it causes no further replan.
     fn dismiss(&mut self, evidence: Vec<EvidenceId>, why: String, out: &mut Out) {
         if !evidence.is_empty() {
             self.emit(ProgressEvent::EvidenceProcessed { evidence, reason: why }, out);
         }
     }
 
-    /// Gives up what no replan has saved: what is blocked and that nothing will unblock is skipped, a group that cannot complete fails.
+    /// Gives up tasks that no replan has saved: skips tasks that will stay blocked, and fails groups that cannot
+    /// complete.
     pub(super) fn give_up_blocked(&mut self, out: &mut Out) -> bool {
         let mut given_up = false;
         loop {

@@ -12,10 +12,10 @@ use super::{Out, RunMachine};
 pub(super) struct TrackedState {
     state: ProgressState,
     calls: OpenCalls,
-    /// The changes of status and the tasks that are due; made when it is first asked for.
+    /// The changes of status and the tasks that are due; built on first use.
     #[serde(skip)]
     frontier: Option<Frontier>,
-    /// The tasks and evidence that the triggers look at; made likewise.
+    /// The tasks and evidence that the triggers need; built on first use.
     #[serde(skip)]
     census: Option<Census>,
 }
@@ -32,7 +32,8 @@ impl TrackedState {
     /// Applies an event to the state and its indexes.
     ///
     /// # Errors
-    /// The event does not fit the state, which stays as it was.
+    ///
+    /// The event does not fit the state, which stays unchanged.
     pub(super) fn apply(&mut self, at: Timestamp, event: &ProgressEvent) -> Result<(), FoldError> {
         self.state.apply(at, event)?;
         self.calls.follow(event);
@@ -50,7 +51,7 @@ impl TrackedState {
         (self.frontier.get_or_insert_with(|| Frontier::new(&self.state)), &self.state)
     }
 
-    /// Returns what the triggers look at, and the state that it belongs to.
+    /// Returns the index for the triggers, and the state that it belongs to.
     pub(super) fn census(&mut self) -> (&Census, &ProgressState) {
         (self.census.get_or_insert_with(|| Census::new(&self.state)), &self.state)
     }
@@ -102,7 +103,7 @@ impl RunMachine {
         }
     }
 
-    /// Does so for every task that is settled, as after a change of the plan.
+    /// Does so for every settled task, for example after a change of the plan.
     pub(super) fn doubt_calls_of_settled(&mut self, out: &mut Out) {
         let settled = |task: &&TaskId| self.state.tasks.get(*task).is_none_or(|known| known.status.is_settled());
         let settled: Vec<TaskId> = self.state.calls.0.keys().filter(settled).cloned().collect();

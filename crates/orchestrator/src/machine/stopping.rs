@@ -14,14 +14,14 @@ const CUT_OFF: &str = "the run was cut off before its end";
 /// The result of a call that another run made, from which this one was forked.
 const NOT_BEGUN: &str = "not begun: the run was forked before it";
 
-/// The state of a run that is being left, with the parts of its plan that were given up.
+/// The state of a run that is being left, with the given-up parts of its plan.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct StopState {
     /// The output of the run once everything under way has stopped.
     leaving: Option<RunOutput>,
-    /// True if a person ended the run: no task is begun any more.
+    /// True if a person ended the run: no further task is started.
     ended_by_person: bool,
-    /// True if the lead ended the run: likewise.
+    /// True if the lead ended the run: no further task is started.
     ended_by_lead: bool,
     /// The reason not to change the plan any more.
     given_up: Option<String>,
@@ -41,8 +41,8 @@ impl StopState {
         begins
     }
 
-    /// Returns whether the run can be left for another reason than now. A run that is left to wait for a person still can, and then is not left
-    /// for that any more; others are left whatever happens.
+    /// Returns whether the run can be left for another reason than the current one. A run that is being left to wait
+    /// for a person can, and its reason is then dropped. Any other run is left in any case.
     pub(super) fn supersede(&mut self) -> bool {
         let can = self.leaving.as_ref().is_none_or(|output| output.status == RunStatus::WaitingForHuman);
         if can {
@@ -51,7 +51,7 @@ impl StopState {
         can
     }
 
-    /// Does not leave the run.
+    /// Cancels leaving the run.
     pub(super) fn stay(&mut self) {
         self.leaving = None;
     }
@@ -60,7 +60,7 @@ impl StopState {
         self.leaving.take()
     }
 
-    /// Returns the reason with which the run is being left, if that is a failure.
+    /// Returns the reason for leaving the run, if it is a failure.
     pub(super) fn failure(&self) -> Option<&RunFailure> {
         self.leaving.as_ref()?.error.as_ref()
     }
@@ -82,12 +82,12 @@ impl StopState {
         self.ended_by_lead = true;
     }
 
-    /// Forgets how the run was ended. What the plan never released stays undone.
+    /// Removes the earlier end of the run. Tasks that the plan never released stay undone.
     pub(super) fn reopen(&mut self) {
         *self = Self { never_released: std::mem::take(&mut self.never_released), ..Self::default() };
     }
 
-    /// Returns whether no task is begun any more.
+    /// Returns whether no further task is started.
     pub(super) const fn is_ended(&self) -> bool {
         self.ended_by_person || self.ended_by_lead
     }
@@ -123,7 +123,8 @@ impl RunMachine {
         }
     }
 
-    /// Returns the output once the run is being left and nothing is under way. A run that was to wait goes on if nothing is left to wait for.
+    /// Returns the output once the run is being left and nothing is in progress. A run that was to wait continues if it
+    /// has nothing left to wait for.
     pub(super) fn finish_leaving(&mut self, out: &mut Out) -> Option<RunOutput> {
         loop {
             if !self.effects.is_empty() {
@@ -134,7 +135,8 @@ impl RunMachine {
             self.budgets.pause(self.now);
             self.interrupt_running(out);
             if output.status == RunStatus::WaitingForHuman && self.unanswered().next().is_none() {
-                // The question was that of a call that must not be repeated, and ended with it: the run looks at the result of the call.
+                // The question belonged to a call that must not be repeated, and ended with it. The run evaluates the
+                // result of the call.
                 self.budgets.resume(self.now, None);
                 self.cancel_next(out);
                 self.advance(out);
@@ -148,7 +150,7 @@ impl RunMachine {
         }
     }
 
-    /// Marks the tasks as interrupted that are running and that nobody runs: they wait for consent, or were to be cancelled and have stopped.
+    /// Marks running tasks without an attempt as interrupted: they wait for consent, or have stopped to be cancelled.
     fn interrupt_running(&mut self, out: &mut Out) {
         let running = self.state.tasks.values().filter(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group);
         let running: Vec<TaskId> = running.map(|task| task.spec.id.clone()).collect();
@@ -174,8 +176,8 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Takes in that an attempt ended before its end. An actor goes on from its own journal. A call that may be repeated is made again; any other
-    /// call that was begun is in doubt.
+    /// Handles an attempt that was interrupted. An actor continues from its own journal. A call that may be repeated is
+    /// made again; any other call that was started is in doubt.
     pub(super) fn cut_off(&mut self, task: &TaskId, begun: Option<&EffectId>, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         if known.status != TaskStatus::Running {
@@ -192,16 +194,17 @@ impl RunMachine {
         }
     }
 
-    /// Takes in that the facts so far were another run's: what was under way there is still to be begun here.
+    /// Handles the start of a fork: the facts so far belong to another run, so work in progress there still has to be
+    /// started here.
     pub(super) fn forked(&mut self, out: &mut Out) {
         self.revoke_open((CallOutcome::Cancelled, NOT_BEGUN), false, out);
-        // The user who goes on from an earlier plan does not want what came after it.
+        // A user who continues from an earlier plan does not want the later requests.
         self.cancellations.forget_requests();
         self.interrupt_running(out);
         self.budgets.pause(self.now);
     }
 
-    /// Revokes everything under way and reports the outcome of calls. `begun` tells whether they may have had effects.
+    /// Revokes all open effects and reports the outcome of calls. `begun` is true if the calls may have had effects.
     fn revoke_open(&mut self, (outcome, text): (CallOutcome, &str), begun: bool, out: &mut Out) {
         for (id, work) in self.effects.take_all() {
             out.revoke(id.clone(), Reason::Stopped);
@@ -217,7 +220,8 @@ impl RunMachine {
         self.replans.drop_decision();
     }
 
-    /// Goes on. First, everything that a crash left open is settled: nothing that may have happened is repeated in silence.
+    /// Continues the run. First it settles everything that a crash left open: nothing that may have happened is
+    /// silently repeated.
     pub(super) fn resume(&mut self, bounds: Option<&Bounds>, out: &mut Out) {
         if self.phase == Phase::Over {
             let open = self.effects.take_all();
@@ -238,20 +242,21 @@ impl RunMachine {
         }
         self.phase = Phase::Executing;
         self.set_status(RunStatus::Executing, None, out);
-        // The person who is there now is asked what is still open; an answer that has come meanwhile ends the question again.
+        // The person who resumes the run is asked the open questions. A question whose answer has arrived meanwhile
+        // ends again.
         let unanswered: Vec<Question> = self.unanswered().cloned().collect();
         for Question { id, task, kind, question, .. } in &unanswered {
             self.ask(task.as_ref(), id, kind, question, out);
         }
         self.cancel_next(out);
-        // A cancel that came before the stop may end the run at once.
+        // A cancellation from before the stop may end the run at once.
         if self.is_led() && self.lead.is_awake() && !self.stopping.is_leaving() && self.phase == Phase::Executing {
             self.wake_again(out);
         }
         self.advance(out);
     }
 
-    /// Skips the tasks that are open and that nobody works on.
+    /// Skips the open tasks that nobody works on.
     pub(super) fn skip_open(&mut self, out: &mut Out) {
         let open = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.status.is_open());
         let open = open.map(|task| &task.spec.id).filter(|id| self.effects.attempt_at(id).is_none());
@@ -260,7 +265,7 @@ impl RunMachine {
         }
     }
 
-    /// Takes in that the runtime itself could not carry out an effect.
+    /// Handles an effect that the runtime failed to carry out.
     pub(super) fn effect_failed(&mut self, work: Work, message: &str, out: &mut Out) {
         match work {
             Work::Task(task) => {

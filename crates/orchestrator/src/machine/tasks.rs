@@ -15,7 +15,8 @@ use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
 const PREVIEW_CHARS: usize = 2_000;
 
 impl RunMachine {
-    /// Goes as far as the facts allow: settles tasks, starts ready ones, evaluates the triggers, and ends the run.
+    /// Advances the run as far as the facts allow: settles tasks, starts ready ones, evaluates the triggers, and ends
+    /// the run.
     pub(super) fn advance(&mut self, out: &mut Out) {
         // The lead may ask before there is a plan.
         if self.phase == Phase::Planning && !self.stopping.is_leaving() && self.waits_for_person() {
@@ -120,7 +121,7 @@ impl RunMachine {
         }
     }
 
-    /// Lets an actor work on a task: a new one, or the one of this execution, which goes on.
+    /// Starts an actor for a task: a new one, or the existing one of this execution, which continues.
     fn start_actor(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let execution = self.executions.of(task);
         let (known, origins, marks) = (self.memory.text(), self.origins_of_actor(task), self.input.settings.trust.is_some());
@@ -138,8 +139,8 @@ impl RunMachine {
         self.issue(id, effect, Work::Task(task.clone()), out);
     }
 
-    /// Returns a result that is not accepted to the actor that gave it, which goes on in its conversation while the task stays running. Returns
-    /// whether it does: no task has its results returned more often than it may be tried again.
+    /// Returns a rejected result to its actor, which continues its conversation while the task stays running. Returns
+    /// whether it does. The number of rejections is limited to the number of allowed retries.
     fn return_result(&mut self, task: &TaskId, missing: &str, out: &mut Out) -> bool {
         let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Actor) else { return false };
         let before = self.executions.returned(task).map_or(0, |returned| returned.number);
@@ -299,7 +300,8 @@ impl RunMachine {
                 self.change_task(task, TaskStatus::Failed, true, conclusion.error.clone(), out);
                 self.error_seen("in-doubt", task, "the outcome of the task is unknown", conclusion, out);
             }
-            // A stopped attempt ends with a revoked effect. An attempt that reports an interruption by itself counts as a failure, or it could go on for ever.
+            // A stopped attempt ends with a revoked effect. An attempt that reports an interruption by itself counts as
+            // a failure, because otherwise it could repeat for ever.
             Outcome::Failure | Outcome::Interrupted => {
                 if conclusion.cause == Some(FailureCause::Conflict) {
                     self.error_seen("conflict", task, "two tasks changed the same files at once", conclusion, out);
@@ -309,7 +311,7 @@ impl RunMachine {
         }
     }
 
-    /// Fails a task for good before anything was done: another attempt would end the same way.
+    /// Fails a task for good before it starts, because another attempt would end the same way.
     fn cannot_begin(&mut self, task: &TaskId, error: String, cause: Option<FailureCause>, out: &mut Out) {
         self.replans.growth_mut().failed(task.as_str());
         self.attempt_ended(task, &failure(error.clone(), cause), out);

@@ -8,8 +8,8 @@ use super::{Out, Phase, RunMachine, effects::Work};
 use crate::RunEffect;
 
 impl RunMachine {
-    /// Sets the timer for the next moment at which a trigger or the bound on time could change the verdict. That bound holds in every phase, also
-    /// while a plan is made or an answer is written.
+    /// Sets the timer for the next moment at which a trigger or the time bound could change the decision. The time
+    /// bound applies in every phase, including planning and writing the answer.
     pub(super) fn watch_time(&mut self, out: &mut Out) {
         if self.stopping.is_leaving() || self.phase == Phase::Over || self.stop_at_deadline(out) {
             return;

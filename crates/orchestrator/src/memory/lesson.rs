@@ -1,15 +1,16 @@
-//! What a run leaves for later ones: a few lines, made without a model.
+//! The lesson of a run for later ones: a few lines, made without a model.
 
 use aime_memory::{Memory, MemoryKind, UnixMillis};
 use aime_progress::{Origin, ProgressState, RunId, Task, TaskKind, TaskStatus};
 
-/// The most characters of the answer, and of each line.
+/// Maximum number of characters of the answer, and of each line.
 const ANSWER: usize = 1_500;
 const LINE: usize = 240;
-/// The most lines of each kind.
+/// Maximum number of lines of each kind.
 const LINES: usize = 6;
 
-/// The memory of a run that has ended; none if nothing was tried. `failure` says why the goal was not reached.
+/// Returns the memory of a run that has ended, or `None` if nothing was tried. `failure` is the reason why the goal was
+/// not reached.
 pub(crate) fn lesson(run: &RunId, state: &ProgressState, failure: Option<&str>, at: UnixMillis) -> Option<Memory> {
     let tasks: Vec<&Task> = state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.conclusion.is_some()).collect();
     if tasks.is_empty() {
@@ -21,7 +22,7 @@ pub(crate) fn lesson(run: &RunId, state: &ProgressState, failure: Option<&str>, 
     }];
     let completed = |task: &&&Task| task.status == TaskStatus::Completed;
     let answer = state.answer.as_deref().map(str::trim).filter(|answer| !answer.is_empty());
-    // The answer of a run that failed lists its tasks once more.
+    // The answer of a failed run only repeats its tasks.
     if let (Some(answer), None) = (answer, failure) {
         lines.push(format!("Answer: {}", cut(answer, ANSWER)));
     }
@@ -56,12 +57,12 @@ pub(crate) fn lesson(run: &RunId, state: &ProgressState, failure: Option<&str>, 
     Some(Memory { id, at, kind: MemoryKind::Run, title, text: lines.join("\n"), run: Some(run.to_string()), tags: tags_of(state) })
 }
 
-/// Before the origin of a text from which a memory was made.
+/// Prefix of a tag that names a text's origin.
 const FROM: &str = "from ";
-/// The tag of a memory that was made from nothing but what is vouched for.
+/// Tag of a memory that was made from trusted texts alone.
 const OWN: &str = "from the user";
 
-/// The tags that tell where a run's texts have come from.
+/// Returns the tags for the origins of a run's texts.
 fn tags_of(state: &ProgressState) -> Vec<String> {
     let mut origins = Vec::new();
     let conclusions = state.tasks.values().filter_map(|task| task.conclusion.as_ref());
@@ -69,7 +70,8 @@ fn tags_of(state: &ProgressState) -> Vec<String> {
     if origins.is_empty() { vec![OWN.to_owned()] } else { origins.iter().map(|origin| format!("{FROM}{origin}")).collect() }
 }
 
-/// The origins of a memory that nobody vouches for. One that does not tell any, such as one of an earlier version, may be made from anything.
+/// Returns the untrusted origins of a memory. A memory without such tags, for example one of an earlier version, may
+/// come from anywhere.
 pub(crate) fn origins_of(memory: &Memory) -> Vec<Origin> {
     if memory.tags.iter().any(|tag| tag == OWN) {
         return Vec::new();
@@ -78,7 +80,7 @@ pub(crate) fn origins_of(memory: &Memory) -> Vec<Origin> {
     [Origin::Memory].into_iter().chain(told).collect()
 }
 
-/// A heading with a line for each entry, if there are any.
+/// Appends a heading with a line for each entry, if there are any.
 fn section<'a>(lines: &mut Vec<String>, heading: &str, entries: impl Iterator<Item = (&'a str, Option<&'a str>)>) {
     let mut entries = entries.peekable();
     if entries.peek().is_none() {
@@ -96,7 +98,7 @@ fn section<'a>(lines: &mut Vec<String>, heading: &str, entries: impl Iterator<It
     }
 }
 
-/// A text on one line.
+/// Returns a text on one line.
 fn line(text: &str) -> String {
     cut(&text.split_whitespace().collect::<Vec<_>>().join(" "), LINE)
 }

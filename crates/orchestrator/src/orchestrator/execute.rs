@@ -1,4 +1,4 @@
-//! A run from its start, or from where it stands, to where it ends or is left.
+//! Execution of a run from its start or its current state until it ends or is left.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -22,7 +22,7 @@ use crate::{
     words::Words,
 };
 
-/// How often the snapshot of a run that moves is written.
+/// Interval between snapshots of a run in progress.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
 
 impl Orchestrator {
@@ -101,7 +101,8 @@ impl Orchestrator {
         let ended = tokio::select! {
             biased;
             ended = drive(&mut host, resume) => ended,
-            // What an actor did can no longer be written down: as after a crash, nobody may go on from what is not known.
+            // The actions of an actor can no longer be journaled. As after a crash, the run must not continue from a
+            // state it does not know.
             Some(error) = journal_faults.recv() => Err(DriveError::Host(error)),
         };
         host.close().await;
@@ -115,7 +116,7 @@ impl Orchestrator {
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
         })?;
         let state = ended.machine.state();
-        // Two files, and neither waits for the other to be on the disk.
+        // The two files are written concurrently.
         let told = self.list(&run, state);
         self.parts.keep_snapshot(state);
         if ended.machine.is_over() {
@@ -133,19 +134,19 @@ impl Orchestrator {
         Ok(result)
     }
 
-    /// Says in the list of runs how a run was left. It is under way at once, and there when this is awaited.
+    /// Records the status of a left run in the list of runs. The write starts at once; the future waits for it.
     pub(super) fn list(&self, run: &RunId, state: &ProgressState) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
         self.parts.journal.set_status(run.as_str(), self.parts.clock.now(), state.status.word())
     }
 
-    /// Keeps the snapshot of a live run near its state.
+    /// Keeps the snapshot of a live run close to its state.
     async fn keep_snapshots(self, run: RunId, gate: Arc<WriteGate>) {
         let mut kept = None;
         loop {
             if let Some(state) = self.live.get(&run).filter(|state| kept != Some(state.last_progress_at)) {
                 kept = Some(state.last_progress_at);
                 let (here, gate) = (self.clone(), Arc::clone(&gate));
-                // A snapshot that could not be written is told where it is written.
+                // A failed snapshot is reported by the function that writes it.
                 drop(tokio::task::spawn_blocking(move || gate.write(|| here.parts.keep_snapshot(&state))).await);
             }
             tokio::time::sleep(SNAPSHOT_EVERY).await;
@@ -153,23 +154,23 @@ impl Orchestrator {
     }
 }
 
-/// What the effects of a run begin with.
+/// Initial state for the effects of a run.
 pub(super) struct Start {
     pub(super) input: RunInput,
     pub(super) bounds: Bounds,
     pub(super) answers: Answers,
     pub(super) words: Words,
-    /// Facts since the last snapshot.
+    /// Number of facts since the last snapshot.
     pub(super) replayed: usize,
     pub(super) spent: Spent,
     pub(super) tool_calls: u64,
     pub(super) actors: u32,
     pub(super) published: u64,
-    /// The entry of a new run in the journal, on its way.
+    /// The pending journal entry of a new run.
     pub(super) entered: Option<Entry>,
 }
 
-/// What goes on beside a run. It ends with the run, also with one whose future is dropped.
+/// Background tasks of a run. They end with the run, even if its future is dropped.
 struct Beside {
     tasks: [JoinHandle<()>; 4],
     run: RunId,
@@ -185,8 +186,8 @@ impl Drop for Beside {
     }
 }
 
-/// Lets a run write its snapshot from other threads until the run ends. Aborting a task does not stop a write that it has begun on a thread
-/// of its own: without the gate that write could replace the last snapshot by an older one.
+/// Lets other threads write a run's snapshot until the run ends. Aborting a task does not stop a write that has started
+/// on its own thread: without the gate that write could replace the last snapshot by an older one.
 #[derive(Debug, Default)]
 struct WriteGate {
     closed: Mutex<bool>,
@@ -201,7 +202,7 @@ impl WriteGate {
         }
     }
 
-    /// Closes the gate, after the write that is under way.
+    /// Closes the gate after the write in progress.
     fn close(&self) {
         *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
@@ -209,7 +210,7 @@ impl WriteGate {
 
 pub(super) async fn pass_on_stop(stop: CancellationToken, facts: FactSender<RunMachine>) {
     stop.cancelled().await;
-    // A run that has ended needs no stop.
+    // Sending fails only if the run has ended, and then it needs no stop.
     let _gone = facts.send(RunFact::StopRequested { reason: "stopped by a person".to_owned() });
 }
 

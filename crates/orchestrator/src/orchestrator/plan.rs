@@ -1,4 +1,4 @@
-//! A run that stops once its plan stands.
+//! A run that stops once its plan is made.
 
 use std::{convert::Infallible, future::pending, sync::Arc};
 
@@ -17,27 +17,28 @@ use crate::{
 /// The result of [`Orchestrator::plan`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanResult {
-    /// The plan, or why there is none.
+    /// The plan, or the reason for the failure.
     pub plan: Result<Plan, RunFailure>,
-    /// The model calls that it took; hand them to the run that carries the plan out.
+    /// The model calls that planning took. Pass them to the run that executes the plan.
     pub calls: Vec<ModelUse>,
 }
 
 impl Orchestrator {
-    /// Plans a goal and carries nothing out. It recalls, routes and plans as [`run`](Self::run) does, with the same prompts, hooks, bounds
-    /// and kept plans.
+    /// Plans a goal without executing the plan. It recalls, routes and plans as [`run`](Self::run) does, with the same
+    /// prompts, hooks, bounds and kept plans.
     ///
-    /// Nothing of it stays: it writes no journal, no snapshot and no memory, and it keeps no plan for later runs. Hooks at `stop` are not
-    /// asked, and what hooks do to files is not recorded for an undo.
+    /// It leaves no traces: it writes no journal, no snapshot and no memory, and it keeps no plan for later runs. Hooks
+    /// at `stop` are not called, and file changes by hooks are not recorded for an undo.
     ///
     /// # Errors
+    ///
     /// [`OrchestratorError`]; a goal for which no plan could be made is a result.
     pub async fn plan(&self, request: RunRequest, control: RunControl) -> Result<PlanResult, OrchestratorError> {
         let input = RunInput { plan_only: true, ..self.checked_input(request)? };
         let (run, bounds) = (input.run.clone(), input.settings.bounds.clone());
         let at = self.parts.clock.now();
         let live = Arc::<LiveStore>::default();
-        // There are no actors, so no journal of one can break.
+        // There are no actors, so no actor journal can fail.
         let (broken, _) = mpsc::unbounded_channel();
         let runner = RunRunner {
             has_journal: true,

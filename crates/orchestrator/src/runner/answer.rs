@@ -1,4 +1,4 @@
-//! The final answer, written from what the tasks came to.
+//! The final answer, written from the results of the tasks.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{Context, RunRunner, evidence::of_run, millis_since};
 use crate::{ModelUse, RunFact, models::spent};
 
-/// Where the facts stand in the prompt: what comes before is the system message.
+/// Placeholder of the facts in the prompt. The text before it is the system message.
 const FACTS: &str = "{{ facts }}";
 
 /// The prompt of final answers.
@@ -20,18 +20,20 @@ pub struct AnswerPrompt {
     after: String,
 }
 
-/// A prompt that says nothing of the facts.
+/// Error of a prompt without the placeholder of the facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the prompt `answer` must say where the facts stand: write {{{{ facts }}}} where they belong")]
 pub struct NoFacts;
 
 impl AnswerPrompt {
-    /// The name under which a user's file replaces it.
+    /// Name under which a user's file replaces the prompt.
     pub const NAME: &'static str = "answer";
 
-    /// From a text that holds `{{ facts }}` once: the system message before it, the rest of the user message after it.
+    /// Parses a text that contains `{{ facts }}` once. The text before it becomes the system message, the text after it
+    /// the rest of the user message.
     ///
     /// # Errors
+    ///
     /// [`NoFacts`].
     pub fn new(text: &str) -> Result<Self, NoFacts> {
         let (system, after) = text.split_once(FACTS).ok_or(NoFacts)?;
@@ -75,7 +77,7 @@ impl RunRunner {
     }
 }
 
-/// The whole request for the answer.
+/// Returns the whole request for the answer.
 fn answer_request(prompt: &AnswerPrompt, state: &ProgressState) -> ChatRequest {
     let facts = format!("Goal: {}\n\nWhat was done:\n{}", state.goal, of_run(state));
     let user = format!("{facts}\n\n{}", prompt.after);

@@ -1,4 +1,4 @@
-//! The effects of a run one at a time, for hosts that drive its machines elsewhere and carry out each effect where its tools are.
+//! Single effects of a run, for hosts that drive its machines elsewhere and carry out each effect next to its tools.
 
 use std::sync::Arc;
 
@@ -13,40 +13,41 @@ use crate::{
     Budget, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, questions::Answers, words::Words,
 };
 
-/// Carries out single effects of one run. Nothing is kept of a run here but what it changes in the working folder, for an undo: what is to be known of
-/// it comes with each effect.
+/// Carries out single effects of one run. Here nothing is stored of a run except the recorded changes of the working
+/// folder, for an undo. Each effect brings the state that it needs.
 ///
-/// What it gives holds no secret. The bounds on tokens, money and calls are those of [`RunContext`]: effects that go on at once in different
-/// processes do not see what the others reserve, so a run may exceed a bound by what is under way.
+/// The returned facts contain no secrets. The bounds on tokens, money and calls are those of [`RunContext`]. Concurrent
+/// effects in different processes do not see each other's reservations, so a run may exceed a bound by the effects in
+/// progress.
 pub struct Apart {
     pub(super) runner: Arc<RunRunner>,
 }
 
 /// An attempt at a task that an actor has ended.
 pub struct Attempted<'a> {
-    /// The effect that began it.
+    /// The effect that started the attempt.
     pub id: EffectId,
     /// The task.
     pub spec: &'a TaskSpec,
-    /// What it came to.
+    /// Result of the attempt.
     pub conclusion: Conclusion,
-    /// The calls in this attempt and those before it.
+    /// The calls in this attempt and the earlier ones.
     pub calls: CallRecord,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
 impl Orchestrator {
-    /// What carries out effects of a run that is driven elsewhere.
+    /// Returns the executor of single effects of a run that is driven elsewhere.
     #[must_use]
     pub fn apart(&self, input: RunInput, so_far: &RunContext) -> Apart {
         let run = input.run.clone();
         let live = Arc::<LiveStore>::default();
-        // An actor is driven elsewhere too, so no journal of one can break here.
+        // Actors are driven elsewhere too, so no actor journal can fail here.
         let (broken, _) = mpsc::unbounded_channel();
         let budget = Budget::new(&so_far.bounds, &so_far.spent, so_far.tool_calls).with_actors(so_far.actors);
         let mut parts = self.parts().clone();
-        // The next effect may be carried out by another process.
+        // Another process may carry out the next effect, so nothing may continue in the background.
         parts.tool_context.background = None;
         let runner = RunRunner {
             run: run.clone(),
@@ -68,23 +69,24 @@ impl Orchestrator {
 }
 
 impl Apart {
-    /// The same, where it is known how the run stands, as it must be for calls of [`undo_task`](Self::needs_progress).
+    /// Adds the state of the run, which calls of [`undo_task`](Self::needs_progress) need.
     #[must_use]
     pub fn with_progress(self, state: ProgressState) -> Self {
         self.runner.live.insert(self.runner.run.clone(), state);
         self
     }
 
-    /// Whether calls of a tool can be made only where it is known how the run stands.
+    /// Returns true if calls of a tool need the state of the run.
     #[must_use]
     pub fn needs_progress(tool: &str) -> bool {
         tool == "undo_task"
     }
 
-    /// Carries out one effect of the run machine. Of a call that was begun before, and is neither read-only nor idempotent, it is said that
-    /// its outcome is not known; it is not made again. Facts on the way go to `told`.
+    /// Carries out one effect of the run machine. A call that was started before and is neither read-only nor
+    /// idempotent is not repeated; its outcome is reported as unknown. Intermediate facts go to `told`.
     ///
-    /// [`RunEffect::StartActor`] is no single effect: see [`make_actor`](Self::make_actor), [`act`](Self::act) and [`judge`](Self::judge).
+    /// [`RunEffect::StartActor`] is not a single effect: see [`make_actor`](Self::make_actor), [`act`](Self::act) and
+    /// [`judge`](Self::judge).
     pub async fn run(
         &self,
         issue: Issue<RunEffect>,
@@ -105,7 +107,7 @@ impl Apart {
         fact.without_secrets(redactor)
     }
 
-    /// Looks whether an attempt at a task holds what its criteria ask for. Facts on the way go to `told`.
+    /// Checks if an attempt at a task meets its criteria. Intermediate facts go to `told`.
     pub async fn judge(&self, attempted: Attempted<'_>, cancel: CancellationToken, mut told: impl FnMut(RunFact) + Send) -> RunFact {
         let Attempted { id, spec, conclusion, calls, duration_ms } = attempted;
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
@@ -122,8 +124,8 @@ impl Apart {
         fact.without_secrets(self.redactor())
     }
 
-    /// Does what is done where a run ends for good (`over`), or is left: its snapshot and its plan are kept, and hooks are told. Gives what there is to be
-    /// said of that, for the notes of the result.
+    /// Finishes a run that ends for good (`over`) or is left: stores its snapshot and its plan, and calls the hooks.
+    /// Returns notes for the result.
     pub async fn end(&self, mut result: RunResult, state: &ProgressState, over: bool) -> Vec<String> {
         let parts = &self.runner.parts;
         parts.keep_snapshot(state);
@@ -144,7 +146,7 @@ impl Apart {
         &self.runner.parts.redactor
     }
 
-    /// The end of a tool task whose call was begun before, by a process that is gone.
+    /// Returns the end of a tool task whose call was started before by a process that no longer exists.
     fn in_doubt(&self, issue: &Issue<RunEffect>) -> Option<RunFact> {
         let RunEffect::CallTool { call, .. } = &issue.effect else { return None };
         let tool = call.tool();
@@ -159,35 +161,35 @@ impl Apart {
     }
 }
 
-/// A new actor, and what is told of it: the first of its reports.
+/// A new actor and its first report.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct MadeActor {
-    /// What its machine starts from.
+    /// Input of the actor's machine.
     pub input: aime_actors::ActorInput,
-    /// What the run is told of it.
+    /// The report that the actor was created.
     pub created: ProgressEvent,
 }
 
-/// A new actor that does a part of a task for another one.
+/// A new actor that does a part of a task for another actor.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct MadeBelow {
     /// The actor.
     pub actor: MadeActor,
-    /// How many bytes of text the other one is told of what it comes to, at most: for [`delegated`](crate::delegated).
+    /// Maximum number of bytes of its result text that the calling actor receives: for [`delegated`](crate::delegated).
     pub text_limit: Option<usize>,
 }
 
-/// A task for which an actor is wanted: what [`RunEffect::StartActor`] holds.
+/// Order of an actor for a task: the content of [`RunEffect::StartActor`].
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct ActorOrder {
-    /// The run as far as the actor works with it.
+    /// The part of the run that the actor needs.
     pub brief: crate::ActorBrief,
     /// The task.
     pub task: TaskId,
-    /// Which execution.
+    /// Number of the task's execution.
     pub execution: u32,
-    /// Where the texts come from that nobody vouches for.
+    /// Untrusted sources of the texts that the task is given.
     pub origins: Vec<aime_progress::Origin>,
-    /// What was recalled, in Markdown; may be empty.
+    /// Recalled memories and documents, in Markdown; may be empty.
     pub known: String,
 }

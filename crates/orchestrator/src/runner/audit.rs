@@ -1,4 +1,4 @@
-//! Criteria in words, put to an auditor: an actor with a fresh context that reads for itself and changes nothing.
+//! Criteria in words, judged by an auditor: an actor with a fresh context that reads for itself and changes nothing.
 
 use std::{
     collections::BTreeMap,
@@ -21,15 +21,15 @@ use super::{
 };
 use crate::{ActorBrief, ModelUse, PlanRoute, machine::lead::main_id};
 
-/// The profile of auditors, where there is one.
+/// Profile of auditors, if it exists.
 const PROFILE: &str = "oracle";
-/// The answers of its model that an auditor may use.
+/// Maximum number of answers of the auditor's model.
 const MAX_STEPS: u32 = 30;
-/// The share of the auditor's window that the record of the work may fill, in percent.
+/// Maximum share of the auditor's context window for the record of the work, in percent.
 const SHARE: u64 = 30;
-/// The lines of a diff that an auditor is shown at most, before its window bounds them all.
+/// Maximum number of lines of a diff for an auditor, before its context window limits all diffs together.
 const DIFF_LINES: usize = 2_000;
-/// The notes that speak of the task of an actor, as an auditor is told them.
+/// Notes that mention the task of an actor, with the wording for an auditor.
 const NOTES: [(&str, &str); 3] = [
     ("no_tool_call", "Look further with a tool, or call `terminate` with one verdict for each criterion."),
     ("conclude", "Look no further. Call `terminate` now with one verdict for each criterion, `cannot_tell` where you have not seen it."),
@@ -39,23 +39,23 @@ const NOTES: [(&str, &str); 3] = [
     ),
 ];
 
-/// The work that an auditor judges.
+/// Work that an auditor judges.
 pub(super) struct Work<'a> {
-    /// The name of the audit in the run. An audit that a crash cut off goes on under the same name.
+    /// Name of the audit in the run. An audit that a crash interrupted continues under the same name.
     pub(super) name: String,
-    /// The task; none for the run as a whole.
+    /// The task; `None` for the run as a whole.
     pub(super) task: Option<&'a TaskSpec>,
     /// The wanted result.
     pub(super) goal: String,
-    /// The worker's own words on the result.
+    /// The worker's own statement on the result.
     pub(super) claim: &'a str,
     /// The results that the worker was given, in Markdown.
     pub(super) given: &'a str,
-    /// The origins of texts in the record that nobody vouches for.
+    /// Untrusted origins of texts in the record.
     pub(super) origins: Vec<Origin>,
 }
 
-/// The requests that an auditor made. Its journal holds them; the run is told of them with the verdicts.
+/// Requests of an auditor. Its journal holds them, and the run receives them with the verdicts.
 #[derive(Default)]
 pub(super) struct AuditUses(Mutex<Vec<ModelUse>>);
 
@@ -79,16 +79,18 @@ impl AuditUses {
 }
 
 impl RunRunner {
-    /// Returns whether criteria in words are put to an auditor. A small model gets one question instead.
+    /// Returns true if an auditor judges criteria in words. A small model gets a single question instead.
     pub(super) fn audits(&self) -> bool {
         let model = self.parts.models.as_ref().map(|models| models.role(models.auditor_role()).limits());
         self.has_journal && self.input.settings.route == PlanRoute::Auto && model.is_some_and(|limits| !limits.small)
     }
 
-    /// Has an auditor judge criteria. `executed` are those that aime has checked itself, a line each; `calls` is the record of the work.
+    /// Lets an auditor judge criteria. `executed` are the criteria that aime has checked itself, one line each; `calls`
+    /// is the record of the work.
     ///
     /// # Errors
-    /// Why there are no verdicts.
+    ///
+    /// Reason why there are no verdicts.
     pub(super) async fn audit(
         self: &Arc<Self>,
         work: &Work<'_>,
@@ -131,7 +133,7 @@ impl RunRunner {
         (ended.and_then(verdicts), uses.list())
     }
 
-    /// Returns what a task, or the run, has changed in files so far.
+    /// Returns the file changes of a task, or of the run, so far.
     async fn changes_of(&self, state: &aime_progress::ProgressState, task: Option<&TaskSpec>) -> Vec<AuditedChange> {
         let (keep, run) = (self.parts.keep.clone(), self.run.clone());
         let tasks = task.map(|task| with_children(state, task.id.as_str()));
@@ -152,7 +154,7 @@ impl RunRunner {
 }
 
 impl Attempt {
-    /// Makes the auditor.
+    /// Creates the auditor.
     async fn compose_auditor(&self, call: &str, brief: &AuditBrief) -> Result<Made, String> {
         let runner = &self.runner;
         let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
@@ -171,7 +173,7 @@ impl Attempt {
     }
 }
 
-/// Returns the verdicts with which an auditor has ended.
+/// Returns the verdicts of an auditor that has ended.
 fn verdicts(output: ActorOutput) -> Result<Vec<CriterionVerdict>, String> {
     match output {
         ActorOutput::Ended(Conclusion { outcome: Outcome::Success, result, .. }) => {
@@ -182,7 +184,7 @@ fn verdicts(output: ActorOutput) -> Result<Vec<CriterionVerdict>, String> {
     }
 }
 
-/// Returns a change of a file as an auditor is shown it; none for folders.
+/// Returns a change of a file in the form for an auditor; `None` for folders.
 fn audited(kept: &Kept, change: &Change) -> Option<AuditedChange> {
     let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
     if !is_file(&change.before) && !is_file(&change.after) {

@@ -1,4 +1,4 @@
-//! Commands that show whether criteria hold. aime runs them itself.
+//! Commands that check criteria. aime runs them itself.
 
 use aime_progress::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin, Owner, ProgressState, TaskId};
 use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall};
@@ -9,20 +9,20 @@ use crate::{CriterionResult, machine::lead::main_id, settings::in_force};
 
 /// The tool that runs them.
 const BASH: &str = "bash";
-/// The time that one may take, in seconds.
+/// Time limit of a command, in seconds.
 const TIME_LIMIT: u32 = 300;
-/// Characters of the output that are evidence: so many of its head, and so many of its tail.
+/// Maximum number of characters of the output's head, and of its tail, in evidence.
 const SHOWN: usize = 800;
 /// The line between the two streams of a command in the text of its result.
 const SECOND_STREAM: &str = "[stderr]\n";
 
-/// The origins of the texts that a model may have made criteria of, and the consents of people.
+/// Sources of the texts from which a model may have made the criteria, and the consents of people.
 pub(super) struct Author {
     pub(super) origins: Vec<Origin>,
     pub(super) consents: Vec<String>,
 }
 
-/// The outcome of one run of a command.
+/// Outcome of one run of a command.
 enum Outcome {
     Ran { holds: bool, evidence: String },
     TookTooLong(String),
@@ -30,7 +30,7 @@ enum Outcome {
 }
 
 impl RunRunner {
-    /// Returns the author of criteria at this state. `more` are origins beside those of the results.
+    /// Returns the author of criteria in this state. `more` are origins in addition to those of the results.
     pub(super) fn author(&self, state: &ProgressState, more: &[Origin]) -> Author {
         let mut origins = self.untrusted(&self.input.settings.origins);
         let results = state.tasks.values().filter_map(|task| task.conclusion.as_ref()).flat_map(|conclusion| &conclusion.origins);
@@ -39,8 +39,8 @@ impl RunRunner {
         Author { origins, consents: state.consents.clone() }
     }
 
-    /// Runs the command of a criterion, once more where it does not hold: with two outcomes nobody can tell. A command that may not be run
-    /// leaves the criterion unchecked.
+    /// Runs the command of a criterion, and repeats it once after a failure: two different outcomes leave the criterion
+    /// undecided. A command without permission leaves it unchecked.
     pub(super) async fn run_check(
         &self,
         check: &CommandCheck,
@@ -71,7 +71,8 @@ impl RunRunner {
         }
     }
 
-    /// Decides whether a command may be run. A person and the project consent by naming it; of all others it is decided as of a call.
+    /// Decides if a command may be run. A criterion of a person or the project implies consent; any other needs
+    /// permission like a tool call.
     fn permit_check(&self, check: &CommandCheck, owner: Owner, author: &Author) -> Result<ValidatedCall, String> {
         let tool = self.parts.tools.get(BASH).ok_or("not run: there is no `bash` here")?;
         let settings = &self.input.settings;
@@ -127,7 +128,7 @@ impl RunRunner {
     }
 }
 
-/// Returns a success criterion that was found to hold and still does, because no tool was called since.
+/// Returns a success criterion that passed earlier and still does, because no tool was called since.
 pub(super) fn confirmed(state: &ProgressState, criterion: &Criterion) -> Option<CriterionResult> {
     let open = CriterionResult::open(criterion);
     let known = state.checked.iter().find(|known| known.task.is_none() && known.criterion == open.criterion)?;
@@ -140,7 +141,7 @@ fn bounded(text: &str) -> String {
     head_and_tail(text, SHOWN)
 }
 
-/// Returns so many characters of the head and of the tail of a text.
+/// Returns the first and the last `shown` characters of a text.
 pub(super) fn head_and_tail(text: &str, shown: usize) -> String {
     let text = text.trim();
     let characters = text.chars().count();

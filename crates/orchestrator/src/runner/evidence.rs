@@ -1,4 +1,4 @@
-//! What happened, for a verifier: what was recorded comes first, what somebody says of it last.
+//! Evidence for a verifier: recorded actions first, claims of actors last.
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use serde::{Deserialize, Serialize};
 use super::checks::head_and_tail;
 use crate::criteria::paths_named;
 
-/// How much of each text a verifier reads, in characters: a call's parameters, its output, a task's result.
+/// Maximum number of characters of each text for a verifier: a call's parameters, its output, a task's result.
 const EVIDENCE_CHARS: usize = 1_500;
-/// How many files a verifier is shown as they are now.
+/// Maximum number of files whose current content a verifier reads.
 const FILES: usize = 4;
-/// The largest file of which a verifier is shown the beginning, in bytes.
+/// Maximum size in bytes of a file whose beginning a verifier reads.
 const FILE_BYTES: u64 = 1_000_000;
-/// Calls that do nothing but claim something.
+/// Calls that only claim something.
 const CLAIMS: [&str; 3] = ["terminate", "todo", "update_progress"];
-/// How many calls of a task a verifier sees: the last ones.
+/// Maximum number of calls of a task for a verifier: the last ones.
 const CALLS: usize = 20;
 
-/// Of a whole run: results, references, failures.
+/// Returns the evidence of a whole run: results, references, failures.
 pub(super) fn of_run(state: &ProgressState) -> String {
     let mut lines = Vec::new();
     for task in state.tasks.values() {
@@ -44,7 +44,8 @@ pub(super) fn of_run(state: &ProgressState) -> String {
     lines.join("\n")
 }
 
-/// Of a task that an actor carried out: the calls of all its executions so far, and of the actors below it, as their journals have them.
+/// Returns the evidence of a task that an actor executed: the journaled calls of all its executions so far, and of the
+/// actors below it.
 pub(super) fn of_actor(journal: &Journal, run: &str, task: &TaskId, execution: u32) -> Result<String, String> {
     let mut record = CallRecord::default();
     for execution in 1..=execution {
@@ -53,7 +54,8 @@ pub(super) fn of_actor(journal: &Journal, run: &str, task: &TaskId, execution: u
     Ok(record.evidence())
 }
 
-/// Takes in the calls of an actor, from its journal. What another actor did in a call stands in the place of the call.
+/// Adds the calls of an actor, read from its journal. For a call that another actor answered, adds that actor's calls
+/// instead.
 fn of_journal(journal: &Journal, run: &str, stream: &str, record: &mut CallRecord) -> Result<(), String> {
     let Some(loaded) = journal.load::<ActorMachine>(run, stream).map_err(|error| error.to_string())? else { return Ok(()) };
     let ActorInput { spec, execution, .. } = &loaded.input.fact;
@@ -69,17 +71,17 @@ fn of_journal(journal: &Journal, run: &str, stream: &str, record: &mut CallRecor
     Ok(())
 }
 
-/// The calls that ended in the attempts at a task, a line each, for whoever judges what came of it.
+/// The finished calls in the attempts at a task, one line each, for a verifier.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// The parameters of calls that have not ended.
+    /// Parameters of calls that have not ended.
     started: BTreeMap<String, String>,
-    /// What ended.
+    /// Lines of the calls that have ended.
     lines: Vec<String>,
 }
 
 impl CallRecord {
-    /// Takes in what an actor tells, in order. All but calls are let pass.
+    /// Takes in an actor's events, in order. Ignores all but calls.
     pub fn take(&mut self, event: &ProgressEvent) {
         match event {
             ProgressEvent::ToolCallStarted { call, parameters, .. } => {
@@ -94,7 +96,7 @@ impl CallRecord {
         }
     }
 
-    /// What a verifier reads: the last calls.
+    /// Returns the text for a verifier: the last calls.
     pub(crate) fn evidence(mut self) -> String {
         if self.lines.is_empty() {
             self.lines.push("- no tool was called".to_owned());
@@ -103,17 +105,18 @@ impl CallRecord {
     }
 }
 
-/// The words of an actor on its result, for a verifier that sees no more of them.
+/// Returns an actor's statement on its result, for a verifier that sees nothing else of the actor.
 pub(super) fn of_words(claim: &str) -> String {
     format!("Handed over, in the worker's own words: {}", cut(claim))
 }
 
-/// Of a tool task: its one call.
+/// Returns the evidence of a tool task: its single call.
 pub(super) fn of_tool(tool: &str, parameters: &str, conclusion: &Conclusion) -> String {
     call(tool, parameters, CallOutcome::Ok, conclusion.text())
 }
 
-/// Of files as they are now: what stands in them nobody has to claim. Only of those that exist and `may_read` allows.
+/// Returns the current content of the files that the criteria name, which is better evidence than a claim. Includes
+/// only files that exist and that `may_read` allows.
 pub(super) fn of_files(folder: &ConfinedFolder, criteria: &[String], may_read: impl Fn(&str) -> bool) -> String {
     let mut named: Vec<String> = Vec::new();
     for path in criteria.iter().flat_map(|criterion| paths_named(criterion)) {
@@ -122,7 +125,7 @@ pub(super) fn of_files(folder: &ConfinedFolder, criteria: &[String], may_read: i
         }
     }
     let shown = named.iter().filter_map(|path| {
-        // Permission for a link is none for what it leads to.
+        // Permission to read a link does not cover its target.
         let real = folder.resolve(path).ok()?;
         let facts = folder.facts(path).ok().filter(|facts| facts.kind == EntryKind::File)?;
         if is_credential_file(path) || is_credential_file(real.to_str()?) {

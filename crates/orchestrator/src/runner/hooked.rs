@@ -1,4 +1,4 @@
-//! Where hooks are asked: around requests to models, calls of tools, attempts at tasks, and plans.
+//! Calls of hooks: around requests to models, calls of tools, attempts at tasks, and plans.
 
 mod model;
 mod plan;
@@ -17,7 +17,7 @@ use crate::{
     hooks::{Heard, HookEvent, HookPayload},
 };
 
-/// Asks the hooks of a run, and tells the run what they did.
+/// Calls the hooks of a run, and reports their actions to the run.
 #[derive(Clone)]
 pub(super) struct Asking {
     hooks: Hooks,
@@ -27,15 +27,15 @@ pub(super) struct Asking {
     kept_files: KeptFiles,
 }
 
-/// An event as the hooks left it.
+/// An event after the changes of the hooks.
 struct Passed {
     payload: HookPayload,
-    /// Who changed it, if anybody did.
+    /// Names of the hooks that changed it, if any did.
     changed_by: Option<String>,
 }
 
 impl RunRunner {
-    /// For what is done for a task, or for the run as a whole.
+    /// Returns the caller of hooks for a task, or for the run as a whole.
     pub(super) fn asking(&self, facts: &FactSender<RunMachine>, task: Option<&TaskId>) -> Asking {
         Asking {
             hooks: self.parts.hooks.clone(),
@@ -48,7 +48,7 @@ impl RunRunner {
 }
 
 impl Asking {
-    /// The task that is worked on, if any.
+    /// Returns the task that the action is for, if any.
     pub(super) const fn task(&self) -> Option<&TaskId> {
         self.task.as_ref()
     }
@@ -57,18 +57,19 @@ impl Asking {
         &self.facts
     }
 
-    /// Whether any hook is asked at this point: what it would be told need not be put together otherwise.
+    /// Returns true if any hook is called at this point. Otherwise its event need not be built.
     pub(super) fn at(&self, point: HookPoint) -> bool {
         self.hooks.are_at(point)
     }
 
-    /// Asks the hooks of a point.
+    /// Calls the hooks of a point.
     ///
     /// # Errors
-    /// The words of the block.
+    ///
+    /// The reason of the block.
     async fn ask(&self, point: HookPoint, payload: HookPayload) -> Result<Passed, String> {
         let asked = self.hooks.ask(HookEvent::new(point, self.run.clone(), self.task.clone(), payload));
-        // What hooks do to files belongs to the call, where it is one.
+        // File changes by hooks around a tool call are part of that call.
         let heard = if matches!(point, HookPoint::BeforeTool | HookPoint::AfterTool) || !self.at(point) {
             asked.await
         } else {
@@ -80,7 +81,7 @@ impl Asking {
         let changed_by = heard.changed_by();
         let Heard { event, acts, blocked } = heard;
         for act in acts {
-            // A run that is gone has nobody to be told.
+            // Sending fails only if the run is gone, and then nobody needs the report.
             let _gone = self.facts.send(RunFact::HookActed { act });
         }
         match blocked {

@@ -1,4 +1,4 @@
-//! What tasks do to files is kept, so that it can be undone.
+//! Records the file changes of tasks, so that they can be undone.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -9,18 +9,19 @@ use tokio::task::spawn_blocking;
 
 use crate::{FileChange, PassingFolder, RunFact, RunMachine};
 
-/// The lines of a diff that people are shown while a run goes on.
+/// Maximum number of lines of a diff that people see during a run.
 const DIFF_LINES: usize = 30;
 
 type Facts = aime_durable::FactSender<RunMachine>;
 
-/// Keeps what the tasks of a run do to files; nothing where that is turned off. Cheap to clone.
+/// Recorder of the file changes of a run's tasks; records nothing if that is turned off. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct KeptFiles {
     recorder: Option<Arc<Recorder>>,
     run: RunId,
     live: Arc<LiveStore>,
-    /// The folder, where nothing stays in it: whatever an effect does there is the effect's, and nobody looks around for it.
+    /// The folder, if it has no permanent content. Every change in it during an effect belongs to that effect, so no
+    /// other authors are searched for.
     passing: Option<Arc<dyn PassingFolder>>,
 }
 
@@ -29,12 +30,13 @@ impl KeptFiles {
         Self { recorder: recorder.map(Arc::new), run, live, passing: None }
     }
 
-    /// The same in such a folder.
+    /// Returns the recorder for a folder without permanent content, if there is one.
     pub(crate) fn in_passing(self, passing: Option<Arc<dyn PassingFolder>>) -> Self {
         Self { passing, ..self }
     }
 
-    /// The context of a call: what it changes through its folder is kept as the task's, and tasks can be undone by it.
+    /// Returns the context of a call. Changes through its folder are recorded for the task, and the call can undo
+    /// tasks.
     pub(super) fn watched(&self, context: ToolContext, task: Option<&TaskId>, tool: &str) -> ToolContext {
         let Some(recorder) = &self.recorder else { return context };
         let author = author(task, tool).of_actor(context.guard.as_ref().map(WriteGuard::actor));
@@ -59,7 +61,7 @@ impl KeptFiles {
         ToolContext { folder, ..context }.with_undo(undo)
     }
 
-    /// The guard of an actor that has seen these versions of files.
+    /// Returns the write guard of an actor that has seen these versions of files.
     pub(super) fn guard(&self, actor: &str, seen: SeenFiles) -> WriteGuard {
         let (recorder, me) = (self.recorder.clone(), actor.to_owned());
         WriteGuard::new(actor, seen).looking_up(move |path, hash| {
@@ -67,19 +69,19 @@ impl KeptFiles {
             let after = |change: &PathChange| hash.is_some() && change.after.as_ref().and_then(Entry::hash) == hash;
             let known = changes.iter().rposition(after).map_or(0, |at| at + 1);
             let since = changes.get(known..).unwrap_or_default();
-            // The actor has not seen changes that its own commands made to a file that it has read.
+            // The actor has not seen the changes that its own commands made to a file that it had read.
             let own = || since.last().filter(|_| hash.is_some());
             let change = since.iter().rfind(|change| !is_own(change, &me)).or_else(own);
             change.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
         })
     }
 
-    /// Returns whether nothing stays in the folder, so that nobody shares it.
+    /// Returns true if the folder has no permanent content, so that nobody shares it.
     pub(super) fn is_passing(&self) -> bool {
         self.passing.is_some()
     }
 
-    /// What a task is: itself and all below it.
+    /// Returns the scope of a task: the task and all tasks below it.
     fn scope(&self, task: &str) -> Result<Scope, String> {
         let state = self.live.get(&self.run).ok_or("the run is not live")?;
         if !state.tasks.keys().any(|id| id.as_str() == task) {
@@ -89,14 +91,14 @@ impl KeptFiles {
         Ok(Scope::Tasks { tasks: with_children(&state, task) })
     }
 
-    /// Something begins that may change any file.
+    /// Starts to record an action that may change any file.
     pub(super) async fn open(&self, author: Author, facts: &Facts) -> Option<Window> {
         let recorder = Arc::clone(self.recorder.as_ref().filter(|_| self.passing.is_none())?);
         let opened = self.blocking(facts, move || recorder.open(author)).await;
         opened.flatten()
     }
 
-    /// It has ended.
+    /// Ends the recording of the action.
     pub(super) async fn close(&self, window: Option<Window>, facts: &Facts) {
         match (window, self.recorder.clone()) {
             (Some(window), Some(recorder)) => {
@@ -106,20 +108,20 @@ impl KeptFiles {
         }
     }
 
-    /// The same where nobody is left to be told.
+    /// Records the file changes of `work` without a report to the run.
     pub(crate) async fn around<T>(&self, what: &str, work: impl Future<Output = T>) -> T {
         let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return work.await };
         let (author, opening) = (author(None, what), Arc::clone(&recorder));
         let window = spawn_blocking(move || opening.open(author)).await.ok().flatten();
         let done = work.await;
         if let Some(window) = window {
-            // A fault there has been told by its panic.
+            // A panic there has already been reported.
             drop(spawn_blocking(move || recorder.close(window)).await);
         }
         done
     }
 
-    /// The run ends, or is left. What is to be told of it.
+    /// Finishes the recording when the run ends or is left. Returns messages to report.
     pub(crate) async fn finish(&self) -> Vec<String> {
         let Some(recorder) = self.recorder.clone() else { return Vec::new() };
         let finished = spawn_blocking(move || {
@@ -129,7 +131,7 @@ impl KeptFiles {
         finished.await.unwrap_or_default()
     }
 
-    /// A part of the run ends, and others go on with it elsewhere. What is to be told of it.
+    /// Finishes the recording when this part of the run ends and others continue elsewhere. Returns facts to report.
     pub(super) async fn leave(&self) -> Vec<RunFact> {
         let Some(recorder) = self.recorder.clone() else { return Vec::new() };
         let left = spawn_blocking(move || {
@@ -139,19 +141,20 @@ impl KeptFiles {
         self.worth_telling(left.await.unwrap_or_default()).collect()
     }
 
-    /// That something could not be kept; not where it stands in the states of the folder all the same.
+    /// Returns the facts for changes that could not be recorded. There are none for a passing folder, whose states
+    /// contain the changes anyway.
     fn worth_telling(&self, notes: Vec<String>) -> impl Iterator<Item = RunFact> {
         notes.into_iter().filter(|_| self.passing.is_none()).map(|message| RunFact::UndoLost { message })
     }
 
-    /// Does what blocks, and tells the run what there is to be told.
+    /// Runs blocking work, then reports pending changes to the run.
     async fn blocking<T: Send + 'static>(&self, facts: &Facts, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let done = spawn_blocking(work).await.ok();
         self.tell(facts).await;
         done
     }
 
-    /// Tells the run what file tools did, and what else there is to be told.
+    /// Reports the changes of file tools and other pending messages to the run.
     pub(super) async fn tell(&self, facts: &Facts) {
         let Some(recorder) = self.recorder.clone() else { return };
         let told = spawn_blocking(move || {
@@ -163,13 +166,13 @@ impl KeptFiles {
         let (changes, notes) = told.await.unwrap_or_default();
         let changes = changes.into_iter().map(|change| RunFact::FileChanged { change });
         for fact in changes.chain(self.worth_telling(notes)) {
-            // A run that is gone has nobody to be told.
+            // Sending fails only if the run is gone, and then nobody needs the report.
             let _gone = facts.send(fact);
         }
     }
 }
 
-/// A change of a file, for people; folders that came with it go without saying.
+/// Returns the change of a file, for people; `None` for folders, which are implied by their files.
 fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<FileChange> {
     let Change { path, before, after } = change;
     let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
@@ -190,7 +193,7 @@ fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<Fi
     Some(FileChange { task, tool, path: path.to_string_lossy().into_owned(), did: did.to_owned(), added, removed, diff })
 }
 
-/// A task and all below it, by their ids.
+/// Returns the ids of a task and of all tasks below it.
 #[must_use]
 pub fn with_children(state: &aime_progress::ProgressState, task: &str) -> BTreeSet<String> {
     let mut tasks = BTreeSet::from([task.to_owned()]);
@@ -204,17 +207,17 @@ pub fn with_children(state: &aime_progress::ProgressState, task: &str) -> BTreeS
     }
 }
 
-/// Whether a call of a tool may change any file, and not through its folder alone.
+/// Returns true if a call of a tool may change any file by other means than its folder.
 pub(super) fn may_change_anything(sheet: &ToolSheet) -> bool {
     !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network | Touches::Anything)
 }
 
-/// Returns whether an actor alone may have made a change.
+/// Returns true if the actor is the only possible author of a change.
 fn is_own(change: &PathChange, actor: &str) -> bool {
     !change.by.is_empty() && change.by.iter().all(|author| author.actor.as_deref() == Some(actor))
 }
 
-/// Names the authors of a change to the actor `me`.
+/// Describes the authors of a change to the actor `me`.
 fn who(by: &[Author], me: &str) -> String {
     let name = |author: &Author| match (&author.actor, &author.task) {
         (Some(actor), _) if actor == me => format!("a command of your own ({})", author.tool),

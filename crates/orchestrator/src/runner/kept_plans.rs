@@ -1,4 +1,5 @@
-//! Plans of before, for the planner; and what a run leaves of its own. Files are read and written, so it has threads of its own.
+//! Reads the kept plans for the planner, and stores the plan of a run. File access blocks, so it runs on threads of its
+//! own.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +12,7 @@ use super::RunRunner;
 use crate::kept_plans::PlanUnderWay;
 
 impl RunRunner {
-    /// The planner with the plans of earlier runs, and what is said of those that could not be read.
+    /// Returns the planner with the plans of earlier runs, and a message for each plan that could not be read.
     pub(super) async fn with_kept_plans(&self, planner: Planner) -> (Planner, Vec<String>) {
         let Some(plans) = self.parts.kept_plans.clone() else { return (planner, Vec::new()) };
         match tokio::task::spawn_blocking(move || plans.read()).await {
@@ -20,19 +21,19 @@ impl RunRunner {
         }
     }
 
-    /// Takes note of a plan that may be kept when the run has ended. A fallback is none.
+    /// Stores a plan that may be kept when the run has ended. A fallback is not stored.
     pub(super) async fn keep_under_way(&self, key: PlanKey, request: &PlanRequest, planned: &Planned) {
         if self.parts.kept_plans.is_none() {
             return;
         }
         let under_way = self.plan_under_way();
-        // A later run's model is shown the plan. A text as it stands: what JSON escapes would hide a secret.
+        // A later run's model reads the plan. The raw text is searched, because JSON escapes would hide a secret.
         let words = [planned.plan.goal.as_str()].into_iter().chain(planned.plan.tasks.iter().map(|task| task.description.as_str()));
         let parameters = planned.plan.tasks.iter().map(|task| Value::Object(task.parameters.clone()).to_string());
         let text = words.map(ToOwned::to_owned).chain(parameters).collect::<Vec<_>>().join("\n");
         let secret = text.contains(aime_redact::REDACTED) || redact(&text, &self.parts.redactor) != text;
         if planned.fallback.is_some() || secret {
-            // What a crash left there is not the run's plan any more.
+            // A leftover of a crash is no longer the run's plan.
             return under_way.forget();
         }
         let kept = KeptPlan {
@@ -49,7 +50,7 @@ impl RunRunner {
         }
     }
 
-    /// Keeps the plan of a run that has ended for good, or forgets it, as it came out.
+    /// Keeps or deletes the plan of a run that has ended for good, depending on its result.
     pub(crate) async fn end_plan(&self, state: &ProgressState) {
         let Some(plans) = self.parts.kept_plans.clone() else { return };
         let (under_way, state, folder, at) = (self.plan_under_way(), state.clone(), self.listing(), self.parts.clock.now());

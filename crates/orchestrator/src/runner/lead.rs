@@ -1,4 +1,4 @@
-//! The lead: one conversation, driven by the machine of all actors, that a wake begins or goes on with.
+//! The lead: one conversation, driven by the machine of all actors, which a wake starts or continues.
 
 use std::sync::{Arc, OnceLock};
 
@@ -22,17 +22,17 @@ use crate::{
     machine::lead::{MAIN, MAIN_EXECUTION, main_id},
 };
 
-/// The profile whose tools the lead works with.
+/// Profile whose tools the lead works with.
 const PROFILE: &str = "sisyphus";
-/// The share of the lead's window that one message or result of the run may fill, in percent.
+/// Maximum share of the lead's context window for one message or result of the run, in percent.
 const SHARE: u64 = 20;
 
 const ASK_HUMAN: &str = "ask_human";
-/// Tools of actors that the lead is not offered: it hands work over by a plan, and evidence is for its own eyes.
+/// Tools of actors that the lead does not get: it delegates work with a plan, and it reads evidence itself.
 const OF_ACTORS: [&str; 2] = [DELEGATE_TASK, "report_evidence"];
 const NO_LEAD: &str = "the run has no lead";
 
-/// The names that plans are checked against.
+/// Names that plans are validated against.
 pub(crate) struct PlanNames {
     profiles: Vec<aime_planner::ProfileBrief>,
     models: Vec<String>,
@@ -40,14 +40,14 @@ pub(crate) struct PlanNames {
 }
 
 impl RunRunner {
-    /// Wakes the lead and lets it think until it rests.
+    /// Wakes the lead and waits until its conversation pauses.
     pub(super) async fn wake_lead(self: &Arc<Self>, id: EffectId, order: LeadWakeOrder, context: &Context) -> RunFact {
         let category = self.category_of_goal();
         let LeadWakeOrder { wake, state, works, kept, known, origins } = order;
         let role = self.parts.models.as_ref().map_or("default", |models| models.lead_role());
         let limits = self.limits_of(role);
         let text = wake_message(&wake, &state, share(limits));
-        // Of a run that only begins there is nothing to tell beside the goal.
+        // At the start of a run there is nothing to report except the goal.
         let begins = wake.kind == WakeKind::Begin && state.version == 0 && wake.words.is_empty();
         let first = if begins { String::new() } else { text.clone() };
         let woken =
@@ -79,7 +79,7 @@ impl RunRunner {
                 let (checks, calls) = self.verify_lead(&rest, (works, state.version), context).await;
                 RunFact::LeadRested { id, rest: Box::new(rest), category, checks, calls }
             }
-            // It was stopped: the run, which stopped it, does not read this.
+            // The run has stopped the lead and ignores this fact.
             Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.summary },
             Err(message) => {
                 if let Some(error) = refused.get() {
@@ -91,7 +91,8 @@ impl RunRunner {
         }
     }
 
-    /// Checks the lead's own work, where it says that this is done. `begun` is whether it worked, and the version of the plan, at its wake.
+    /// Checks the lead's own work, if the lead says that this work is done. `begun` holds a flag that the lead worked
+    /// and the version of the plan, both as of its wake.
     async fn verify_lead(
         self: &Arc<Self>,
         rest: &LeadRest,
@@ -109,7 +110,7 @@ impl RunRunner {
         self.verify_task((format!("lead-{}", rest.wake), &spec, ""), &conclusion, || Ok(String::new()), context).await
     }
 
-    /// Returns those of the origins that nobody vouches for.
+    /// Returns the untrusted origins among these.
     pub(super) fn untrusted(&self, origins: &[Origin]) -> Vec<Origin> {
         self.input.settings.trust.map(|trust| trust.only_untrusted(origins)).unwrap_or_default()
     }
@@ -118,7 +119,7 @@ impl RunRunner {
         self.parts.models.as_ref().map(|models| models.role(role).limits()).unwrap_or_default()
     }
 
-    /// Returns the category of the goal as the rules see it: it chooses models and profiles for tasks.
+    /// Returns the category of the goal according to the rules, which selects models and profiles for tasks.
     fn category_of_goal(&self) -> String {
         let settings = RouteSettings { mode: None, ..self.parts.route.clone() };
         match route(&self.input.goal, &settings, &self.parts.categories) {
@@ -131,7 +132,7 @@ impl RunRunner {
         PlanNames { profiles: self.profiles(), models: self.model_names(), bundles: super::plan::bundles() }
     }
 
-    /// Returns what the first message of the lead says.
+    /// Returns the content of the lead's first message.
     async fn lead_brief(&self, policy: LeadPolicy, text: &str, known: &str, names: &PlanNames, own: &ActorTools) -> LeadBrief {
         let has = |name: &str| own.iter().any(|sheet| sheet.name() == name);
         LeadBrief {
@@ -164,7 +165,7 @@ impl RunRunner {
 }
 
 impl Attempt {
-    /// Makes the lead. `text` is the message of the wake with which it begins.
+    /// Creates the lead. `text` is the message of the wake that starts it.
     async fn compose_lead(&self, text: &str) -> Result<Made, String> {
         let runner = &self.runner;
         let policy = runner.input.lead.ok_or(NO_LEAD)?;
@@ -172,7 +173,7 @@ impl Attempt {
         let names = runner.plan_names();
         let own =
             input.spec.tools.iter().filter(|sheet| !OF_ACTORS.contains(&sheet.name()) && (!policy.must_plan || looks(sheet))).cloned();
-        // The run waits for the answer where nobody is there now.
+        // If nobody is there now, the run waits for the answer.
         let asks =
             input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
         input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
@@ -216,7 +217,7 @@ impl Attempt {
         if tool == PlanTool::ReadResult {
             let role = self.brief.spec.model.as_deref().unwrap_or("default");
             let text = read_result(call.parameters(), &state, share(runner.limits_of(role)))?;
-            // It may be of any task.
+            // The conclusion may be that of any task.
             let conclusions = state.tasks.values().filter_map(|task| task.conclusion.as_ref());
             let mut origins = Vec::new();
             Origin::merge(&mut origins, conclusions.flat_map(|conclusion| &conclusion.origins));
@@ -231,14 +232,14 @@ impl Attempt {
     }
 }
 
-/// The answer to a call of a plan tool.
+/// Answer to a call of a plan tool.
 enum Answer {
-    /// A text, and the origins of what it quotes.
+    /// A text, and the origins of its quotations.
     Text(String, Vec<Origin>),
     Command(Box<LeadCommand>),
 }
 
-/// Returns whether a tool only looks, or ends or asks: what a lead may use that must plan.
+/// Returns true if a tool only reads, ends the work or asks a person: a lead that must plan may use only such tools.
 fn looks(sheet: &ToolSheet) -> bool {
     match sheet.handled_by {
         HandledBy::Runtime => sheet.read_only,

@@ -1,4 +1,5 @@
-//! Recalling before a goal is planned, and remembering at its end. Both block, so they have threads of their own.
+//! Recalls memories before a goal is planned, and stores one at its end. Both block, so they run on threads of their
+//! own.
 
 use std::sync::Arc;
 
@@ -8,7 +9,7 @@ use aime_progress::ProgressState;
 use super::{Context, RunRunner};
 use crate::{KnownContext, RunFact, memory::lesson};
 
-/// The roles whose prompts hold what is known.
+/// Roles whose prompts contain the recalled texts.
 const ROLES: [&str; 2] = ["planner", "default"];
 
 impl RunRunner {

@@ -1,4 +1,4 @@
-//! Routing, planning and replanning: what is gathered for the planner, and what comes of it.
+//! Routing, planning and replanning: the inputs of the planner, and the facts made of its answers.
 
 use std::{
     path::Path,
@@ -21,12 +21,12 @@ use tokio::time::Instant;
 use super::{Context, RunRunner, millis_since};
 use crate::{ChosenRoute, ModelUse, Planning, RefusedAnswer, Replanning, RunFact, profile_briefs};
 
-/// What plans are told of tools: made once for all plans of an orchestrator.
+/// Descriptions of tools for plans, made once for all plans of an orchestrator.
 #[derive(Clone)]
 pub(crate) struct ToolsOfPlans {
-    /// Those that the runtime runs.
+    /// The tools that the runtime calls.
     runtime: PlanTools,
-    /// The names of those that only an actor can call.
+    /// The names of the tools that only an actor can call.
     of_actors: Arc<[String]>,
 }
 
@@ -37,7 +37,7 @@ impl ToolsOfPlans {
         Self { runtime, of_actors: handled(HandledBy::Actor).map(|tool| tool.name).collect() }
     }
 
-    /// Returns the tools that the runtime runs.
+    /// Returns the tools that the runtime calls.
     pub(super) fn of_runtime(&self) -> &[aime_llm::ToolDefinition] {
         &self.runtime
     }
@@ -48,7 +48,7 @@ impl ToolsOfPlans {
     }
 }
 
-/// How many names of the working folder a model sees.
+/// Maximum number of file names of the working folder in a prompt.
 const LISTING: usize = 40;
 
 impl RunRunner {
@@ -149,7 +149,8 @@ impl RunRunner {
             bundles: bundles(),
             ..ReplanRequest::of(state, reasons.to_vec())
         };
-        // A patch that leaves a failed task as it is is asked about once; who insists may go on with the rest.
+        // A patch that leaves a failed task unchanged is rejected once. If the planner repeats it, the patch is
+        // accepted.
         let asked = AtomicBool::new(false);
         let judged = |patch: &PlanPatch| match room {
             Some(_) => judge_update(state, patch, &self.input.settings.growth),
@@ -186,7 +187,7 @@ impl RunRunner {
         profile_briefs(self.parts.actors.profiles(), &self.parts.tools)
     }
 
-    /// The names that a task may give as its model.
+    /// Returns the names that a task may give as its model.
     pub(super) fn model_names(&self) -> Vec<String> {
         self.parts.models.as_ref().map(|models| models.names().map(str::to_owned).collect()).unwrap_or_default()
     }
@@ -195,7 +196,7 @@ impl RunRunner {
         self.parts.categories.iter().find(|known| known.name == category).map(|known| known.profile.clone()).filter(|name| !name.is_empty())
     }
 
-    /// The names in the working folder, a line each.
+    /// Returns the names in the working folder, one per line.
     pub(super) fn listing(&self) -> String {
         let Ok(entries) = self.parts.tool_context.folder.read_dir(Path::new(".")) else { return String::new() };
         let mut names: Vec<String> =
@@ -210,14 +211,15 @@ impl RunRunner {
     }
 }
 
-/// Where nobody can say more, a goal is taken as complex: a plan that is too large costs less than one that is too small.
+/// Treats an undecided goal as complex, because a plan that is too large costs less than one that is too small.
 fn complex(undecided: Undecided, why: &str) -> Routed {
     let Undecided { score, category, mut reasons } = undecided;
     reasons.push(why.to_owned());
     Routed { mode: PlanMode::Complex, by: "rules".to_owned(), score: Some(score), category, reasons }
 }
 
-/// The plan as an update leaves it, if that fits the plan and the room that it has, and does nothing that failed over again as it was.
+/// Returns the updated plan. The update must fit the plan and its growth limits, and must not repeat a failed task
+/// unchanged.
 fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSettings) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
     let mut faults = check_update(state, &after, patch, growth);
@@ -225,8 +227,8 @@ fn judge_update(state: &ProgressState, patch: &PlanPatch, growth: &GrowthSetting
     if faults.is_empty() { Ok(after.plan()) } else { Err(faults.into_iter().map(|fault| PlanFault::new("patch", fault)).collect()) }
 }
 
-/// The plan as a patch leaves it, if that fits the plan, does nothing that failed over again as it was and, where it is to be `whole`, deals with every task that
-/// failed for good.
+/// Returns the patched plan. The patch must fit the plan and must not repeat a failed task unchanged. If it must be
+/// `whole`, it has to deal with every task that failed for good.
 fn judge(state: &ProgressState, patch: &PlanPatch, whole: bool) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, state.last_progress_at).map_err(broken_rules)?;
     let left: Vec<String> = after
@@ -259,12 +261,12 @@ pub(super) fn model_use(purpose: &str, model: &str, spent: Spent, begun: Instant
     ModelUse { purpose: purpose.to_owned(), model: model.to_owned(), spent, duration_ms: millis_since(begun), finish: None }
 }
 
-/// Whether it was a hook that kept the model from answering: the model itself can be used.
+/// Returns true if a hook blocked the request, so that the model itself is usable.
 const fn is_blocked(error: &ModelError) -> bool {
     matches!(error, ModelError::Blocked { .. })
 }
 
-/// An error with its causes, and the mend where the model's client knows one.
+/// Formats an error with its causes, and returns the hint of the model client if it has one.
 fn explain(error: &PlannerError) -> (String, Option<String>) {
     let source: Option<&ModelError> = if let PlannerError::Model { source, .. } = error { Some(source) } else { None };
     match source {

@@ -1,4 +1,4 @@
-//! Private folders of tasks, where a run keeps those that run at once apart.
+//! Private folders of tasks, which isolate tasks that run at the same time.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -14,20 +14,20 @@ use tokio::sync::Mutex;
 use super::{Context, RunRunner, kept_files::author};
 use crate::{ActorBrief, CriterionResult, Isolation, Parts};
 
-/// The criterion that a conflict does not meet, as the actor and people read it.
+/// The criterion that a conflict violates, as the actor and people read it.
 const CRITERION: &str = "the changes fit those that others made meanwhile";
 
-/// The private folders of a run, made when the first task needs one.
+/// Private folders of a run, created when the first task needs one.
 pub(crate) struct PrivatePlaces {
     /// The shared folder.
     folder: PathBuf,
     place: PathBuf,
-    /// The `PATH` on which `git` is found.
+    /// The `PATH` to find `git` on.
     path: OsString,
     folders: Mutex<Option<PrivateFolders>>,
 }
 
-/// The private folder of a task, as its actors work in it.
+/// The private folder of a task, in which its actors work.
 #[derive(Debug, Clone)]
 pub(super) struct PrivatePlace {
     private: PrivateFolder,
@@ -35,7 +35,7 @@ pub(super) struct PrivatePlace {
 }
 
 impl PrivatePlaces {
-    /// The private folders of a run.
+    /// Creates the handle for the private folders of a run.
     pub(crate) fn new(parts: &Parts, run: &RunId) -> Self {
         let context = &parts.tool_context;
         let path = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
@@ -51,12 +51,13 @@ impl PrivatePlaces {
         }
     }
 
-    /// Removes the private folders of a run that is over, save for those whose conflict nobody resolved. Returns what a person should know.
+    /// Removes the private folders of a run that has ended, except those with an unresolved conflict. Returns messages
+    /// for a person.
     pub(crate) async fn remove(&self) -> Vec<String> {
         let mut folders = self.folders.lock().await;
         let opened = match folders.take() {
             Some(folders) => Ok(folders),
-            // Another process may have made them.
+            // Another process may have created them.
             None if self.place.exists() => PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await,
             None => return Vec::new(),
         };
@@ -75,14 +76,15 @@ impl PrivatePlace {
     /// Returns the context of a call of an actor that works here.
     pub(super) fn context(&self, context: ToolContext) -> ToolContext {
         let confinement = context.confinement.in_folder(self.folder.path(), self.private.objects());
-        // What is cut stands where the actor can read it; it is never joined.
+        // Full outputs that were cut in the prompt go to a place where the actor can read them and that is never
+        // joined.
         let outputs = context.output_folder.as_ref().and_then(|outputs| Some(self.folder.path().join(".aime").join(outputs.file_name()?)));
         ToolContext { folder: self.folder.clone(), confinement, output_folder: outputs, ..context }
     }
 }
 
 impl RunRunner {
-    /// Returns the private folder of an execution of a task; none where all work in one folder.
+    /// Returns the private folder of an execution of a task, or `None` if all tasks work in one folder.
     pub(super) async fn private_place(&self, brief: &ActorBrief, task: &TaskId, execution: u32) -> Result<Option<PrivatePlace>, String> {
         let settings = &self.input.settings;
         let is_alone = settings.max_parallel <= 1 || brief.mode == Some(PlanMode::Direct) || self.kept_files.is_passing();
@@ -95,7 +97,8 @@ impl RunRunner {
         Ok(Some(PrivatePlace { private, folder }))
     }
 
-    /// Joins what was done in a private folder with the working folder. Returns the criterion that a conflict does not meet.
+    /// Joins the changes in a private folder with the working folder. Returns the criterion that a conflict violates,
+    /// if there is one.
     pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Option<CriterionResult>, String> {
         let folders = self.private.folders.lock().await;
         let Some(folders) = &*folders else { return Ok(None) };

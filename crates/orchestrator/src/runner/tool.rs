@@ -14,13 +14,13 @@ use tokio::time::Instant;
 use super::{Context, RunRunner, evidence::of_tool, millis_since};
 use crate::{RunFact, RunMachine};
 
-/// How much of a text stands as a task's summary, in characters.
+/// Maximum number of characters of a text in a task's summary.
 const SUMMARY_CHARS: usize = 500;
 
 impl RunRunner {
     pub(super) async fn call_tool(self: &Arc<Self>, id: EffectId, spec: &TaskSpec, mut call: ValidatedCall, context: &Context) -> RunFact {
         let begun = Instant::now();
-        // The run machine has looked at the bound; here the call is counted for the actors.
+        // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
         if !self.input.settings.unattended {
@@ -36,9 +36,10 @@ impl RunRunner {
 }
 
 impl RunRunner {
-    /// The person behind a call of a task. What a tool asks is a question of the run: it stands in the journal, and may be answered later
-    /// and from elsewhere. A call that is made again in the same execution of the task and asks the same finds the answer there; what another
-    /// execution was asked, and was perhaps withdrawn with it, is no answer to this one.
+    /// Returns the channel through which a task's tool asks a person. The question becomes a question of the run: it is
+    /// journaled, and may be answered later and from another process. A call that is repeated in the same execution of
+    /// the task and asks the same gets the recorded answer. Answers to another execution do not count, because its
+    /// questions may have been withdrawn with it.
     pub(super) fn person(&self, facts: &FactSender<RunMachine>, task: &TaskId, execution: u32) -> AskPerson {
         let (facts, task, answers) = (facts.clone(), task.clone(), Arc::clone(&self.answers));
         AskPerson::new(move |text| {
@@ -55,14 +56,14 @@ impl RunRunner {
     }
 }
 
-/// The name of what a tool asks.
+/// Returns the id of a tool's question.
 fn question_of(task: &TaskId, execution: u32, text: &str) -> Option<QuestionId> {
     let mut hash = DefaultHasher::new();
     (task.as_str(), execution, text).hash(&mut hash);
     QuestionId::new(format!("tool-{:016x}", hash.finish())).ok()
 }
 
-/// Of which execution of its task a call is, by its name: `task/execution/attempt`.
+/// Returns the number of the task's execution from the id of the call's effect: `task/execution/attempt`.
 fn execution_of(id: &EffectId) -> u32 {
     id.as_str().rsplit('/').nth(1).and_then(|execution| execution.parse().ok()).unwrap_or(1)
 }

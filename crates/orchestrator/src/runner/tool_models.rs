@@ -1,4 +1,4 @@
-//! The models of a run as its tools ask them: within the budget, and counted.
+//! Access of tools to the run's models: within the budget, and counted.
 
 use std::{future::pending, sync::Arc};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl RunRunner {
-    /// Asks models for the call of a tool. The role is the purpose of the request.
+    /// Returns the function with which a tool call asks models. The role is the purpose of the request.
     pub(super) fn model_for_tools(&self, asking: &Asking) -> Option<AskModel> {
         let (models, redactor) = (self.parts.models.clone()?, self.parts.redactor.clone());
         let (budget, run, asking) = (Arc::clone(&self.budget), self.run.clone(), asking.clone());
@@ -24,7 +24,7 @@ impl RunRunner {
             Box::pin(async move {
                 let begun = Instant::now();
                 let response = match model.complete(request).await {
-                    // The run, which was told, revokes the call.
+                    // The run was told and revokes the call.
                     Err(error) if matches!(error.root(), ModelError::OutOfBudget { .. }) => pending().await,
                     answer => answer?,
                 };
@@ -35,7 +35,7 @@ impl RunRunner {
                     duration_ms: millis_since(begun),
                     finish: response.finish.word(),
                 };
-                // A run that is gone has nobody to be told.
+                // Sending fails only if the run is gone, and then nobody needs the report.
                 let _gone = asking.facts().send(RunFact::ToolAskedModel { task: asking.task().cloned(), used });
                 Ok(response)
             })

@@ -1,4 +1,5 @@
-//! Criteria against evidence: files are looked at, the rest is put to a model that sees what happened and not only what is claimed.
+//! Verification of criteria: aime checks files and commands itself, and a model judges the rest by the recorded
+//! evidence and not only by claims.
 
 use std::sync::Arc;
 
@@ -21,14 +22,15 @@ use super::{
 };
 use crate::{CriterionResult, ModelUse, Reflect, RunFact, read_criterion};
 
-/// The tool whose permissions count for what a verifier is shown.
+/// The tool whose permissions decide which files a verifier may see.
 const READ_FILE: &str = "read_file";
 
 impl RunRunner {
-    /// Checks the goal's criteria, when every task is settled. What aime found to hold since the last tool call still holds.
+    /// Checks the goal's criteria when every task is settled. A criterion that passed still holds if no tool was called
+    /// since.
     pub(super) async fn verify(self: &Arc<Self>, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let criteria = &state.strategic.success_criteria;
-        // A plan that names none is held against its goal, where the settings ask for that.
+        // If the settings ask for it, a plan without criteria is judged by its goal.
         let goal = [Criterion::text(format!("what was done reaches the goal: {}", state.goal))];
         let author = self.author(state, &[]);
         let mut checks = Vec::new();
@@ -49,9 +51,9 @@ impl RunRunner {
         RunFact::Verified { id, checks, calls }
     }
 
-    /// Checks a task's criteria, when an attempt at it says that it is done: those of the plan, and the commands that the actor names. With
-    /// the only task of a plan the success criteria are checked that code can check, so that its actor hears what is missing. The attempt is
-    /// believed what was recorded of it.
+    /// Checks a task's criteria when an attempt claims success: those of the plan, and the commands that the actor
+    /// names. The only task of a plan is also checked against the success criteria that code can check, so that its
+    /// actor learns which of them fail. Recorded evidence of the attempt counts as given.
     pub(super) async fn verify_task(
         self: &Arc<Self>,
         (name, spec, given): (String, &TaskSpec, &str),
@@ -76,21 +78,22 @@ impl RunRunner {
             let check = self.execute(&criterion, Some(&spec.id), &author, context).await;
             checks.push(CriterionResult { of_plan: true, ..check });
         }
-        // An attempt that has failed already needs no second opinion.
+        // An attempt that has already failed needs no verdict of a model.
         if checks.iter().any(|check| check.passed == Some(false)) || checks.iter().all(|check| check.executable || check.passed.is_some()) {
             return (checks, Vec::new());
         }
         let goal = format!("{}\n{}", spec.title(), spec.description);
         let work = Work { name, task: Some(spec), goal, claim: conclusion.text(), given, origins: author.origins };
         let judged = context.cancel.run_until_cancelled(Box::pin(self.judge(work, &mut checks, evidence, context))).await;
-        // Of an attempt that is being stopped nobody reads the result: it is judged when the run goes on.
+        // Nobody reads the result of an attempt that is being stopped. It is judged when the run continues.
         let calls = judged.unwrap_or_default();
         (checks, calls)
     }
 
-    /// Returns the success criteria that are checked with a task: those that code can check, where an actor does the whole goal.
+    /// Returns the success criteria that are checked with a task: if one actor does the whole goal, those that code can
+    /// check.
     fn criteria_of_plan(&self, spec: &TaskSpec, state: Option<&ProgressState>) -> Vec<Criterion> {
-        // Without the state, the end of the run checks them.
+        // Without the state, these criteria are checked at the end of the run.
         let Some(state) = state.filter(|state| spec.kind == TaskKind::Actor && state.mode == Some(PlanMode::Direct) || state.version == 0)
         else {
             return Vec::new();
@@ -103,8 +106,8 @@ impl RunRunner {
         criteria.iter().filter(|criterion| !matches!(criterion.check, Check::Text(_))).cloned().collect()
     }
 
-    /// Puts the criteria that are still open to an auditor, or to a small model in one question. A criterion that cannot be judged stays open,
-    /// with the reason.
+    /// Submits the open criteria to an auditor, or to a small model in one question. A criterion that cannot be judged
+    /// stays open, with the reason.
     async fn judge(
         self: &Arc<Self>,
         work: Work<'_>,
@@ -145,7 +148,7 @@ impl RunRunner {
         if spent.requests > 0 { vec![model_use("verdict", &model, spent, begun)] } else { Vec::new() }
     }
 
-    /// Takes in the verdicts of an auditor, each for its criterion.
+    /// Applies the verdicts of an auditor to their criteria.
     async fn judge_by_audit(
         self: &Arc<Self>,
         work: &Work<'_>,
@@ -183,7 +186,7 @@ impl RunRunner {
         calls
     }
 
-    /// Whether an actor could read a file without asking anybody.
+    /// Returns true if an actor could read a file without asking a person.
     pub(super) fn may_read(&self, path: &str) -> bool {
         let (approval, rules) = (self.input.settings.approval, &self.input.rules);
         let parameters = Map::from_iter([("path".to_owned(), path.into())]);
@@ -238,19 +241,19 @@ impl RunRunner {
     }
 }
 
-/// Whether a criterion is for a model to judge.
+/// Returns true if a model has to judge the criterion.
 const fn is_open(check: &CriterionResult) -> bool {
     check.passed.is_none() && !check.executable
 }
 
-/// Returns the words of an auditor on one criterion.
+/// Returns the explanation of an auditor's verdict on one criterion.
 fn found(verdict: &CriterionVerdict) -> String {
     let cannot_tell = if verdict.holds == Holds::CannotTell { "cannot tell: " } else { "" };
     let (why, evidence) = (verdict.why.trim(), verdict.evidence.trim());
     if evidence.is_empty() { format!("{cannot_tell}{why}") } else { format!("{cannot_tell}{why} ({evidence})") }
 }
 
-/// A verdict in words; with what is missing and what could be done, where it is a refusal.
+/// Formats a verdict; a refusal includes the missing parts and suggestions.
 fn told(verdict: &Verdict) -> String {
     let mut parts = vec![verdict.reason.clone()];
     if !verdict.passed {

@@ -10,9 +10,9 @@ use aime_progress::{
 use super::{Out, RunMachine, main_id};
 
 impl RunMachine {
-    /// Carries out the commands of one rest, in order. Changes of the plan become one decision.
+    /// Carries out the commands of one wake, in order. Changes of the plan become one decision.
     pub(super) fn carry_out(&mut self, wake: &Wake, rest: &LeadRest, category: &str, out: &mut Out) {
-        // Its own work ends where it wants other tasks done.
+        // The lead's own work ends if it wants other tasks done.
         self.hand_over_main(out);
         let mut patch = PlanPatch::new("", Vec::new());
         let mut handled = Vec::new();
@@ -71,7 +71,7 @@ impl RunMachine {
         }
     }
 
-    /// Makes the changes of the lead a decision, as far as they fit.
+    /// Turns the changes of the lead into a decision, as far as they fit.
     fn change_by_lead(&mut self, wake: &Wake, patch: PlanPatch, handled: Vec<EvidenceId>, out: &mut Out) {
         let words: Vec<&EvidenceId> = wake.words.iter().map(|words| &words.id).collect();
         let reasons: Vec<TriggerReason> = wake
@@ -79,7 +79,7 @@ impl RunMachine {
             .iter()
             .cloned()
             .map(|mut reason| {
-                // Words of a person stay until the lead says that it dealt with them.
+                // A message of a person stays open until the lead says that it dealt with it.
                 reason.evidence.retain(|id| handled.contains(id) || !words.contains(&id));
                 reason
             })
@@ -101,7 +101,7 @@ impl RunMachine {
         self.decide_if_ready(out);
     }
 
-    /// Marks evidence as dealt with that needs no change of the plan.
+    /// Marks evidence as processed that needs no change of the plan.
     pub(in crate::machine) fn process(&mut self, handled: Vec<EvidenceId>, why: String, out: &mut Out) {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);
         let evidence: Vec<EvidenceId> = handled.into_iter().filter(open).collect();
@@ -110,7 +110,7 @@ impl RunMachine {
         }
     }
 
-    /// Passes words of the lead on to the actor of a task.
+    /// Forwards a message of the lead to the actor of a task.
     fn tell_task(&mut self, wake: u32, number: usize, task: &TaskId, text: &str, out: &mut Out) {
         let runs = self.state.tasks.get(task).is_some_and(|known| known.status.is_open());
         let (true, Ok(id)) = (runs, EvidenceId::new(lead_words_id(wake, number))) else {
@@ -124,7 +124,7 @@ impl RunMachine {
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }
 
-    /// Stops the actor of a task after the call under way; it goes on when the lead releases the task.
+    /// Stops the actor of a task after the current call. It continues when the lead releases the task.
     fn hold_task(&mut self, task: &TaskId, out: &mut Out) {
         match self.effects.attempt_at(task).cloned() {
             Some(effect) => {
@@ -154,12 +154,12 @@ impl RunMachine {
     }
 }
 
-/// Returns the name of what the lead says to a task: the `number`th command of a wake.
+/// Returns the id of the lead's message to a task: the `number`th command of a wake.
 pub(crate) fn lead_words_id(wake: u32, number: usize) -> String {
     format!("lead-{wake}-{}", number + 1)
 }
 
-/// A plan as changes to a plan that has nothing open.
+/// Returns a plan as changes to a plan without open tasks.
 fn changes_of(plan: Plan) -> Vec<PlanChange> {
     let Strategic { approach, phases, risks, success_criteria } = plan.strategic;
     let strategic =

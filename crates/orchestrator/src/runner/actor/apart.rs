@@ -1,4 +1,4 @@
-//! Actors whose machines are driven elsewhere: how one is made, and its effects one at a time.
+//! Actors whose machines are driven elsewhere: their creation, and their effects one at a time.
 
 use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
@@ -19,10 +19,12 @@ use crate::{
 };
 
 impl Apart {
-    /// Makes the actor for a task, after the hooks were asked; `said` is what people have said to it. Facts on the way go to `told`.
+    /// Calls the hooks and creates the actor for a task. `said` are the messages of people to it. Intermediate facts go
+    /// to `told`.
     ///
     /// # Errors
-    /// How the attempt ended, where none can begin.
+    ///
+    /// The end of the attempt, if it cannot start.
     pub async fn make_actor(
         &self,
         id: EffectId,
@@ -40,11 +42,12 @@ impl Apart {
         made.map_err(|fact| fact.without_secrets(self.redactor()))
     }
 
-    /// Makes an actor that does a part of a task for another one, `by`, which was made as `order` says; `call` is its call. `state` is that of
-    /// the run, where the call names a task of the plan.
+    /// Creates an actor that does a part of a task for another one, `by`, which was created from `order`; `call` is the
+    /// delegating call. `state` is the state of the run, which is needed if the call names a task of the plan.
     ///
     /// # Errors
-    /// Why there is none, in words for the one that has called.
+    ///
+    /// The reason, as a message to the calling actor.
     pub async fn make_below(
         &self,
         order: ActorOrder,
@@ -73,8 +76,9 @@ impl Apart {
         Ok(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
     }
 
-    /// Carries out one effect of an actor: [`ActorEffect::Model`] or [`ActorEffect::Tool`]. A call that was begun before, and is neither
-    /// read-only nor idempotent, is in doubt and is not made again. Facts for the run that come on the way go to `told`, in order.
+    /// Carries out one effect of an actor: [`ActorEffect::Model`] or [`ActorEffect::Tool`]. A call that was started
+    /// before and is neither read-only nor idempotent is in doubt and is not repeated. Intermediate facts for the run
+    /// go to `told`, in order.
     pub async fn act(
         &self,
         input: ActorInput,
@@ -124,7 +128,7 @@ impl Attempt {
 }
 
 impl ActorRunner {
-    /// For an actor that is made: what it was made from is not needed any more.
+    /// Returns the runner of an existing actor, without the inputs that only its creation needs.
     fn apart(runner: &Arc<RunRunner>, input: ActorInput, facts: FactSender<RunMachine>, cancel: CancellationToken) -> Self {
         let task = input.spec.task.clone();
         let brief = ActorBrief {

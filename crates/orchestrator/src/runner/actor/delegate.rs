@@ -1,4 +1,4 @@
-//! Actors that other actors have made: how they begin, and what the one that called is told.
+//! Actors created by other actors: their start, and the results that their callers receive.
 
 use std::sync::Arc;
 
@@ -12,8 +12,9 @@ use super::{Attempt, Made, ended};
 use crate::RunFact;
 
 impl Attempt {
-    /// Has another actor do a part of the work, or goes on with the one that does it. What it comes to is the result of the call; that it
-    /// failed, or could not be made, is an error that the one that called goes on from. With it comes what the other has read.
+    /// Delegates a part of the work to another actor, or continues with the one that already does it. The other actor's
+    /// result becomes the result of the call. If that actor failed or could not be created, the call returns an error
+    /// and the caller continues. The result includes the origins of what the other actor has read.
     pub(super) async fn delegate(
         self: &Arc<Self>,
         by: &ActorInput,
@@ -39,8 +40,8 @@ impl Attempt {
         }
     }
 
-    /// Returns the task of the plan that a call takes over: one that nobody has begun, or that this call has taken over before. A task that is
-    /// under way is what the work is a part of.
+    /// Returns the task of the plan that a call takes over: a task that nobody has started, or that this call took over
+    /// earlier. A task in progress is the context of the delegated work and is not taken over.
     fn claimable(&self, call: &str, request: &DelegateTask) -> Result<Option<TaskId>, String> {
         let Some(named) = self.framing(request)?.filter(|named| named.id != self.task) else { return Ok(None) };
         let Some(state) = self.runner.live.get(&self.runner.run) else { return Err("the run is over".to_owned()) };
@@ -48,7 +49,7 @@ impl Attempt {
         let claimed = task.claimed_by.as_deref() == Some(call);
         match task.status {
             _ if claimed => {}
-            // The result of one that is done answers the call at once.
+            // A completed task answers the call at once with its result.
             TaskStatus::Ready | TaskStatus::Completed => {}
             TaskStatus::Running => return Ok(None),
             TaskStatus::Pending => return Err(format!("the task `{}` cannot start yet: it waits for other tasks of the plan", named.id)),
@@ -64,11 +65,11 @@ impl Attempt {
         Ok(Some(named.id))
     }
 
-    /// Takes a task of the plan over and waits until the run has settled it.
+    /// Takes over a task of the plan and waits until the run has settled it.
     async fn claim(&self, task: TaskId, call: &str, request: &DelegateTask) -> (CallOutcome, ToolOutput, Vec<Origin>) {
         let (by, call, words) = (self.task.clone(), call.to_owned(), request.description.clone());
         let fact = RunFact::TaskClaimed { task: task.clone(), by, call, words, profile: request.profile.clone() };
-        // A run that is gone revokes the call.
+        // If the run is gone, it revokes the call.
         let _gone = self.facts.send(fact);
         let settled = || {
             let state = self.runner.live.get(&self.runner.run)?;
@@ -91,7 +92,7 @@ impl Attempt {
         }
     }
 
-    /// Makes an actor below another one, after everything was looked at that bounds it.
+    /// Creates an actor below another one, after checking every bound on delegation.
     pub(super) async fn compose_below(
         &self,
         by: &ActorInput,
@@ -115,7 +116,7 @@ impl Attempt {
         Ok(made)
     }
 
-    /// The task of the plan that the call names.
+    /// Returns the task of the plan that the call names.
     fn framing(&self, request: &DelegateTask) -> Result<Option<TaskSpec>, String> {
         let plan = self.brief.plan_id.as_str();
         if let Some(named) = request.plan.as_deref().filter(|named| *named != plan) {
@@ -129,8 +130,8 @@ impl Attempt {
     }
 }
 
-/// Returns the result of a delegated actor as its caller sees it, with at most `text_limit` bytes of text. It is an error where the actor did
-/// not succeed.
+/// Returns the result of a delegated actor for its caller, with at most `text_limit` bytes of text. The result is an
+/// error if the actor did not succeed.
 #[must_use]
 pub fn delegated(conclusion: &Conclusion, text_limit: Option<usize>) -> (CallOutcome, ToolOutput) {
     let (status, said) = match conclusion.outcome {
@@ -157,7 +158,7 @@ fn ending(task: &Task) -> String {
     error.or_else(|| task.reason.clone()).or_else(|| concluded.map(|conclusion| conclusion.text().to_owned())).unwrap_or_default()
 }
 
-/// A task of the plan, for an actor that does a part of it.
+/// Describes a task of the plan to an actor that does a part of it.
 fn frame(task: &TaskSpec) -> String {
     let mut lines = vec![task.title().to_owned()];
     if task.description != task.title() {

@@ -1,4 +1,4 @@
-//! An actor's effects: its model, its tools, people, and other actors.
+//! Effects of an actor: calls of its model, its tools, people and other actors.
 
 use std::{
     collections::BTreeMap,
@@ -20,15 +20,15 @@ use crate::{RunFact, runner::millis_since};
 
 type Context = EffectContext<ActorMachine>;
 
-/// Does an actor's effects.
+/// Carries out an actor's effects.
 pub(super) struct ActorRunner {
     pub(super) attempt: Arc<Attempt>,
     pub(super) input: ActorInput,
-    /// Where there is none, only calls of tools are carried out.
+    /// The model; without one only tool calls are carried out.
     pub(super) model: Option<Model>,
     pub(super) tool_context: ToolContext,
     pub(super) refused: Arc<Refused>,
-    /// When the calls were begun that had no end when the actor was taken up.
+    /// Start times of the calls that had not ended when the actor was resumed.
     pub(super) calls_begun: BTreeMap<String, UnixMillis>,
 }
 
@@ -43,7 +43,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return ActorFact::ModelAnswered { id, answer, duration_ms: 0 };
                     };
                     match context.cancel.run_until_cancelled(model.complete(request)).await {
-                        // The run, which was told, revokes the actor: this waits until it has.
+                        // The run was told and revokes the actor. This waits until it has.
                         Some(Err(error)) if matches!(error.root(), ModelError::OutOfBudget { .. }) => {
                             context.cancel.cancelled().await;
                             revoked(id)
@@ -63,7 +63,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     if self.refuses(id.as_str(), &context).await {
                         return revoked(id);
                     }
-                    // Boxed: while it waits for its model an actor need not hold the room for a call.
+                    // Boxed, so that an actor waiting for its model need not reserve memory for a call.
                     Box::pin(self.call_tool(id, call, seen, &context)).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
@@ -94,7 +94,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
 }
 
 impl ActorRunner {
-    /// Says what is known of a call that was cut off: when it was begun, and which files were changed since.
+    /// Describes an interrupted call: its start time, and the files changed since.
     async fn known_of(&self, call: &str) -> String {
         let Some(at) = self.calls_begun.get(call) else { return String::new() };
         let seconds = self.attempt.runner.parts.clock.now().saturating_sub(*at) / 1_000;
@@ -103,7 +103,8 @@ impl ActorRunner {
         format!("It was begun {seconds} s ago, and what it printed is lost. {changed}")
     }
 
-    /// Whether the run's budget leaves no room for a call. The run, which is told, then revokes it: this waits until it has.
+    /// Returns true if the run's budget leaves no room for a call. In that case it first waits until the run, which was
+    /// told, has revoked the call.
     async fn refuses(&self, call: &str, context: &Context) -> bool {
         let Some(error) = self.refused.take(call) else { return false };
         (self.attempt.on_bound)(&error);
@@ -136,7 +137,7 @@ impl ActorRunner {
 
     async fn ask(&self, question: QuestionId, kind: &str, text: String) -> String {
         let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
-        // A run that is gone cannot be asked: the actor is stopped with it.
+        // If the run is gone, the actor is stopped with it and gets no answer.
         let _gone = facts.send(RunFact::ActorAsked { task: task.clone(), question: question.clone(), kind: kind.to_owned(), text });
         runner.answers.wait(&question).await
     }

@@ -1,4 +1,4 @@
-//! What actors tell the run.
+//! Reports of actors to the run.
 
 use std::{
     collections::BTreeMap,
@@ -12,10 +12,10 @@ use aime_progress::ProgressEvent;
 use super::Attempt;
 use crate::{BudgetError, RunFact};
 
-/// Hands an actor's events up to the run, each with its number: the run drops what it has seen.
+/// Forwards an actor's events to the run with their numbers, so that the run can drop those it has seen.
 pub(super) struct Reports {
     attempt: Arc<Attempt>,
-    /// The call that the actor answers, if it works for another one.
+    /// The call that the actor answers, if another actor delegated to it.
     call: Option<String>,
     next: u64,
 }
@@ -37,7 +37,7 @@ impl Reports {
             true => RunFact::LeadReported { call, number, event },
             false => RunFact::ActorReported { task: task.clone(), execution: *execution, call, number, event },
         };
-        // A run that is gone will find the event in the actor's journal.
+        // If the run is gone, it finds the event in the actor's journal later.
         let _gone = facts.send(fact);
     }
 }
@@ -56,12 +56,13 @@ impl Refused {
     }
 }
 
-/// An actor's stream of the journal, which reports each event once it is durable. A tool call is counted here, before it is made.
+/// The journal stream of an actor, which reports each event once it is durable. It counts a tool call against the
+/// budget before the call is made.
 pub(super) struct ReportingStream {
     pub(super) writer: StreamWriter,
     pub(super) reports: Reports,
     pub(super) refused: Arc<Refused>,
-    /// What was appended and is to be reported when it is durable.
+    /// Appended events that are reported once they are durable.
     pub(super) held: Vec<ProgressEvent>,
 }
 

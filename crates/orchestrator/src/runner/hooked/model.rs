@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl Asking {
-    /// A model whose requests and answers the hooks see; the model itself where none wants to. What they add comes after everything else, so that
-    /// the server's cache still fits.
+    /// Wraps a model so that hooks see its requests and answers; returns the model itself if no hook asks for them.
+    /// Messages of hooks are appended at the end, so that the server's prompt cache still matches.
     pub(in crate::runner) fn around(self, model: Model) -> Model {
         let wanted = self.at(HookPoint::BeforePrompt) || self.at(HookPoint::AfterPrompt);
         if wanted { model.hooked(Arc::new(self)) } else { model }

@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl RunRunner {
-    /// Asks the planner for a plan. One that a hook refuses is a refused answer: the planner is asked again with the reason, and at last
-    /// falls back as it does for other faults. The hooks see the fallback too.
+    /// Asks the planner for a plan. A plan that a hook refuses counts as a refused answer: the planner is asked again
+    /// with the reason, and finally falls back as for other faults. The hooks see the fallback too.
     pub(in crate::runner) async fn plan_with_hooks(
         &self,
         mut planner: Planner,
@@ -61,7 +61,8 @@ impl RunRunner {
         }
     }
 
-    /// The same for a patch. There is no fallback: the plan stays as it is.
+    /// Asks the planner for a patch, like [`plan_with_hooks`](Self::plan_with_hooks). There is no fallback: the plan
+    /// stays unchanged.
     pub(in crate::runner) async fn replan_with_hooks(
         &self,
         mut planner: Planner,
@@ -90,12 +91,12 @@ impl RunRunner {
         Err(tries.no_patch())
     }
 
-    /// A planner whose model is told why its last answer was refused. It uses no plan of before again.
+    /// Returns a planner whose prompt contains the reason for the last refusal. It does not reuse kept plans.
     fn planner_told(&self, told: &str, context: &Context) -> Option<Planner> {
         Some(self.planner_of(self.model("planner", context)?.ending_with(told)))
     }
 
-    /// A plan as the hooks leave it, checked again in all layers; or why it is refused.
+    /// Returns a plan after the changes of the hooks, validated again in all layers, or the reason for its refusal.
     async fn judge_plan(&self, asking: &Asking, request: &PlanRequest, planned: Planned) -> Result<Planned, String> {
         let document = to_value(&planned.plan).map_err(|error| error.to_string())?;
         let Passed { payload, changed_by } = asking.ask(HookPoint::AfterPlan, plan_payload(request, Some(document))).await?;
@@ -108,7 +109,7 @@ impl RunRunner {
         Ok(Planned { plan, repairs, ..planned })
     }
 
-    /// The same for a patch.
+    /// Does the same as [`judge_plan`](Self::judge_plan) for a patch.
     async fn judge_patch(
         &self,
         asking: &Asking,
@@ -141,10 +142,12 @@ impl RunRunner {
 }
 
 impl Asking {
-    /// Asks the hooks around plans about a command of the lead. One that would change the plan is not heard: it can refuse, with what to change.
+    /// Calls the hooks around plans for a command of the lead. A hook cannot change the command; it can refuse it and
+    /// name the wanted change.
     ///
     /// # Errors
-    /// Why a hook refuses the command.
+    ///
+    /// The reason for which a hook refuses the command.
     pub(in crate::runner) async fn ask_about(&self, goal: &str, command: &LeadCommand) -> Result<(), String> {
         let goal = goal.to_owned();
         let (before, after) = match command {
@@ -173,7 +176,7 @@ fn does_not_fit(what: &str, who: &str, faults: &[PlanFault]) -> String {
     format!("the hook {who} changed the {what} so that it does not fit: {}", faults.join("; "))
 }
 
-/// What a plan or patch is checked against.
+/// The inputs of the validation of a plan or patch.
 struct Parts<'a> {
     tools: &'a [aime_llm::ToolDefinition],
     actor_tools: &'a [String],
@@ -203,7 +206,7 @@ fn patch_payload(request: &ReplanRequest, patch: Option<Value>) -> HookPayload {
     HookPayload::Patch { goal: request.goal.clone(), reasons, patch }
 }
 
-/// What all questions to the planner took.
+/// Usage of all requests to the planner.
 #[derive(Default)]
 struct Tries {
     refused: Vec<Refused>,
@@ -228,7 +231,7 @@ impl Tries {
         self
     }
 
-    /// Takes note of a refusal; what the planner's model is told of it.
+    /// Records a refusal and returns the message to the planner's model.
     fn told(&mut self, reason: String, what: &str) -> String {
         let told = format!("An earlier {what} was refused: {reason}. Give another one that minds this.");
         self.push(vec![reason], String::new());
@@ -247,7 +250,7 @@ impl Tries {
         if self.model.is_empty() { "the planner".to_owned() } else { self.model.clone() }
     }
 
-    /// An error of the planner, with what the questions before it took.
+    /// Adds the usage of the earlier requests to an error of the planner.
     fn before(&mut self, mut error: PlannerError) -> PlannerError {
         if let PlannerError::Model { refused, spent, .. }
         | PlannerError::NoPlan { refused, spent, .. }

@@ -13,18 +13,18 @@ use crate::{
 };
 
 impl RunRunner {
-    /// Makes one attempt at a task: asks before it, carries it out, and asks what is to be thought of it.
+    /// Makes one attempt at a task, with hooks before and after it.
     pub(in crate::runner) async fn attempt(self: &Arc<Self>, issue: Issue<RunEffect>, context: &Context) -> RunFact {
         let hooks = &self.parts.hooks;
         let (before, after) = (hooks.are_at(HookPoint::BeforeTask), hooks.are_at(HookPoint::AfterTask));
         match if before || after { spec_of(&issue.effect) } else { None } {
             None => self.perform(issue, context).await,
-            // Boxed: where there are no hooks, an attempt need not hold the room for them.
+            // Boxed, so that an attempt without hooks need not reserve memory for them.
             Some(spec) => Box::pin(self.attempt_between(issue, spec, context, before)).await,
         }
     }
 
-    /// The attempt between its hooks.
+    /// Makes the attempt between its hooks.
     async fn attempt_between(self: &Arc<Self>, issue: Issue<RunEffect>, spec: TaskSpec, context: &Context, before: bool) -> RunFact {
         if before
             && !self.is_begun(&issue.effect)
@@ -36,7 +36,7 @@ impl RunRunner {
         self.after_attempt(spec, fact, context).await
     }
 
-    /// Asks before an attempt; how it ends, if it must not begin.
+    /// Calls the hooks before an attempt. Returns the end of the attempt if a hook blocks it.
     pub(in crate::runner) async fn before_attempt(&self, id: &EffectId, spec: &TaskSpec, context: &Context) -> Option<RunFact> {
         if !self.parts.hooks.are_at(HookPoint::BeforeTask) {
             return None;
@@ -50,7 +50,7 @@ impl RunRunner {
         }
     }
 
-    /// Asks what is to be thought of an attempt; how it ends.
+    /// Calls the hooks after an attempt. Returns the end of the attempt.
     pub(in crate::runner) async fn after_attempt(&self, spec: TaskSpec, mut fact: RunFact, context: &Context) -> RunFact {
         if let (true, RunFact::TaskEnded { id, conclusion, checks, .. }) = (self.parts.hooks.are_at(HookPoint::AfterTask), &mut fact)
             && matches!(conclusion.outcome, Outcome::Success | Outcome::Failure)
@@ -69,7 +69,7 @@ impl RunRunner {
         fact
     }
 
-    /// Whether an attempt goes on that was begun before a stop or a crash: its hooks were asked then.
+    /// Returns true if the attempt was started before a stop or a crash, so that its hooks were already called.
     fn is_begun(&self, effect: &RunEffect) -> bool {
         let RunEffect::StartActor { task, execution, .. } = effect else { return false };
         let stream = effect_prefix(task, *execution, None);
@@ -89,7 +89,7 @@ fn spec_of(effect: &RunEffect) -> Option<TaskSpec> {
     }
 }
 
-/// A task that a hook does not let begin. To try it again would only ask the same.
+/// Returns the failure of a task that a hook blocks. It is not retried, because the hook would be asked the same again.
 fn not_begun(id: EffectId, reason: String) -> RunFact {
     let conclusion = Conclusion::without_result(Outcome::Failure, reason, Some(FailureCause::Denied));
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 }

@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl RunRunner {
-    /// Makes one call. It is left as it was made: hooks may have changed its parameters, within what is allowed anyway. What the call and its
-    /// hooks do to files is kept as the task's.
+    /// Makes one call. `call` is left as it was executed, because hooks may have changed its parameters within the
+    /// existing permissions. File changes of the call and of its hooks are recorded for the task.
     pub(in crate::runner) async fn call_with_hooks(
         &self,
         asking: &Asking,
@@ -28,7 +28,7 @@ impl RunRunner {
     ) -> Result<ToolOutput, ToolError> {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
         let tool = call.tool().to_owned();
-        // The changes of a private folder are recorded at the join.
+        // Changes in a private folder are recorded when it is joined.
         let is_private = self.is_private(&context);
         let mut context = if is_private { context } else { kept_files.watched(context, task, &tool) };
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
@@ -48,7 +48,7 @@ impl RunRunner {
         result
     }
 
-    /// The call between its hooks.
+    /// Makes the call between its hooks.
     async fn call_between(&self, asking: &Asking, call: &mut ValidatedCall, context: &ToolContext) -> Result<ToolOutput, ToolError> {
         self.within_reach(call.tool(), context)?;
         self.alone_in_repository(asking, call, context)?;
@@ -63,7 +63,8 @@ impl RunRunner {
         }
         let asked = context.cancel.run_until_cancelled(Box::pin(after_tool(asking, call, result))).await;
         let mut result = asked.unwrap_or(Err(ToolError::Cancelled));
-        // An actor is told what was really done. The result of a plan's task is for other tasks, and stays as it is.
+        // An actor learns which parameters were really used. The result of a plan's task is input for other tasks and
+        // stays unchanged.
         if let (Some(who), Ok(output), Some(_)) = (changed_by, &mut result, context.text_limit) {
             let used = Value::Object(call.parameters().clone()).to_string();
             let used: String = used.chars().take(SHOWN_CHARS).collect();
@@ -72,7 +73,8 @@ impl RunRunner {
         result
     }
 
-    /// What a run has begun with decides what its actors do without consent: commands that could not reach the network then cannot later.
+    /// Refuses a command that reaches the network now if commands could not at the start of the run. The settings from
+    /// the start decided which calls need no consent.
     fn within_reach(&self, tool: &str, context: &ToolContext) -> Result<(), ToolError> {
         let runs = self
             .parts
@@ -111,7 +113,7 @@ impl RunRunner {
         context.working_folder() != self.parts.tool_context.working_folder()
     }
 
-    /// Returns the tasks under way, save for `task` and those that wait for it, that may change files of the folder.
+    /// Returns the tasks in progress that may change files of the folder, except `task` and those that wait for it.
     fn other_writers(&self, task: Option<&TaskId>) -> Vec<TaskId> {
         let Some(state) = self.live.get(&self.run) else { return Vec::new() };
         let mut waiting: Vec<&str> = Vec::new();
@@ -138,7 +140,8 @@ impl RunRunner {
         others.map(|(id, _)| id.clone()).collect()
     }
 
-    /// Asks before a call; who changed the parameters, if anybody did. A changed call is another call: it is checked and decided on.
+    /// Calls the hooks before a tool call. Returns the names of the hooks that changed the parameters, if any. A
+    /// changed call is validated and needs permission like a new one.
     async fn before_tool(&self, asking: &Asking, call: &mut ValidatedCall) -> Result<Option<String>, ToolError> {
         if !asking.at(HookPoint::BeforeTool) {
             return Ok(None);
@@ -151,7 +154,7 @@ impl RunRunner {
             ToolError::InvalidParameters(format!("the hook {who} changed the parameters so that they do not fit: {error}"))
         })?;
         let shown = Value::Object(checked.parameters().clone());
-        // Consent was to the call as it was. A hook gives none in a person's place.
+        // A person's consent covers only the original call, and a hook cannot give consent in a person's place.
         let Permission::Allow(allowed) = Permissions::new(self.input.settings.approval, &self.input.rules).decide(sheet, checked) else {
             return Err(ToolError::Denied(format!(
                 "the hook {who} changed a call that needs a person's consent, and a changed call has none; make the call in the way that the hook wants: {shown}"
@@ -162,7 +165,7 @@ impl RunRunner {
     }
 }
 
-/// Tells the run what a call did to places whose files run later.
+/// Reports to the run the changes that a call made to files that are executed later.
 fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
     for change in context.protected.take_changes() {
         let did = match &change.outcome {
@@ -173,28 +176,28 @@ fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
         let task = asking.task.as_ref().map(ToString::to_string);
         let (added, removed, diff) = (0, 0, String::new());
         let change = FileChange { task, tool: tool.to_owned(), path: change.path, did: did.to_owned(), added, removed, diff };
-        // A run that is gone has nobody to be told.
+        // Sending fails only if the run is gone, and then nobody needs the report.
         let _gone = asking.facts.send(RunFact::FileChanged { change });
     }
 }
 
-/// How much of changed parameters an actor is told, in characters.
+/// Maximum number of characters of changed parameters in the report to an actor.
 const SHOWN_CHARS: usize = 500;
 
-/// Asks after a call: the text may be changed, or the result withheld.
+/// Calls the hooks after a tool call: they may change the text or withhold the result.
 async fn after_tool(asking: &Asking, call: &ValidatedCall, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
     if !asking.at(HookPoint::AfterTool) {
         return result;
     }
     let (ok, text) = match &result {
         Ok(output) => (true, output.text.clone()),
-        // A hook sees and changes what was printed; the exit code stays.
+        // A hook sees and changes the printed output; the exit code stays the same.
         Err(ToolError::Exited { printed, .. }) => (false, printed.clone()),
         Err(error) => (false, error.to_string()),
     };
     let (tool, parameters) = (call.tool().to_owned(), call.parameters().clone());
     let payload = HookPayload::Tool { tool, parameters, result: Some(HookToolResult { ok, text }) };
-    // What was done stays done: the call did not fail for want of rights, so another attempt may be made.
+    // The call has taken effect and did not fail for lack of permission, so the block allows another attempt.
     let Passed { payload, changed_by } = asking.ask(HookPoint::AfterTool, payload).await.map_err(ToolError::Failed)?;
     match (changed_by, payload, result) {
         (Some(_), HookPayload::Tool { result: Some(HookToolResult { text, .. }), .. }, Ok(output)) => Ok(ToolOutput { text, ..output }),
