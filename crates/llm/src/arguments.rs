@@ -14,7 +14,7 @@ pub use self::coerce::coerce_to_schema;
 /// Arguments as they were understood.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ReadArguments {
-    /// By name.
+    /// Arguments by parameter name.
     pub values: Map<String, Value>,
     /// Descriptions of the repairs; empty for a strict JSON object that fits the schema's types.
     pub repairs: Vec<String>,
@@ -30,7 +30,7 @@ pub enum ArgumentsError {
         /// The length of what arrived.
         bytes: usize,
     },
-    /// It is JSON, but no object.
+    /// The JSON is not an object.
     #[error("the arguments are {found}; they must be one JSON object with the parameters by name")]
     NotAnObject {
         /// Kind of the value that was found instead of an object.
@@ -48,7 +48,7 @@ pub enum ArgumentsError {
     /// A bracket closes too early, and it is uncertain what belongs to what.
     #[error("the brackets of the arguments can be read in more than one way; close each object and each list once")]
     Ambiguous,
-    /// It cannot be read.
+    /// The text cannot be read.
     #[error("the arguments are not JSON: {reason}; write one JSON object with the parameters by name")]
     Unreadable {
         /// Message of the JSON reader.
@@ -101,7 +101,7 @@ pub(crate) fn read_arguments_with_repairs(raw: &str, schema: Option<&Value>) -> 
     Ok(read)
 }
 
-/// A JSON string: the arguments encoded twice, or the only parameter.
+/// Reads a JSON string: the arguments encoded twice, or the only parameter.
 fn from_string(inner: String, schema: Option<&Value>) -> Result<ReadArguments, ArgumentsError> {
     let only = schema.and_then(only_string_parameter);
     let text = inner.trim();
@@ -191,7 +191,7 @@ fn concatenated(text: &str) -> Vec<Map<String, Value>> {
     objects
 }
 
-/// The name of the only required parameter, if it is a string.
+/// Returns the name of the only required parameter, if it is a string.
 fn only_string_parameter(schema: &Value) -> Option<&str> {
     let [name] = schema.get("required")?.as_array()?.as_slice() else { return None };
     let name = name.as_str()?;

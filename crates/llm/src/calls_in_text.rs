@@ -172,7 +172,7 @@ enum Found {
     Calls { calls: Vec<ToolCall>, length: usize },
     /// A call that cannot be read.
     Unreadable,
-    /// No call; so many bytes after the mark are passed over.
+    /// No call; the reader skips this number of bytes after the mark.
     Words { length: usize },
 }
 
@@ -244,7 +244,7 @@ fn scan(text: &str, offered: &[&str]) -> CallsInText {
     found
 }
 
-/// The next mark at or after `from`.
+/// Returns the next mark at or after `from`.
 fn next_mark(text: &str, from: usize) -> Option<(usize, &'static str, Form)> {
     let mut at = from;
     loop {
@@ -273,7 +273,7 @@ fn read(place: &Place<'_>, form: Form, in_code: bool, offered: &[&str]) -> Found
     }
 }
 
-/// A fence that holds no JSON calls shows something, and is passed over whole.
+/// Reads a code fence. A fence without JSON calls shows an example and is skipped whole.
 fn read_fence(place: &Place<'_>, offered: &[&str]) -> Found {
     let inner = place.after.trim_start_matches('`');
     let longer = place.after.len() - inner.len();

@@ -43,7 +43,7 @@ pub enum FactsSource {
     Exact,
     /// The entry of the model under another date or state, or the rule for its family.
     Family,
-    /// No entry and no rule: the facts are the defaults, but for the size that the name may tell.
+    /// No entry and no rule: the facts are the defaults, except for a size in the name.
     Unknown,
 }
 
@@ -138,7 +138,8 @@ impl ModelFacts {
     }
 }
 
-/// The longest answer. A bound of more than half of the window would leave requests no room: the table repeats the window there.
+/// Returns the longest answer. A bound of more than half of the window would leave requests no room: the table
+/// repeats the window there.
 fn answer(limits: ModelLimits) -> u32 {
     let ModelLimits { context_tokens, max_output_tokens, .. } = limits;
     if max_output_tokens > context_tokens / 2 { (context_tokens / 4).min(LONGEST_ANSWER) } else { max_output_tokens }
@@ -149,7 +150,7 @@ struct Found {
     record: Record<'static>,
     /// No date or state was taken off the name to find it.
     same: bool,
-    /// Its prices hold for the provider that was asked for.
+    /// True if its prices are those of the requested provider.
     priced: bool,
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn read<C: DeserializeOwned + Named>(file: &str) -> Corpus<C> {
     corpus
 }
 
-/// The files of a folder of the corpus, by name.
+/// Returns the files of a folder of the corpus, by name.
 pub(crate) fn files(folder: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(folder);
     let entries = std::fs::read_dir(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -62,7 +62,7 @@ impl ImageFormat {
 pub struct Image {
     /// The name under which people know it, such as its path.
     pub name: String,
-    /// Its format.
+    /// Format of the image.
     pub format: ImageFormat,
     /// Width in pixels.
     pub width: u32,
@@ -92,7 +92,7 @@ pub enum ImageError {
     TooLarge {
         /// The image's name.
         name: String,
-        /// Its size.
+        /// Size of the file.
         bytes: usize,
     },
     /// A side is too long.
@@ -174,7 +174,7 @@ impl Image {
 mod tests {
     use super::*;
 
-    /// A PNG's signature and header; its pixels are not looked at.
+    /// Returns a PNG's signature and header; its pixels are not looked at.
     fn png(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         bytes.extend(width.to_be_bytes());

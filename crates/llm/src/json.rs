@@ -60,7 +60,7 @@ pub(crate) enum Concern {
     },
     /// The text around the value looks like parts of it.
     Outside,
-    /// Its closing brackets can be read in more than one way.
+    /// Its closing brackets are ambiguous.
     Ambiguous,
 }
 
@@ -77,7 +77,7 @@ pub enum UnreadableJson {
     /// The text is longer than what is read.
     #[error("the text has {bytes} bytes, more than the {limit} that are read")]
     TooLong {
-        /// Its length.
+        /// Length of the text.
         bytes: usize,
         /// The most that is read.
         limit: usize,
@@ -91,7 +91,7 @@ pub enum UnreadableJson {
     /// The text holds nothing that looks like JSON.
     #[error("there is no JSON object or array in the text, which begins {start:?}")]
     NoJson {
-        /// Its first characters.
+        /// First characters of the text.
         start: String,
     },
     /// There is something like JSON, and it cannot be understood.
@@ -216,7 +216,8 @@ fn concern(answer: &str, found: &[Span], span: &Span) -> Option<Concern> {
     }
 }
 
-/// The spans in the order of trust: in fences, in the open, inside something unclosed. Within a group: objects first, later first.
+/// Returns the spans in the order of trust: in fences, in the open, inside something unclosed. Within a group:
+/// objects first, later first.
 fn groups(found: &[Span]) -> Vec<Vec<Span>> {
     let pick = |wanted: &dyn Fn(&Span) -> bool| {
         let mut group: Vec<Span> = found.iter().filter(|span| wanted(span)).cloned().collect();
@@ -284,7 +285,7 @@ fn unwrapped(value: Value, mut repairs: Vec<String>, fits: &dyn Fn(&Value) -> bo
 /// JSON as it is inside a string, without the quotes around it: `{\"a\": 1}`.
 #[derive(Debug)]
 pub(crate) struct EscapedJson {
-    /// Its text without the escapes.
+    /// Text of the value without escapes.
     pub(crate) text: String,
     /// True if the text before it looks like members of it.
     pub(crate) has_members_before: bool,

@@ -87,13 +87,13 @@ impl Message {
         }
     }
 
-    /// A turn of the model without the provider's own form of it.
+    /// Returns a turn of the model without the provider's own form of it.
     #[must_use]
     pub fn assistant(content: impl Into<String>, tool_calls: Vec<ToolCall>) -> Self {
         Self::Assistant { content: content.into(), tool_calls, native: None }
     }
 
-    /// The result of a call that succeeded.
+    /// Returns the result of a call that succeeded.
     #[must_use]
     pub fn tool(call_id: impl Into<String>, name: impl Into<String>, content: impl Into<String>) -> Self {
         Self::Tool { call_id: call_id.into(), name: name.into(), content: content.into(), is_error: false, images: Vec::new() }
@@ -114,7 +114,7 @@ pub struct ToolCall {
 /// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolDefinition {
-    /// Its name: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// Name of the tool: 1 to 64 of `A-Z a-z 0-9 _ -`.
     pub name: String,
     /// Description of the tool for the model.
     pub description: String,
@@ -126,14 +126,14 @@ pub struct ToolDefinition {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     #[default]
     Auto,
-    /// It must call one of those offered.
+    /// The model must call one of the offered tools.
     Required,
-    /// It must not.
+    /// The model must not call a tool.
     None,
-    /// It must call the one of this name.
+    /// The model must call the tool of this name.
     Only(String),
 }
 
@@ -159,7 +159,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// The word, as requests and configurations write it.
+    /// Returns the word, as requests and configurations write it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -207,7 +207,7 @@ pub struct ChatRequest {
     pub temperature: Option<f32>,
     /// The most tokens of the answer.
     pub max_output_tokens: Option<u32>,
-    /// For repeatable sampling, where the server can.
+    /// Seed for repeatable sampling, if the server supports it.
     pub seed: Option<u64>,
     /// Amount of thinking; the model's own default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -228,11 +228,11 @@ pub struct ChatRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It was done.
+    /// The answer is complete.
     Stop,
     /// The model called tools.
     ToolCalls,
-    /// It ran into the limit of tokens: the answer is cut.
+    /// The answer reached the token limit and is cut.
     Length,
     /// The provider withheld the answer.
     ContentFilter,
@@ -241,7 +241,7 @@ pub enum FinishReason {
 }
 
 impl FinishReason {
-    /// The word for it, of at most 40 characters; none where the server gave none.
+    /// Returns the word for it, of at most 40 characters; none where the server gave none.
     #[must_use]
     pub fn word(&self) -> Option<String> {
         let word = match self {
@@ -343,7 +343,7 @@ pub enum StreamPart {
 }
 
 impl ToolCall {
-    /// A call with arguments as JSON.
+    /// Returns a call with arguments as JSON.
     #[must_use]
     pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: &Value) -> Self {
         Self { id: id.into(), name: name.into(), arguments: arguments.to_string() }
@@ -357,7 +357,7 @@ impl ToolChoice {
         matches!(self, Self::Required | Self::Only(_))
     }
 
-    /// The tools that the model may call, of those offered.
+    /// Returns the tools that the model may call, of those offered.
     #[must_use]
     pub fn of(&self, offered: &Arc<[ToolDefinition]>) -> Arc<[ToolDefinition]> {
         match self {
@@ -369,7 +369,7 @@ impl ToolChoice {
 }
 
 impl ChatRequest {
-    /// The name of the schema that the answer is to fit, such as `aime_plan`; nothing where any text will do.
+    /// Returns the name of the schema that the answer is to fit, such as `aime_plan`; nothing where any text will do.
     #[must_use]
     pub fn schema_name(&self) -> Option<&str> {
         match &self.format {
@@ -380,7 +380,8 @@ impl ChatRequest {
 }
 
 impl ChatResponse {
-    /// An answer of plain text, for models of one's own. No tokens are counted: set `usage` where they are known.
+    /// Returns an answer of plain text, for models of one's own. No tokens are counted: set `usage` where they are
+    /// known.
     #[must_use]
     pub fn text(model: impl Into<String>, content: impl Into<String>) -> Self {
         Self {
@@ -397,7 +398,7 @@ impl ChatResponse {
         }
     }
 
-    /// An answer that calls tools, for models of one's own.
+    /// Returns an answer that calls tools, for models of one's own.
     #[must_use]
     pub fn calls(model: impl Into<String>, calls: impl IntoIterator<Item = ToolCall>) -> Self {
         Self { tool_calls: calls.into_iter().collect(), finish: FinishReason::ToolCalls, ..Self::text(model, "") }

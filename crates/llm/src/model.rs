@@ -32,7 +32,7 @@ impl Default for ModelLimits {
 
 /// A model that answers chat requests. Dropping a future or stream it returned cancels the request.
 pub trait ChatModel: Send + Sync {
-    /// The name under which it is configured and reported.
+    /// Returns the name under which it is configured and reported.
     fn name(&self) -> &str;
 
     /// Returns the capacity of the model.
@@ -45,7 +45,7 @@ pub trait ChatModel: Send + Sync {
         None
     }
 
-    /// The protocol over which its server is asked now, where there is one.
+    /// Returns the protocol over which its server is asked now, where there is one.
     fn protocol(&self) -> Option<Protocol> {
         None
     }
@@ -67,7 +67,7 @@ pub trait ChatModel: Send + Sync {
     }
 }
 
-/// The stream of a model that answers all at once: one part, the whole answer.
+/// Returns the stream of a model that answers all at once: one part, the whole answer.
 pub fn in_one_part<'a>(
     answer: impl Future<Output = Result<ChatResponse, ModelError>> + Send + 'a,
 ) -> BoxStream<'a, Result<StreamPart, ModelError>> {
@@ -227,7 +227,7 @@ fn seconds(duration: &Duration) -> String {
 }
 
 impl ModelError {
-    /// The failure itself, without what was tried around it: of several models, that of the last one.
+    /// Returns the failure itself, without what was tried around it: of several models, that of the last one.
     #[must_use]
     pub fn root(&self) -> &Self {
         match self {

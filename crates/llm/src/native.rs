@@ -44,7 +44,8 @@ impl NativeTurn {
         Some(Arc::new(Self { protocol: source.protocol, host: source.host.to_owned(), model: source.model.to_owned(), items, seal }))
     }
 
-    /// The items, if the turn was made by this source and neither they nor the text and the calls were changed since.
+    /// Returns the items, if the turn was made by this source and neither they nor the text and the calls were
+    /// changed since.
     #[must_use]
     pub fn items_for(&self, source: TurnSource<'_>, content: &str, calls: &[ToolCall]) -> Option<&[Value]> {
         let same = self.protocol == source.protocol && self.host == source.host && self.model == source.model;
@@ -57,13 +58,13 @@ impl NativeTurn {
         &self.seal
     }
 
-    /// The items as they came.
+    /// Returns the items as they came.
     #[must_use]
     pub fn items(&self) -> &[Value] {
         &self.items
     }
 
-    /// The length of the items as JSON, in bytes.
+    /// Returns the length of the items as JSON, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.items.iter().map(|item| item.to_string().len()).sum()
@@ -85,8 +86,8 @@ impl NativeTurn {
     }
 }
 
-/// A hash over the items, the text, and the names and arguments of the calls. Ids are left out, because a runtime may rename them. So are
-/// arguments that are no JSON object: they are rewritten before they are sent back.
+/// Returns a hash over the items, the text, and the names and arguments of the calls. Ids are left out, because a
+/// runtime may rename them. So are arguments that are no JSON object: they are rewritten before they are sent back.
 fn seal(items: &[Value], content: &str, calls: &[ToolCall]) -> String {
     let calls: Vec<(&str, Option<Value>)> = calls.iter().map(|call| (call.name.as_str(), object(&call.arguments))).collect();
     let sealed = serde_json::to_vec(&(items, content, calls)).unwrap_or_default();

@@ -26,13 +26,13 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The price of so many searches, in US dollars.
+    /// Returns the price of so many searches, in US dollars.
     #[must_use]
     pub fn searches(&self, count: u32) -> f64 {
         self.search.map_or(0.0, |price| price * f64::from(count))
     }
 
-    /// The price of the tokens of an answer, in US dollars.
+    /// Returns the price of the tokens of an answer, in US dollars.
     #[must_use]
     pub fn cost(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
@@ -65,7 +65,8 @@ impl Prices {
     }
 }
 
-/// An estimate of the tokens of a request, by [`estimate_tokens`](crate::estimate_tokens): its texts, tools and schema.
+/// Returns an estimate of the tokens of a request, by [`estimate_tokens`](crate::estimate_tokens): its texts, tools
+/// and schema.
 #[must_use]
 pub fn estimate_request_tokens(request: &ChatRequest) -> u64 {
     let messages: u64 = request.messages.iter().map(|message| of_message(message)).sum();
@@ -87,7 +88,7 @@ fn of_message(message: &Message) -> u64 {
     }
 }
 
-/// An estimate of the tokens of a turn in the provider's own form: one for four bytes of its JSON.
+/// Returns an estimate of the tokens of a turn in the provider's own form: one for four bytes of its JSON.
 #[must_use]
 pub fn native_tokens(native: &NativeTurn) -> u64 {
     (native.bytes() as u64).div_ceil(4)
@@ -117,7 +118,7 @@ pub(crate) struct RequestTokens {
 }
 
 impl RequestTokens {
-    /// The same as [`estimate_request_tokens`].
+    /// Estimates the same count as [`estimate_request_tokens`].
     pub(crate) fn count(&mut self, request: &ChatRequest) -> u64 {
         let known = request.messages.iter().zip(&self.messages).take_while(|(message, (known, _))| Arc::as_ptr(message) == known.as_ptr());
         let known = known.count();

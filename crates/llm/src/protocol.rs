@@ -18,7 +18,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// The name, as a configuration writes it.
+    /// Returns the name, as a configuration writes it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,16 +35,17 @@ impl Protocol {
         matches!(self, Self::Responses | Self::Messages | Self::Gemini)
     }
 
-    /// The protocol of a full address that someone pasted, and the address without its last part.
+    /// Returns the protocol of a full address that someone pasted, and the address without its last part.
     #[cfg(feature = "openai")]
     pub(crate) fn of_address(address: &str) -> Option<(Self, &str)> {
         let ends = [("/responses", Self::Responses), ("/chat/completions", Self::Chat), ("/messages", Self::Messages)];
         ends.into_iter().find_map(|(end, protocol)| Some((protocol, address.strip_suffix(end)?)))
     }
 
-    /// The protocol for a model at a host, where neither the configuration nor the address names one.
+    /// Returns the protocol for a model at a host, where neither the configuration nor the address names one.
     ///
-    /// OpenAI refuses function tools beside reasoning on chat completions from gpt-5.4 on, so its reasoning models are asked over Responses.
+    /// OpenAI refuses function tools beside reasoning on chat completions from gpt-5.4 on, so its reasoning models
+    /// are asked over Responses.
     #[must_use]
     pub fn for_model(host: &str, path: &str, model: &str) -> Self {
         let of_openai = host == "api.openai.com"

@@ -52,7 +52,7 @@ struct Rule {
 }
 
 impl ScriptedModel {
-    /// A model without rules: every request fails with [`ModelError::NotRecorded`].
+    /// Returns a model without rules: every request fails with [`ModelError::NotRecorded`].
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), limits: ModelLimits::default(), prices: None, script: Arc::default() }
@@ -72,7 +72,7 @@ impl ScriptedModel {
         self
     }
 
-    /// With these limits.
+    /// Sets the limits.
     #[must_use]
     pub fn with_limits(mut self, limits: ModelLimits) -> Self {
         self.limits = limits;
@@ -92,7 +92,7 @@ impl ScriptedModel {
         ModelStack::of(self.clone()).build(&Redactor::default())
     }
 
-    /// Every request so far, in the order of asking.
+    /// Returns every request so far, in the order of asking.
     #[must_use]
     pub fn requests(&self) -> Vec<ChatRequest> {
         self.lock().requests.clone()

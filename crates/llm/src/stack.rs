@@ -56,8 +56,8 @@ pub use self::{
     retry::{Retry, RetryObserver, RetrySettings},
 };
 
-/// A model with those that are asked in its place, and how each is asked. It cannot be asked itself: see [`build`](Self::build). Cheap to clone;
-/// clones share what was learnt of the servers.
+/// Model, its fallbacks, and the layers of each. It cannot send requests itself: see [`build`](Self::build). Cheap to
+/// clone; clones share the lessons learnt from the servers.
 #[derive(Clone)]
 pub struct ModelStack {
     first: Candidate,
@@ -76,30 +76,30 @@ struct Candidate {
 }
 
 impl ModelStack {
-    /// A model that somebody else has written. A failed request is not repeated, unless [`retrying`](Self::retrying) says so. For a model behind a
-    /// server see `ModelStack::server`.
+    /// Wraps a model of another author. A failed request is not repeated, unless [`retrying`](Self::retrying) is
+    /// used. For a model behind a server see `ModelStack::server`.
     #[must_use]
     pub fn of(model: impl ChatModel + 'static) -> Self {
         let first = Candidate { model: Arc::new(model), throttle: None, retry: None, limits: None, pause: Arc::default() };
         Self { first, others: Vec::new(), first_pause: FIRST_PAUSE }
     }
 
-    /// The same, and failures of the first model that may pass are tried again.
+    /// Retries temporary failures of the first model.
     #[must_use]
     pub fn retrying(mut self, settings: RetrySettings) -> Self {
         self.first.retry = Some(settings);
         self
     }
 
-    /// The same, and the first model is asked fewer requests at once after it refused some, and more again while it answers. It cannot ask for a longer
-    /// silence than this.
+    /// Limits concurrent requests to the first model: fewer after it refused some, more again while it answers. The
+    /// server cannot request a longer silence than `longest_silence`.
     #[must_use]
     pub fn throttled(mut self, longest_silence: Duration) -> Self {
         self.first.throttle = Some(Arc::new(Throttle::new(longest_silence)));
         self
     }
 
-    /// The same, and the first model is shown to hold this much; no answer of it is longer.
+    /// Sets the limits of the first model; none of its answers is longer.
     #[must_use]
     pub const fn limited_to(mut self, limits: ModelLimits) -> Self {
         self.first.limits = Some(limits);
@@ -125,14 +125,14 @@ impl ModelStack {
         self
     }
 
-    /// The same with another length of a failed model's first pause, in requests; 0 tries every model at every request.
+    /// Sets the length of a failed model's first pause, in requests; 0 tries every model at every request.
     #[must_use]
     pub const fn pausing(mut self, requests: u32) -> Self {
         self.first_pause = requests;
         self
     }
 
-    /// The name of the first model.
+    /// Returns the name of the first model.
     #[must_use]
     pub fn name(&self) -> &str {
         self.first.model.name()
@@ -144,7 +144,7 @@ impl ModelStack {
         self.first.limits.unwrap_or_else(|| self.first.model.limits())
     }
 
-    /// The protocol over which the first model's server is asked now, where there is one.
+    /// Returns the protocol over which the first model's server is asked now, where there is one.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         self.first.model.protocol()
@@ -189,21 +189,21 @@ struct Caller {
 }
 
 impl Model {
-    /// The same model, each try of which is reserved in a budget.
+    /// Returns the same model, each try of which is reserved in a budget.
     #[must_use]
     pub fn metered(self, meter: Arc<dyn Meter>) -> Self {
         let caller = Caller { meter: Some(meter), ..self.caller };
         Self::on(self.stack, self.redaction, caller)
     }
 
-    /// The same model, whose requests and answers a hook sees.
+    /// Returns the same model, whose requests and answers a hook sees.
     #[must_use]
     pub fn hooked(self, hook: Arc<dyn ModelHook>) -> Self {
         let caller = Caller { hook: Some(hook), ..self.caller };
         Self::on(self.stack, self.redaction, caller)
     }
 
-    /// The same model, whose requests share what a server may keep of their beginning.
+    /// Returns the same model, whose requests share what a server may keep of their beginning.
     #[must_use]
     pub fn cached_as(self, key: impl Into<Arc<str>>) -> Self {
         let caller = Caller { cache_key: Some(key.into()), ..self.caller };

@@ -53,7 +53,7 @@ impl Default for StructuredRequest {
 }
 
 impl StructuredRequest {
-    /// A question with three tries and the server's own settings.
+    /// Returns a question with three tries and the server's own settings.
     #[must_use]
     pub fn new(name: impl Into<String>, schema: Value, messages: Vec<Arc<Message>>) -> Self {
         Self { name: name.into(), schema, messages, ..Self::default() }
@@ -155,7 +155,7 @@ impl StructuredError {
         }
     }
 
-    /// The answers that were refused.
+    /// Returns the answers that were refused.
     #[must_use]
     pub fn refused(&self) -> &[Refused] {
         match self {

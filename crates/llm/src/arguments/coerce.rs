@@ -163,13 +163,13 @@ fn converted(value: &Value, wanted: &str) -> Option<(Value, String)> {
     }
 }
 
-/// A float that is written as one; not `inf`, `nan` or hexadecimal.
+/// Parses a float in plain notation; not `inf`, `nan` or hexadecimal.
 fn plain_float(text: &str) -> Option<f64> {
     let plain = text.len() <= 40 && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
     plain.then(|| text.parse::<f64>().ok()).flatten().filter(|number| number.is_finite())
 }
 
-/// A whole float as an integer, as far as floats are exact.
+/// Returns a whole float as an integer, as far as floats are exact.
 fn integer(number: f64) -> Option<Value> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() != 0.0 || number.abs() > EXACT {

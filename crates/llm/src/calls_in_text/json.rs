@@ -12,8 +12,8 @@ use crate::{ToolCall, read_arguments, read_json};
 /// Distance from the start of a text within which the name of a broken call is searched, in bytes.
 const NAME_WITHIN: usize = 400;
 
-/// The calls that `text` holds and nothing else; `None` if it holds anything else. Text that is not quite JSON must name an offered tool near
-/// its beginning: reading it is costly.
+/// Returns the calls that `text` holds and nothing else; `None` if it holds anything else. Text that is not quite
+/// JSON must name an offered tool near its beginning: reading it is costly.
 pub(super) fn calls_of(text: &str, offered: &[&str]) -> Option<Vec<ToolCall>> {
     let json = body(text)?;
     let strict: Result<Vec<Value>, _> = Deserializer::from_str(json).into_iter().collect();
@@ -64,7 +64,7 @@ fn calls_in(values: &[Value], offered: &[&str]) -> Option<Vec<ToolCall>> {
     (!calls.is_empty()).then_some(calls)
 }
 
-/// The JSON of a text; a fence may name its language before it.
+/// Returns the JSON of a text; a fence may name its language before it.
 fn body(text: &str) -> Option<&str> {
     let text = text.trim();
     let at = text.find(['{', '['])?;
@@ -96,8 +96,8 @@ fn call(value: &Value, offered: &[&str]) -> Option<ToolCall> {
     Some(tool_call(name, arguments))
 }
 
-/// The JSON object of arguments at the beginning of `text`, and the length up to its end in bytes. An object that is not strict JSON must be
-/// followed by one of `ends`, or by nothing. An object that is cut off is none.
+/// Returns the JSON object of arguments at the beginning of `text`, and the length up to its end in bytes. An object
+/// that is not strict JSON must be followed by one of `ends`, or by nothing. An object that is cut off is none.
 pub(super) fn arguments(text: &str, ends: &[&str]) -> Option<(String, usize)> {
     let body = text.trim_start();
     let start = text.len() - body.len();

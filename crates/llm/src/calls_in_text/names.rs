@@ -37,7 +37,7 @@ fn is_around(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`')
 }
 
-/// The name without what models put around it.
+/// Returns the name without what models put around it.
 fn bare(name: &str) -> &str {
     let mut bare = name.split(['<', '[']).next().unwrap_or_default().trim_matches(is_around);
     bare = bare.strip_suffix("()").or_else(|| bare.strip_suffix('(')).unwrap_or(bare).trim_matches(is_around);
@@ -54,7 +54,7 @@ fn bare(name: &str) -> &str {
     bare.trim_matches(is_around)
 }
 
-/// The only offered name that differs from `name` in case and hyphens alone.
+/// Returns the only offered name that differs from `name` in case and hyphens alone.
 fn alike<'a>(name: &str, offered: &[&'a str]) -> Option<&'a str> {
     let folded = |name: &str| name.to_ascii_lowercase().replace('-', "_");
     let wanted = folded(name);

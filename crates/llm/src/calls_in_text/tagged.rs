@@ -53,7 +53,8 @@ pub(super) fn read(place: &Place<'_>, tags: &Tags, offered: &[&str]) -> Found {
     }
 }
 
-/// The parameters up to the end of the call, as a JSON object, and the length up to there. Without that end, parameters may be missing.
+/// Returns the parameters up to the end of the call, as a JSON object, and the length up to there. Without that end,
+/// parameters may be missing.
 fn parameters(body: &str, tags: &Tags) -> Option<(String, usize)> {
     let mut values = Map::new();
     let mut rest = body.trim_start();
@@ -128,7 +129,7 @@ fn opening(text: &str, tag: &str) -> Option<usize> {
     ends.find(|(_, after)| tag.ends_with('>') || after.starts_with(['=', ' '])).map(|(at, _)| at)
 }
 
-/// A text in quotes, or the first word, and what follows it.
+/// Returns a text in quotes, or the first word, and what follows it.
 fn quoted(text: &str) -> (&str, &str) {
     let quote = text.chars().next().filter(|c| matches!(c, '"' | '\''));
     match quote {

@@ -27,7 +27,7 @@ pub(super) fn read_deepseek(place: &Place<'_>, offered: &[&str]) -> Found {
     Found::Calls { calls: vec![tool_call(name, arguments)], length: place.after.len() - after.len() }
 }
 
-/// A name, a separator, and a JSON object of arguments.
+/// Reads a name, a separator, and a JSON object of arguments.
 fn named(text: &str, separator: &str, ends: &[&str], offered: &[&str]) -> Found {
     let Some((name, body)) = text.split_once(separator) else {
         let is_cut = text.trim().is_empty() || is_tool_like(text);
@@ -146,7 +146,7 @@ fn after_header(text: &str) -> (&str, bool) {
     }
 }
 
-/// A text without the reasoning of the harmony format.
+/// Returns a text without the reasoning of the harmony format.
 pub(super) fn without_analysis(text: &str) -> String {
     const ANALYSIS: &str = "<|channel|>analysis<|message|>";
     const END: &str = "<|end|>";

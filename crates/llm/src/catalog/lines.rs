@@ -63,18 +63,18 @@ pub(super) fn family(name: &Name) -> Option<Record<'static>> {
     best.and_then(|(_, line)| read(line))
 }
 
-/// The lines between the first, which says where they are from, and the last.
+/// Returns the lines between the first, which says where they are from, and the last.
 fn body(file: &'static str) -> &'static str {
     let start = file.find('\n').map_or(0, |end| end + 1);
     file.get(start..).and_then(|rest| rest.strip_suffix("\n]}\n")).unwrap_or_default()
 }
 
-/// The record of a line.
+/// Returns the record of a line.
 pub(super) fn read(line: &str) -> Option<Record<'_>> {
     serde_json::from_str(line.trim_end_matches(',')).ok()
 }
 
-/// The name or pattern at the beginning of a line.
+/// Returns the name or pattern at the beginning of a line.
 pub(super) fn key(line: &str) -> Option<&str> {
     line.strip_prefix(START)?.split('"').next()
 }

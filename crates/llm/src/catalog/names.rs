@@ -70,7 +70,7 @@ const FOLDERS: [&str; 5] =
 /// The start of the names of OpenAI's fine-tuned models, which have prices of their own.
 pub(super) const TUNED: &str = "ft:";
 
-/// Ends of names that tell a state of the same model.
+/// Name suffixes for a release state of the same model.
 const STATES: [&str; 6] = ["-latest", "-preview", "-exp", "-experimental", "-beta", "-001"];
 
 /// Returns the word of the provider behind a host, as [`model_facts`](crate::model_facts) takes it; none for hosts that it does not know.
@@ -81,7 +81,7 @@ pub fn provider_of_host(host: &str) -> Option<&'static str> {
     HOSTS.iter().find(|(name, _)| is(name)).map(|(_, provider)| *provider)
 }
 
-/// The provider of the catalog for a word.
+/// Returns the provider of the catalog for a word.
 pub(super) fn provider(word: &str) -> Option<&'static str> {
     let word = word.trim();
     WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, provider)| *provider)
@@ -99,7 +99,7 @@ pub(super) struct Spelling {
 /// A name, and what it may be found under.
 #[derive(Debug)]
 pub(super) struct Name {
-    /// From the name as it was written to the loosest reading of it.
+    /// Spellings, from the name as written to the loosest reading of it.
     pub(super) spellings: Vec<Spelling>,
     /// Vendor that the name implies.
     pub(super) vendor: Option<&'static str>,
@@ -123,7 +123,7 @@ impl Name {
         name.add(plain, true);
         let bare = name.bare(plain).to_owned();
         name.add(&bare, true);
-        // Ollama's tag is the size: it may tell the family.
+        // Ollama's tag is the size, and may identify the family.
         name.add(whole.rsplit('/').next().unwrap_or_default(), true);
         let spelled = [dashed(&bare), pointed(&bare), bare];
         for spelling in &spelled {
@@ -148,7 +148,7 @@ impl Name {
         }
     }
 
-    /// The name without its vendor: `openai/…`, `us.anthropic.…`, `…@20251101`.
+    /// Returns the name without its vendor: `openai/…`, `us.anthropic.…`, `…@20251101`.
     fn bare<'a>(&mut self, name: &'a str) -> &'a str {
         let mut segments = name.rsplit('/');
         let last = segments.next().unwrap_or(name);
@@ -191,7 +191,8 @@ fn size(token: &str) -> Option<f64> {
     Some(number(millions)? / 1_000.0)
 }
 
-/// A name with dashes for the points between digits and for `@`: OpenRouter writes `claude-opus-4.7`, Vertex `claude-opus-4-7@20260416`.
+/// Returns a name with dashes for the points between digits and for `@`: OpenRouter writes `claude-opus-4.7`, Vertex
+/// `claude-opus-4-7@20260416`.
 fn dashed(name: &str) -> String {
     let digit = |at: Option<usize>| at.and_then(|at| name.as_bytes().get(at)).is_some_and(u8::is_ascii_digit);
     let dash = |(at, c): (usize, char)| match c {
@@ -202,7 +203,7 @@ fn dashed(name: &str) -> String {
     name.char_indices().map(dash).collect()
 }
 
-/// A name with points between digits for the letter that Fireworks writes there: `kimi-k2p5`.
+/// Returns a name with points between digits for the letter that Fireworks writes there: `kimi-k2p5`.
 fn pointed(name: &str) -> String {
     let bytes = name.as_bytes();
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -210,7 +211,7 @@ fn pointed(name: &str) -> String {
     name.char_indices().map(point).collect()
 }
 
-/// A name without the date or the state at its end, if it has one.
+/// Returns a name without the date or the state at its end, if it has one.
 fn without_state(name: &str) -> Option<&str> {
     if let Some(shorter) = STATES.iter().find_map(|state| name.strip_suffix(state)) {
         return Some(shorter);

@@ -66,7 +66,7 @@ fn limits_and_prices_of_names() {
         (None, "Qwen/Qwen3-Coder-30B-A3B-Instruct", Family, 262_144, 65_536, None),
         (None, "llama3.2:latest", Family, 131_072, 8_192, None),
         (None, "hf.co/HuggingFaceTB/SmolLM2-135M-Instruct", Family, 8_192, 2_048, None),
-        // Names that tell nothing.
+        // Names without information on the model.
         (None, "our-own-3b", Unknown, 128_000, 16_384, None),
         (Some("openai"), "my-deployment", Unknown, 128_000, 16_384, None),
         (Some("nobody"), "", Unknown, 128_000, 16_384, None),

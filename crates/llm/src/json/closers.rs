@@ -199,7 +199,8 @@ pub(super) fn read_literally(open: &[Level], run: &Run) -> Meaning {
     meaning
 }
 
-/// Returns true if a value that ends with the run may go on behind it. `rest` is the balance of the text behind the run.
+/// Returns true if a value that ends with the run may continue after it. `rest` is the balance of the text after the
+/// run.
 pub(super) fn may_go_on(run: &Run, rest: BracketBalance) -> bool {
     match run.next {
         Next::Member { quoted, comma } => quoted || comma,
@@ -218,7 +219,7 @@ pub(super) fn lacks_its_beginning(run: &Run, rest: BracketBalance) -> bool {
     }
 }
 
-/// Returns true if a value that goes on behind the run may lack its end.
+/// Returns true if a value that continues after the run may lack its end.
 pub(super) fn goes_on_to_the_end(run: &Run) -> bool {
     run.next.has_comma()
 }

@@ -51,7 +51,7 @@ impl JsonText {
         self.text.push(closer);
     }
 
-    /// The text with closing brackets inserted at places.
+    /// Returns the text with closing brackets inserted at places.
     pub(crate) fn with(&self, surplus: &[(Place, &str)]) -> String {
         let mut surplus = surplus.to_vec();
         surplus.sort_by_key(|(place, _)| place.at);
@@ -63,7 +63,7 @@ impl JsonText {
     }
 }
 
-/// The keys, texts, numbers and other scalars of a value, wherever they are in it.
+/// Returns the keys, texts, numbers and other scalars of a value, wherever they are in it.
 pub(crate) fn leaves(value: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut left = vec![value];
@@ -100,7 +100,7 @@ pub(crate) fn any_value(depth: u32) -> impl Strategy<Value = Value> {
     })
 }
 
-/// A list of objects whose members are scalars, objects and lists of objects.
+/// Generates a list of objects whose members are scalars, objects and lists of objects.
 pub(crate) fn objects() -> impl Strategy<Value = Value> {
     let member = scalar().prop_recursive(3, 24, 4, |inner| {
         let object = object_of(inner, 1..4).boxed();

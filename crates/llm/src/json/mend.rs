@@ -147,7 +147,7 @@ fn surrogate(text: &str) -> Option<Half> {
     }
 }
 
-/// A text that was cut inside an escape, or between the two escapes of one letter, without that.
+/// Returns a text that was cut inside an escape, or between the two escapes of one letter, without that.
 fn without_half_an_escape(text: &str) -> &str {
     let is_open = |head: &str| (head.len() - head.trim_end_matches('\\').len()) % 2 == 1;
     let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(6))..).unwrap_or_default();
@@ -267,7 +267,7 @@ fn triple_quotes_as_strings(text: &str) -> String {
     out
 }
 
-/// The text as it is meant; it may end before the last of the edits.
+/// Returns the text as it is meant; it may end before the last of the edits.
 fn with_edits(text: &str, edits: &[Edit]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;

@@ -18,7 +18,8 @@ const ANALYSIS: &str = "<|channel|>analysis<|message|>";
 /// Marks that end a message in that form.
 const ENDS: [&str; 3] = ["<|return|>", "<|end|>", "<|start|>"];
 
-/// The text without reasoning, or none if it has no reasoning. Reasoning that is never closed reaches to the end.
+/// Returns the text without reasoning, or none if it has no reasoning. Reasoning that is never closed reaches to the
+/// end.
 ///
 /// A tag inside a quoted string of JSON is content and stays.
 pub(super) fn without_reasoning(text: &str) -> Option<String> {

@@ -25,7 +25,7 @@ pub(crate) enum Ending {
     Whole,
     /// The last value is complete, and only closing brackets are missing.
     Brackets,
-    /// It ends inside a value.
+    /// The text ends inside a value.
     Cut,
 }
 
@@ -55,11 +55,11 @@ pub(super) struct Span {
     pub(super) looked: usize,
     pub(super) ending: Ending,
     pub(super) oddities: BTreeSet<Oddity>,
-    /// It begins a code fence.
+    /// True if the span begins a code fence.
     pub(super) fenced: bool,
-    /// It lies inside a span that is not closed.
+    /// True if the span is inside another span that is not closed.
     pub(super) inner: bool,
-    /// 0: objects and arrays of objects; 1: other arrays; 2: empty ones.
+    /// Rank: 0 for objects and arrays of objects; 1 for other arrays; 2 for empty ones.
     pub(super) rank: u8,
     /// Replacements outside of strings, in the order of the text.
     pub(super) edits: Vec<Edit>,
@@ -75,9 +75,9 @@ pub(super) struct Span {
 /// Something to be written in another way.
 #[derive(Debug, Clone)]
 pub(super) struct Edit {
-    /// Its beginning, in bytes from the span's start.
+    /// Beginning of the edit, in bytes from the span's start.
     pub(super) at: usize,
-    /// Its length in bytes.
+    /// Length in bytes.
     pub(super) len: usize,
     /// The text in its place.
     pub(super) new: Cow<'static, str>,
@@ -118,7 +118,7 @@ impl Parts {
 }
 
 impl Span {
-    /// Its text.
+    /// Returns its text.
     pub(super) fn of<'t>(&self, text: &'t str) -> &'t str {
         text.get(self.start..self.end).unwrap_or_default()
     }
@@ -137,7 +137,8 @@ impl Span {
     }
 }
 
-/// Every span of the text, in its order. Linear in the text, but for text made to be slow, where it stops early.
+/// Returns every span of the text, in its order. Linear in the text, but for text made to be slow, where it stops
+/// early.
 pub(super) fn spans(text: &str) -> Vec<Span> {
     let mut found: Vec<Span> = Vec::new();
     let mut budget = text.len().saturating_mul(4).saturating_add(65_536);

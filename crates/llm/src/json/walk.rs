@@ -33,7 +33,7 @@ pub(super) fn span_at(text: &str, start: usize, balance: &mut BalanceCache) -> R
     }
 }
 
-/// The end of a value as its brackets say it, where the text may go on with parts of the value.
+/// End of a value according to its brackets, although the text may continue with parts of the value.
 struct EarlyEnd {
     span: Span,
     /// True if the longer reading may lack its end, as long as it holds no prose.

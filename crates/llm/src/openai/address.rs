@@ -54,7 +54,7 @@ impl Address {
         Ok(Self { base, query, protocol, url })
     }
 
-    /// The host, in lower case.
+    /// Returns the host, in lower case.
     pub(super) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
@@ -67,8 +67,8 @@ impl Address {
         }
     }
 
-    /// The headers that carry a key. Azure, Anthropic and Google have one of their own; gateways that speak Anthropic's protocol want one or
-    /// the other.
+    /// Returns the headers that carry a key. Azure, Anthropic and Google have one of their own; gateways that speak
+    /// Anthropic's protocol want one or the other.
     pub(super) fn key_headers(&self, protocol: Protocol) -> &'static [KeyHeader] {
         match protocol {
             Protocol::Messages if self.host().ends_with("anthropic.com") => &[KeyHeader::Own("x-api-key")],
@@ -79,7 +79,7 @@ impl Address {
         }
     }
 
-    /// The protocol for a model here, where no setting names one.
+    /// Returns the protocol for a model here, where no setting names one.
     pub(super) fn protocol_for(&self, model: &str, provider: Option<Provider>) -> Protocol {
         let path = self.url.path();
         self.protocol.unwrap_or_else(|| match provider {
@@ -94,7 +94,7 @@ impl Address {
         Provider::of(self.host(), model)
     }
 
-    /// The address for people: without a password and without the query, which may hold a key.
+    /// Returns the address for people: without a password and without the query, which may hold a key.
     pub(super) fn shown(&self) -> String {
         let mut url = self.url.clone();
         // Both fail only for addresses without a host.

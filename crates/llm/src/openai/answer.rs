@@ -114,7 +114,7 @@ impl Answer {
         }
     }
 
-    /// The whole answer. Missing ids and tokens are made up; a broken-off answer is an error.
+    /// Returns the whole answer. Missing ids and tokens are made up; a broken-off answer is an error.
     pub(super) fn finish(self, asking: Asking<'_>) -> Result<ChatResponse, ModelError> {
         match self {
             Self::Chat(answer) => answer.into_turn().into_response(asking),
@@ -270,7 +270,7 @@ pub(super) fn read_usage(value: &Value) -> Option<Usage> {
 /// The largest count of tokens that is believed; a larger one would eat a run's whole budget.
 const LARGEST_COUNT: u64 = 1_000_000_000;
 
-/// A count as an integer, a float or a text; one that cannot be true counts as none.
+/// Reads a count that is an integer, a float or a text. Returns `None` for an impossible value.
 pub(super) fn count(object: &Map<String, Value>, names: &[&str]) -> Option<u64> {
     let found = names.iter().find_map(|name| match object.get(*name)? {
         Value::Number(number) => number.as_u64().or_else(|| {

@@ -92,7 +92,7 @@ impl Serialize for Body {
     }
 }
 
-/// All items, one after the other.
+/// Returns all items, one after the other.
 fn in_a_row(items: &[Items]) -> serde_json::Result<Box<RawValue>> {
     let items: Vec<&RawValue> = items.iter().flat_map(|items| items.iter().map(AsRef::as_ref)).collect();
     to_raw_value(&items)
@@ -127,7 +127,7 @@ struct SideTurn<'a> {
     items: Vec<&'a RawValue>,
 }
 
-/// The standing instructions, and the turns of a conversation.
+/// Returns the standing instructions, and the turns of a conversation.
 fn turns<'a>(messages: &[Arc<Message>], items: &'a [Items]) -> (Vec<&'a RawValue>, Vec<SideTurn<'a>>) {
     let (mut system, mut turns): (Vec<&RawValue>, Vec<SideTurn<'_>>) = (Vec::new(), Vec::new());
     for (message, items) in messages.iter().zip(items) {
@@ -149,7 +149,8 @@ fn turns<'a>(messages: &[Arc<Message>], items: &'a [Items]) -> (Vec<&'a RawValue
     (system, turns)
 }
 
-/// The turns for Anthropic, with marks at the end of the last two of the user's: up to there the provider keeps the request in its cache.
+/// Returns the turns for Anthropic, with marks at the end of the last two of the user's: up to there the provider
+/// keeps the request in its cache.
 fn with_marks(turns: &[SideTurn<'_>]) -> serde_json::Result<Box<RawValue>> {
     let users = turns.iter().enumerate().rev().filter(|(_, turn)| turn.role == Side::User);
     let marked_turns: Vec<usize> = users.map(|(at, _)| at).take(2).collect();

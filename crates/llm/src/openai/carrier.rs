@@ -24,7 +24,7 @@ pub struct CarriedAnswer {
 }
 
 impl CarriedAnswer {
-    /// An answer with status 200 in these pieces.
+    /// Returns an answer with status 200 in these pieces.
     pub fn of(pieces: impl IntoIterator<Item = Vec<u8>, IntoIter: Send + 'static>) -> Self {
         Self { status: 200, headers: Vec::new(), body: futures::stream::iter(pieces.into_iter().map(Ok)).boxed() }
     }

@@ -17,12 +17,12 @@ use super::wire::{Endpoint, Learned, Wire};
 use crate::{ModelStack, Protocol};
 
 impl ModelStack {
-    /// A model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM,
+    /// Returns a model behind a server: OpenAI, Anthropic, Google, xAI, Azure, DeepSeek, OpenRouter, Mistral, vLLM,
     /// llama.cpp, Ollama, LiteLLM and others, over whichever [`Protocol`] it speaks. This function sends nothing.
     /// Must be used within a tokio runtime.
     ///
     /// It reads answers in all forms that these servers are known to send, and learns which forms of a request the
-    /// server refuses. It retries temporary failures according to [`RetrySettings`](crate::RetrySettings) . If the
+    /// server refuses. It retries temporary failures according to [`RetrySettings`](crate::RetrySettings). If the
     /// server refuses requests because of its load, the client sends fewer at once, and more again while the server
     /// answers. It requests streams, so that a slow answer differs from a dead server, unless
     /// [`OpenAiSettings::streaming`] is off.
@@ -38,7 +38,8 @@ impl ModelStack {
         Self::on_wire(settings, address, http.clone(), Way::Http(http))
     }
 
-    /// The same where requests go by another way than HTTP; the address serves for messages and for what is known of its host.
+    /// Returns a model whose requests go by another transport than HTTP. The address is used for messages and for
+    /// facts about its host.
     ///
     /// # Errors
     /// The address, the key or a header cannot be used.
@@ -90,7 +91,7 @@ pub fn check_base_url(text: &str) -> Result<(), SettingsError> {
     Address::parse(text).map(drop)
 }
 
-/// The headers of every request; one that the settings name wins.
+/// Returns the headers of every request; one that the settings name wins.
 pub(super) fn headers(
     settings: &OpenAiSettings,
     protocol: Protocol,
@@ -146,7 +147,7 @@ fn provide_crypto() {
     rustls::crypto::ring::default_provider().install_default().ok();
 }
 
-/// For systems without any certificate authorities.
+/// Adds the built-in roots, for systems without any certificate authorities.
 fn with_own_roots(builder: reqwest::ClientBuilder) -> reqwest::Result<reqwest::Client> {
     let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
     builder.tls_certs_only(roots).build()

@@ -114,16 +114,16 @@ pub(super) enum ReasoningForm {
     Returned,
     /// The reasoning goes back, and calls without reasoning get an empty one.
     Demanded,
-    /// None goes back.
+    /// No reasoning goes back.
     Refused,
 }
 
 /// Form in which Anthropic's models receive the amount of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingForm {
-    /// By a word, from Claude 4.6 on.
+    /// As a word, from Claude 4.6 on.
     Adaptive,
-    /// By a number of tokens.
+    /// As a number of tokens.
     Budget,
 }
 
@@ -139,7 +139,7 @@ pub(super) struct ToolForms {
 pub(super) enum ToolForm {
     /// Without the keywords that servers are known to refuse.
     Simplified,
-    /// Not offered.
+    /// The tool is not offered.
     LeftOut,
 }
 
@@ -263,7 +263,7 @@ impl Dialect {
     }
 }
 
-/// The number of a Claude: `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-5`.
+/// Returns the number of a Claude: `claude-opus-4-7`, `claude-3-5-sonnet-20241022`, `claude-5`.
 fn claude_version(model: &str) -> Option<(u32, u32)> {
     let name = model.rsplit('/').next()?.to_ascii_lowercase();
     let (_, rest) = name.split_once("claude-")?;

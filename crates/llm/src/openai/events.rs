@@ -3,7 +3,7 @@
 /// Shape of a body, judged by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Too little to tell: white space, or the beginning of the name of a field.
+    /// Too few bytes to decide: white space, or the beginning of a field name.
     Undecided,
     /// A JSON document.
     Document,
@@ -36,14 +36,14 @@ pub(super) fn shape(body: &[u8]) -> Shape {
     }
 }
 
-/// A JSON document as one event.
+/// Returns a JSON document as one event.
 pub(super) fn as_event(document: &[u8]) -> Vec<u8> {
     // Line breaks occur only between the tokens of JSON.
     let line = document.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte });
     b"data: ".iter().copied().chain(line).chain(*b"\n\n").collect()
 }
 
-/// The JSON texts of a stream that came where a document was asked for. `None` if one is no JSON.
+/// Returns the JSON texts of a stream that came where a document was asked for. `None` if one is no JSON.
 pub(super) fn values(body: &str) -> Option<Vec<String>> {
     let data = body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
     // A comment that was sent as data, as OpenRouter does while it waits.

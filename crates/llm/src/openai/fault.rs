@@ -1,4 +1,4 @@
-//! From a server's refusal to a [`ModelError`]: statuses, headers, and error bodies in every form.
+//! Conversion of a server's refusal to a [`ModelError`]: statuses, headers, and error bodies in every form.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const LONGEST_MESSAGE: usize = 600;
 #[derive(Debug, Clone)]
 pub(super) struct Fault {
     pub(super) error: ModelError,
-    /// For refusals of the request's form.
+    /// Refusal of the request's form, if it is one.
     pub(super) refusal: Option<Refusal>,
 }
 
@@ -68,7 +68,7 @@ struct Said {
     retry_after: Option<Duration>,
 }
 
-/// The error of an HTTP answer.
+/// Returns the error of an HTTP answer.
 pub(super) fn from_http(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, body: &[u8]) -> Fault {
     let mut said = read_body(body);
     if said.message.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn from_http(asked: Asked<'_>, status: u16, retry_after: Option<Durat
     classify(asked, status, retry_after, said)
 }
 
-/// The error in an answer with status 200, if it is one.
+/// Returns the error in an answer with status 200, if it is one.
 pub(super) fn from_answer(asked: Asked<'_>, answer: &Value) -> Option<Fault> {
     let object = answer.as_object()?;
     // Responses wraps what failed into an event.
@@ -96,7 +96,7 @@ pub(super) fn from_answer(asked: Asked<'_>, answer: &Value) -> Option<Fault> {
     Some(classify(asked, status, None, said))
 }
 
-/// The status that a server would have sent with these codes.
+/// Returns the status that a server would have sent with these codes.
 fn status_of(codes: &str) -> u16 {
     let table = [
         ("rate_limit", 429),
@@ -267,7 +267,7 @@ fn read_value(value: &Value) -> Said {
     }
 }
 
-/// A text, a number, or FastAPI's list of faults, as text. Nothing for what is empty.
+/// Returns a text, a number, or FastAPI's list of faults, as text. Nothing for what is empty.
 fn text_of(value: Option<&Value>) -> Option<String> {
     let text = match value? {
         Value::String(text) => text.trim().to_owned(),

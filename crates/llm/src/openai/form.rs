@@ -30,12 +30,12 @@ pub(super) struct Writing<'a> {
 }
 
 impl Writing<'_> {
-    /// A turn in the provider's own form, if it may be sent.
+    /// Returns a turn in the provider's own form, if it may be sent.
     pub(super) fn native<'n>(&self, native: &'n NativeTurn, content: &str, calls: &[ToolCall]) -> Option<&'n [Value]> {
         native.items_for(self.source, content, calls).filter(|_| !self.refused.contains(native.id()))
     }
 
-    /// The temperature by way of its shortest text: 0.1, not 0.10000000149011612.
+    /// Returns the temperature by way of its shortest text: 0.1, not 0.10000000149011612.
     pub(super) fn temperature(&self, request: &ChatRequest) -> Option<Value> {
         let temperature: f64 = request.temperature?.to_string().parse().ok()?;
         Some(json!(temperature))
@@ -52,7 +52,7 @@ pub(super) fn with_images<'a>(content: &'a str, images: &'a [Image], form: &Mess
     (Cow::Owned(content), &[])
 }
 
-/// The id of a call in the form that the server takes.
+/// Returns the id of a call in the form that the server takes.
 pub(super) fn call_id(id: &str, form: IdForm) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric();
     let fits = match form {
@@ -70,7 +70,7 @@ pub(super) fn call_id(id: &str, form: IdForm) -> String {
     }
 }
 
-/// The name of a called tool in letters that every server takes back: 1 to 64 of `A-Z a-z 0-9 _ -`.
+/// Returns the name of a called tool in letters that every server takes back: 1 to 64 of `A-Z a-z 0-9 _ -`.
 pub(super) fn tool_name(name: &str) -> String {
     let letters = name.chars().take(64).map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' });
     let name: String = letters.collect();
@@ -87,7 +87,7 @@ pub(super) fn sendable_arguments(arguments: &str) -> String {
     }
 }
 
-/// The schema of a tool's parameters, with the members that servers insist on.
+/// Returns the schema of a tool's parameters, with the members that servers insist on.
 pub(super) fn parameters(schema: &Value) -> Value {
     let mut parameters = schema.as_object().cloned().unwrap_or_default();
     if !parameters.contains_key("type") {

@@ -21,7 +21,7 @@ pub(super) fn unpacked(body: Pieces) -> Pieces {
 
 struct Unpacking {
     body: Pieces,
-    /// The first bytes, until there are enough to tell.
+    /// First bytes, until there are enough to decide.
     head: Vec<u8>,
     decoder: Option<Option<MultiGzDecoder<Vec<u8>>>>,
     over: bool,

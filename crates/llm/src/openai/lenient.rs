@@ -13,7 +13,7 @@ pub(super) fn event(text: &str) -> Option<Value> {
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(&with_private_halves(text)?).ok())
 }
 
-/// The text with each lone half written as a private letter; `None` where it has none.
+/// Returns the text with each lone half written as a private letter; `None` where it has none.
 fn with_private_halves(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -42,7 +42,7 @@ fn with_private_halves(text: &str) -> Option<String> {
     found.then_some(out)
 }
 
-/// The UTF-16 unit of an escape `\uXXXX` at the beginning of a text.
+/// Returns the UTF-16 unit of an escape `\uXXXX` at the beginning of a text.
 fn unit(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }
@@ -60,7 +60,7 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    /// The piece with its halves joined. A first half at its end waits for the next piece.
+    /// Returns the piece with its halves joined. A first half at its end waits for the next piece.
     pub(super) fn join(&mut self, piece: &str) -> String {
         if self.first.is_none() && !piece.chars().any(|letter| half(letter).is_some()) {
             return piece.to_owned();

@@ -24,7 +24,7 @@ pub enum Provider {
     Gemini,
     /// Others that take the reasoning of a turn back under `reasoning_content`: Moonshot, Z.ai, DashScope, MiniMax.
     Thinking,
-    /// Any other server, local ones included.
+    /// Any other server, including local ones.
     Other,
 }
 
@@ -63,7 +63,7 @@ impl Provider {
         Self::Other
     }
 
-    /// The name of the seed of sampling.
+    /// Returns the name of the seed of sampling.
     pub(super) const fn seed_field(self) -> &'static str {
         match self {
             Self::Mistral => "random_seed",

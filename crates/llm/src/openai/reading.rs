@@ -84,7 +84,7 @@ impl Reading<'_> {
         if self.answer.is_over() { self.end(true) } else { Ok(()) }
     }
 
-    /// The events are over. Without a finish reason and without the mark of the end, the answer was cut.
+    /// Handles the end of the events. Without a finish reason and without the end mark, the answer was cut.
     fn end(&mut self, marked: bool) -> Result<(), ModelError> {
         if let Some(fault) = self.probe.take_fault().filter(|_| !self.answer.has_finish()) {
             return Err(fault.error);

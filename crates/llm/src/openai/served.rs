@@ -14,10 +14,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A smaller or larger number is no window.
 const BELIEVED: std::ops::RangeInclusive<u64> = 512..=100_000_000;
 
-/// Asks the server how many tokens a request and its answer may take together: vLLM, SGLang and LiteLLM tell it in their list of models,
-/// llama.cpp under `/props`, Ollama under `/api/ps` and `/api/show`, LM Studio under `/api/v0/models`.
+/// Asks the server how many tokens a request and its answer may take together: vLLM, SGLang and LiteLLM report it in
+/// their list of models, llama.cpp under `/props`, Ollama under `/api/ps` and `/api/show`, LM Studio under
+/// `/api/v0/models`.
 ///
-/// Returns `None` where the server does not tell, or does not answer within two seconds.
+/// Returns `None` if the server does not report it, or does not answer within two seconds.
 pub async fn served_window(settings: &OpenAiSettings) -> Option<u32> {
     let asked = async {
         let address = Address::parse(&settings.base_url).ok()?;
@@ -82,7 +83,8 @@ fn believed(value: &Value) -> Option<u32> {
     value.as_u64().filter(|tokens| BELIEVED.contains(tokens)).and_then(|tokens| u32::try_from(tokens).ok())
 }
 
-/// Of the entry with the model's name, or of the only one. A window that is loaded says more than the longest possible one.
+/// Returns the window of the entry with the model's name, or of the only entry. A loaded window takes precedence over
+/// the longest possible one.
 fn in_list(list: &Value, model: &str) -> Option<u32> {
     let entries = list.get("data")?.as_array()?;
     let named = entries.iter().find(|entry| entry.get("id").and_then(Value::as_str) == Some(model));
@@ -106,7 +108,7 @@ fn of_running(running: &Value, model: &str) -> Option<u32> {
     entry.get("context_length").and_then(believed)
 }
 
-/// The window that the model's file sets, else the longest one that it was trained for.
+/// Returns the window that the model's file sets, else the longest one that it was trained for.
 fn of_ollama(shown: &Value) -> Option<u32> {
     let set = shown.get("parameters").and_then(Value::as_str).and_then(|parameters| {
         let line = parameters.lines().find_map(|line| line.trim().strip_prefix("num_ctx"))?;

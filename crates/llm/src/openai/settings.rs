@@ -35,7 +35,7 @@ pub struct OpenAiSettings {
     pub images: Option<bool>,
     /// Further request headers.
     pub headers: Vec<(String, SecretString)>,
-    /// Further members of the body of each request; they win over those that the client writes.
+    /// Further members of the body of each request; they take precedence over those of the client.
     pub extra_body: Vec<(String, Value)>,
     /// Timeouts of a request.
     pub timeouts: Timeouts,
@@ -47,7 +47,7 @@ pub struct OpenAiSettings {
 }
 
 impl OpenAiSettings {
-    /// The usual settings for this model at this address, without a key.
+    /// Returns the usual settings for this model at this address, without a key.
     #[must_use]
     pub fn new(model: impl Into<String>, base_url: impl Into<String>) -> Self {
         let model = model.into();
@@ -76,9 +76,9 @@ impl OpenAiSettings {
 pub struct Timeouts {
     /// Time to establish the connection.
     pub connect: Duration,
-    /// Until the first byte of the answer, and from each to the next.
+    /// Time to the first byte of the answer, and between two pieces of it.
     pub idle: Duration,
-    /// For one whole attempt; none when absent.
+    /// Time for one whole attempt; no limit when absent.
     pub total: Option<Duration>,
 }
 

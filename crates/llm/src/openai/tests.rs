@@ -20,7 +20,7 @@ use crate::{
     ChatModel, ChatRequest, ChatResponse, FinishReason, Message, Model, ModelError, ModelStack, Redactor, RetrySettings, StreamPart,
 };
 
-/// A client for this server that waits next to nothing between attempts.
+/// Returns a client for this server that waits next to nothing between attempts.
 pub(super) fn client(server: &ScriptedServer, change: impl FnOnce(&mut OpenAiSettings)) -> Model {
     let mut settings = OpenAiSettings::new("m", server.url());
     settings.retry = RetrySettings { first_wait: Duration::from_millis(1), jitter_seed: Some(1), ..RetrySettings::default() };
@@ -37,7 +37,7 @@ pub(super) fn ask(text: &str) -> ChatRequest {
     ChatRequest { messages: vec![Arc::new(Message::user(text.to_owned()))], ..ChatRequest::default() }
 }
 
-/// An answer in one line: text, reasoning, calls, finish, tokens, model.
+/// Returns an answer in one line: text, reasoning, calls, finish, tokens, model.
 pub(super) fn line(answer: &Result<ChatResponse, ModelError>) -> String {
     let answer = match answer {
         Ok(answer) => answer,
@@ -63,7 +63,7 @@ pub(super) fn line(answer: &Result<ChatResponse, ModelError>) -> String {
     format!("{line} {finish} {tokens} by {}", answer.model)
 }
 
-/// All parts of a stream.
+/// Returns all parts of a stream.
 pub(super) async fn parts(model: &impl ChatModel, request: ChatRequest) -> Vec<Result<StreamPart, ModelError>> {
     model.stream(request).collect().await
 }

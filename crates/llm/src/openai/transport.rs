@@ -44,7 +44,7 @@ impl Probe {
         OpenAIError::Boxed(Box::new(error))
     }
 
-    /// The failure of the attempt, once.
+    /// Returns the failure of the attempt, once.
     pub(super) fn take_fault(&self) -> Option<Fault> {
         self.seen().fault.take()
     }
@@ -107,7 +107,7 @@ impl Attempt {
     }
 }
 
-/// The last cause of a failure, which alone says what happened.
+/// Returns the last cause of a failure, which alone says what happened.
 fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
@@ -217,7 +217,7 @@ impl Sender {
                 return Err(attempt.unreadable(format!("the body is neither JSON nor a stream: {words:?}")));
             }
         };
-        // Only what async-openai looks at goes on: the status and the body.
+        // Only the parts that async-openai reads are passed on: the status and the body.
         Ok(http::Response::new(body).into())
     }
 
@@ -240,7 +240,7 @@ impl Sender {
         fault::from_http(self.attempt.asked(), status, retry_after, &body)
     }
 
-    /// The bytes of a stream; its end and its failure are noted.
+    /// Returns the bytes of a stream; its end and its failure are noted.
     fn watched(&self, head: Vec<u8>, pieces: Pieces) -> reqwest::Body {
         let probe = Arc::clone(&self.probe);
         let pieces = stream::once(async { Ok(head) }).chain(pieces).map(move |piece| match piece {
@@ -254,7 +254,7 @@ impl Sender {
     }
 }
 
-/// The pieces of a body, each within its time, and together no more than a body may have.
+/// Returns the pieces of a body, each within its time, and together no more than a body may have.
 fn pieces(attempt: Arc<Attempt>, answer: CarriedAnswer) -> Pieces {
     stream::unfold(Some((attempt, answer.body, 0_usize)), |state| async {
         let (attempt, mut body, read) = state?;

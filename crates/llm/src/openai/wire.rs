@@ -221,7 +221,7 @@ impl Wire {
         })
     }
 
-    /// The path below the base address.
+    /// Returns the path below the base address.
     fn path(&self, protocol: Protocol, streams: bool) -> String {
         let base = &self.client.config().base_url;
         match protocol {

@@ -14,7 +14,7 @@ use crate::{ChatRequest, Message, Protocol, ToolDefinition};
 /// The most bytes that are kept for later requests. Beyond that, messages are written anew each time: many small conversations at once would
 /// take twice their memory else.
 const KEPT: usize = 16 << 20;
-/// So many bytes may be kept of messages that are gone before they are looked for.
+/// Number of bytes of deleted messages that may be kept before a cleanup.
 const GONE: usize = 1 << 20;
 
 /// The items of one message on the wire: one in chat completions, several in Responses.
@@ -35,12 +35,12 @@ pub(super) struct Written {
     messages: HashMap<usize, (Weak<Message>, Items)>,
     tools: Option<(Weak<[ToolDefinition]>, Protocol, ToolForms, WrittenTools)>,
     bytes: usize,
-    /// When those that are gone are looked for again.
+    /// Size at which the next cleanup runs.
     full: usize,
 }
 
 impl Written {
-    /// The messages of a conversation, in order.
+    /// Returns the messages of a conversation, in order.
     pub(super) fn messages(
         &mut self,
         messages: &[Arc<Message>],
@@ -88,7 +88,7 @@ impl Written {
         self.bytes + length <= KEPT
     }
 
-    /// The tools of a request; nothing where it offers none.
+    /// Returns the tools of a request; nothing where it offers none.
     pub(super) fn tools(&mut self, request: &ChatRequest, dialect: &Dialect) -> serde_json::Result<Option<WrittenTools>> {
         if request.web_search && request.tools.is_empty() {
             return hosted_search(dialect.protocol);
@@ -149,7 +149,8 @@ impl Written {
     }
 }
 
-/// The provider's own search of the web; it cannot be mixed with other tools everywhere, so it is offered alone.
+/// Returns the provider's own search of the web; it cannot be mixed with other tools everywhere, so it is offered
+/// alone.
 fn hosted_search(protocol: Protocol) -> serde_json::Result<Option<WrittenTools>> {
     let tool = match protocol {
         Protocol::Responses => json!({"type": "web_search"}),

@@ -29,19 +29,20 @@ enum Failure {
 }
 
 impl Reply {
-    /// An answer of plain text.
+    /// Returns an answer of plain text.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// An answer whose text is the JSON of `value`.
+    /// Returns an answer whose text is the JSON of `value`.
     #[must_use]
     pub fn json(value: Value) -> Self {
         Self::text(value.to_string())
     }
 
-    /// An answer that calls tools. Arguments that are a string are given as they are, and may be broken; other values as their JSON.
+    /// Returns an answer that calls tools. Arguments that are a string are given as they are, and may be broken;
+    /// other values as their JSON.
     #[must_use]
     pub fn tool_calls<N: Into<String>>(calls: impl IntoIterator<Item = (N, Value)>) -> Self {
         let written = |arguments| match arguments {
@@ -51,20 +52,20 @@ impl Reply {
         Self { calls: calls.into_iter().map(|(name, arguments)| (name.into(), written(arguments))).collect(), ..Self::default() }
     }
 
-    /// An answer that calls one tool.
+    /// Returns an answer that calls one tool.
     #[must_use]
     pub fn call(name: impl Into<String>, arguments: Value) -> Self {
         Self::tool_calls([(name.into(), arguments)])
     }
 
-    /// A failure of the server with an HTTP status: 401 and 403 are a refused key, 429 a rate limit, 500 and above a fault of the
-    /// server, anything else a refused request.
+    /// Returns a failure of the server with an HTTP status: 401 and 403 are a refused key, 429 a rate limit, 500 and
+    /// above a fault of the server, anything else a refused request.
     #[must_use]
     pub fn status(status: u16, message: impl Into<String>) -> Self {
         Self { error: Some(Failure::Status(status, message.into())), ..Self::default() }
     }
 
-    /// A failure.
+    /// Returns a failure.
     #[must_use]
     pub fn error(error: ModelError) -> Self {
         Self { error: Some(Failure::Error(error)), ..Self::default() }
@@ -76,49 +77,49 @@ impl Reply {
         Self { hang: true, ..Self::default() }
     }
 
-    /// With a text beside the tool calls.
+    /// Adds a text beside the tool calls.
     #[must_use]
     pub fn with_text(mut self, text: impl Into<String>) -> Self {
         self.text = text.into();
         self
     }
 
-    /// With reasoning, given apart from the text.
+    /// Adds reasoning, separate from the text.
     #[must_use]
     pub fn with_reasoning(mut self, text: impl Into<String>) -> Self {
         self.reasoning = text.into();
         self
     }
 
-    /// With this finish reason.
+    /// Sets the finish reason.
     #[must_use]
     pub fn finish(mut self, reason: FinishReason) -> Self {
         self.finish = Some(reason);
         self
     }
 
-    /// With these tokens reported.
+    /// Sets the reported token counts.
     #[must_use]
     pub fn usage(mut self, input: u64, output: u64) -> Self {
         self.usage = Some(Usage::new(input, output));
         self
     }
 
-    /// With this cost in US dollars.
+    /// Sets the cost in US dollars.
     #[must_use]
     pub fn cost_usd(mut self, cost: f64) -> Self {
         self.cost_usd = cost;
         self
     }
 
-    /// After this time, by tokio's clock.
+    /// Delays the reply by this time, by tokio's clock.
     #[must_use]
     pub fn delay(mut self, time: Duration) -> Self {
         self.delay = Some(time);
         self
     }
 
-    /// The parts of the answer.
+    /// Returns the parts of the answer.
     pub(super) async fn parts(self, model: &str, request: &ChatRequest) -> Result<Vec<StreamPart>, ModelError> {
         if let Some(delay) = self.delay {
             tokio::time::sleep(delay).await;
@@ -155,7 +156,7 @@ impl Reply {
     }
 }
 
-/// An answer as it would have arrived.
+/// Returns an answer as it would have arrived.
 fn parts(response: ChatResponse) -> Vec<StreamPart> {
     let mut parts = Vec::new();
     if !response.reasoning.is_empty() {

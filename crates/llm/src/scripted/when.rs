@@ -22,7 +22,7 @@ pub struct When {
 }
 
 impl When {
-    /// Every request.
+    /// Matches every request.
     #[must_use]
     pub fn any() -> Self {
         Self::default()
@@ -99,7 +99,7 @@ pub(super) fn turns(request: &ChatRequest) -> usize {
     request.messages.iter().filter(|message| matches!(message.as_ref(), Message::Assistant { .. })).count()
 }
 
-/// The text of a message, its tool calls included.
+/// Returns the text of a message, its tool calls included.
 fn text(message: &Message) -> String {
     match message {
         Message::System { content } | Message::User { content, .. } | Message::Tool { content, .. } => content.clone(),
@@ -113,7 +113,7 @@ fn text(message: &Message) -> String {
     }
 }
 
-/// A request in one line, for the error of a request that nothing answers.
+/// Returns a request in one line, for the error of a request that nothing answers.
 pub(super) fn in_short(request: &ChatRequest) -> String {
     let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
     let last: String = request.messages.last().map(|message| text(message)).unwrap_or_default().chars().take(160).collect();

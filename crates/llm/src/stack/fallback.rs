@@ -26,9 +26,9 @@ pub(super) struct Seat {
 #[derive(Debug, Default)]
 pub(super) struct Pause {
     left: u32,
-    /// None until it first failed: then it is the usual first one.
+    /// `None` until the first failure, after which the default first pause applies.
     next: Option<u32>,
-    /// It failed, and has not answered since.
+    /// True if the model has failed and has not answered since.
     failing: bool,
     /// A request is finding out whether it answers again.
     probed: bool,
@@ -137,7 +137,7 @@ struct Course<'a> {
 }
 
 impl Layer for Fallback {
-    /// The first: its name and limits are shown.
+    /// Returns the first: its name and limits are shown.
     fn inner(&self) -> &dyn ChatModel {
         &*self.first.model
     }

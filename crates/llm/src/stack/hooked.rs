@@ -11,7 +11,7 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart, in_one
 /// Sees every request before it is sent, and every answer before it is passed on. Neither holds a secret, and what it adds to a request is redacted
 /// too. It is asked once for each request, however often that is tried.
 pub trait ModelHook: Send + Sync {
-    /// The request as it is to be sent, or why it is not.
+    /// Returns the request as it is to be sent, or why it is not.
     fn before<'a>(&'a self, model: &'a str, request: ChatRequest) -> BoxFuture<'a, Result<ChatRequest, ModelError>>;
 
     /// Returns true if the hook inspects answers; the caller then gets them whole.

@@ -5,9 +5,10 @@ use futures::stream::BoxStream;
 
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, ModelLimits, Prices, Protocol, StreamPart};
 
-/// A layer around a model. It says how requests pass through it; everything else is forwarded by the one implementation of [`ChatModel`] below.
+/// Layer around a model. It defines how requests pass through it; everything else is forwarded by the one
+/// implementation of [`ChatModel`] below.
 pub(crate) trait Layer: Send + Sync {
-    /// The model within.
+    /// Returns the model within.
     fn inner(&self) -> &dyn ChatModel;
 
     /// Passes a request whose answer comes in parts.

@@ -25,7 +25,7 @@ pub struct TryEstimate {
 /// Cost of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TryCost {
-    /// Its tokens.
+    /// Tokens of the attempt.
     pub usage: Usage,
     /// US dollars; 0 where prices are not known.
     pub cost_usd: f64,
@@ -108,7 +108,7 @@ impl Try<'_> {
         self.settle(TryCost { usage: answer.usage, cost_usd: answer.cost_usd });
     }
 
-    /// The server has answered where its answer is cut off or cannot be read.
+    /// Records that the server has answered, if the answer is cut off or cannot be read.
     const fn failed(&mut self, error: &ModelError) {
         self.is_paid |= matches!(error, ModelError::Cut { .. } | ModelError::Unreadable { .. });
     }

@@ -25,7 +25,7 @@ pub(super) struct Redacted {
     pub(super) redaction: Arc<Redaction>,
 }
 
-/// The fewest messages that are remembered before those that are gone are looked for.
+/// Minimum number of remembered messages before the first cleanup of deleted ones.
 const REMEMBERED: usize = 1_024;
 
 /// Messages without secrets. A conversation is sent again and again, and only its end is new. The messages themselves
@@ -36,7 +36,7 @@ struct Clean {
     tools: Option<Weak<[ToolDefinition]>>,
     /// Number of known values at that time.
     known: usize,
-    /// When those that are gone are looked for again.
+    /// Size at which the next cleanup runs.
     full: usize,
 }
 
@@ -85,7 +85,7 @@ impl Redaction {
         request
     }
 
-    /// The message without secrets; nothing where it holds none, so that it stays the same message.
+    /// Returns the message without secrets; nothing where it holds none, so that it stays the same message.
     fn message(&self, message: &Message) -> Option<Message> {
         let clean = |content: &String| match self.redactor.text(content) {
             Cow::Borrowed(_) => None,
@@ -119,7 +119,7 @@ impl Redaction {
         matches!(self.redactor.values(text), Cow::Owned(_))
     }
 
-    /// The provider's own form of a turn; nothing where a known value is anywhere in it. It is never edited.
+    /// Returns the provider's own form of a turn; nothing where a known value is anywhere in it. It is never edited.
     fn native(&self, native: Option<&Arc<NativeTurn>>) -> Option<Arc<NativeTurn>> {
         native.filter(|native| !native.any_text(|text| self.holds_value(text))).cloned()
     }

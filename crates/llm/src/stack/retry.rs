@@ -76,7 +76,7 @@ pub struct Retry {
 
 /// Receives a notification of each retry before its wait begins.
 pub trait RetryObserver: Send + Sync {
-    /// A retry is about to be made.
+    /// Called before a retry.
     fn retrying(&self, retry: &Retry);
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Retrying {
 }
 
 impl Retrying {
-    /// The wait before the next attempt, or the error to give up with.
+    /// Returns the wait before the next attempt, or the error to give up with.
     fn next_wait(&self, course: &mut Course, error: ModelError) -> Result<Duration, ModelError> {
         let give_up = |course: &Course, error: ModelError| match course.failed {
             0 | 1 => error,
@@ -133,7 +133,7 @@ impl Retrying {
         Course { failed: 0, waits: Box::new(waits), jitter: Jitter(seed), deadline: Instant::now() + self.settings.deadline }
     }
 
-    /// The next part, or the error of an attempt whose answer did not begin before the deadline.
+    /// Returns the next part, or the error of an attempt whose answer did not begin before the deadline.
     async fn next_part(
         &self,
         parts: &mut BoxStream<'_, Result<StreamPart, ModelError>>,
@@ -162,7 +162,7 @@ struct Course {
 struct Jitter(u64);
 
 impl Jitter {
-    /// A number from 0 to below 1.
+    /// Returns a number from 0 to below 1.
     fn next_fraction(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -175,7 +175,7 @@ impl Jitter {
     }
 }
 
-/// A stream under way.
+/// Stream in progress.
 struct Attempt<'a> {
     request: ChatRequest,
     parts: Option<BoxStream<'a, Result<StreamPart, ModelError>>>,

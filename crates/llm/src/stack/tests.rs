@@ -20,7 +20,7 @@ fn down() -> Reply {
     Reply::status(503, "overloaded")
 }
 
-/// No wait between attempts.
+/// Returns settings without wait between attempts.
 fn twice() -> RetrySettings {
     RetrySettings { max_retries: 1, first_wait: Duration::ZERO, jitter_seed: Some(1), ..RetrySettings::default() }
 }

@@ -118,7 +118,7 @@ pub(super) struct Throttled {
 }
 
 impl Throttle {
-    /// A server cannot ask for a longer silence than this.
+    /// Creates a limiter. A server cannot request a longer silence than `longest_silence`.
     pub(super) fn new(longest_silence: Duration) -> Self {
         Self { allowance: Mutex::new(Allowance::new(MOST, longest_silence)), left: Notify::new() }
     }
@@ -143,7 +143,7 @@ impl Throttle {
     }
 }
 
-/// The place of a request among those under way; it is free again when this is dropped.
+/// Place of a request among those in progress; dropping it frees the place.
 struct Place<'a> {
     of: &'a Throttle,
     round: u64,

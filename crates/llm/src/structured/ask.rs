@@ -88,7 +88,7 @@ struct Unreadable {
 }
 
 impl Unreadable {
-    /// After so many in a row another tier is tried.
+    /// Number of successive unreadable answers after which another tier is tried.
     const MOST: u32 = 2;
 
     fn not_read(&mut self, tier: Tier) {
@@ -108,7 +108,7 @@ impl Unreadable {
     }
 }
 
-/// One answer, at the highest tier that the server accepts, or at `below`.
+/// Returns one answer, at the highest tier that the server accepts, or at `below`.
 async fn answer(
     model: &Model,
     tiers: &Tiers,

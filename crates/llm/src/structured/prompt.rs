@@ -13,8 +13,8 @@ pub(super) const ANSWER_CHARS: usize = 4_000;
 /// Maximum number of faults that are reported.
 const FAULTS: usize = 20;
 
-/// The messages of a request at a tier: the conversation, the schema in words where the server does not hold to it, and each refused
-/// answer followed by its faults. Grows only at its end from try to try.
+/// Returns the messages of a request at a tier: the conversation, the schema in words where the server does not hold
+/// to it, and each refused answer followed by its faults. Grows only at its end from try to try.
 ///
 /// A refused answer goes back in the provider's own form, unless it was cut.
 pub(super) fn messages(
@@ -74,7 +74,7 @@ fn faults(faults: &[String]) -> String {
     text
 }
 
-/// The first characters of an answer.
+/// Returns the first characters of an answer.
 pub(super) fn cut(answer: &str) -> String {
     match answer.char_indices().nth(ANSWER_CHARS) {
         Some((at, _)) => format!("{}…", answer.get(..at).unwrap_or_default()),

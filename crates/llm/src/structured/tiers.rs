@@ -20,7 +20,7 @@ pub enum Tier {
 }
 
 impl Tier {
-    /// The next less demanding one.
+    /// Returns the next less demanding one.
     #[must_use]
     pub fn lower(self) -> Option<Self> {
         match self {
@@ -55,7 +55,8 @@ impl Tiers {
         self.lock().insert(model.to_owned(), tier);
     }
 
-    /// The server refused a request made at `tier`: the model is asked at a lower one from now on. None if there is no lower one.
+    /// Records that the server refused a request at `tier`, so that the model is asked at a lower one from now on.
+    /// Returns `None` if there is no lower one.
     pub(super) fn refused(&self, model: &str, tier: Tier) -> Option<Tier> {
         let lower = tier.lower()?;
         let mut known = self.lock();

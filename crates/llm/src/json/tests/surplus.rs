@@ -13,17 +13,17 @@ fn closers(of: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
     prop::sample::select(of)
 }
 
-/// A list of objects, alone or as the tasks of a plan.
+/// Generates a list of objects, alone or as the tasks of a plan.
 fn plan() -> impl Strategy<Value = Value> {
     (objects(), any::<bool>()).prop_map(|(tasks, alone)| if alone { tasks } else { json!({"goal": "g", "tasks": tasks, "note": {"n": 1}}) })
 }
 
-/// A list or an object that is not empty.
+/// Generates a list or an object that is not empty.
 fn container() -> impl Strategy<Value = Value> {
     prop_oneof![prop::collection::vec(any_value(3), 1..5).prop_map(Value::from), object_of(any_value(3), 1..5)]
 }
 
-/// The places behind the items of lists.
+/// Returns the places behind the items of lists.
 fn items(places: &[Place]) -> Vec<Place> {
     places.iter().filter(|place| place.open.ends_with(']')).cloned().collect()
 }

@@ -209,8 +209,8 @@ impl Answer {
         call.raw.arguments.push_str(&arguments);
     }
 
-    /// The call that a chunk goes on with; `None` where it begins a new one. Servers leave the index out, give all calls the
-    /// same, or repeat id and name in every chunk.
+    /// Returns the call that a chunk goes on with; `None` where it begins a new one. Servers leave the index out,
+    /// give all calls the same, or repeat id and name in every chunk.
     fn place_of(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let found = match index {
             Some(_) => self.calls.iter().rposition(|call| call.index == index),
@@ -260,7 +260,7 @@ impl Answer {
     }
 }
 
-/// The first candidate: of a list as a rule, or an object with some servers.
+/// Returns the first candidate: of a list as a rule, or an object with some servers.
 fn choice(event: &Value) -> Option<&Value> {
     let first = |choice: &&Value| choice.is_object() && choice.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
     match event.get("choices")? {
@@ -285,7 +285,7 @@ fn is_filled(value: &Value) -> bool {
     value.as_object().is_some_and(|object| object.values().any(|field| !field.is_null()))
 }
 
-/// The text of a string, of a part `{text}`, or of a list of them.
+/// Returns the text of a string, of a part `{text}`, or of a list of them.
 fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -59,7 +59,8 @@ impl Opaque {
         }
     }
 
-    /// The turn as the server wrote it; nothing where its text and calls are all there is to it. Each call brings the fields of its own.
+    /// Returns the turn as the server wrote it; nothing where its text and calls are all there is to it. Each call
+    /// brings the fields of its own.
     pub(super) fn into_items(self, content: &str, calls: Vec<Value>, calls_are_opaque: bool) -> Vec<Value> {
         let reasoning = self.reasoning.filter(|_| self.details.is_empty());
         if reasoning.is_none() && self.details.is_empty() && self.extra.is_none() && self.parts.is_empty() && !calls_are_opaque {

@@ -55,7 +55,7 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
     body
 }
 
-/// A message as it goes over the wire.
+/// Returns a message as it goes over the wire.
 pub(in crate::openai) fn message(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Value {
     match message {
         Message::System { content } => json!({"role": "system", "content": content}),
@@ -70,7 +70,7 @@ pub(in crate::openai) fn message(message: &Message, form: &MessageForm, writing:
     }
 }
 
-/// A text, or the parts of a text and its images.
+/// Returns a text, or the parts of a text and its images.
 fn content_with(content: &str, images: &[Image], form: &MessageForm) -> Value {
     let (content, images) = with_images(content, images, form);
     if images.is_empty() {
@@ -81,7 +81,7 @@ fn content_with(content: &str, images: &[Image], form: &MessageForm) -> Value {
     text.into_iter().chain(images).collect()
 }
 
-/// The turn as this server wrote it.
+/// Returns the turn as this server wrote it.
 fn native_item(native: &NativeTurn, content: &str, calls: &[ToolCall], writing: &Writing<'_>) -> Option<Map<String, Value>> {
     let item = writing.native(native, content, calls)?.first()?.as_object()?.clone();
     let written = item.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
@@ -96,7 +96,7 @@ fn plain(content: &str, calls: &[ToolCall]) -> Map<String, Value> {
     message
 }
 
-/// A turn of the model in the form that the server takes; the calls get their names, ids and arguments here.
+/// Returns a turn of the model in the form that the server takes; the calls get their names, ids and arguments here.
 fn assistant(mut message: Map<String, Value>, calls: &[ToolCall], form: &MessageForm) -> Value {
     if let Some(Value::Array(items)) = message.get_mut("tool_calls") {
         for (at, (item, call)) in items.iter_mut().zip(calls).enumerate() {
@@ -139,7 +139,7 @@ fn fill_call(item: &mut Value, call: &ToolCall, form: &MessageForm, first: bool)
     }
 }
 
-/// A tool as it is offered.
+/// Returns a tool as it is offered.
 pub(in crate::openai) fn tool(name: &str, description: &str, parameters: Value) -> Value {
     json!({"type": "function", "function": {"name": name, "description": description, "parameters": parameters}})
 }

@@ -26,7 +26,7 @@ pub(super) struct Splitter {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing but blanks and perhaps the beginning of a tag came.
+    /// Only white space and perhaps the beginning of a tag has arrived.
     #[default]
     Start,
     /// Inside the reasoning that this tag closes.
@@ -109,7 +109,7 @@ fn push(pieces: &mut Vec<Piece>, piece: Piece) {
     }
 }
 
-/// The length of the longest end of a text that begins a tag.
+/// Returns the length of the longest end of a text that begins a tag.
 fn longest_begin(text: &str, tag: &str) -> usize {
     tag.char_indices()
         .map(|(at, _)| at)
@@ -118,8 +118,8 @@ fn longest_begin(text: &str, tag: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// A whole text whose template opened the reasoning before it: reasoning, a closing tag on its own, and the answer. Also the form of gpt-oss:
-/// an analysis and a final message. Returns reasoning and answer.
+/// Splits a whole text whose template opened the reasoning before it: reasoning, a closing tag on its own, and the
+/// answer. Also reads the form of gpt-oss: an analysis and a final message. Returns reasoning and answer.
 pub(super) fn closed_only(text: &str) -> Option<(String, String)> {
     const FINAL: &str = "<|channel|>final<|message|>";
     if let Some((before, answer)) = text.rsplit_once(FINAL) {

@@ -86,7 +86,7 @@ impl Dialect {
         true
     }
 
-    /// The bound on the answer, or the request and the bound together, are too large.
+    /// Learns from a refusal whose bound on the answer, or request and bound together, are too large.
     fn learn_window(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
         let Some(bound) = sent.bound else { return false };
         if let Some(told) = window::told(&refusal.message) {
@@ -166,7 +166,7 @@ impl Dialect {
             optional.effort = false;
             return true;
         }
-        // All that is left of it.
+        // Summary and effort are the only parts of it.
         if was_sent("reasoning") && (optional.summary || optional.effort) {
             optional.summary = false;
             optional.effort = false;
@@ -259,7 +259,8 @@ impl Dialect {
         false
     }
 
-    /// A model behind Anthropic's protocol is not held to a schema, or not to this one. The parameters of a tool may have any schema.
+    /// Learns to request the answer as the parameters of a tool, because a model behind Anthropic's protocol does not
+    /// enforce every schema. The parameters of a tool may have any schema.
     fn learn_answer_form(&mut self, refusal: &Refusal, sent: Sent<'_>) -> bool {
         let asked = sent.settings.get("output_config").is_some_and(|config| config.get("format").is_some());
         let words = ["output_config", "schema", "structured output", "grammar"];
@@ -335,7 +336,8 @@ impl Dialect {
     }
 }
 
-/// The tool that a refusal is about: by name in quotes, or by its place: `tools[3].function.parameters`, `tools.3.custom.input_schema`.
+/// Returns the tool that a refusal is about: by name in quotes, or by its place: `tools[3].function.parameters`,
+/// `tools.3.custom.input_schema`.
 fn named_tool<'a>(refusal: &Refusal, offered: &'a [String]) -> Option<&'a str> {
     let texts = [refusal.param.as_str(), refusal.message.as_str()];
     let place = texts.iter().find_map(|text| {

@@ -12,7 +12,7 @@ fn tools() -> Vec<String> {
     ["read_file", "draft", "bash"].map(str::to_owned).to_vec()
 }
 
-/// The lesson of a refusal with this status and body, and the dialect after it.
+/// Returns the lesson of a refusal with this status and body, and the dialect after it.
 fn learned(mut dialect: Dialect, status: u16, body: &Value, sent: Value) -> (Lesson, Dialect) {
     let refusal = refusal_of(status, body).unwrap_or_default();
     let settings = sent.as_object().cloned().unwrap_or_default();

@@ -5,7 +5,7 @@
 pub(in crate::openai) struct KnownWindow {
     /// Tokens of request and answer together.
     pub(super) tokens: u64,
-    /// Tokens counted by the server for 1,000 estimated ones.
+    /// Number of tokens that the server counts for 1,000 estimated ones.
     pub(super) per_mille: u64,
 }
 
@@ -19,7 +19,8 @@ impl KnownWindow {
         Self { tokens: told.window, per_mille: (told.input.saturating_mul(1_000) / estimated.max(1)).clamp(200, 5_000) }
     }
 
-    /// The longest answer that fits beside a request of so many estimated tokens; `None` where too little is left for any.
+    /// Returns the longest answer that fits beside a request of so many estimated tokens; `None` where too little is
+    /// left for any.
     pub(in crate::openai) fn room_beside(self, estimated: u64) -> Option<u32> {
         let input = estimated.saturating_mul(self.per_mille) / 1_000;
         let room = self.tokens.checked_sub(input.saturating_add(MARGIN))?;
@@ -52,7 +53,7 @@ pub(super) fn told(message: &str) -> Option<Told> {
     Some(Told { window, input })
 }
 
-/// The number at the beginning of a text.
+/// Returns the number at the beginning of a text.
 fn first_number(text: &str) -> Option<u64> {
     let digits: String = text
         .trim_start_matches(|c: char| c.is_whitespace() || c == '`')
@@ -63,13 +64,14 @@ fn first_number(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// The number at the end of a text, or before its last word.
+/// Returns the number at the end of a text, or before its last word.
 fn last_number(text: &str) -> Option<u64> {
     let number = |word: &str| word.trim_matches(|c: char| !c.is_ascii_digit()).replace(',', "").parse().ok();
     text.split_whitespace().rev().take(2).find_map(number)
 }
 
-/// The longest answer that a server names: `supports at most 16384 completion tokens`, `must be less than or equal to 8192`.
+/// Returns the longest answer that a server names: `supports at most 16384 completion tokens`, `must be less than or
+/// equal to 8192`.
 pub(super) fn longest_answer(message: &str) -> Option<u32> {
     let lower = message.to_lowercase();
     let words = [

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::openai::dialect::{ImagesForm, MessageForm};
 use crate::{ChatRequest, Image, Message, ToolCall, ToolDefinition};
 
-/// The messages of a request as they are to be written. The same messages always become the same ones, so that requests of a conversation
-/// still grow at their end alone.
+/// Returns the messages of a request as they are to be written. The same messages always become the same ones, so
+/// that requests of a conversation still grow at their end alone.
 pub(in crate::openai) fn arranged<'a>(request: &'a ChatRequest, form: &MessageForm) -> Cow<'a, [Arc<Message>]> {
     let tools = request.tool_choice.of(&request.tools);
     let messages = match form.images {
@@ -87,7 +87,7 @@ fn joined(messages: impl IntoIterator<Item = Arc<Message>>) -> Vec<Arc<Message>>
     out
 }
 
-/// The tools, described at the end of the standing instructions.
+/// Returns the tools, described at the end of the standing instructions.
 fn with_tools(messages: impl Iterator<Item = Arc<Message>>, tools: &[ToolDefinition]) -> Vec<Arc<Message>> {
     let mut messages: Vec<Arc<Message>> = messages.collect();
     if tools.is_empty() {

@@ -24,7 +24,7 @@ const ANYWHERE: [&str; 14] = [
 /// References are followed so deep; a schema that holds itself has no end.
 const DEEPEST: usize = 6;
 
-/// A schema that describes the same parameters with fewer words.
+/// Returns a schema that describes the same parameters with fewer words.
 pub(in crate::openai) fn simplified(schema: &Value) -> Value {
     let mut simple = simplify(schema, schema, DEEPEST);
     if let Some(top) = simple.as_object_mut() {
@@ -37,7 +37,7 @@ pub(in crate::openai) fn simplified(schema: &Value) -> Value {
     simple
 }
 
-/// The schema with what it refers to in its place, and without keywords that only narrow what a value may be.
+/// Returns the schema with what it refers to in its place, and without keywords that only narrow what a value may be.
 pub(in crate::openai) fn without_references(schema: &Value) -> Value {
     simplify(schema, schema, DEEPEST)
 }

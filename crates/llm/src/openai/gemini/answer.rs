@@ -12,7 +12,7 @@ use crate::{StreamPart, Usage};
 #[derive(Debug, Default)]
 pub(in crate::openai) struct Answer {
     turn: Turn,
-    /// Parts, those of one text joined as long as none of them is signed.
+    /// Parts of the turn; parts of one text are joined unless one of them is signed.
     parts: Vec<Value>,
     halves: Joiner,
     any: bool,

@@ -9,7 +9,7 @@ use crate::{ChatRequest, Effort, Image, Message, ResponseFormat, ToolCall, ToolC
 /// Gemini's own word for the signature of a call that it did not make.
 const SKIP: &str = "skip_thought_signature_validator";
 
-/// The path of a request for a model. An address that ends in a version gets none.
+/// Returns the path of a request for a model. An address that ends in a version gets none.
 pub(in crate::openai) fn path(base: &str, model: &str, streams: bool) -> String {
     let version = base
         .rsplit('/')
@@ -99,7 +99,7 @@ const fn budget(effort: Effort) -> u32 {
     }
 }
 
-/// The parts of a message.
+/// Returns the parts of a message.
 pub(in crate::openai) fn parts(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Vec<Value> {
     match message {
         Message::System { content } => text(content).into_iter().collect(),
@@ -146,7 +146,7 @@ fn plain(content: &str, calls: &[ToolCall], form: &MessageForm) -> Vec<Value> {
     text(content).into_iter().chain(calls).collect()
 }
 
-/// The parts as they came, each with its signature.
+/// Returns the parts as they came, each with its signature.
 fn native_parts(items: &[Value], calls: &[ToolCall], form: &MessageForm) -> Option<Vec<Value>> {
     if items.iter().filter(|item| item.get("functionCall").is_some()).count() != calls.len() {
         return None;
@@ -174,7 +174,7 @@ fn fill_call(part: &mut Value, call: &ToolCall, form: &MessageForm) {
     fields.insert("args".into(), serde_json::from_str(&sendable_arguments(&call.arguments)).unwrap_or_else(|_| json!({})));
 }
 
-/// A function as it is offered.
+/// Returns a function as it is offered.
 pub(in crate::openai) fn tool(name: &str, description: &str, parameters: Value) -> Value {
     json!({"name": name, "description": description, "parametersJsonSchema": parameters})
 }

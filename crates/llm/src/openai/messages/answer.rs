@@ -93,7 +93,7 @@ impl Answer {
         self.turn.searches = searches.and_then(|count| u32::try_from(count).ok()).unwrap_or(self.turn.searches);
     }
 
-    /// A block begins; in a document it is whole at once.
+    /// Begins a block; in a document it is complete at once.
     fn begin(&mut self, index: u64, block: &Value, out: &mut VecDeque<StreamPart>) {
         self.any = true;
         let fields = block.as_object().cloned().unwrap_or_default();

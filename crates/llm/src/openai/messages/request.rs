@@ -102,7 +102,7 @@ const fn budget(effort: Effort) -> u32 {
     }
 }
 
-/// The name and the schema of an answer that is asked for as the parameters of a tool.
+/// Returns the name and the schema of an answer that is asked for as the parameters of a tool.
 pub(in crate::openai) fn form_tool<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<(&'a str, &'a Value)> {
     match &request.format {
         ResponseFormat::JsonSchema { name, schema } if dialect.schema_as_tool && request.tools.is_empty() => Some((name, schema)),
@@ -110,7 +110,7 @@ pub(in crate::openai) fn form_tool<'a>(request: &'a ChatRequest, dialect: &Diale
     }
 }
 
-/// The blocks of a message. A turn without any is left out.
+/// Returns the blocks of a message. A turn without any is left out.
 pub(in crate::openai) fn blocks(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Vec<Value> {
     match message {
         Message::System { content } => text(content).into_iter().collect(),
@@ -153,7 +153,7 @@ fn plain(content: &str, calls: &[ToolCall], form: &MessageForm) -> Vec<Value> {
     text(content).into_iter().chain(calls).collect()
 }
 
-/// The blocks as they came, without empty text and without thinking that is not signed.
+/// Returns the blocks as they came, without empty text and without thinking that is not signed.
 fn native_blocks(items: &[Value], calls: &[ToolCall], form: &MessageForm) -> Option<Vec<Value>> {
     let field = |item: &Value, name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     if items.iter().filter(|item| field(item, "type") == "tool_use").count() != calls.len() {
@@ -181,12 +181,12 @@ fn fill_call(block: &mut Value, call: &ToolCall, form: &MessageForm) {
     fields.insert("input".into(), serde_json::from_str(&sendable_arguments(&call.arguments)).unwrap_or_else(|_| json!({})));
 }
 
-/// A tool as it is offered.
+/// Returns a tool as it is offered.
 pub(in crate::openai) fn tool(name: &str, description: &str, parameters: Value) -> Value {
     json!({"name": name, "description": description, "input_schema": parameters})
 }
 
-/// A block, or a tool, with the mark up to which the provider keeps the request in its cache.
+/// Returns a block, or a tool, with the mark up to which the provider keeps the request in its cache.
 pub(in crate::openai) fn marked(block: &Value) -> Value {
     let mut block = block.clone();
     if let Some(fields) = block.as_object_mut() {

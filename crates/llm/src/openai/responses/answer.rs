@@ -25,9 +25,9 @@ pub(in crate::openai) struct Answer {
 /// One item of the output.
 #[derive(Debug, Default)]
 struct Item {
-    /// As it was announced.
+    /// Item as it was announced.
     added: Option<Value>,
-    /// As it was finished.
+    /// Item as it was finished.
     done: Option<Value>,
     /// Pieces of its text or arguments.
     pieces: String,
@@ -115,7 +115,7 @@ impl Answer {
         self.items.entry(place.unwrap_or(last)).or_default()
     }
 
-    /// The items of the output, each from the best of what came of it.
+    /// Returns the items of the output, each from the best of what came of it.
     fn output(&mut self) -> Vec<Value> {
         let mut completed: BTreeMap<u64, Value> = (0_u64..).zip(std::mem::take(&mut self.output)).collect();
         let mut whole = BTreeMap::new();
@@ -177,7 +177,8 @@ impl Answer {
 }
 
 impl Item {
-    /// The item: as it was finished, filled from the last event where something is missing, else from its pieces.
+    /// Returns the item: as it was finished, filled from the last event where something is missing, else from its
+    /// pieces.
     fn whole(self, completed: Option<Value>) -> Option<Value> {
         let mut item = match (self.done, completed) {
             (Some(done), Some(completed)) => filled(done, &completed),
@@ -198,7 +199,7 @@ impl Item {
     }
 }
 
-/// The first item, with the fields of the second that it lacks, as long as both are the same item.
+/// Returns the first item, with the fields of the second that it lacks, as long as both are the same item.
 fn filled(mut item: Value, other: &Value) -> Value {
     let same = kind_of(&item) == kind_of(other) && item.get("id").is_none_or(|id| other.get("id").is_none_or(|other| id == other));
     if let (true, Some(fields), Some(others)) = (same, item.as_object_mut(), other.as_object()) {

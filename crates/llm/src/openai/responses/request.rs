@@ -57,7 +57,7 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
     body
 }
 
-/// The items of a message.
+/// Returns the items of a message.
 pub(in crate::openai) fn items(message: &Message, form: &MessageForm, writing: &Writing<'_>) -> Vec<Value> {
     match message {
         Message::System { content } => vec![json!({"role": "system", "content": content})],
@@ -73,7 +73,7 @@ pub(in crate::openai) fn items(message: &Message, form: &MessageForm, writing: &
     }
 }
 
-/// A text, or the parts of a text and its images.
+/// Returns a text, or the parts of a text and its images.
 fn content_with(content: &str, images: &[Image], form: &MessageForm) -> Value {
     let (content, images) = with_images(content, images, form);
     if images.is_empty() {
@@ -98,8 +98,9 @@ fn said(text: &str) -> Value {
     json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
 }
 
-/// The items of a turn as they came, with what makes a server refuse them left out: the `status` of reasoning, and reasoning behind which
-/// nothing follows. `None` where the server could not find the reasoning again: nothing is stored there, and it was not sent encrypted.
+/// Returns the items of a turn as they came, with what makes a server refuse them left out: the `status` of
+/// reasoning, and reasoning behind which nothing follows. `None` where the server could not find the reasoning again:
+/// nothing is stored there, and it was not sent encrypted.
 fn native_items(items: &[Value], calls: &[ToolCall], form: &MessageForm) -> Option<Vec<Value>> {
     let kind = |item: &Value| item.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
     let found =
@@ -129,7 +130,7 @@ fn fill_call(item: &mut Value, call: &ToolCall, form: &MessageForm) {
     fields.insert("arguments".into(), json!(sendable_arguments(&call.arguments)));
 }
 
-/// A tool as it is offered. Left open, `strict` would be true here, and the provider would change the schema.
+/// Returns a tool as it is offered. Left open, `strict` would be true here, and the provider would change the schema.
 pub(in crate::openai) fn tool(name: &str, description: &str, parameters: Value) -> Value {
     json!({"type": "function", "name": name, "description": description, "parameters": parameters, "strict": false})
 }

@@ -1,4 +1,4 @@
-//! Whole conversations with servers that check every request as the real ones do.
+//! Tests whole conversations with servers that check every request as the real ones do.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn read(path: &str) -> (&'static str, Value) {
     ("read_file", json!({"path": path}))
 }
 
-/// A server that looks twice, at two files at once and at a third, and then answers.
+/// Returns a server that looks twice, at two files at once and at a third, and then answers.
 fn script(server: Server) -> Script {
     Script::new()
         .provider(server)
@@ -81,7 +81,7 @@ fn begin() -> Vec<Arc<Message>> {
     vec![Arc::new(Message::system("You read files.")), Arc::new(Message::user("Read a, b and c."))]
 }
 
-/// One turn: the answer, and the results of its calls behind it.
+/// Runs one turn. Returns the answer and appends the results of its calls.
 async fn turn(model: &dyn ChatModel, messages: &mut Vec<Arc<Message>>) -> ChatResponse {
     let answer = model.complete(request(messages)).await.unwrap();
     let (content, tool_calls, native) = (answer.content.clone(), answer.tool_calls.clone(), answer.native.clone());
@@ -92,7 +92,7 @@ async fn turn(model: &dyn ChatModel, messages: &mut Vec<Arc<Message>>) -> ChatRe
     answer
 }
 
-/// The messages as a journal gives them back.
+/// Returns the messages as a journal gives them back.
 fn from_journal(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
     serde_json::from_str(&serde_json::to_string(messages).unwrap()).unwrap()
 }

@@ -83,7 +83,8 @@ fn shown(answer: &Result<ChatResponse, ModelError>) -> String {
     line(answer).replace("http://localhost/v1", "URL")
 }
 
-/// The calls that an actor would run: none of an answer that the limit cut, and none whose arguments cannot be read.
+/// Returns the calls that an actor would run: none of an answer that the limit cut, and none whose arguments cannot
+/// be read.
 fn runs(answer: &Result<ChatResponse, ModelError>) -> Vec<String> {
     let Ok(answer) = answer else { return Vec::new() };
     let calls = answer.tool_calls.iter().filter(|_| answer.finish != FinishReason::Length);
@@ -146,7 +147,7 @@ async fn every_document_is_read_whatever_was_asked_for() {
     check("documents.toml", true).await;
 }
 
-/// An answer that was cut is refused, or it is the whole answer but for the tokens at its end.
+/// Checks that a cut answer is refused, or is the whole answer except for the tokens at its end.
 async fn check_cut(file: &str, streaming: bool) {
     let reader = Reader::new(streaming);
     let mut wrong = Vec::new();

@@ -22,7 +22,7 @@ const END: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}
 #[derive(Debug, Clone)]
 enum Does {
     Answers,
-    /// Nothing, not even headers.
+    /// Sends nothing, not even headers.
     Hangs,
     /// Says these bytes, and then nothing.
     HangsBehind(&'static str),
@@ -179,7 +179,7 @@ async fn what_passes_is_survived() {
     }
 }
 
-/// Answers each request after a second, and refuses those that are too many at once after a tenth of one.
+/// Server that answers each request after a second, and refuses excess concurrent requests after a tenth of a second.
 struct Crowded {
     most: AtomicU32,
     under_way: AtomicU32,

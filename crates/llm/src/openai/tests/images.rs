@@ -15,7 +15,7 @@ fn image(name: &str) -> Image {
     Image::new(name, PNG).unwrap()
 }
 
-/// The user shows one image, and two of three results hold others.
+/// Returns a conversation in which the user shows one image, and two of three results hold others.
 fn conversation() -> Vec<Arc<Message>> {
     let call = |id: &str| ToolCall { id: id.into(), name: "read_file".into(), arguments: format!("{{\"path\":\"{id}.png\"}}") };
     let result = |id: &str, images: Vec<Image>| Message::Tool {
@@ -42,7 +42,7 @@ fn tools() -> Arc<[ToolDefinition]> {
     Arc::new([ToolDefinition { name: "read_file".into(), description: "Reads a file.".into(), parameters: schema.into() }])
 }
 
-/// The bodies of all requests until one is answered.
+/// Returns the bodies of all requests until one is answered.
 async fn bodies(server: Server, name: &str, provider: Option<Provider>, protocol: Option<Protocol>, images: Option<bool>) -> Vec<Value> {
     let server = ScriptedServer::start(Script::new().provider(server).on(When::any(), [Reply::text("A dot.")])).await;
     let model = client(&server, |settings| {
@@ -110,7 +110,7 @@ async fn each_protocol_carries_them_in_its_form() {
 
 const MOVED: &str = r#""Images of the results above: one.png (image/png, 1x1 pixels), three.png (image/png, 1x1 pixels).""#;
 
-/// The outputs of all items of this type.
+/// Returns the outputs of all items of this type.
 fn bodies_of(bodies: &[Value], kind: &str) -> Vec<String> {
     let items = bodies.last().unwrap()["input"].as_array().unwrap();
     let of_kind = items.iter().filter(|item| item["type"] == kind);

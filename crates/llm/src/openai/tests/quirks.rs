@@ -28,7 +28,7 @@ fn refusal(message: &str) -> Reply {
     Reply::status(400, json!({"error": {"message": message, "type": "invalid_request_error"}}), [])
 }
 
-/// A server that gives these replies in turn, and what it was sent.
+/// Returns a server that gives these replies in turn, and what it was sent.
 async fn answered(replies: impl IntoIterator<Item = Reply>, request: ChatRequest) -> (Result<crate::ChatResponse, ModelError>, Vec<Value>) {
     let server = ScriptedServer::start(Script::new().lenient().on(When::any(), replies)).await;
     let answer = client(&server, |_| {}).complete(request).await;

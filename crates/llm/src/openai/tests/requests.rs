@@ -33,7 +33,7 @@ fn tools() -> Arc<[ToolDefinition]> {
     ])
 }
 
-/// The body that arrives.
+/// Returns the body that arrives.
 async fn sent(request: ChatRequest, streaming: bool) -> serde_json::Value {
     let server = serve([Reply::text("fine")]).await;
     client(&server, |settings| settings.streaming = streaming).complete(request).await.unwrap();
@@ -76,7 +76,7 @@ async fn headers() {
     assert!(received["user-agent"].starts_with("aime/"));
 }
 
-/// A server that refuses the fields, each with OpenAI's words for it.
+/// Returns a server that refuses the fields, each with OpenAI's words for it.
 fn refusing(fields: &[&str]) -> Script {
     fields.iter().fold(Script::new(), |script, field| {
         let message = format!("Unsupported parameter: '{field}' is not supported with this model.");

@@ -79,7 +79,7 @@ fn refused() -> ModelError {
     ModelError::Refused { model: "m".into(), status: 400, message: "no".into() }
 }
 
-/// The outcome, the attempts, and the waits in seconds.
+/// Returns the outcome, the attempts, and the waits in seconds.
 async fn complete(steps: Vec<Step>, settings: RetrySettings) -> (Result<String, String>, u32, Vec<f64>) {
     let waits: Arc<Mutex<Vec<f64>>> = Arc::default();
     let seen = Arc::clone(&waits);
