@@ -31,9 +31,9 @@ impl Broken {
 pub struct Kept {
     /// Input of the machine.
     pub input: Recorded<ToyInput>,
-    /// Its facts, in order.
+    /// Facts in order.
     pub facts: Vec<Recorded<ToyFact>>,
-    /// Its events, in order.
+    /// Events in order.
     pub events: Vec<Recorded<ToyEvent>>,
 }
 
@@ -42,11 +42,12 @@ pub trait Hosts {
     /// A run as a host has it; `(host, kept)` for a host in this process.
     type Opened: Opened;
 
-    /// Opens a run, as a new process would: a host that goes on after what is kept, and that, if anything is.
+    /// Opens a run as a new process would: as a host that continues after the stored state, and that state, if there
+    /// is any.
     fn open(&self, run: &str, world: Arc<World>) -> impl Future<Output = Result<Self::Opened, Broken>>;
 }
 
-/// A run that a host may go on with.
+/// Run that a host can continue.
 pub trait Opened: Sized {
     /// Returns the state that was stored when it was opened; `None` for a new one.
     fn kept(self) -> Option<Kept>;
@@ -54,7 +55,8 @@ pub trait Opened: Sized {
     /// Enters it as a kill would have left it. It was new before.
     fn enter(self, kept: &Kept) -> impl Future<Output = Result<(), Broken>>;
 
-    /// Goes on with it, to its end: from [`INPUT`] at [`BEGUN`], or from what is kept, of which every effect without an answer is issued again.
+    /// Drives the run to its end: from [`INPUT`] at [`BEGUN`], or from the stored state, of which every effect
+    /// without an answer is issued again.
     fn finish(self) -> impl Future<Output = Result<Sum, Broken>>;
 }
 
@@ -83,7 +85,7 @@ pub const INPUT: ToyInput = ToyInput { lanes: 3, steps: 4 };
 /// When it starts.
 pub const BEGUN: UnixMillis = 1_000;
 
-/// Every clause, one after the other.
+/// Checks every clause in turn.
 ///
 /// # Errors
 /// The first clause that is broken.
@@ -129,7 +131,7 @@ pub async fn a_kill_between_any_two_facts_changes_nothing(hosts: &impl Hosts) ->
     Ok(())
 }
 
-/// An answer that comes twice is taken in once.
+/// Checks that an answer that arrives twice is applied once.
 ///
 /// # Errors
 /// If it is not.
@@ -140,7 +142,7 @@ pub async fn duplicate_facts_change_nothing(hosts: &impl Hosts) -> Result<(), Br
     same("the number of effects answered", answered.iter().collect::<HashSet<_>>().len(), answered.len())
 }
 
-/// A result that comes after a revoke is taken in as the acknowledgement of the revoke.
+/// Checks that a result after a revoke is applied as the acknowledgement of the revoke.
 ///
 /// # Errors
 /// If it is not.
@@ -150,7 +152,8 @@ pub async fn results_after_a_revoke_change_nothing(hosts: &impl Hosts) -> Result
     same("a late result is kept", kept(hosts, "late").await?.facts.iter().any(late), false)
 }
 
-/// Of two hosts that go on with the same run, exactly one continues; the other fails and has changed nothing.
+/// Checks that of two hosts that continue the same run, exactly one succeeds; the other fails and has changed
+/// nothing.
 ///
 /// # Errors
 /// If both or none continue.
@@ -166,7 +169,7 @@ pub async fn of_two_hosts_one_continues(hosts: &impl Hosts) -> Result<(), Broken
     same("the events of a replay", replay::<Toy>(&kept.input, &kept.facts).events, kept.events)
 }
 
-/// Goes on with a run, to its end.
+/// Drives a run to its end.
 async fn go(hosts: &impl Hosts, run: &str, world: Arc<World>) -> Result<Sum, Broken> {
     hosts.open(run, world).await?.finish().await
 }

@@ -13,9 +13,10 @@ use crate::{Commit, EffectId, Host, Issue, Machine, Order, Outbox, Reason, Recor
 
 /// Starting point of a machine.
 pub enum Resume<M: Machine> {
-    /// From its input.
+    /// Start from the input.
     Fresh(Recorded<M::Input>),
-    /// From a journal: the facts are replayed, `then` is applied as new, and effects without an answer are issued again.
+    /// Resume from a journal: the facts are replayed, `then` is applied as new, and effects without an answer are
+    /// issued again.
     Journal {
         /// Input of the machine.
         input: Recorded<M::Input>,
@@ -26,7 +27,8 @@ pub enum Resume<M: Machine> {
         /// New facts that come before all others, such as "resumed".
         then: Vec<Recorded<M::Fact>>,
     },
-    /// From where the journal leaves the machine. `then` is applied as new, and effects without an answer are issued again.
+    /// Resume from the state that the journal leads to. `then` is applied as new, and effects without an answer are
+    /// issued again.
     Standing {
         /// The machine.
         standing: Box<Standing<M>>,
@@ -63,7 +65,7 @@ pub struct Ended<M: Machine> {
 /// Reason why a machine stopped without an output.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError<E> {
-    /// The host cannot go on.
+    /// The host cannot continue.
     #[error(transparent)]
     Host(E),
     /// The journal's facts lead this machine to other events than those recorded: it was written by another version, or is damaged.
@@ -77,7 +79,7 @@ pub enum DriveError<E> {
     /// An effect is in progress of which the snapshot has only the name, and the machine does not issue it again.
     #[error("what the effect {0} was to do is not known any more: this is a fault in the program")]
     Forgotten(EffectId),
-    /// Nothing is under way and nothing can come: the machine would wait for ever.
+    /// Nothing is in progress and nothing can arrive, so the machine would wait forever.
     #[error("the machine waits for nothing")]
     Idle,
 }
@@ -108,7 +110,7 @@ where
     }
 }
 
-/// A machine that is ready to go on, new facts that it takes in first, and what it came to if it does not go on.
+/// Machine that is ready to continue, its new facts, and its output if it does not continue.
 type Begun<M> = (Box<Run<M>>, Vec<Recorded<<M as Machine>::Fact>>, Option<<M as Machine>::Output>);
 
 fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
@@ -133,7 +135,7 @@ struct UnderWay<E> {
     /// Effect before it is handed to the host. Boxed, because issued effects do not need the room and would make the
     /// map eleven times as large.
     waiting: Option<Box<Issue<E>>>,
-    /// It was issued before a snapshot, which keeps names alone: no host of this process has it.
+    /// True if it was issued before a snapshot, which keeps names alone, so that no host of this process has it.
     forgotten: bool,
     /// Reason of the revocation, once the machine has revoked the effect.
     revoked: Option<Reason>,
@@ -253,7 +255,7 @@ impl<M: Machine> Run<M> {
         None
     }
 
-    /// The only loop.
+    /// Runs the loop of the machine: apply, commit, issue, wait.
     async fn go_on<H: Host<M> + Send>(
         &mut self,
         host: &mut H,

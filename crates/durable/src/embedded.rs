@@ -27,8 +27,8 @@ pub use clock::{Clock, SystemClock};
 pub use runner::{EffectContext, EffectRunner, FactReceiver, FactSender, FailedEffect, fact_channel};
 pub use sink::{MemoryStream, Overtaken, Sink};
 
-/// The most facts that one commit takes in: it is one piece of text on its way to the journal, and of many that come at once each of a few is as large as
-/// it need be to share what a commit costs.
+/// Maximum number of facts in one commit. A commit is one piece of text on its way to the journal; with this size it
+/// is large enough to share the fixed cost of a commit.
 const BATCH: usize = 256;
 /// Interval of the check if a source of outside facts still exists.
 const IDLE_LOOK: Duration = Duration::from_secs(1);
@@ -75,8 +75,8 @@ impl Running {
 }
 
 impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
-    /// A host whose effects `runner` does and whose commits go to `sink`, with the system's clock and 10 s for a revoked effect to end.
-    /// Effects are issued within a tokio runtime.
+    /// Creates a host whose effects `runner` executes and whose commits go to `sink`, with the system's clock and 10
+    /// s for a revoked effect to end. Effects are issued within a tokio runtime.
     #[must_use]
     pub fn new(runner: Arc<R>, sink: S) -> Self {
         let (sender, facts) = mpsc::unbounded_channel();
@@ -95,7 +95,8 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
         }
     }
 
-    /// Every fact, from wherever it comes, goes through this before the machine and the journal see it. It must leave the effect's id as it is.
+    /// Sets a function that every fact passes before the machine and the journal see it. It must not change the
+    /// effect's id.
     #[must_use]
     pub fn with_facts_through(mut self, through: impl Fn(M::Fact) -> M::Fact + Send + Sync + 'static) -> Self {
         self.through = Some(Box::new(through));
@@ -109,7 +110,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
         self
     }
 
-    /// Another time for a revoked effect to end by itself.
+    /// Sets the time that a revoked effect has to end by itself.
     #[must_use]
     pub fn with_revoke_deadline(mut self, deadline: Duration) -> Self {
         self.revoke_deadline = deadline;
@@ -122,7 +123,7 @@ impl<M: Machine, R: EffectRunner<M>, S: Sink<M>> EmbeddedHost<M, R, S> {
         FactSender(self.sender.clone())
     }
 
-    /// The time to stamp with: the clock's, or the last stamp if the clock was set back.
+    /// Returns the time to stamp with: the clock's, or the last stamp if the clock was set back.
     pub fn now(&mut self) -> UnixMillis {
         self.last = self.last.max(self.clock.now());
         self.last

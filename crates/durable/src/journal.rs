@@ -96,7 +96,7 @@ impl Journal {
         Arc::clone(&self.shared.beginnings).acquire_owned().await.map_err(closed)
     }
 
-    /// The file.
+    /// Returns the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.path

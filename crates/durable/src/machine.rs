@@ -13,13 +13,13 @@ pub type UnixMillis = i64;
 pub struct EffectId(String);
 
 impl EffectId {
-    /// From its text.
+    /// Creates an id from its text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// Its text.
+    /// Returns the text of the id.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -62,13 +62,14 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
     /// Applies one fact. Returns the output when the machine has ended or asks to be suspended until it is resumed.
     fn apply(&mut self, at: UnixMillis, fact: &Self::Fact, out: &mut Outbox<Self>) -> Option<Self::Output>;
 
-    /// The effect that this fact answers, if it answers one. An effect has exactly one answer; `drive` drops every further one.
+    /// Returns the effect that this fact answers, if it answers one. An effect has exactly one answer; `drive` drops
+    /// every further one.
     fn answers(fact: &Self::Fact) -> Option<&EffectId>;
 
-    /// The fact that acknowledges that an effect was revoked.
+    /// Returns the fact that acknowledges that an effect was revoked.
     fn revoked(id: &EffectId, why: &Reason) -> Self::Fact;
 
-    /// The name of an effect's kind, such as `model` or `tool`.
+    /// Returns the name of an effect's kind, such as `model` or `tool`.
     fn kind(effect: &Self::Effect) -> &'static str;
 
     /// Returns true if an effect may be repeated unnoticed: it changes nothing outside and costs next to nothing.
@@ -77,8 +78,8 @@ pub trait Machine: Serialize + DeserializeOwned + Sized + Send + 'static {
         false
     }
 
-    /// An effect that is under way, once more: a snapshot keeps effects by their names alone. A machine of which snapshots are taken gives it
-    /// here, unless the first fact after a resume always revokes what was under way.
+    /// Returns an effect in progress once more, because a snapshot keeps effects by their names alone. A machine with
+    /// snapshots must implement it, unless the first fact after a resume always revokes the effects in progress.
     fn again(&self, _id: &EffectId) -> Option<Self::Effect> {
         None
     }
@@ -92,14 +93,14 @@ pub enum Reason {
     Stopped,
     /// The plan no longer needs it.
     Cancelled,
-    /// It took too long.
+    /// The effect exceeded its deadline.
     Deadline,
 }
 
 /// An effect on its way to a host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Issue<E> {
-    /// Its name.
+    /// Name of the effect.
     pub id: EffectId,
     /// Requested effect.
     pub effect: E,

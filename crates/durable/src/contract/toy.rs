@@ -72,21 +72,21 @@ pub enum ToyEffect {
 pub enum ToyEvent {
     /// A step has begun.
     Began {
-        /// Its lane.
+        /// Lane of the effect.
         lane: u32,
-        /// Its number.
+        /// Number of the step.
         step: u32,
     },
     /// A step has ended.
     Ended {
-        /// Its lane.
+        /// Lane of the effect.
         lane: u32,
-        /// Its number.
+        /// Number of the step.
         step: u32,
     },
     /// A note was read.
     Noted {
-        /// Its text.
+        /// Text of the note.
         text: String,
     },
 }
@@ -115,7 +115,7 @@ impl ToyInput {
     }
 }
 
-/// The effects of one step, in the order of their issue.
+/// Returns the effects of one step, in the order of their issue.
 fn effects(lane: u32, step: u32) -> Vec<(EffectId, ToyEffect)> {
     let work = EffectId::new(format!("{lane}/{step}/work"));
     let wait = EffectId::new(format!("{lane}/{step}/wait"));

@@ -28,7 +28,7 @@ pub struct World {
 }
 
 impl World {
-    /// A world that gives every answer twice.
+    /// Returns a world that gives every answer twice.
     #[must_use]
     pub fn repeating() -> Self {
         Self { duplicates: true, ..Self::default() }

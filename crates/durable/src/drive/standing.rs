@@ -22,7 +22,7 @@ struct SnapshotRef<'a, M: Machine> {
     under_way: BTreeMap<&'a EffectId, Option<&'a Reason>>,
 }
 
-/// A machine as its journal leaves it, ready to go on.
+/// Machine in the state that its journal leads to, ready to continue.
 pub struct Standing<M: Machine> {
     pub(super) run: Run<M>,
     pub(super) output: Option<M::Output>,
@@ -33,12 +33,12 @@ pub struct Standing<M: Machine> {
 }
 
 impl<M: Machine> Standing<M> {
-    /// A machine that has only started.
+    /// Returns a machine that has only started.
     pub(crate) fn started(input: &Recorded<M::Input>) -> Self {
         Self::of(Run::start(input), 0)
     }
 
-    /// From a snapshot after a fact of this time, before which there were so many events.
+    /// Restores a snapshot after a fact of this time, before which there were this number of events.
     pub(crate) fn after(snapshot: Snapshot<M>, at: UnixMillis, events: usize) -> Self {
         let forgotten = |(id, revoked)| (id, UnderWay { waiting: None, forgotten: true, revoked });
         let run = Run {
@@ -85,7 +85,7 @@ impl<M: Machine> Standing<M> {
         self.output.as_ref()
     }
 
-    /// The time of the last fact. A clock that was set back can make it earlier than those before it.
+    /// Returns the time of the last fact. A clock that was set back can make it earlier than those before it.
     #[must_use]
     pub const fn now(&self) -> UnixMillis {
         self.run.now
@@ -111,7 +111,7 @@ impl<M: Machine> Standing<M> {
         Resume::Standing { standing: Box::new(self), then }
     }
 
-    /// The snapshot as it is kept: JSON, which [`Snapshot`] reads.
+    /// Returns the snapshot as it is kept: JSON, which [`Snapshot`] reads.
     pub(crate) fn snapshot(&self) -> serde_json::Result<Vec<u8>> {
         let under_way = self.run.under_way.iter().map(|(id, under_way)| (id, under_way.revoked.as_ref())).collect();
         serde_json::to_vec(&SnapshotRef { machine: &self.run.machine, under_way })

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::contract::{LATE, Sum, Toy, ToyEffect, ToyEvent, ToyFact, ToyInput};
 
-/// No host here ever waits.
+/// Runs a future to completion; no host here ever waits.
 fn block_on<F: Future>(future: F) -> F::Output {
     future.now_or_never().unwrap()
 }

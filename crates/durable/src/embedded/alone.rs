@@ -1,4 +1,4 @@
-//! One effect by itself, for hosts that carry each out where its tools are.
+//! Execution of a single effect, for hosts that execute each one where its tools are.
 
 use std::{pin::pin, sync::Arc};
 
@@ -35,7 +35,7 @@ where
                 continue;
             }
         };
-        // Memory does not fail, and something is under way until the answer is there.
+        // Writes to memory do not fail, and an effect is in progress until its answer arrives.
         let Ok(facts) = facts else { return failing.failed(FailedEffect { id: &id, kind, message: "its facts were lost" }) };
         if facts.is_empty() {
             return failing.failed(FailedEffect { id: &id, kind, message: "it ended without an answer" });

@@ -16,16 +16,16 @@ pub trait EffectRunner<M: Machine>: Send + Sync + 'static {
     /// the host's deadline, its future is dropped.
     fn run(self: Arc<Self>, issue: Issue<M::Effect>, context: EffectContext<M>) -> BoxFuture<'static, M::Fact>;
 
-    /// The answer to an effect whose doing has panicked. Without it the machine would wait for ever.
+    /// Returns the answer to an effect that has panicked. Without it the machine would wait forever.
     fn failed(&self, effect: FailedEffect<'_>) -> M::Fact;
 }
 
 /// An effect whose doing has panicked, or ended without an answer.
 #[derive(Debug, Clone, Copy)]
 pub struct FailedEffect<'a> {
-    /// Its name.
+    /// Name of the effect.
     pub id: &'a EffectId,
-    /// Its kind, as [`Machine::kind`] names it.
+    /// Kind of the effect, as [`Machine::kind`] names it.
     pub kind: &'static str,
     /// Error message.
     pub message: &'a str,
@@ -41,7 +41,7 @@ pub struct EffectContext<M: Machine> {
 }
 
 impl<M: Machine> EffectContext<M> {
-    /// For an effect that no host of this process has issued.
+    /// Creates a context for an effect that no host of this process has issued.
     #[must_use]
     pub fn new(cancel: CancellationToken, facts: FactSender<M>) -> Self {
         Self { cancel, facts, why: Arc::default() }
@@ -82,12 +82,13 @@ pub fn fact_channel<M: Machine>() -> (FactSender<M>, FactReceiver<M>) {
 pub struct FactReceiver<M: Machine>(mpsc::UnboundedReceiver<Box<M::Fact>>);
 
 impl<M: Machine> FactReceiver<M> {
-    /// Waits for the next fact; none once every sender is gone. May be dropped while it waits: no fact is lost.
+    /// Waits for the next fact; returns `None` once every sender is dropped. Cancel-safe: no fact is lost if the
+    /// future is dropped.
     pub async fn next(&mut self) -> Option<M::Fact> {
         self.0.recv().await.map(|fact| *fact)
     }
 
-    /// The next fact, if one has come.
+    /// Returns the next fact, if one has come.
     pub fn ready(&mut self) -> Option<M::Fact> {
         self.0.try_recv().ok().map(|fact| *fact)
     }

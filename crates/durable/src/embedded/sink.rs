@@ -17,8 +17,8 @@ pub trait Sink<M: Machine>: Send {
     /// Error of a failed commit.
     type Error: Send;
 
-    /// Appends facts and events, whole or not at all, after those of the appends before. They are durable when [`flush`](Sink::flush) has
-    /// returned, if not before. After a failure nothing more can be appended.
+    /// Appends facts and events, whole or not at all, after those of earlier appends. They are durable when
+    /// [`flush`](Sink::flush) has returned, if not before. After a failure nothing more can be appended.
     fn append(&mut self, commit: Commit<'_, M>) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
     /// Waits until all that was appended is durable; at once for a sink that makes each append so. It may be dropped while it waits, and be
@@ -27,7 +27,7 @@ pub trait Sink<M: Machine>: Send {
         ready(Ok(()))
     }
 
-    /// The time of the last record, so that time does not run backwards after a resume.
+    /// Returns the time of the last record, so that time does not run backwards after a resume.
     fn last(&self) -> UnixMillis {
         UnixMillis::MIN
     }
@@ -53,7 +53,7 @@ pub struct MemoryStream<M: Machine> {
 pub struct Overtaken;
 
 impl<M: Machine> MemoryStream<M> {
-    /// An empty journal.
+    /// Returns an empty journal.
     #[must_use]
     pub fn new() -> Self {
         Self { kept: Arc::new(Mutex::new(Kept { input: None, facts: Vec::new(), events: Vec::new() })), seen: 0 }
@@ -74,7 +74,7 @@ impl<M: Machine> MemoryStream<M> {
         self.with(|kept| Some(Loaded::whole(kept.input.clone()?, kept.facts.clone(), kept.events.len())))
     }
 
-    /// Every event.
+    /// Returns every event.
     #[must_use]
     pub fn events(&self) -> Vec<Recorded<M::Event>> {
         self.with(|kept| kept.events.clone())

@@ -7,11 +7,11 @@ use rusqlite::{OptionalExtension, params};
 use super::{Journal, JournalError, error::is_orphan};
 
 impl Journal {
-    /// Keeps a blob for a run and gives its BLAKE3 hash (64 hexadecimal digits). The same bytes are kept once; when the last run that keeps
-    /// them is deleted, they go with it. SQLite holds at most 1 GB in one blob.
+    /// Stores a blob for a run and returns its BLAKE3 hash (64 hexadecimal digits). The same bytes are stored once;
+    /// they are deleted with the last run that keeps them. SQLite holds at most 1 GB in one blob.
     ///
     /// # Errors
-    /// [`JournalError::NoRun`], and those of the disk.
+    /// [`JournalError::NoRun`], and errors of the disk.
     pub async fn put_blob(&self, run: &str, body: Vec<u8>) -> Result<String, JournalError> {
         let hash = blake3::hash(&body).to_hex().to_string();
         let (run, key): (Arc<str>, String) = (run.into(), hash.clone());
@@ -31,7 +31,7 @@ impl Journal {
         Ok(hash)
     }
 
-    /// The bytes with this hash, if they are kept. Blocks while it reads.
+    /// Returns the bytes with this hash, if they are kept. Blocks while it reads.
     ///
     /// # Errors
     /// [`JournalError::DamagedBlob`] if the bytes are no longer those that were put, and those of the disk.

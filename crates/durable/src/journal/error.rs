@@ -75,7 +75,7 @@ pub enum JournalError {
         /// The file.
         path: PathBuf,
     },
-    /// Somebody else has written what was to be written next.
+    /// Another writer has appended since.
     #[error("another process continues run {run} (stream {stream:?}): leave it to that one, or stop it and resume")]
     Fenced {
         /// The run.

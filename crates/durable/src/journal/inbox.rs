@@ -10,7 +10,7 @@ use crate::UnixMillis;
 /// A message that waits for its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// Its number; later messages have higher ones.
+    /// Number of the message; later messages have higher ones.
     pub id: i64,
     /// When it was put.
     pub at: UnixMillis,
@@ -19,10 +19,10 @@ pub struct Message {
 }
 
 impl Journal {
-    /// Puts a message to a run and gives its number.
+    /// Adds a message for a run and returns its number.
     ///
     /// # Errors
-    /// [`JournalError::NoRun`], and those of the disk.
+    /// [`JournalError::NoRun`], and errors of the disk.
     pub async fn inbox_put(&self, run: &str, at: UnixMillis, body: &str) -> Result<i64, JournalError> {
         let (run, body): (Arc<str>, String) = (run.into(), body.to_owned());
         self.write(move |path, connection| {

@@ -38,7 +38,7 @@ impl<M: Machine> Loaded<M> {
         Resume::Journal { input: self.input, facts: self.facts, events: self.events, then }
     }
 
-    /// The time of the last record.
+    /// Returns the time of the last record.
     #[must_use]
     pub fn last_at(&self) -> UnixMillis {
         self.facts.last().map_or(self.input.at, |fact| fact.at.max(self.input.at))
@@ -48,7 +48,7 @@ impl<M: Machine> Loaded<M> {
 /// A row as it was read.
 pub(super) struct Entry {
     pub(super) at: UnixMillis,
-    /// Its last fact.
+    /// Number of its last fact.
     pub(super) seq: i64,
     version: u32,
     /// Events up to it.
@@ -69,7 +69,7 @@ impl Entry {
         Ok(Self { at, seq, version, events: usize::try_from(events).unwrap_or_default(), intact, facts: facts.to_vec(), readable })
     }
 
-    /// The number of its first fact.
+    /// Returns the number of its first fact.
     fn first(&self) -> i64 {
         self.seq + 1 - number(lines(&self.facts).count())
     }
@@ -95,7 +95,7 @@ impl Entry {
 /// A stream as yet without facts, and what is wrong with the events that follow from its input.
 type Begun<M> = (Loaded<M>, Option<String>);
 
-/// The lines of a text.
+/// Returns the lines of a text.
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
@@ -129,7 +129,7 @@ pub(super) struct Loading<'a> {
 }
 
 impl<'a> Loading<'a> {
-    /// None if nothing was written to the stream.
+    /// Returns the rows of a stream; `None` if nothing was written to it.
     pub(super) fn of(
         journal: &'a Journal,
         connection: &'a Connection,
@@ -174,7 +174,7 @@ impl<'a> Loading<'a> {
         )
     }
 
-    /// The rows after a fact, by which there were so many events.
+    /// Returns the rows after a fact up to which there were this number of events.
     pub(super) fn after<'s>(
         &self,
         entries: &'s mut CachedStatement<'_>,
@@ -211,7 +211,8 @@ impl<'a> Loading<'a> {
         Ok(Some((Loaded::whole(input, Vec::new(), first.events), damage)))
     }
 
-    /// Reads facts up to the first that is damaged or missing, and says what is wrong with that one, or else what is wrong with the events.
+    /// Reads facts up to the first that is damaged or missing. Records the fault of that fact, or else the fault of
+    /// the events.
     fn facts<M: Machine>(&self, loaded: &mut Loaded<M>, mut damage_of_events: Option<String>) -> Result<Option<String>, JournalError> {
         let mut entries = self.entries().map_err(|error| self.fault(error))?;
         let entries = self.after(&mut entries, number(loaded.events), 0).map_err(|error| self.fault(error))?;
@@ -238,7 +239,7 @@ impl<'a> Loading<'a> {
         })
     }
 
-    /// Ends what was loaded before the damage: its events are those that follow from the facts that are left.
+    /// Ends the loaded data before the damage: its events are those that follow from the remaining facts.
     fn cut<M: Machine>(&self, loaded: &mut Loaded<M>, damage: String) -> Result<(), JournalError> {
         let replayed = replay::<M>(&loaded.input, &loaded.facts);
         let commit = Commit::<M> { input: Some(&loaded.input), facts: &loaded.facts, events: &replayed.events };

@@ -41,8 +41,8 @@ pub enum LockError {
 }
 
 impl RunLock {
-    /// Takes the lock of this file, which is made if it is not there and stays when the lock is gone. Does not wait for who holds it; only for those who
-    /// [look](RunLock::is_held) whether somebody does.
+    /// Takes the lock of this file, which is created if necessary and kept when the lock is released. Does not wait
+    /// for the holder, only for brief [checks](RunLock::is_held) by others.
     ///
     /// # Errors
     /// [`LockError::Held`] if another process, or this one, holds it.

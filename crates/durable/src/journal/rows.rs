@@ -32,7 +32,7 @@ pub(super) struct Rows<'a, M: Machine> {
 }
 
 impl<'a, M: Machine> Rows<'a, M> {
-    /// The rows of a commit whose first fact has this number, after so many events.
+    /// Returns the rows of a commit whose first fact has this number, after so many events.
     pub(super) fn of(commit: &Commit<'a, M>, first: i64, events: i64, publishes: bool) -> serde_json::Result<Vec<Row>> {
         let mut rows = Self { last_fact: first - 1, last_event: events, events: commit.events, publishes, rows: Vec::new() };
         if let Some(input) = commit.input {

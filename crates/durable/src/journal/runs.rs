@@ -13,7 +13,7 @@ const TITLE: usize = 200;
 /// A run to be entered.
 #[derive(Debug, Clone)]
 pub struct NewRun<'a> {
-    /// Its name, for ever.
+    /// Permanent name of the run.
     pub id: &'a str,
     /// When it begins.
     pub at: UnixMillis,
@@ -28,7 +28,7 @@ pub struct NewRun<'a> {
 /// A run as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRecord {
-    /// Its name.
+    /// Name of the run.
     pub id: String,
     /// When it began.
     pub created_at: UnixMillis,
@@ -58,7 +58,7 @@ impl RunRecord {
 /// An event as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
-    /// Its number in the run: 1, 2, 3, … without a gap.
+    /// Number of the event in the run: 1, 2, 3, … without a gap.
     pub seq: u64,
     /// When it happened.
     pub at: UnixMillis,
@@ -71,11 +71,11 @@ pub struct EventRecord {
 const RUN: &str = "SELECT id, created_at, updated_at, machine_version, title, status FROM run";
 
 impl Journal {
-    /// Enters a run, before anything is appended to its streams. It is queued at once, so that what is appended next may share its transaction;
-    /// if the future is dropped, it is entered all the same.
+    /// Creates a run; call it before any append to its streams. The write is queued at once, even if the future is
+    /// dropped, so that the next append can share its transaction.
     ///
     /// # Errors
-    /// [`JournalError::RunExists`], and those of the disk.
+    /// [`JournalError::RunExists`], and errors of the disk.
     pub fn create_run(&self, run: NewRun<'_>) -> impl Future<Output = Result<(), JournalError>> + Send + use<> {
         let (id, title): (Arc<str>, String) = (run.id.into(), run.title.chars().take(TITLE).collect());
         let (at, version, status) = (run.at, run.machine_version, run.status.to_owned());
@@ -174,7 +174,8 @@ impl Journal {
         })
     }
 
-    /// Deletes a run with all that only it has: facts, events, messages and blobs. A process that still drives it fails at its next append.
+    /// Deletes a run with all its own data: facts, events, messages and blobs. A process that still drives it fails
+    /// at its next append.
     ///
     /// # Errors
     /// [`JournalError::NoRun`], and those of the disk.

@@ -23,13 +23,13 @@ pub enum Fate {
     /// The write succeeds and is reported.
     #[default]
     Written,
-    /// It is written, and before anybody hears of it the process dies.
+    /// The write succeeds, and the process dies before it is reported.
     Kept,
-    /// The process or the power is gone before anything of it is durable.
+    /// The process or the power fails before any of it is durable.
     Lost,
     /// The write is begun and rolled back when the file is opened again. It is never reported.
     Torn,
-    /// It comes a second time, as after an answer that was lost; the one who waits hears of the first.
+    /// The write is executed a second time, as after a lost answer; only the first is reported.
     Twice,
     /// The disk is full: nothing is written, and the error is reported.
     Full,
@@ -104,11 +104,11 @@ fn torn(connection: &Connection, job: &mut dyn Job) {
 }
 
 impl Journal {
-    /// An empty journal in memory, each of whose writes `disk` decides about. Everything is done where it is asked for, by no other thread:
-    /// the same calls always give the same journal. Clones share it, also those that are made after a simulated death.
+    /// Creates an empty journal in memory; `disk` decides the fate of each write. All work is done in the calling
+    /// thread: the same calls always give the same journal. Clones share the journal, also after a simulated death.
     ///
     /// # Errors
-    /// [`JournalError::Sqlite`] where there is no memory for it.
+    /// [`JournalError::Sqlite`] if there is not enough memory.
     pub fn simulated(disk: Arc<dyn Disk>) -> Result<Self, JournalError> {
         let path: Arc<Path> = Path::new(PATH).into();
         let connection = Mutex::new(schema::in_memory(&path)?);

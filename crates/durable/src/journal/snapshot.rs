@@ -20,7 +20,7 @@ const KEPT: i64 = 2;
 pub struct Stood<M: Machine> {
     /// Input of the machine.
     pub input: Recorded<M::Input>,
-    /// The machine, ready to go on.
+    /// Machine, ready to continue.
     pub standing: Standing<M>,
     /// Description of the damage, if there is any. The records after it are lost, as with a
     /// [`Loaded`](crate::Loaded).
@@ -92,8 +92,8 @@ impl Journal {
         })?
     }
 
-    /// A snapshot of a stream's machine as its last fact leaves it; none where there is nothing to be taken of, where the machine has just
-    /// given its output, or where something is damaged. Blocks while it reads; goes to [`Journal::keep_snapshot`].
+    /// Takes a snapshot of a stream's machine after its last fact, for [`Journal::keep_snapshot`]. Returns `None` if
+    /// the stream is empty or damaged, or if the machine has just returned its output. Blocks while it reads.
     ///
     /// # Errors
     /// As [`Journal::load`]; [`JournalError::Encode`] if the machine has no JSON form.
@@ -241,7 +241,7 @@ impl Loading<'_> {
         self.stand_after(input, standing, (record.seq, record.at), record.events)
     }
 
-    /// Goes on over the facts after one, given by its number and time, by which there were so many events.
+    /// Applies the facts after one, given by its number and time, up to which there were this number of events.
     fn stand_after<M: Machine>(
         &self,
         input: &Recorded<M::Input>,

@@ -24,7 +24,7 @@ const UNDER_WAY: usize = 256;
 pub(super) struct Cut {
     /// Records from this one on go.
     pub(super) from: i64,
-    /// The number of the last record at the load; if it is another by then, somebody else goes on.
+    /// Number of the last record at the load. If it has changed, another writer continues the stream.
     pub(super) last: i64,
     /// All remaining rows of the stream, written anew, because the row of an event depends on the appends.
     pub(super) rows: Vec<Row>,
@@ -86,7 +86,7 @@ impl StreamWriter {
     ///
     /// # Errors
     /// [`JournalError::Fenced`] if another writer has appended since; [`JournalError::NoRun`] if the run was deleted;
-    /// those of the disk.
+    /// errors of the disk.
     pub async fn append<M: Machine>(&mut self, commit: Commit<'_, M>) -> Result<(), JournalError> {
         self.queue(&commit).await?;
         self.flush().await
@@ -189,12 +189,12 @@ impl<M: Machine> Sink<M> for StreamWriter {
     }
 }
 
-/// A count as SQLite has it. Not reached: no count is that high.
+/// Converts a count for SQLite. The fallback is unreachable, because no count is that high.
 pub(super) fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The second of a time.
+/// Returns the second of a time.
 fn second(at: UnixMillis) -> i64 {
     at.div_euclid(1_000)
 }
@@ -212,7 +212,7 @@ struct Append {
     /// True if the record has a later second than the last one of the stream. Within one second the run's time is
     /// already up to date.
     touches: bool,
-    /// Of the beginning of a stream: given back when it is written.
+    /// Permit of a stream's first append; released when it is written.
     _place: Option<OwnedSemaphorePermit>,
 }
 
@@ -259,8 +259,9 @@ impl Append {
         Ok(Some(stream))
     }
 
-    /// The stream, which from now on ends with fact `to`, and must end with fact `from`: somebody else may have written to it, or an append before
-    /// this one may have failed, and there are no gaps. It is made if it is not there.
+    /// Moves the end of the stream from fact `from` to fact `to`, and returns the stream. It fails if another writer
+    /// has appended, or if an earlier append has failed, because there are no gaps. Creates the stream if it does not
+    /// exist.
     fn advance(&self, connection: &Connection, from: i64, to: i64) -> Result<i64, Fault> {
         let mut update = connection.prepare_cached("UPDATE stream SET last_fact = ?3 WHERE id = ?1 AND last_fact = ?2")?;
         let mut is_there = |id: &i64| update.execute([*id, from, to]).map(|changed| changed == 1);

@@ -31,7 +31,7 @@ impl Fixture {
         Journal::open(self.journal.path()).unwrap()
     }
 
-    /// To do what no journal does.
+    /// Opens the file directly, for changes that no journal makes.
     fn raw(&self) -> Connection {
         Connection::open(self.journal.path()).unwrap()
     }
@@ -60,13 +60,13 @@ fn at<F>(at: UnixMillis, fact: F) -> Recorded<F> {
     Recorded { at, fact }
 }
 
-/// The first commit of a toy: its input and its first event.
+/// Appends the first commit of a toy: its input and its first event.
 async fn begin(writer: &mut StreamWriter) -> Result<(), JournalError> {
     let (input, event) = (at(1_001, ToyInput { lanes: 1, steps: 1 }), at(1_001, ToyEvent::Began { lane: 0, step: 0 }));
     writer.append::<Toy>(Commit { input: Some(&input), facts: &[], events: &[event] }).await
 }
 
-/// A commit of notes, with the event that follows from each.
+/// Appends a commit of notes, with the event that follows from each.
 async fn note(writer: &mut StreamWriter, texts: &[&str]) -> Result<(), JournalError> {
     let facts: Vec<_> = texts.iter().map(|text| at(2_000, ToyFact::Note { text: (*text).to_owned() })).collect();
     let events: Vec<_> = texts.iter().map(|text| at(2_000, ToyEvent::Noted { text: (*text).to_owned() })).collect();
@@ -92,7 +92,7 @@ fn numbered(texts: &[&str]) -> Vec<(u64, String)> {
     (1..).zip(texts.iter().map(|text| (*text).to_owned())).collect()
 }
 
-/// The error, of what has no debug form.
+/// Returns the error of a result whose value has no debug form.
 fn fault<T>(outcome: Result<T, JournalError>) -> JournalError {
     outcome.err().unwrap()
 }

@@ -21,7 +21,7 @@ pub struct BlobFault {
 pub enum BlobFaultKind {
     /// A run keeps it, and it is not there.
     Missing,
-    /// Its bytes are not those of the hash.
+    /// The bytes do not match the hash.
     Damaged,
     /// No run keeps it.
     Unused,

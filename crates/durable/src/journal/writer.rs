@@ -11,7 +11,7 @@ use tokio::sync::{oneshot, watch};
 
 use super::JournalError;
 
-/// The most that one transaction takes in, so that the first in it need not wait for ever.
+/// Maximum number of jobs in one transaction, so that the first need not wait forever.
 const GROUP: usize = 1_024;
 
 /// A piece of writing: first done, then, once the transaction is durable, answered.
@@ -92,7 +92,7 @@ impl Writer {
         Self { queue: None, thread: None, commits, path: path.to_owned(), simulated: Some(simulated) }
     }
 
-    /// Reads where there is no other connection.
+    /// Returns the simulated disk, which executes reads too, because it has no other connection.
     #[cfg(any(test, feature = "simulation"))]
     pub(super) const fn simulation(&self) -> Option<&super::simulated::Simulated> {
         self.simulated.as_ref()
@@ -116,7 +116,7 @@ impl Writer {
             return answered(answer, closed);
         }
         if let Some(queue) = &self.queue {
-            // If the thread is gone, the reply is dropped with the job, and the answer is "closed".
+            // If the thread has ended, the reply is dropped with the job, and the answer is "closed".
             drop(queue.send(Box::new(Write { work, done: None, reply })));
         }
         answered(answer, closed)
@@ -207,7 +207,7 @@ fn try_commit(connection: &Connection, jobs: &mut [Box<dyn Job>], path: &Path) -
     Ok(outcomes)
 }
 
-/// Does each job in a savepoint of its own, so that one that fails is undone alone.
+/// Executes each job in a savepoint of its own, so that a failed job is undone alone.
 fn each_alone(
     connection: &Connection,
     jobs: &mut [Box<dyn Job>],

@@ -56,7 +56,7 @@ fn a_write_has_the_fate_that_was_chosen_for_it() {
         let loaded = journal.load::<Toy>("r", RUN_STREAM).unwrap().unwrap();
         assert_eq!((loaded.facts.len(), loaded.damage.as_deref()), (kept, None), "{fate:?}");
         assert_eq!(journal.events("r", 1, 9).unwrap().len(), 1 + kept, "{fate:?}: facts and events go together");
-        // Another process goes on from what is kept.
+        // Another process continues from the stored state.
         note(&mut journal.stream("r", RUN_STREAM).after(&loaded)).unwrap().unwrap();
         assert_eq!(journal.load::<Toy>("r", RUN_STREAM).unwrap().unwrap().facts.len(), kept + 1, "{fate:?}");
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Of each frame of the log: its head.
+/// Length of a frame's head in the log, in bytes.
 const FRAME_HEAD: usize = 24;
 /// The head of the log.
 const LOG_HEAD: usize = 32;
@@ -45,7 +45,8 @@ impl Grown {
         self.lengths.iter().filter(|length| **length <= bytes).count().checked_sub(2)
     }
 
-    /// A journal of this file and this log holds the notes of the commits that are whole in so many bytes, and goes on from there.
+    /// Checks that a journal of this file and this log holds the notes of the complete commits in the first bytes,
+    /// and continues from there.
     async fn check(&self, log: &[u8], bytes: usize, what: &str) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("aime.db");

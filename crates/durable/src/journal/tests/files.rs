@@ -159,7 +159,7 @@ async fn a_file_of_version_3_is_read() {
     assert_eq!(same(include_str!("fixtures/journal-v3.sql")), tables(&Connection::open(made.path()).unwrap()).unwrap());
 }
 
-/// The tables of a file and their columns.
+/// Returns the tables of a file and their columns.
 fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
     let mut select = connection.prepare(
         "SELECT t.name, group_concat(c.name || ' ' || c.type || ' ' || c.pk || c.[notnull], ', ' ORDER BY c.cid)

@@ -41,7 +41,7 @@ async fn go(writer: StreamWriter, resume: Resume<Toy>) -> (Sum, Arc<World>) {
     (output, world)
 }
 
-/// A run as it was written up to one of its facts, and the rest of it.
+/// Writes a run up to one of its facts. Returns the rest of the facts.
 async fn entered(journal: &Journal, run: &str, whole: &Loaded<Toy>, facts: std::ops::Range<usize>) {
     let before = replay::<Toy>(&whole.input, &whole.facts[..facts.start]).events.len();
     let events = replay::<Toy>(&whole.input, &whole.facts[..facts.end]).events;
@@ -176,7 +176,7 @@ async fn a_snapshot_that_the_facts_do_not_make_is_found_and_can_be_taken_away() 
     assert!(wrong[0].1.contains("not what a replay of the facts makes"), "{}", wrong[0].1);
     fixture.journal.drop_snapshots("r", RUN_STREAM, vec![wrong[0].0.seq]).await.unwrap();
     assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 1);
-    // One whose fact is gone is not kept.
+    // A snapshot whose fact no longer exists is not kept.
     let taken = fixture.journal.take_snapshot::<Toy>("r", RUN_STREAM).unwrap().unwrap();
     fixture.raw().execute("DELETE FROM entry WHERE last_fact = 1 AND stream = (SELECT id FROM stream WHERE run = 'r')", []).unwrap();
     fixture.journal.keep_snapshot(taken).await.unwrap();

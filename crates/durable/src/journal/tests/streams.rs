@@ -285,7 +285,7 @@ fn one_holds_a_run() {
     assert!(matches!(RunLock::take(folder.path()), Err(LockError::Io { .. })));
 }
 
-/// A commit of one note that is queued and not waited for.
+/// Queues a commit of one note without waiting for it.
 async fn queue(writer: &mut StreamWriter, text: &str) -> Result<(), JournalError> {
     let fact = at(2_000, ToyFact::Note { text: text.to_owned() });
     let event = at(2_000, ToyEvent::Noted { text: text.to_owned() });

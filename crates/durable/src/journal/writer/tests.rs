@@ -95,7 +95,7 @@ async fn a_transaction_that_is_lost_fails_all_of_its_group() {
     let (_folder, path, writer) = counting();
     let barrier = hold(&writer);
     let before = insert(&writer, 1);
-    // As SQLite does by itself after some faults.
+    // SQLite does the same by itself after some faults.
     let fault = writer.write(|connection| -> Result<(), JournalError> {
         connection.execute_batch("ROLLBACK").unwrap();
         Err(JournalError::Full { path: "numbers".into() })
