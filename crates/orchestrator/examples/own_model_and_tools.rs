@@ -1,5 +1,5 @@
-//! The orchestrator with a model and a tool of one's own: a goal is planned, carried out, written to a file and answered.
-//! No network and no key: `cargo run -p aime-orchestrator --example own_model_and_tools`
+//! Runs the orchestrator with your own model and tool: a goal is planned, executed, written to a file and answered.
+//! Needs no network and no key: `cargo run -p aime-orchestrator --example own_model_and_tools`
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use std::error::Error;
@@ -15,7 +15,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-/// Your model: anything that answers chat requests. This one is a script; `ModelStack::server` of `aime-llm` asks real ones.
+/// Your model: anything that answers chat requests. This one is a script; `ModelStack::server` of `aime-llm` calls real
+/// ones.
 struct Clerk;
 
 impl ChatModel for Clerk {
@@ -33,7 +34,7 @@ fn answer(request: &ChatRequest) -> ChatResponse {
         Message::Tool { content, .. } => Some(content),
         _ => None,
     });
-    // The lead plans, rests while its workers do the tasks, and ends the run when it is woken.
+    // The lead plans, pauses while its workers do the tasks, and ends the run when it is woken.
     if request.tools.iter().any(|tool| tool.name == "submit_plan") {
         let plan = json!({"tasks": [
             {"id": "look", "kind": "actor", "description": "Find out the phase of the moon on the third"},
@@ -44,7 +45,7 @@ fn answer(request: &ChatRequest) -> ChatResponse {
         let call = if seen.is_none() { ToolCall::new("1", "submit_plan", &plan) } else { ToolCall::new("2", "terminate", &answer) };
         return ChatResponse::calls("clerk", [call]);
     }
-    // A worker calls a tool, sees what it gave, and ends.
+    // A worker calls a tool, reads the result, and ends.
     let call = match seen {
         None => ToolCall::new("1", "moon_phase", &json!({"day": 3})),
         Some(phase) => ToolCall::new("2", "terminate", &json!({"status": "success", "message": phase})),

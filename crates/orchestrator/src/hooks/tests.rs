@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 
 use super::*;
 
-/// A hook that gives one answer and keeps what it was told.
+/// A hook that gives one answer and records the events it receives.
 struct Says {
     name: &'static str,
     points: Vec<HookPoint>,
@@ -221,7 +221,7 @@ async fn a_command_has_a_time_limit_a_folder_and_a_clean_environment() {
     let looks = settings(HookPoint::BeforeTool, "env | cut -d= -f1 | sort > names; cat > told");
     assert_eq!(run_in(folder.path(), looks).await, Ok(HookAnswer::Continue));
     let names = std::fs::read_to_string(folder.path().join("names")).unwrap();
-    // The shell adds names of its own, and confinement those of a private temp folder.
+    // The shell adds variables of its own, and confinement adds those of a private temp folder.
     let own = ["AIME_PROCESS", "OLDPWD", "PATH", "PWD", "SHLVL", "_"];
     let own = own.into_iter().chain(["GOCACHE", "TEMP", "TMP", "TMPDIR", "XDG_CACHE_HOME", "npm_config_cache"]).collect::<Vec<_>>();
     assert!(names.lines().all(|name| own.contains(&name)), "{names}");

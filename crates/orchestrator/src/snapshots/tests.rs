@@ -1,4 +1,4 @@
-//! Snapshots are taken beside a run, and what was damaged before one does no harm.
+//! Snapshots are taken in parallel with a run, and damage before a snapshot is harmless.
 
 use std::{path::Path, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     run_status::{load_machine, run_status},
 };
 
-/// A journal with this run.
+/// Returns a journal with this run.
 async fn kept(folder: &Path, run: &CutOff) -> Journal {
     let journal = Journal::open(folder.join("aime.db")).unwrap();
     journal.create_run(NewRun { id: "run", at: 0, machine_version: 1, title: "", status: "" }).await.unwrap();
@@ -75,7 +75,7 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
     assert_eq!((stands.replayed, stands.unused.len(), stands.events), (0, 0, run_cut_off.events.len()));
     assert_eq!(&stands.state, &run_cut_off.state);
     assert_eq!(journal.check_snapshots::<RunMachine>("run", RUN_STREAM).unwrap(), []);
-    // What was under way is revoked by whatever comes first: nobody needs to know any more what it was.
+    // The first fact revokes all effects in progress, so nobody needs their purpose any more.
     let stood = load_machine(&journal, &run).unwrap();
     for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: String::new(), message: None }] {
         let (mut machine, mut out) = (stood.standing.machine().clone(), Outbox::default());

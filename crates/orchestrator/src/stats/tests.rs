@@ -1,10 +1,10 @@
-//! What the events of a run count for.
+//! Effect of the events of a run on the statistics.
 
 use serde_json::{Value, json};
 
 use super::*;
 
-/// The counts of a run that began at 1,000 and whose events are these, each with its time.
+/// Returns the counts of a run that began at 1,000, with these events and their times.
 fn counted(events: &[(i64, Value)]) -> PlanningMetrics {
     let mut counted = Counted::new(Timestamp::from_millis(1_000));
     for (seq, (at, body)) in (1..).zip(events) {
@@ -47,7 +47,7 @@ fn each_run_counts_for_what_it_came_to() {
         ),
         // No plan at all.
         (vec![(1_000, asked("plan")), (1_400, answered()), (1_400, turned("planning", "failed"))], [1, 0, 400, 0, 0, 0]),
-        // Under way, or left: not carried out yet.
+        // In progress or left: not executed yet.
         (vec![(1_000, asked("plan")), (1_250, made(None)), (1_300, unknown)], [1, 1, 250, 0, 0, 0]),
         // No model could be reached; the run was resumed and planned then.
         (vec![(1_000, asked("plan")), (9_000, asked("plan")), (9_100, made(None))], [1, 1, 100, 0, 0, 0]),
@@ -57,7 +57,7 @@ fn each_run_counts_for_what_it_came_to() {
         ),
         // Handed over; patches are no plans.
         (vec![(1_000, made(None)), (1_100, asked("patch")), (1_300, answered()), (1_300, completed.clone())], [0, 0, 0, 0, 1, 1]),
-        // A fork: planned by the run that it was made from.
+        // A fork: the original run had planned.
         (vec![(100, asked("plan")), (200, made(None)), (1_300, answered()), (1_300, completed)], [0, 0, 0, 0, 1, 1]),
     ];
     for (events, [asked, made, planning_ms, reused, executed, succeeded]) in cases {

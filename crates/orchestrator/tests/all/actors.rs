@@ -1,4 +1,4 @@
-//! What the actors of a run are given, and keep.
+//! Inputs of a run's actors, and their context after compaction.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -112,7 +112,7 @@ async fn compaction_keeps_what_an_actor_knows_of_the_plan() {
     }
 }
 
-/// An image whose data in base64 holds `holds`.
+/// Returns an image whose base64 data contains `holds`.
 fn image(name: &str, holds: &str) -> Image {
     let image = Image::new(name, b"GIF89a\x05\0\x03\0\0\0\0 and more").unwrap();
     assert!(image.data.contains(holds), "{}", image.data);
@@ -128,7 +128,7 @@ async fn images_reach_the_planner_and_the_actors_unchanged() {
         .on(When::tools(), [done("seen")]);
     let bench = Bench::new(model.clone());
     std::fs::write(bench.path("b.gif"), b"GIF89a\x05\0\x03\0\0\0\0 and more").unwrap();
-    // A value that the data of the image holds by chance, in base64 too.
+    // The image data contains this value by chance, in base64 too.
     let redactor = Redactor::new(["R0lGODlhBQAD", "and more"]);
     let builder = bench.builder().model(model.clone()).redactor(redactor);
     let mut request = RunRequest { images: vec![image("a.gif", "R0lGODlhBQAD")], ..bench.request("Describe it", None) };

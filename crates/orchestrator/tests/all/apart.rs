@@ -1,4 +1,4 @@
-//! Effects that are carried out one at a time, as hosts do whose machines are driven elsewhere.
+//! Effects carried out one at a time, as by hosts that drive the machines elsewhere.
 
 use std::{collections::VecDeque, future::pending};
 
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bench::{Bench, four_lines};
 
-/// As it comes out at the other end of a wire.
+/// Returns a value as it arrives after serialization.
 fn sent<T: Serialize + DeserializeOwned>(what: &T) -> T {
     serde_json::from_str(&serde_json::to_string(what).unwrap()).unwrap()
 }
@@ -25,7 +25,7 @@ fn issue<E: Serialize + DeserializeOwned>(id: &EffectId, effect: &E, reissued: b
     Issue { id: id.clone(), effect: sent(effect), reissued }
 }
 
-/// A run whose machines are driven here, and each of whose effects is carried out by itself.
+/// A run whose machines are driven here and whose effects are each carried out separately.
 struct Driven<'a> {
     bench: &'a Bench,
     request: RunRequest,
@@ -35,7 +35,7 @@ struct Driven<'a> {
 }
 
 impl Driven<'_> {
-    /// Another process, each time.
+    /// Simulates another process for each effect.
     fn apart(&self) -> Apart {
         let orchestrator = self.bench.orchestrator();
         let input = orchestrator.input(self.request.clone()).unwrap();

@@ -1,4 +1,4 @@
-//! What the tests run on.
+//! Test bench: a folder with a journal, a model and tools.
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
@@ -27,7 +27,7 @@ struct Append {
     line: String,
 }
 
-/// A folder with a journal, a model and tools. Each orchestrator made from it knows nothing of those before it but what they have written.
+/// A folder with a journal, a model and tools. Orchestrators made from it share no state except their files.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     pub(crate) journal: Journal,
@@ -35,18 +35,18 @@ pub(crate) struct Bench {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) human: Arc<dyn HumanChannel>,
     pub(crate) memory: Option<Arc<RunMemory>>,
-    /// The point that the last call of `append` has come to.
+    /// The point that the last call of `append` has reached.
     pub(crate) reached: watch::Sender<Point>,
-    /// The point at which a call of `append` waits for as long as it stands here.
+    /// The point at which calls of `append` wait while it is set.
     pub(crate) held: watch::Sender<Option<Point>>,
 }
 
 /// A moment in a call of `append`, by its number among all of them, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Point {
-    /// It was begun.
+    /// The call has started.
     Begun(usize),
-    /// It has written its line, and has not ended.
+    /// The call has written its line, and has not ended.
     Written(usize),
 }
 
@@ -93,7 +93,8 @@ impl Bench {
         self.folder.path().join(name)
     }
 
-    /// Calls of `append` wait when they come to this point, until [`Bench::release`]. What is answered waits until one has come there.
+    /// Makes calls of `append` wait at this point until [`Bench::release`]. The returned future waits until a call has
+    /// reached it.
     pub(crate) fn hold(&self, point: Point) -> impl Future<Output = ()> + use<> {
         self.held.send_replace(Some(point));
         let mut reached = self.reached.subscribe();
@@ -106,13 +107,13 @@ impl Bench {
         self.held.send_replace(None);
     }
 
-    /// The lines that `append` has written.
+    /// Returns the lines that `append` has written.
     pub(crate) fn log(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.path("log")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
-    /// The built-in tools, and one whose second call does harm.
+    /// Returns the built-in tools, and a tool whose repetition does harm.
     fn tools(&self) -> ToolRegistry {
         let (reached, held) = (self.reached.clone(), self.held.clone());
         let tool = TypedTool::new("append", "Appends a line to the log.", move |given: Append, context: ToolContext| {
@@ -141,7 +142,7 @@ impl Bench {
         tools
     }
 
-    /// A call that may be made.
+    /// Returns a validated call.
     pub(crate) fn call(&self, tool: &str, parameters: Value) -> ValidatedCall {
         let (tools, context) = (self.tools(), self.context());
         let sheet = tools.sheet(tool).unwrap();
@@ -163,7 +164,7 @@ impl Bench {
         ToolContext::new(folder, clean_environment(self.environment.clone(), &["*"]))
     }
 
-    /// A builder without a model.
+    /// Returns a builder without a model.
     pub(crate) fn builder(&self) -> OrchestratorBuilder {
         let builder = OrchestratorBuilder::new().tool_context(self.context()).journal(self.journal.clone(), self.path(".aime"));
         let builder = builder.tools(self.tools()).human(Arc::clone(&self.human));
@@ -183,14 +184,14 @@ impl Bench {
         self.orchestrator().resume(&run_id(), None, control().0).await.unwrap()
     }
 
-    /// The events of the run as its journal has them.
+    /// Returns the events of the run from its journal.
     pub(crate) fn events(&self) -> Vec<Timed> {
         let records = self.journal.events(run_id().as_str(), 1, 100_000).unwrap();
         let event = |body: &str| serde_json::from_str::<ProgressEvent>(body).unwrap();
         records.iter().map(|record| Timed { at: Timestamp::from_millis(record.at), event: event(&record.body) }).collect()
     }
 
-    /// The state that the facts make, after it was compared with the one that the events make.
+    /// Returns the state made from the facts, after comparing it with the state made from the events.
     pub(crate) fn state(&self) -> ProgressState {
         let state = view(&self.journal, &run_id()).unwrap().state;
         assert_eq!(fold(&self.events()).unwrap(), state, "the events fold to the state of the facts");
@@ -203,7 +204,7 @@ pub(crate) fn control() -> (RunControl, mpsc::UnboundedReceiver<PublishedEvent>)
     RunControl::new()
 }
 
-/// Waits until so many events were told; for ever when there are fewer.
+/// Waits until this many events were published; waits for ever if there are fewer.
 pub(crate) async fn told(mut events: mpsc::UnboundedReceiver<PublishedEvent>, count: usize) {
     for _ in 0..count {
         if events.recv().await.is_none() {
@@ -216,7 +217,7 @@ pub(crate) fn statuses(state: &ProgressState) -> Vec<(&str, TaskStatus)> {
     state.tasks.values().map(|task| (task.spec.id.as_str(), task.status)).collect()
 }
 
-/// Four lines: by the runtime, twice by an actor, and by the runtime again.
+/// Four lines: one by the runtime, two by an actor, and another by the runtime.
 pub(crate) fn four_lines() -> (ScriptedModel, Plan) {
     let model = ScriptedModel::new("m")
         .on(When::contains("The plan now:"), [Reply::text("I have no idea")])

@@ -1,4 +1,4 @@
-//! What is kept of a run is looked at, and what follows from its facts is made anew.
+//! Checks of the stored parts of a run, and repairs from its facts.
 
 use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_run, check_told, view};
 use aime_progress::{RunStatus, Timed, Timestamp};
@@ -81,7 +81,7 @@ async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
     let more = [told.clone(), told[..1].to_vec()].concat();
     let cases: [(&[Timed], _, &[Place]); 6] = [
         (&told, Some(&seen.state), &[]),
-        // It has gone on since it was told of.
+        // The run has continued since these events were read.
         (&told[..5], None, &[]),
         (&[], None, &[]),
         (&other, None, &[Place::Journal]),

@@ -1,4 +1,4 @@
-//! A task is done when its criteria hold by what was recorded, not when its actor says so.
+//! A task is done when the recorded evidence meets its criteria, not when its actor says so.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ async fn a_criterion_about_what_cannot_be_seen_says_nothing() {
     assert_eq!((checked(None), checked(Some(true)), checked(Some(false))), (2, 0, 0));
 }
 
-/// One task with a criterion that only a judge can look at.
+/// One task with a criterion that only a model can judge.
 fn tidy_log() -> Value {
     json!([{"id": "claim", "name": "Tidy the log", "kind": "actor", "description": "Write one tidy line into the log", "bundles": ["append"], "completion_criteria": ["the line is tidy"]}])
 }
@@ -70,7 +70,7 @@ async fn a_claim_that_the_record_does_not_bear_out_is_sent_back() {
     assert_eq!(actors, 1, "the same actor goes on");
     let asked: Vec<_> = bench.model.requests().into_iter().filter(|request| When::schema("aime_verdict").fits(request)).collect();
     assert_eq!(asked.len(), 2);
-    // The whole request: what was called comes before what is claimed.
+    // The whole request: recorded calls come before claims.
     insta::assert_debug_snapshot!("the_question_whether_a_task_is_done", asked[1]);
     let spent: u64 = bench
         .events()
@@ -85,7 +85,7 @@ async fn a_claim_that_the_record_does_not_bear_out_is_sent_back() {
     assert_eq!(spent, 2, "what a verdict costs is the task's");
 }
 
-/// What a judge is told, who has to say whether four files are tidy.
+/// Returns the prompt of a judge who has to decide if four files are tidy.
 async fn told_of_files(rules: RuleLists) -> String {
     let model = ScriptedModel::new("m").on(When::schema("aime_verdict"), [verdict(true, "tidy")]).on(When::tools(), [done("all is tidy")]);
     let bench = Bench::new(model);

@@ -1,4 +1,4 @@
-//! Runs whose process dies: the future is dropped in the middle, and another orchestrator goes on with the files.
+//! Runs whose process dies: the future is dropped in the middle, and another orchestrator continues from the files.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::RunResult;
 use serde_json::json;
 
-/// Carries the run on, and drops it at a moment, if it has not ended before.
+/// Continues the run, and drops it at an event if it has not ended before.
 async fn until(
     bench: &Bench,
     plan: Option<aime_progress::Plan>,
@@ -29,7 +29,7 @@ async fn until(
     }
 }
 
-/// What holds for the four lines, however often the process died or was stopped.
+/// Checks the invariants of the four lines, for any number of crashes and stops.
 pub(crate) fn check(bench: &Bench, result: &RunResult, when: &str) {
     let (log, state) = (bench.log(), bench.state());
     for line in ["one", "two", "three", "four"] {
@@ -39,7 +39,7 @@ pub(crate) fn check(bench: &Bench, result: &RunResult, when: &str) {
         ProgressEvent::ToolCallFinished { task, outcome, .. } => Some((task, outcome)),
         _ => None,
     });
-    // A call that was cut off, by a crash or by a stop, is not made again by itself.
+    // A call interrupted by a crash or a stop is not repeated without a decision.
     let cut = |outcome| matches!(outcome, CallOutcome::InDoubt | CallOutcome::Cancelled);
     let cut_off: Vec<_> = finished.filter(|(_, outcome)| cut(*outcome)).collect();
     if cut_off.is_empty() {
@@ -51,7 +51,7 @@ pub(crate) fn check(bench: &Bench, result: &RunResult, when: &str) {
             assert!(cut_off.iter().all(|(task, _)| task.as_ref().is_some_and(|task| task.as_str() == "middle")), "{when}: {cut_off:?}")
         }
         _ => {
-            // A call of the plan was cut off, and the planner had no idea: reported, not repeated.
+            // A call of the plan was interrupted, and the planner had no solution: it is reported, not repeated.
             let failed = state.tasks.values().find(|task| task.status == TaskStatus::Failed).unwrap();
             assert_eq!(failed.conclusion.as_ref().unwrap().outcome, Outcome::InDoubt, "{when}");
             assert!(result.error.as_ref().unwrap().message.contains("its outcome is unknown"), "{when}: {result:#?}");
@@ -144,7 +144,7 @@ async fn a_run_that_is_dropped_leaves_nothing_behind() {
     bench.release();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(bench.log().is_empty(), "the call was dropped with the run");
-    // A message stays where it is: nobody goes on reading the inbox.
+    // The message stays in the inbox, because nobody reads it any more.
     let journal = &bench.journal;
     journal.inbox_put("trip", 1, r#"{"message": "answer", "question": "q", "text": "yes"}"#).await.unwrap();
     tokio::time::sleep(Duration::from_millis(700)).await;

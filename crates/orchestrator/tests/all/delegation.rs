@@ -1,4 +1,4 @@
-//! Runs in which actors hand work on to other actors: results, bounds, crashes, stops and questions.
+//! Runs in which actors delegate work to other actors: results, bounds, crashes, stops and questions.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -29,7 +29,7 @@ fn whole(more: Value) -> Plan {
     plan(json!([task]))
 }
 
-/// The requests of an actor with these words in its task.
+/// Returns the requests of an actor whose task contains these words.
 fn asked(bench: &Bench, words: &str) -> Vec<ChatRequest> {
     let task = |request: &ChatRequest| request.messages.get(1).is_some_and(|message| format!("{message:?}").contains(words));
     bench.model.requests().into_iter().filter(task).collect()
@@ -43,7 +43,7 @@ fn offers(request: &ChatRequest, tool: &str) -> bool {
     request.tools.iter().any(|offered| offered.name == tool)
 }
 
-/// Four lines, two of them by actors that others have made: WHOLE has PART made, which has LEAF made.
+/// Four lines, two of them by delegated actors: WHOLE delegates to PART, which delegates to LEAF.
 fn three_deep() -> (ScriptedModel, Plan) {
     let model = ScriptedModel::new("m")
         .on(When::contains("The plan now:"), [Reply::text("I have no idea")])
@@ -96,7 +96,7 @@ async fn what_another_actor_did_comes_back_and_counts() {
 #[tokio::test]
 async fn who_is_made_is_chosen_or_named_and_is_told_the_frame() {
     let frame = json!({"description": "PART: search where it is", "task_id": "whole", "plan_id": "trip"});
-    // The words of the task stand in the frame of its part, so the part is looked for first.
+    // PART's context quotes the words of the whole task, so the rule for the part comes first.
     let model = ScriptedModel::new("m")
         .on(When::contains("# Your task\nPART"), [done("found")])
         .on(When::contains("WHOLE: four").and_turn(0), [delegate(frame)])
@@ -189,7 +189,7 @@ async fn bounded(bench: &Bench, plan: Plan, bounds: Bounds) -> RunResult {
 async fn tool_calls_and_tokens_are_counted_over_the_tree() {
     let (model, plan) = three_deep();
     let bench = Bench::new(model);
-    // Handing on is a call, so the third is the one that would make LEAF.
+    // Delegation is a tool call, so the third call would create LEAF.
     let result = bounded(&bench, plan, Bounds { max_tool_calls: 2, ..Bounds::default() }).await;
     assert_eq!((code(&result), bench.log()), (Some("bound_reached"), vec!["one".to_owned()]), "{result:#?}");
     let result = bench.orchestrator().resume(&run_id(), Some(Bounds::default()), control().0).await.unwrap();
@@ -219,7 +219,7 @@ async fn actors_below_count_as_actors_also_after_a_resume() {
     assert!(told.contains("Error: 2 actors were allowed, and all of them are used: no other actor can be made; do it yourself"), "{told}");
     assert_eq!(bench.log(), ["one", "three", "four"]);
 
-    // Stopped when two are at work, the run has used two when it goes on.
+    // The run is stopped with two actors at work, so it has used two when it continues.
     for (most, third) in [(2, false), (3, true)] {
         let (model, plan) = three_deep();
         let bench = Bench::new(model);
@@ -239,7 +239,7 @@ async fn actors_below_count_as_actors_also_after_a_resume() {
     }
 }
 
-/// What holds of the three actors, however often they were cut off.
+/// Checks the invariants of the three actors, for any number of interruptions.
 fn check(bench: &Bench, result: &RunResult, when: &str) {
     let (log, state) = (bench.log(), bench.state());
     assert_eq!(result.status, RunStatus::Completed, "{when}: {result:#?}");
@@ -270,7 +270,7 @@ fn check(bench: &Bench, result: &RunResult, when: &str) {
     assert!(told.len() <= 10, "{when}: what was answered is not asked in another way");
 }
 
-/// Carries the run on, and drops it at a moment, if it has not ended before.
+/// Continues the run, and drops it at an event if it has not ended before.
 async fn until(bench: &Bench, plan: Option<Plan>, event: usize) -> Option<RunResult> {
     let ((control, events), orchestrator) = (control(), bench.orchestrator());
     let carried = async {
@@ -359,7 +359,7 @@ async fn a_stop_at_any_event_stops_those_below_first_and_resumes() {
     }
 }
 
-/// Somebody is there, who says what was asked.
+/// A person who gives this answer.
 struct Says(&'static str);
 
 impl HumanChannel for Says {
@@ -427,7 +427,7 @@ async fn actors_at_work_when_a_process_dies_count_once() {
     assert!(!asked(&bench, "LEAF").is_empty(), "a third actor was allowed");
 }
 
-/// A plan of two tasks that could start at once, of which one slot lets only the first.
+/// Returns a plan of two tasks that could start at once, with only one slot.
 fn two_tasks() -> Plan {
     plan(json!([
         {"id": "whole", "kind": "actor", "name": "WHOLE", "description": "WHOLE: two lines", "bundles": ["append"], "profile": "sisyphus"},

@@ -1,4 +1,4 @@
-//! Going back: the plan at a version, and runs that go on from there.
+//! History: the plan at a version, and runs that continue from there.
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{OrchestratorError, RunMachine, RunStats, fork, state_at, stats, view};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::bench::{Bench, control, plan, run_id, statuses};
 
-/// A run whose second task fails, is replaced, and whose third then goes on.
+/// A run whose second task fails and is replaced, after which the third continues.
 async fn replanned() -> Bench {
     let patch = json!({"reasoning": "another way", "changes": [
         {"op": "add_task", "task": {"id": "other", "kind": "tool", "tool": "append", "parameters": {"line": "otherwise"}, "dependencies": ["first"]}, "replaces": ["second"]},
@@ -80,7 +80,7 @@ async fn what_was_seen_of_a_run_is_brought_up_to_date_by_what_is_new() {
     assert_eq!(seen.renew(&bench.journal, &new).unwrap(), whole.events.len() - before);
     assert_eq!((&seen.events, &seen.state, seen.over), (&whole.events, &whole.state, whole.over));
     assert_eq!((seen.actors, &seen.bounds, &seen.output), (whole.actors, &whole.bounds, &whole.output));
-    // What was seen of another run is of no use.
+    // The view of another run must not be reused.
     let mut other = view(&bench.journal, &run_id()).unwrap();
     assert_eq!(other.renew(&bench.journal, &new).unwrap(), whole.events.len());
     assert_eq!((other.events, other.state), (whole.events, whole.state));
@@ -101,7 +101,7 @@ async fn what_is_not_there_cannot_be_forked() {
     assert_eq!(bench.journal.runs().unwrap().len(), 1);
 }
 
-/// An engine keeps no journal of ours, and gives what a run started from and has learnt.
+/// An engine has no journal of ours; it passes the input and the facts of a run.
 #[tokio::test]
 async fn runs_that_are_kept_elsewhere_count_alike() {
     let planned = json!({"tasks": [{"id": "first", "kind": "tool", "tool": "append", "parameters": {"line": "first"}}]});

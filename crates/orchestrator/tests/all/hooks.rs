@@ -1,4 +1,4 @@
-//! Hooks of one's own around a whole run.
+//! Custom hooks around a whole run.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ use crate::bench::{Bench, append, control, done, four_lines, plan, statuses, tol
 
 type Answers = dyn Fn(&HookEvent) -> HookAnswer + Send + Sync;
 
-/// A hook made of a function; it keeps what it was asked.
+/// A hook made of a function; it records the events it receives.
 struct Made {
     points: Vec<HookPoint>,
     answers: Box<Answers>,
@@ -58,7 +58,7 @@ fn orchestrator(bench: &Bench, hooks: Hooks) -> Orchestrator {
     bench.builder().model(bench.model.clone()).hooks(hooks).build().unwrap()
 }
 
-/// What hooks did, as the journal has it: what, at which point, and why.
+/// Returns the journaled actions of hooks: kind, point and detail.
 fn acts(bench: &Bench) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let acts = bench.events().into_iter().filter_map(|timed| match timed.event {
@@ -70,7 +70,7 @@ fn acts(bench: &Bench) -> Vec<(String, String, String)> {
     acts.collect()
 }
 
-/// An actor that writes one line, and what it answers to an error.
+/// Returns an actor that writes one line, and its reaction to an error.
 fn writer() -> (ScriptedModel, Plan) {
     let model = ScriptedModel::new("m")
         .on(When::contains("The plan now:"), [Reply::text("no idea")])
@@ -167,7 +167,7 @@ async fn parameters_that_a_hook_made_unfit_are_not_used() {
 
 #[tokio::test]
 async fn a_hook_gives_no_consent_in_a_persons_place() {
-    // A plan that a person handed over: its call needs no more consent, but another one would.
+    // The person who handed over the plan has consented to its call, but not to another one.
     for (change, expected) in [(false, RunStatus::Completed), (true, RunStatus::Failed)] {
         let bench = Bench::new(
             ScriptedModel::new("m").on(When::contains("The plan now:"), [Reply::text("no idea")]).on(When::plain(), [Reply::text("ok")]),
@@ -281,7 +281,7 @@ async fn a_task_that_may_not_begin_fails_at_once_and_one_that_is_refused_is_trie
     assert!(second.contains("An earlier attempt at this task failed") && second.contains("no test was written"));
 }
 
-/// A planner that gives a plan of one task, and another one once it is told of a refusal.
+/// A planner that returns a plan of one task, and another plan after a refusal.
 fn planned() -> ScriptedModel {
     let one = |id: &str| Reply::json(json!({"tasks": [{"id": id, "description": "Write a line into the log"}]}));
     ScriptedModel::new("m")
@@ -333,7 +333,7 @@ async fn a_changed_plan_is_checked_again() {
     let result = plan_and_run(&bench, good).await;
     assert_eq!((result.status, ids(&bench)), (RunStatus::Completed, vec!["mine".to_owned()]), "{result:#?}");
 
-    // One that does not fit is refused; and so is the fallback, which the hook spoils as well.
+    // A plan that does not fit is refused. So is the fallback, which the hook corrupts as well.
     let bench = Bench::new(planned());
     let (bad, asked) = hooks(&[HookPoint::AfterPlan], change(json!([{"id": "a", "description": "x", "dependencies": ["b"]}])));
     let result = plan_and_run(&bench, bad).await;
@@ -405,7 +405,7 @@ async fn what_was_mended_in_a_patch_and_who_changed_it_is_told() {
     assert_eq!(told, [json!(["replaced single quotes", "changed by the hook guard"])]);
 }
 
-/// Nobody may write.
+/// Forbids every write.
 struct NoWriting;
 
 impl PlanValidator for NoWriting {
@@ -428,7 +428,7 @@ async fn added_rules_are_asked_of_plans_of_patches_and_of_what_hooks_make_of_bot
         .on(When::tools(), [done("sung")])
         .on(When::plain(), [Reply::text("It is sung.")]);
     let bench = Bench::new(model);
-    // The hook has the first patch that passes write again.
+    // The hook changes the first valid patch into one that writes again.
     let writes = again("Write");
     let changed = Mutex::new(false);
     let (hooks, _) = hooks(&[HookPoint::AfterPlan], move |event| match &event.payload {
@@ -475,7 +475,8 @@ async fn what_is_recorded_is_not_asked_again() {
             .count();
         let (tools, tasks) = (points(&asked).iter().filter(|point| **point == "after_tool").count(), asked_in_all(points(&asked)));
         assert!(tools >= calls && tools <= calls + 1, "{tools} for {calls} calls, stopped at {stop_at}");
-        // A stop between the record of the first call and the call itself leaves its outcome unknown: nothing follows it then.
+        // A stop between the record of the first call and the call itself leaves its outcome unknown, and nothing
+        // follows it.
         assert!(tasks <= 4 && (tasks >= 1 || calls == 0), "{tasks} attempts, stopped at {stop_at}");
     }
 }

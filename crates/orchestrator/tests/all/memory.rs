@@ -1,4 +1,4 @@
-//! What one run learns, the next is told; and no fault of memory is a fault of the run.
+//! The lessons of one run reach the next, and no fault of memory fails a run.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::bench::{Bench, append, control, done};
 
 const GOAL: &str = "Deploy the website to the harbour server 部署网站";
 
-/// A model that plans one task, writes a line, and tells what it has learnt.
+/// A model that plans one task, writes a line, and reports its lessons.
 fn model() -> ScriptedModel {
     let planned = json!({"tasks": [
         {"id": "deploy", "description": "Deploy the website", "bundles": ["append"]},
@@ -50,7 +50,7 @@ impl Remembering {
         MemoryStore::open(self.file(), MemorySettings::default()).unwrap().list(10).unwrap()
     }
 
-    /// Runs a goal, and gives its result with what was told of memory.
+    /// Runs a goal, and returns its result with the events about memory.
     async fn run(&self, run: &str, goal: &str, mode: PlanMode) -> (RunResult, Vec<ProgressEvent>) {
         let mut request = RunRequest { run: run.parse().unwrap(), ..self.bench.request(goal, None) };
         request.settings.mode = Some(mode);
@@ -76,7 +76,7 @@ fn words(request: &ChatRequest) -> String {
     said.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a request asks for a plan, or is an actor's.
+/// Returns true if a request is that of a planner or an actor.
 fn uses_what_is_known(request: &ChatRequest) -> bool {
     !request.tools.is_empty() || words(request).contains("Working folder:")
 }

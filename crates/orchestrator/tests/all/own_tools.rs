@@ -1,4 +1,4 @@
-//! Tools that a program adds, seen from outside.
+//! Custom tools, used through the public API.
 
 use std::sync::{
     Arc,
@@ -20,7 +20,7 @@ struct Moon {
     day: u32,
 }
 
-/// A tool of one's own that counts its calls.
+/// A custom tool that counts its calls.
 fn moon_phase(calls: &Arc<AtomicUsize>, read_only: bool) -> Arc<dyn Tool> {
     let calls = Arc::clone(calls);
     let tool = TypedTool::new("moon_phase", "The phase of the moon on a day.", move |moon: Moon, _: ToolContext| {
@@ -30,7 +30,7 @@ fn moon_phase(calls: &Arc<AtomicUsize>, read_only: bool) -> Arc<dyn Tool> {
     if read_only { Arc::new(tool.read_only()) } else { Arc::new(tool) }
 }
 
-/// A goal that a model plans: one task for an actor, for which it names nothing but what is to be done.
+/// A goal that a model plans: one actor task with nothing but a description.
 fn planning_model() -> ScriptedModel {
     let plan =
         json!({"tasks": [{"id": "look", "kind": "actor", "description": "Change the lights to the phase of the moon on the third"}]});
@@ -41,7 +41,7 @@ fn planning_model() -> ScriptedModel {
         .on(When::plain(), [Reply::text("It was looked at.")])
 }
 
-/// How often the tool was called in a run where nobody is there to be asked.
+/// Returns the number of calls of the tool in a run without a person to ask.
 async fn calls(read_only: bool, rules: RuleLists) -> usize {
     let (bench, calls) = (Bench::new(planning_model()), Arc::default());
     let mut tools: ToolRegistry = builtin();

@@ -18,7 +18,7 @@ impl HumanChannel for Says {
     }
 }
 
-/// Somebody is there and never answers.
+/// A person who never answers.
 struct Silent;
 
 impl HumanChannel for Silent {

@@ -1,4 +1,4 @@
-//! Runs that stop once their plan stands.
+//! Runs that stop once their plan is made.
 
 use std::sync::Arc;
 
@@ -79,7 +79,7 @@ async fn a_run_counts_the_calls_that_made_its_plan() {
     let result = builder(&bench).build().unwrap().run(made.clone()).await.unwrap();
     assert_eq!((result.status, result.usage.requests), (RunStatus::Completed, 2), "{result:#?}");
 
-    // The bound of the run covers both.
+    // The bound of the run covers both planning and execution.
     let other = Bench::new(model());
     let mut bounded = made;
     bounded.settings.bounds.max_tokens = Some(of_plan[0]);
@@ -110,7 +110,7 @@ async fn it_can_be_stopped() {
     assert_eq!((failure.code, failure.hint), (FailureCode::Interrupted, None));
 }
 
-/// Lets no plan pass.
+/// Refuses every plan.
 struct Never;
 
 impl Hook for Never {

@@ -1,4 +1,4 @@
-//! Runs that nobody disturbs, and runs that are stopped.
+//! Undisturbed runs, and runs that are stopped.
 
 use aime_llm::{
     Prices,
@@ -37,7 +37,7 @@ async fn a_goal_is_planned_and_carried_out_to_its_answer() {
     assert_eq!(statuses(&state), [("write", TaskStatus::Completed), ("check", TaskStatus::Completed)]);
     assert_eq!(state.tasks[1].conclusion.as_ref().unwrap().text().trim(), "hello", "{:?}", state.tasks[1]);
     assert_eq!(result.usage.requests, bench.model.requests().len() as u64, "every request is paid for");
-    // What was told while it ran is what the journal has.
+    // The events published during the run equal those in the journal.
     let mut live = Vec::new();
     while let Some(event) = events.recv().await {
         assert_eq!(event.seq, live.len() as u64 + 1);
@@ -118,7 +118,7 @@ async fn a_bound_on_tokens_is_kept_before_they_are_spent() {
     assert_eq!(bench.log(), ["one", "two", "three", "four"]);
 }
 
-/// The request that the budget has no room for is the planner's: no attempt at a task waits for the run to revoke it.
+/// The budget has no room for the planner's request, so no attempt at a task waits for the run to revoke it.
 #[tokio::test]
 async fn a_bound_on_tokens_stops_planning_too() {
     let planned = json!({"tasks": [{"id": "say", "description": "Say it"}]});
@@ -139,7 +139,7 @@ async fn a_bound_on_tokens_stops_planning_too() {
 #[tokio::test]
 async fn a_bound_on_money_is_kept_before_it_is_spent() {
     let (model, plan) = four_lines();
-    // A dollar for a token: the first request alone would cost hundreds.
+    // At a million dollars per million tokens, the first request alone would cost hundreds.
     let bench = Bench::new(model.with_prices(Prices { input: 1_000_000.0, output: 1_000_000.0, ..Prices::default() }));
     let mut request = bench.request("Write four lines", Some(plan));
     request.settings.bounds.max_cost_usd = Some(100.0);

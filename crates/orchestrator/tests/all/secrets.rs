@@ -15,7 +15,7 @@ use crate::bench::{Bench, control, done, plan};
 const KEY: &str = "sk-very-secret-0123456789";
 const PASSWORD: &str = "hunter2-of-the-proxy";
 
-/// A model that holds a key, as the client of a server does.
+/// A model that holds a key, like the client of a server.
 struct Keyed {
     key: String,
     inner: ScriptedModel,
@@ -36,7 +36,7 @@ impl ChatModel for Keyed {
     }
 }
 
-/// Every file below a folder, with its bytes.
+/// Collects every file below a folder, with its bytes.
 fn files(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -93,14 +93,14 @@ async fn no_secret_gets_out() {
             assert!(!holds(bytes, secret), "{secret} stands in {place}");
         }
     }
-    // The test can fail: what is no secret does get everywhere.
+    // Counter-test: a text that is no secret does get everywhere.
     for wanted in ["the requests", "the state", "an event", "env.txt", "aime.db"] {
         let found = places.iter().any(|(place, bytes)| place.contains(wanted) && holds(bytes, "a-harmless-value"));
         assert!(found, "{wanted} should hold the harmless variable");
     }
 }
 
-/// What is known to be secret is nowhere, whoever says it: a person, a file, the model itself.
+/// A known secret is never stored, no matter if a person, a file or the model says it.
 // Requirement: 14.4
 #[tokio::test]
 async fn a_known_secret_is_journaled_by_nobody() {
@@ -115,7 +115,7 @@ async fn a_known_secret_is_journaled_by_nobody() {
     let bench = Bench::new(inner.clone());
     std::fs::write(bench.path("notes.txt"), format!("{KNOWN} ghp_0123456789abcdef0123\n")).unwrap();
     let redactor = aime_redact::Redactor::new([KNOWN]);
-    // What is kept to undo a task holds files as they are.
+    // The copies for an undo hold files unredacted.
     let builder = bench.builder().model(inner).redactor(redactor).undo(None).project(format!("Use {KNOWN}."));
     let orchestrator = builder.build().unwrap();
     let tasks = json!([{"id": "act", "kind": "actor", "description": "Print the file", "bundles": ["shell", "files"]}]);

@@ -1,4 +1,4 @@
-//! What an actor tells: each event once, of its own task, and nothing that decides about the run.
+//! Reports of an actor: each once, about its own task, and without a decision about the run.
 
 use aime_progress::{CheckMethod, Owner, PlanMode, ProgressEvent, ProgressReport, RunStatus, Significance, TaskStatus};
 
@@ -27,13 +27,13 @@ fn an_event_is_passed_on_once_whatever_is_sent_again() {
         _ => unreachable!(),
     });
     assert_eq!(told.collect::<Vec<_>>(), ["at 0", "at 1", "at 2"]);
-    // A resumed actor tells everything again.
+    // A resumed actor reports everything again.
     world.crashed();
     for number in 0..4 {
         world.reports("a", number, report("a", "again"));
     }
     assert_eq!(world.told("progress_reported").len(), 4);
-    // Another execution counts from the beginning.
+    // Another execution counts from 0.
     world.fails("a").reports("a", 0, report("a", "anew"));
     assert_eq!(world.told("progress_reported").len(), 5);
 }
@@ -67,7 +67,8 @@ fn each_actor_below_counts_its_own_events() {
     assert_eq!(world.told("progress_reported").len(), 6, "no actor of another execution");
 }
 
-/// What is heard only after a crash decides nothing by itself: the calls of an actor that is given up next are all told, and so is their end.
+/// Reports received only after a crash decide nothing by themselves: if the actor is given up next, all of its calls
+/// are still reported with their ends.
 #[test]
 fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
     let mut world = World::of("a; b: a");
@@ -86,7 +87,7 @@ fn what_is_heard_after_a_crash_is_told_before_anything_is_decided() {
     assert_eq!(world.told("tool_call_finished").len(), 1);
 }
 
-/// The resume itself may take a task out of the plan, whose actor cannot tell any more what it did.
+/// The resume itself may take a task out of the plan, and that task's actor can no longer report its actions.
 #[test]
 fn what_an_actor_did_is_told_when_the_resume_takes_its_task_out() {
     let mut world = World::of("a; b");

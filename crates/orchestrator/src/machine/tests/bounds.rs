@@ -1,4 +1,4 @@
-//! Bounds on a run: each leaves it, and lets it go on when it is raised.
+//! Bounds on a run: each makes the run stop, and raising it lets the run continue.
 
 use aime_progress::{FailureCause, Outcome, ProgressEvent, ProgressReport, Spent};
 
@@ -17,7 +17,7 @@ fn told() -> ProgressEvent {
     ProgressEvent::ProgressReported { task: Some(id("a")), report: ProgressReport { status: "busy".into(), message: "on it".into() } }
 }
 
-/// Stops at the bound, does not go on unless it is raised, and goes on when it is.
+/// The run stops at the bound, does not continue until the bound is raised, and then continues.
 fn is_reached(world: &mut World, bound: &str, raised: Bounds) {
     assert_eq!(world.ended(), "bound_reached", "{bound}");
     assert!(world.message().starts_with(&format!("the bound on {bound} was reached: ")), "{}", world.message());
@@ -75,7 +75,7 @@ fn time_is_that_of_the_work_alone() {
     world.later(60).stopped();
     world.now += 1_000_000;
     world.resumed().later(30).reports("a", 0, call("a"));
-    // Of what a crash cut off, the last fact is known.
+    // After a crash, only the time of the last fact is known.
     world.now += 1_000_000;
     world.crashed();
     world.later(9);
@@ -122,7 +122,7 @@ fn actors_are_counted_with_their_retries() {
     assert_eq!(world.ended(), "completed");
 }
 
-/// One that is about to be made counts against the bound; an attempt that is taken up again after a stop is the same actor.
+/// An actor that is about to be created counts against the bound; an attempt resumed after a stop is the same actor.
 #[test]
 fn a_stop_uses_no_actor_up() {
     let mut world = World::with("a; b: a", |settings| settings.bounds.max_actors = 1);

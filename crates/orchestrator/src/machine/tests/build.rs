@@ -1,4 +1,4 @@
-//! What the tests build their runs from.
+//! Builders of runs for the tests.
 
 use aime_llm::ToolDefinition;
 use aime_planner::Strategy;
@@ -61,7 +61,7 @@ pub(super) fn spec(text: &str) -> TaskSpec {
     TaskSpec { kind, tool, parent, dependencies, ..TaskSpec::actor(id(name), description) }
 }
 
-/// The tasks of `text`, set apart by semicolons, each as [`spec`] reads it.
+/// Parses the tasks of `text`, separated by semicolons, each in the form of [`spec`].
 pub(super) fn plan(text: &str) -> Plan {
     let tasks = text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(spec).collect();
     Plan { schema: PLAN_SCHEMA.to_owned(), goal: "the goal".to_owned(), strategic: Strategic::default(), tasks, edges: Vec::new() }

@@ -1,4 +1,4 @@
-//! Runs, and tasks, that a person ends for good.
+//! Runs and tasks that a person cancels for good.
 
 use aime_progress::{PlanMode, ProgressEvent, RunStatus, TaskStatus};
 use serde_json::json;

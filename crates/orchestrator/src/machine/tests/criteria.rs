@@ -14,7 +14,7 @@ fn must_exist(input: &mut RunInput) {
     input.plan = Some(plan);
 }
 
-/// A criterion, and whether it holds.
+/// A criterion and its result.
 type Seen<'a> = (&'a str, Option<bool>);
 
 fn claims(world: &mut World, checks: &[Seen<'_>]) {

@@ -1,4 +1,4 @@
-//! Calls of actors that were cut off, and whose task nobody takes up again.
+//! Interrupted calls of actors whose task nobody resumes.
 
 use aime_progress::{CallOutcome, Owner, PlanChange, ProgressEvent, TaskStatus};
 
@@ -21,7 +21,7 @@ fn finished(call: &str) -> ProgressEvent {
     }
 }
 
-/// Each call of which an end was told, and which.
+/// Returns each call whose end was reported, with the outcome.
 fn ends<'a>(world: &'a World) -> Vec<(&'a str, CallOutcome)> {
     let end = |event: &'a ProgressEvent| match event {
         ProgressEvent::ToolCallFinished { call, outcome, .. } => Some((call.as_str(), *outcome)),
@@ -30,7 +30,8 @@ fn ends<'a>(world: &'a World) -> Vec<(&'a str, CallOutcome)> {
     world.events.iter().filter_map(|(_, event)| end(event)).collect()
 }
 
-/// `b` has ended one call and is within two others when its process dies. Its actor has not yet told anything in the next one.
+/// `b` has ended one call and is in the middle of two others when its process dies. Its actor has not reported yet in
+/// the next process.
 fn died_in_calls() -> World {
     let mut world = World::given(|input| {
         input.plan = Some(super::build::plan("a; b"));
@@ -51,7 +52,7 @@ fn a_call_cut_off_by_a_crash_is_in_doubt_when_its_task_is_cancelled() {
     assert_eq!(ends(&world), CUT[..1], "its actor may still tell");
     world.send(RunFact::CancelRequested { task: Some(id("b")), reason: "not needed".to_owned(), message: None });
     assert_eq!((world.status("b"), ends(&world)), (TaskStatus::Skipped, CUT.to_vec()));
-    // Who was given up and tells something all the same, as a runner that was aborted too late, is not heard.
+    // Reports of a given-up actor, for example from a runner that was aborted too late, are ignored.
     world.reports("b", 4, finished("c2")).done("a");
     assert_eq!(ends(&world), CUT);
 }
@@ -77,7 +78,7 @@ fn a_call_is_in_doubt_when_the_attempt_that_made_it_breaks() {
     let id = world.effect("b");
     world.send(RunFact::EffectFailed { id, message: "a fault".to_owned() });
     assert_eq!(ends(&world), CUT);
-    // The next attempt makes calls of its own.
+    // The next attempt makes its own calls.
     world.reports("b", 0, started("d1")).reports("b", 1, finished("d1"));
     assert_eq!(ends(&world).last(), Some(&("d1", CallOutcome::Ok)));
 }

@@ -1,4 +1,4 @@
-//! Attempts that fail, and what follows for the task and for others.
+//! Failed attempts, and the consequences for the task and for others.
 
 use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent, Significance};
 

@@ -1,4 +1,4 @@
-//! The form of the machine, of which snapshots are kept in journals.
+//! The serialized form of the machine, as journals keep it in snapshots.
 
 use aime_durable::{EffectId, Machine, Recorded};
 use aime_progress::{ProgressEvent, ProgressState};
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{RunFact, RunInput};
 
-/// The members of the machine and of its parts. With a change here [`RunMachine::SNAPSHOT`] is raised: a machine with a new member that was left out of
-/// a snapshot would not be the one that all facts make.
+/// The members of the machine and of its parts. Raise [`RunMachine::SNAPSHOT`] with every change here: an old snapshot
+/// lacks a new member, so the machine read from it would differ from a replay of all facts.
 const FORM: (u32, &str) = (
     6,
     "budgets.bounds budgets.last_fact_at budgets.reached budgets.segment_at budgets.worked_ms cancellations.requested cancellations.stopping \
@@ -21,7 +21,7 @@ const FORM: (u32, &str) = (
      stopping.never_released",
 );
 
-/// The parts whose members are listed, too.
+/// The parts whose members are listed too.
 const PARTS: [&str; 10] =
     ["budgets", "cancellations", "criteria", "effects", "executions", "memory", "people", "replans", "state", "stopping"];
 
@@ -40,7 +40,7 @@ fn the_form_of_snapshots_is_raised_with_each_change_of_the_machine() {
     assert_eq!((RunMachine::SNAPSHOT, names.join(" ").as_str()), (Some(FORM.0), FORM.1));
 }
 
-/// A run that was cut off while two tasks were under way.
+/// A run that was interrupted while two tasks were in progress.
 pub(crate) struct CutOff {
     pub(crate) input: Recorded<RunInput>,
     pub(crate) facts: Vec<Recorded<RunFact>>,

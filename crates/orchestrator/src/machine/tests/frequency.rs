@@ -1,4 +1,4 @@
-//! How often a plan may be changed, and who is asked then.
+//! Frequency control of replans, and the question to a person when it blocks one.
 
 use aime_progress::{PlanChange, ProgressEvent, RunStatus, Significance};
 
@@ -8,7 +8,7 @@ use super::{
     world::World,
 };
 
-/// A run that has just been replanned while `a` goes on.
+/// Returns a run that has just been replanned while `a` continues.
 fn replanned() -> World {
     let mut world = World::of("a; b: a");
     world.reports("a", 0, evidence("first", "a", Significance::High)).patched(vec![]);
@@ -56,7 +56,7 @@ fn a_cooldown_that_holds_when_idle_is_waited_for() {
     assert_eq!(world.open(), "replan");
 }
 
-/// A run whose plan was changed as often as is allowed, and which fails again.
+/// Returns a run that has used up its replans and fails again.
 fn capped(change: impl FnOnce(&mut crate::RunSettings)) -> World {
     let mut world = World::with("t0; after: t0", |settings| {
         settings.triggers.max_retries = 0;

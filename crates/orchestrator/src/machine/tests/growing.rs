@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Replanning, RunEffect, RunSettings};
 
-/// An emergent run with these first TODOs.
+/// Returns an emergent run with these first TODOs.
 fn emergent(todos: &str) -> World {
     emergent_with(todos, |_| {})
 }
@@ -24,7 +24,7 @@ fn emergent_with(todos: &str, change: impl FnOnce(&mut RunSettings)) -> World {
     world
 }
 
-/// Why the plan is being looked at.
+/// Returns the reason for the pending update of the plan.
 fn why(world: &World) -> String {
     let RunEffect::Replan { reasons, .. } = &world.under_way[&world.effect("replan")].effect else { panic!() };
     assert!(reasons.iter().all(|reason| reason.kind == TriggerKind::Update), "{reasons:?}");
@@ -179,7 +179,7 @@ fn news_below_the_trigger_is_looked_at_between_tasks_and_then_used() {
     world.done("a");
     assert_eq!(world.open(), "b", "nothing was learnt");
     world.reports("b", 0, evidence("e", "b", Significance::Medium));
-    // It comes with the next look after a completed task, of which there is one already.
+    // The next update follows a completed task, and one is completed already.
     assert!(why(&world).starts_with("something was learnt"));
     world.patched(vec![]);
     assert!(world.state().evidence.iter().all(|evidence| evidence.processed), "an answer that changes nothing has used it too");
@@ -227,7 +227,7 @@ fn an_update_is_no_way_around_the_cooldown() {
         });
         world.routed(mode).planned("a; b; c; d; e: d");
         world.reports("a", 0, evidence("first", "a", Significance::High)).patched(vec![add("f", &[])]);
-        // The next replan has to wait, and its evidence waits with it.
+        // The next replan has to wait for the cooldown, and its evidence waits with it.
         world.reports("a", 1, evidence("second", "a", Significance::Critical));
         world.done("a").done("b").done("c");
         let replan = world.under_way.values().find_map(|under_way| match &under_way.effect {

@@ -1,4 +1,4 @@
-//! The lead: when it is woken, and what becomes of what it wants.
+//! The lead: its wakes, and the effects of its commands.
 
 use aime_actors::LeadRest;
 use aime_planner::WakeKind;
@@ -11,7 +11,7 @@ use super::{
 use crate::{LeadPolicy, LeadWakeOrder, RunEffect, RunFact};
 
 impl World {
-    /// A run that is led; the lead may work itself.
+    /// Returns a run with a lead, which may work itself.
     fn led() -> Self {
         Self::given(|input| input.lead = Some(LeadPolicy { must_plan: false, mode: None }))
     }
@@ -181,7 +181,7 @@ fn a_follow_up_wakes_the_lead_of_a_run_that_has_ended_with_the_new_words_alone()
         world.send(follow_up(goal));
         let words: Vec<String> = world.woken().wake.words.into_iter().map(|words| words.text).collect();
         assert_eq!((words, world.woken().wake.kind), (vec![goal.to_owned()], WakeKind::Person));
-        // One that is stopped goes on with the same wake.
+        // A stopped lead continues with the same wake.
         world.stopped().resumed();
         assert_eq!(world.woken().wake.words.len(), 1);
         world.concludes(conclusion(Outcome::Success, None, None));

@@ -1,4 +1,4 @@
-//! Questions: who asks, who waits, and what an answer does.
+//! Questions: who asks, who waits, and the effect of an answer.
 
 use aime_progress::{Owner, PlanChange, ProgressEvent, QuestionId, Significance, TaskChange, TriggerKind};
 use aime_tools::Approval;
@@ -61,7 +61,8 @@ fn without_a_person_the_run_goes_on_as_far_as_it_can_and_waits() {
     assert_eq!(world.ended(), "completed");
 }
 
-/// A call that may not be repeated is not left waiting: it would be in doubt, its question withdrawn, and the run left for nothing.
+/// A call that must not be repeated is not left waiting: it would be in doubt, its question withdrawn, and the run left
+/// for nothing.
 #[test]
 fn a_run_does_not_wait_for_an_answer_to_a_call_that_cannot_be_made_again() {
     let mut world = World::of("a=append");
@@ -86,7 +87,7 @@ fn who_stops_a_run_that_is_about_to_wait_has_stopped_it() {
     world.acknowledges = true;
     world.resumed();
     assert_eq!(world.statuses(), "a:failed b:skipped");
-    // Nobody can change this plan: it comes to its end.
+    // Nobody can change this plan, so the run ends.
     let mut world = World::given(|input| {
         input.plan = Some(plan("a=append"));
         input.can_plan = false;
@@ -139,14 +140,14 @@ fn only_an_actor_that_runs_asks_and_only_for_itself() {
 
 #[test]
 fn a_question_ends_with_its_task() {
-    // The actor concludes although it has asked.
+    // The actor concludes despite its open question.
     let mut world = World::of("a");
     asks(&mut world, "a", "q");
     world.done("a");
     assert_eq!(world.ended(), "completed", "nobody waits for the answer");
     assert!(answer(&world, "q").unwrap().contains("withdrawn"));
 
-    // It fails, and is tried again: that is another actor.
+    // The task fails and is retried by another actor.
     let mut world = World::of("a; b");
     asks(&mut world, "a", "q");
     world.deferred("question").fails("a");
@@ -218,7 +219,8 @@ fn a_tool_task_waits_for_consent_over_stops_and_crashes() {
     assert_eq!(world.ended(), "completed");
 }
 
-/// A call that "always" for another one has allowed does not wait for its own question, and the run does not leave it for that.
+/// A call that an "always" for another call has allowed does not wait for its own question, and the run is not left for
+/// it.
 #[test]
 fn a_question_that_a_wider_consent_has_answered_is_taken_back() {
     let mut world = World::given(|input| {
@@ -242,7 +244,7 @@ fn consent_is_for_one_call_and_one_execution() {
     world.person("yes").fails("a");
     assert_eq!((world.open().as_str(), world.state().questions.len()), ("ask-approval", 2));
 
-    // So does another call in its place.
+    // So does another call that replaces it.
     let mut world = World::given(|input| {
         asking("a=shell; b; c: a")(input);
         input.settings.max_parallel = 1;

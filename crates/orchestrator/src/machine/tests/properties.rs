@@ -1,5 +1,5 @@
-//! Invariants over random runs: whatever plans, outcomes, patches, stops and crashes come, in whatever order, the machine never faults,
-//! no state is illegal, a replay is the live run, and every run comes to an end in which no task is lost.
+//! Invariants over random runs. For any plans, outcomes, patches, stops and crashes in any order: the machine never
+//! faults, no state is illegal, a replay equals the live run, and every run ends without losing a task.
 
 mod long;
 mod random;
@@ -16,11 +16,11 @@ use super::{
 use crate::{Bounds, ChosenRoute, KnownContext, LeadWakeOrder, Planning, Replanning, RunEffect, RunFact, machine::RunMachine};
 use random::{Given, Happening, Way};
 
-/// No run of the size that is made here needs more facts to its end.
+/// Maximum number of facts that a run of this size needs to end.
 const MOST_FACTS: usize = 600;
 
 impl World {
-    /// Lets one thing happen, if it can.
+    /// Applies one happening, if possible.
     fn happens(&mut self, happening: &Happening) {
         if self.machine.is_over() && self.output.is_some() {
             return;
@@ -56,7 +56,7 @@ impl World {
             }
             Happening::Late(pick) => {
                 if let Some((id, _)) = self.pick(pick, true) {
-                    // Whatever it came to, `drive` makes it the acknowledgement.
+                    // `drive` turns any outcome into the acknowledgement.
                     self.send(RunFact::EffectFailed { id, message: "too late".to_owned() });
                 }
             }
@@ -102,7 +102,7 @@ impl World {
         (!among.is_empty()).then(|| pick.get(&among).clone())
     }
 
-    /// Answers everything, so that the run must come to its end.
+    /// Answers every effect, so that the run must end.
     fn end(&mut self) {
         self.acknowledges = true;
         let until = self.facts.len() + MOST_FACTS;
@@ -127,7 +127,7 @@ impl World {
 }
 
 impl Way {
-    /// Returns the wishes of the lead, whatever the wake showed.
+    /// Returns commands of the lead, independent of the wake.
     fn rest(&self, order: &LeadWakeOrder) -> LeadRest {
         let wake = order.wake.number;
         let running = || order.state.tasks.values().find(|task| task.status == TaskStatus::Running).map(|task| task.spec.id.clone());
@@ -229,7 +229,7 @@ impl Way {
                 Self::Unmet => RunFact::Answered { id, text: "yes".into() },
                 _ => RunFact::Deferred { id },
             },
-            // A timer may fire early: the clock of the host decides.
+            // A timer may fire early, because it follows the clock of the host.
             RunEffect::Timer { .. } => RunFact::TimerFired { id },
         }
     }
@@ -252,7 +252,7 @@ proptest! {
     #[test]
     fn every_run_is_sound_and_comes_to_its_end((given, happenings) in random::runs()) {
         let world = run(&given, &happenings);
-        // The machine and the world were compared after each fact; here is the end.
+        // The machine and the world were compared after each fact; this checks the end.
         prop_assert!(matches!(world.state().status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), "{}", world.state().status);
         for task in world.state().tasks.values() {
             prop_assert!(!task.status.is_open(), "{} is left {}", task.spec.id, task.status);

@@ -1,4 +1,4 @@
-//! Long-term memory: recalled before all else, told of the run at its end, and never a reason to fail.
+//! Long-term memory: recalled first, extended at the end of the run, and never a reason to fail.
 
 use aime_durable::Reason;
 use aime_progress::{PlanMode, ProgressEvent, RecalledFrom, RecalledItem};

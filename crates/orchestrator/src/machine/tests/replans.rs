@@ -1,4 +1,4 @@
-//! What is done when something stands in the way: triggers, patches, decisions.
+//! Replans: triggers, patches, decisions.
 
 use aime_durable::Reason;
 use aime_progress::{Evidence, EvidenceId, EvidenceKind, Outcome, Owner, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
@@ -102,7 +102,7 @@ fn the_plan_may_move_on_before_the_patch_comes() {
     let mut world = World::of("a; b; c: a");
     world.reports("a", 0, evidence("e", "a", Significance::High));
     assert_eq!(world.open(), "a b replan");
-    // While the model thinks, c begins, which the patch would remove.
+    // While the model answers, c starts, which the patch would remove.
     world.done("a");
     let remove = PlanChange::RemoveTask { id: id("c"), reason: String::new() };
     world.patched(vec![remove]);
@@ -126,7 +126,7 @@ fn an_actor_is_stopped_before_the_plan_changes() {
         assert_eq!((world.status("b").word(), world.state().version), ("running", 1), "not before it has stopped");
         world.done("a");
         assert_eq!(world.open(), "b", "nothing new begins meanwhile");
-        // It ends by itself just then: too late.
+        // The task ends by itself at the same time, too late for its result to count.
         world.done("b");
         assert_eq!((world.status("b").word(), world.state().version), ("skipped", 2));
         assert_eq!(world.state().tasks[&id("b")].reason.as_deref(), Some("cancelled: not needed"));
@@ -159,14 +159,14 @@ fn a_patch_is_rebased_once_the_actors_that_it_stops_have_stopped() {
             assert_eq!(world.under_way[&world.effect("b")].revoked, Some(Reason::Cancelled));
             world
         };
-        // Meanwhile the group, to which the patch adds a task, comes to its end.
+        // Meanwhile the group to which the patch adds a task ends.
         let mut world = stopping();
         world.done("a").acknowledge_all();
         assert_eq!((world.status("g").word(), world.status("b").word(), world.state().version), ("completed", "skipped", 2), "{task}");
         let [decision] = &world.state().decisions[..] else { panic!() };
         assert_eq!(decision.dropped.iter().map(|dropped| &dropped.change).collect::<Vec<_>>(), [&add("g/n", &[])]);
 
-        // Meanwhile the whole run is stopped: the decision is taken nevertheless.
+        // Meanwhile the whole run is stopped. The decision is taken nevertheless.
         let mut world = stopping();
         world.stopped().acknowledge_all();
         assert_eq!((world.ended(), world.state().version), ("interrupted", 2));

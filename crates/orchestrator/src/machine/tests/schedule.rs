@@ -1,4 +1,4 @@
-//! What starts, when, and what does not wait for what.
+//! Scheduling: the order of starts, and the absence of needless waits.
 
 use aime_progress::ProgressEvent;
 use serde_json::json;

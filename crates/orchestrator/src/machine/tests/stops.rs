@@ -1,4 +1,4 @@
-//! Leaving a run and going on: stops, crashes, and what neither may lose or repeat.
+//! Leaving a run and continuing: neither stops nor crashes may lose or repeat work.
 
 use aime_durable::Reason;
 use aime_progress::{CallOutcome, PlanMode, ProgressEvent, RunStatus};
@@ -135,7 +135,7 @@ fn a_crash_at_the_end_ends_the_run() {
     let mut after = world.clone();
     after.machine = world.replayed();
     after.send(RunFact::Resumed { bounds: None });
-    // What no host has begun is acknowledged by `drive` itself.
+    // `drive` itself acknowledges effects that no host has started.
     assert_eq!(after.output.as_ref().map(|output| output.status), Some(RunStatus::Completed));
 }
 

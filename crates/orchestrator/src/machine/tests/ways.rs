@@ -1,4 +1,4 @@
-//! From the goal to the answer, by each way.
+//! From the goal to the answer, in each mode.
 
 use aime_progress::{PlanMode, ProgressEvent, RunStatus};
 

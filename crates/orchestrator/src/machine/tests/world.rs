@@ -1,4 +1,4 @@
-//! A scripted world around the machine: what `drive` and a host are to it, without either.
+//! A scripted world around the machine, in place of `drive` and a host.
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_progress::{Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
@@ -18,7 +18,7 @@ pub(super) struct UnderWay {
     pub(super) revoked: Option<Reason>,
 }
 
-/// The machine and what it has brought about.
+/// The machine with its events and open effects.
 #[derive(Clone)]
 pub(super) struct World {
     pub(super) input: RunInput,
@@ -29,22 +29,22 @@ pub(super) struct World {
     pub(super) facts: Vec<(i64, RunFact)>,
     pub(super) events: Vec<(i64, ProgressEvent)>,
     pub(super) output: Option<RunOutput>,
-    /// Whether revoked effects are acknowledged at once.
+    /// True if revoked effects are acknowledged at once.
     pub(super) acknowledges: bool,
 }
 
 impl World {
-    /// A run that begins with the question of its route.
+    /// Returns a run that first asks for its route.
     pub(super) fn new() -> Self {
         Self::given(|_| {})
     }
 
-    /// A run whose plan was handed over.
+    /// Returns a run with a handed-over plan.
     pub(super) fn of(text: &str) -> Self {
         Self::given(|input| input.plan = Some(plan(text)))
     }
 
-    /// A run whose plan was handed over, with other settings.
+    /// Returns a run with a handed-over plan and changed settings.
     pub(super) fn with(text: &str, change: impl FnOnce(&mut RunSettings)) -> Self {
         Self::given(|input| {
             input.plan = Some(plan(text));
@@ -114,25 +114,25 @@ impl World {
         self.check();
     }
 
-    /// Acknowledges what was revoked.
+    /// Acknowledges the revoked effects as configured.
     fn acknowledge(&mut self) {
         if self.acknowledges {
             self.acknowledge_all();
         }
     }
 
-    /// Acknowledges all that was revoked.
+    /// Acknowledges all revoked effects.
     pub(super) fn acknowledge_all(&mut self) {
         while self.output.is_none() && self.acknowledge_one() {}
     }
 
-    /// The tasks that are being stopped.
+    /// Returns the tasks that are being stopped.
     pub(super) fn stopping(&self) -> String {
         let stopping = self.under_way.values().filter(|under_way| under_way.revoked.is_some()).map(|under_way| names(&under_way.effect));
         stopping.filter(|name| name != "timer").collect::<Vec<_>>().join(" ")
     }
 
-    /// Acknowledges the oldest effect that was revoked, if one was.
+    /// Acknowledges the oldest revoked effect, if there is one.
     pub(super) fn acknowledge_one(&mut self) -> bool {
         let Some((id, why)) = self.under_way.iter().find_map(|(id, under_way)| Some((id.clone(), under_way.revoked.clone()?))) else {
             return false;
@@ -142,7 +142,7 @@ impl World {
         true
     }
 
-    /// What holds after every fact.
+    /// Checks the invariants that hold after every fact.
     fn check(&self) {
         let fault = self.output.as_ref().and_then(|output| output.error.as_ref());
         assert!(fault.is_none_or(|fault| fault.hint.as_deref() != Some("this is a fault in aime: please report it")), "{fault:?}");
@@ -176,7 +176,7 @@ impl World {
         self.machine.state()
     }
 
-    /// What is under way, in the order of issue, without timers.
+    /// Returns the open effects in the order of issue, without timers.
     pub(super) fn open(&self) -> String {
         let open = self.under_way.values().map(|under_way| names(&under_way.effect));
         open.filter(|name| name != "timer").collect::<Vec<_>>().join(" ")
@@ -195,12 +195,12 @@ impl World {
         self.state().tasks[&id(task)].status
     }
 
-    /// The events of a kind.
+    /// Returns the events of a kind.
     pub(super) fn told(&self, name: &str) -> Vec<&ProgressEvent> {
         self.events.iter().map(|(_, event)| event).filter(|event| event.name() == name).collect()
     }
 
-    /// The code of the failure, or the status.
+    /// Returns the code of the failure, or the status.
     pub(super) fn ended(&self) -> &'static str {
         let output = self.output.as_ref().unwrap_or_else(|| panic!("the run goes on: {} {}", self.statuses(), self.open()));
         output.error.as_ref().map_or(output.status.word(), |error| error.code.word())
@@ -264,7 +264,7 @@ impl World {
         self.ends(task, conclusion(Outcome::Failure, Some("it broke"), None))
     }
 
-    /// Fails a task as often as it is tried.
+    /// Fails every attempt at a task.
     pub(super) fn fails_for_good(&mut self, task: &str) -> &mut Self {
         while !self.state().tasks[&id(task)].failed_for_good && self.status(task) == TaskStatus::Running {
             self.fails(task);
@@ -293,7 +293,7 @@ impl World {
         self.send(RunFact::PersonAnswered { question: None, text: text.to_owned() })
     }
 
-    /// Nobody is there to answer.
+    /// Answers a question with the absence of any person.
     pub(super) fn deferred(&mut self, kind: &str) -> &mut Self {
         let id = self.effect(&format!("ask-{kind}"));
         self.send(RunFact::Deferred { id })
@@ -313,7 +313,7 @@ impl World {
         self.send(RunFact::Resumed { bounds })
     }
 
-    /// The process dies, and another goes on from the facts: what was under way is handed to no host again.
+    /// Kills the process and continues from the facts. Effects in progress are not handed to a host again.
     pub(super) fn crashed(&mut self) -> &mut Self {
         self.machine = self.replayed();
         let lost: Vec<EffectId> = self.under_way.keys().cloned().collect();
@@ -322,7 +322,7 @@ impl World {
         for id in &lost {
             assert!(self.under_way[id].revoked.is_some(), "{id} is neither answered nor revoked");
         }
-        // `drive` itself acknowledges what no host has begun.
+        // `drive` itself acknowledges effects that no host has started.
         for id in lost {
             if self.output.is_none() {
                 self.under_way.shift_remove(&id);
@@ -333,7 +333,7 @@ impl World {
         self
     }
 
-    /// Time passes, and timers fire.
+    /// Lets time pass and timers fire.
     pub(super) fn later(&mut self, seconds: i64) -> &mut Self {
         self.now += seconds * 1_000;
         while self.output.is_none() {
@@ -347,7 +347,7 @@ impl World {
         self
     }
 
-    /// The machine that the facts make, which is the live one to the last byte.
+    /// Returns the machine replayed from the facts, after comparing it with the live one byte for byte.
     pub(super) fn replayed(&self) -> RunMachine {
         let mut out = Outbox::default();
         let mut machine = RunMachine::start(0, &self.input, &mut out);
@@ -365,7 +365,7 @@ pub(super) fn json(machine: &RunMachine) -> Value {
     serde_json::to_value(machine).unwrap()
 }
 
-/// What an effect is called in the tests: what it is for, or the task it is for.
+/// Returns the name of an effect in the tests: its purpose, or its task.
 pub(super) fn names(effect: &RunEffect) -> String {
     match effect {
         RunEffect::Recall => "recall".to_owned(),

@@ -1,7 +1,8 @@
-//! A model that does whatever any text in its request tells it to.
+//! A model that obeys any instruction in its request.
 //!
-//! An instruction is `OBEY<tool|name=value|name=value>`, or with square brackets. In a value `%s` stands for a slash, `%n` for a new line, and
-//! `$ALL` for everything that tools have told so far. First it makes its opening calls, which bring the texts before it.
+//! An instruction is `OBEY<tool|name=value|name=value>`, or with square brackets. In a value `%s` stands for a slash,
+//! `%n` for a new line, and `$ALL` for all tool results so far. The model first makes its opening calls, which load the
+//! texts.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,30 +12,30 @@ use serde_json::{Map, Value, json};
 
 #[derive(Clone, Default)]
 pub(super) struct Obedient {
-    /// The calls that bring the texts before it: of the first actor, and of one that another has made.
+    /// The calls that load the texts: those of the first actor, and those of a delegated one.
     pub(super) openings: Vec<(&'static str, Value)>,
     pub(super) below: Vec<(&'static str, Value)>,
-    /// What a planner that reads of it adds to the plan.
+    /// Tasks that a planner adds to the plan when it reads the instruction.
     pub(super) injected_tasks: Value,
-    /// The instructions that it has carried out.
+    /// The instructions that it has obeyed.
     pub(super) obeyed: Arc<Mutex<Vec<String>>>,
     pub(super) requests: Arc<Mutex<Vec<String>>>,
 }
 
-/// What stands in the task of an actor that another one has made.
+/// Marker in the task of a delegated actor.
 pub(super) const BELOW: &str = "BELOW";
-/// What has a planner change the plan.
+/// Marker that makes a planner change the plan.
 pub(super) const PLAN: &str = "CHANGE-THE-PLAN";
 
 fn text(message: &Message) -> &str {
     match message {
         Message::System { content } | Message::User { content, .. } | Message::Tool { content, .. } => content,
-        // Its own words are no orders.
+        // The model's own words are no instructions.
         Message::Assistant { .. } => "",
     }
 }
 
-/// The instructions in a text, in order.
+/// Returns the instructions in a text, in order.
 fn instructions(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for part in text.split("OBEY").skip(1) {
@@ -48,7 +49,7 @@ fn instructions(text: &str) -> Vec<String> {
     found
 }
 
-/// A call from an instruction.
+/// Returns the call that an instruction describes.
 fn call(instruction: &str, all: &str) -> (String, Map<String, Value>) {
     let mut parts = instruction.split('|');
     let tool = parts.next().unwrap_or_default().to_owned();
@@ -87,7 +88,7 @@ impl Obedient {
         ChatResponse::calls("m", [ToolCall::new(format!("c{turn}"), tool, &Value::Object(parameters))])
     }
 
-    /// The next instruction that was not carried out yet; the end, with all that was seen, when there is none.
+    /// Returns the next instruction that was not obeyed yet, or the end with all tool results if there is none.
     fn next(&self, request: &ChatRequest, done: usize) -> (String, Map<String, Value>) {
         let descriptions = request.tools.iter().map(|tool| tool.description.as_str());
         let mut wanted: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Long runs: a plan grows, is patched, fails, is stopped and goes on from its facts, for thousands of steps.
+//! Long runs: a plan grows, is patched, fails, is stopped and continues from its facts, for thousands of steps.
 
 use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{
@@ -19,11 +19,11 @@ use super::{
 };
 use crate::{Bounds, Planning, Replanning, RunEffect, RunFact, RunResult, RunSettings};
 
-/// How many things happen, over as many runs as that takes.
+/// Number of steps, spread over as many runs as needed.
 const STEPS: usize = 2_500;
-/// How many tasks a plan has at least before it is left to come to its end.
+/// Minimum number of tasks of a plan before its run may end.
 const MOST_TASKS: usize = 60;
-/// How many tasks are open at most before a patch takes some out again.
+/// Maximum number of open tasks before a patch takes some out again.
 const MOST_OPEN: usize = 9;
 
 /// Four numbers decide one step.
@@ -33,7 +33,7 @@ fn pick<T: Clone>(among: &[T], die: u16) -> Option<T> {
     (!among.is_empty()).then(|| among[usize::from(die) % among.len()].clone())
 }
 
-/// A run that nothing ends but its tasks: no cap on tasks, replans or actors.
+/// Settings under which only its tasks end a run: no cap on tasks, replans or actors.
 fn settings(mode: PlanMode) -> RunSettings {
     let growth = GrowthSettings { max_todos: u32::MAX, update_every: 2, max_failures: 2, stagnant_rounds: u32::MAX, ..Default::default() };
     let mut settings =
@@ -45,13 +45,14 @@ fn settings(mode: PlanMode) -> RunSettings {
     settings
 }
 
-/// Whether enough is left to do that the run goes on although the plan is not changed.
+/// Returns true if enough work is left to continue without a change of the plan.
 fn is_busy(state: &ProgressState) -> bool {
     let goes_on = |task: &&Task| matches!(task.status, TaskStatus::Ready | TaskStatus::Running);
     state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).filter(goes_on).count() > 2
 }
 
-/// A patch by the dice: it adds, replaces, merges, modifies, blocks, unblocks, cancels and removes tasks, and draws edges. It may not fit.
+/// Returns a patch chosen by the dice: it adds, replaces, merges, modifies, blocks, unblocks, cancels and removes
+/// tasks, and draws edges. It may not fit.
 fn change(state: &ProgressState, [what, first, second, more]: Dice) -> PlanPatch {
     let within = |wanted: &[TaskStatus]| -> Vec<TaskId> {
         let work = state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && wanted.contains(&task.status));
@@ -77,7 +78,7 @@ fn change(state: &ProgressState, [what, first, second, more]: Dice) -> PlanPatch
     if waiting.len() + running.len() < MOST_OPEN && state.tasks.len() < MOST_TASKS {
         changes.extend((0..=more % 3).map(|number| add(number, vec![])));
     }
-    // What may not fit, and so bring nothing, is for a plan that goes on by itself.
+    // Patches that may not fit, and so have no effect, are only for a plan that continues by itself.
     let safe = [0, 1, 11][usize::from(what % 3)];
     match if is_busy(state) { what % 12 } else { safe } {
         0 | 1 => changes.extend((10..).zip(&stuck).map(|(number, stuck)| add(number, vec![stuck.clone()]))),
@@ -99,20 +100,20 @@ fn change(state: &ProgressState, [what, first, second, more]: Dice) -> PlanPatch
                 changes.extend([add(30, vec![]), edge(from, spec(30).id, kind)]);
             }
         }
-        // Now and then one that cannot fit: nothing of it is applied.
+        // Sometimes a patch cannot fit, and then none of it is applied.
         10 => changes.push(PlanChange::RemoveTask { id: id("nobody"), reason: reason() }),
         _ => {}
     }
     patch(changes)
 }
 
-/// What was known of a task after the last step.
+/// State of a task after the last step.
 struct Known {
     status: TaskStatus,
     attempts: u32,
 }
 
-/// A run, and what was known of its tasks.
+/// A run, with the earlier states of its tasks.
 struct Long {
     world: World,
     known: IndexMap<TaskId, Known>,
@@ -131,7 +132,7 @@ impl Long {
         Self { world, known: IndexMap::new() }
     }
 
-    /// Lets one thing happen.
+    /// Applies one step.
     fn step(&mut self, dice: Dice) {
         let [what, which, way, more] = dice;
         if self.world.output.is_some() {
@@ -162,7 +163,7 @@ impl Long {
                             [Way::Badly, Way::Badly, Way::Badly, Way::Unmet, Way::Denied, Way::Interrupted, Way::InDoubt, Way::Fault];
                         ways.get(usize::from(way % 20)).unwrap_or(&Way::Well).answer(id, &effect)
                     }
-                    // The goal is not reached while the plan may grow: the next replan brings more to do.
+                    // The goal is not reached while the plan may grow, because the next replan adds work.
                     RunEffect::Verify { state } if state.tasks.len() < MOST_TASKS => Way::Badly.answer(id, &effect),
                     RunEffect::Timer { at } => {
                         self.world.now = self.world.now.max(at.as_millis());
@@ -175,7 +176,7 @@ impl Long {
         }
     }
 
-    /// An actor at work has found something.
+    /// Reports a finding of a working actor.
     fn report(&mut self, which: u16, more: u16) {
         let at_work = |task: &&Task| task.status == TaskStatus::Running && task.spec.kind == TaskKind::Actor;
         let at_work: Vec<TaskId> = self.world.state().tasks.values().filter(at_work).map(|task| task.spec.id.clone()).collect();
@@ -186,8 +187,9 @@ impl Long {
         self.world.reports(task.as_str(), number, event);
     }
 
-    /// No task is lost, what is settled stays as it is, and what was counted is not forgotten. That no state is illegal, that nothing is left
-    /// without somebody who works on it and that nothing ends in silence the world looks at after each fact.
+    /// Checks that no task is lost, that settled tasks do not change, and that counters never decrease. The world
+    /// checks after each fact that no state is illegal, that every running task has somebody working on it and that
+    /// nothing ends without a report.
     fn look(&mut self) {
         let tasks = &self.world.state().tasks;
         for (id, before) in &self.known {
@@ -200,7 +202,8 @@ impl Long {
     }
 }
 
-/// Every task that was not done is told with the reason, and a run that failed says why.
+/// Returns the result after checking that it reports every unfinished task with a reason, and that a failed run has
+/// one.
 fn told(world: &World) -> RunResult {
     let output = world.output.as_ref().unwrap();
     let result = RunResult::new(world.input.run.clone(), world.state(), output);
@@ -213,7 +216,7 @@ fn told(world: &World) -> RunResult {
     result
 }
 
-/// The end of a run: nothing is left in silence, and what was written down makes the same run again.
+/// Checks the end of a run: everything is reported, and a replay of the facts gives the same run.
 fn is_whole(world: &mut World) {
     world.end();
     told(world);

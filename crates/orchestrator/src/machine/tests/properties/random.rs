@@ -1,4 +1,4 @@
-//! Random runs: what is given, and what happens.
+//! Generators of random runs: their inputs and their happenings.
 
 use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{
@@ -17,7 +17,7 @@ use crate::{LeadPolicy, RunInput, RunSettings};
 
 const NAMES: [&str; 9] = ["a", "b", "c", "d", "e", "g", "n0", "n1", "n2"];
 
-/// What a run begins with.
+/// Input of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Given {
     plan: Option<Plan>,
@@ -27,12 +27,12 @@ pub(super) struct Given {
     settings: RunSettings,
 }
 
-/// One thing that happens.
+/// A single happening.
 #[derive(Debug, Clone)]
 pub(super) enum Happening {
-    /// One of the effects under way is answered in this way; a replan often by a patch of some kind for some task.
+    /// An open effect gets an answer of this kind; a replan often gets a patch of some kind for some task.
     Answer(Index, Way, (Index, Index)),
-    /// One of those that were revoked is over.
+    /// A revoked effect is acknowledged.
     Late(Index),
     Reported(TaskId, u32, u64, ProgressEvent),
     Asked(TaskId, QuestionId),
@@ -43,11 +43,11 @@ pub(super) enum Happening {
     Says(u8, Option<TaskId>),
     Crash,
     Later(i64),
-    /// The machine is written down and read again.
+    /// The machine is serialized and read again.
     Sleeps,
 }
 
-/// How an effect is answered.
+/// Kind of answer to an effect.
 #[derive(Debug, Clone)]
 pub(super) enum Way {
     Well,
@@ -126,7 +126,7 @@ fn change() -> impl Strategy<Value = PlanChange> {
     ]
 }
 
-/// Plans in which a task mostly depends on earlier ones, so that many of them are valid.
+/// Generates plans in which a task mostly depends on earlier ones, so that many of them are valid.
 fn any_plan() -> impl Strategy<Value = Plan> {
     let tasks: Vec<_> = ["a", "b", "c", "d", "e"].into_iter().map(|name| task(Just(id(name)))).collect();
     (tasks, prop::collection::vec(edge(), 0..2), any::<bool>()).prop_map(|(mut tasks, edges, criteria)| {
@@ -233,7 +233,7 @@ fn happening() -> impl Strategy<Value = Happening> {
     ]
 }
 
-/// A patch of some kind that is likely to fit the state.
+/// Returns a patch of some kind that is likely to fit the state.
 pub(super) fn fitting(state: &ProgressState, kind: &Index, pick: &Index) -> PlanPatch {
     let in_status = |wanted: &[TaskStatus]| {
         let tasks = state.tasks.values().filter(|task| wanted.contains(&task.status));
@@ -272,7 +272,7 @@ pub(super) fn runs() -> impl Strategy<Value = (Given, Vec<Happening>)> {
     let mode = prop::option::weighted(0.5, prop_oneof![3 => Just(PlanMode::Emergent), 1 => Just(PlanMode::Complex)]);
     let given = (prop::option::weighted(0.6, any_plan()), (prop::bool::weighted(0.8), any::<bool>(), any::<bool>()), settings(), mode)
         .prop_map(|(plan, (can_plan, has_memory, led), settings, mode)| {
-            // A mode is of use only where the plan is still to be made.
+            // A mode matters only if the plan is not given.
             let plan = plan.filter(|_| mode.is_none());
             Given { plan, can_plan, led: led && can_plan, has_memory, settings: RunSettings { mode, ..settings } }
         });
