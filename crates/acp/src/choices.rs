@@ -40,18 +40,18 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The word of its approval mode.
+    /// Returns the word of its approval mode.
     fn approval_word(self) -> &'static str {
         APPROVALS.iter().find(|(_, approval, ..)| *approval == self.approval).map_or("edits", |(word, ..)| word)
     }
 
-    /// The session modes of the protocol: the approval modes.
+    /// Returns the session modes of the protocol: the approval modes.
     pub(crate) fn modes(self) -> SessionModeState {
         let modes = APPROVALS.map(|(word, _, name, words)| SessionMode::new(word, name).description(words.to_owned()));
         SessionModeState::new(self.approval_word(), modes.to_vec())
     }
 
-    /// The same and more as settings, for clients that know these.
+    /// Returns the same and more as settings, for clients that support these.
     pub(crate) fn options(self) -> Vec<SessionConfigOption> {
         let approvals =
             APPROVALS.map(|(word, _, name, words)| SessionConfigSelectOption::new(word, name).description(words.to_owned())).to_vec();

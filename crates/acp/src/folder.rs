@@ -21,14 +21,14 @@ pub enum Refusal {
     /// The request is invalid: the folder or the setting does not exist.
     #[error("{0}")]
     Invalid(String),
-    /// It went wrong here: no model, a journal that cannot be written.
+    /// The agent failed, for lack of a model or of a writable journal.
     #[error("{0}")]
     Failed(String),
 }
 
 /// Opens folders.
 pub trait Workshop: Send + Sync + 'static {
-    /// A new name, of a session and of its first run.
+    /// Returns a new name for a session and its first run.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -40,13 +40,13 @@ pub trait Workshop: Send + Sync + 'static {
 
 /// A folder in which runs are carried out.
 pub trait Folder: Send + Sync + 'static {
-    /// Its path without links.
+    /// Returns its path without links.
     fn path(&self) -> &Path;
 
     /// Returns the options that the folder's settings choose.
     fn chosen(&self) -> Chosen;
 
-    /// Its runs, the latest first.
+    /// Returns its runs, the latest first.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -66,9 +66,9 @@ pub trait Folder: Send + Sync + 'static {
 /// A run of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownRun {
-    /// Its name.
+    /// Name of the run.
     pub run: RunId,
-    /// Its goal.
+    /// Goal of the run.
     pub goal: String,
     /// When something last happened in it, in RFC 3339.
     pub updated: String,
@@ -86,30 +86,30 @@ pub struct Turn {
     pub human: Arc<dyn HumanChannel>,
     /// Gets its events.
     pub events: mpsc::UnboundedSender<PublishedEvent>,
-    /// Stops it, so that it can go on later.
+    /// Stops the run, so that it can be resumed later.
     pub stop: CancellationToken,
 }
 
 /// Action on a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// It is begun.
+    /// Starts the run.
     Start {
-        /// Its goal.
+        /// Goal of the run.
         goal: String,
         /// The images of the goal.
         images: Vec<Image>,
         /// Options of the run.
         chosen: Chosen,
     },
-    /// A question is answered, and it goes on.
+    /// Answers a question of the run and resumes it.
     Answer {
         /// The question.
         question: QuestionId,
         /// The answer.
         text: String,
     },
-    /// Something is said to it unasked, and it goes on.
+    /// Sends the run a message and resumes it.
     Say {
         /// The words.
         text: String,
@@ -119,16 +119,16 @@ pub enum Work {
 /// Goal and answer of an earlier run of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Earlier {
-    /// Its goal.
+    /// Goal of the run.
     pub asked: String,
-    /// Its answer; empty where it came to none.
+    /// Answer of the run; empty if there is none.
     pub answered: String,
 }
 
 /// An MCP server that the client offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OfferedServer {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
     /// Transport to the server.
     pub reach: Reach,
@@ -137,18 +137,18 @@ pub struct OfferedServer {
 /// Transport to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reach {
-    /// It is started.
+    /// A command that aime starts.
     Command {
         /// The program.
         program: PathBuf,
-        /// Its arguments.
+        /// Arguments of the command.
         arguments: Vec<String>,
-        /// Variables that it sees beside the usual ones.
+        /// Environment variables in addition to the usual ones.
         variables: BTreeMap<String, String>,
     },
     /// Streamable HTTP.
     Http {
-        /// Its address.
+        /// Address of the server.
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, String>,

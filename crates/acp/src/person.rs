@@ -33,7 +33,7 @@ impl HumanChannel for AtTheClient {
             let _turn = self.one_at_a_time.lock().await;
             let request = self.updates.lock().unwrap_or_else(PoisonError::into_inner).permission(&self.session, &question);
             match self.client.send_request(request).block_task().await {
-                // The words of the options are those of answers.
+                // The ids of the options are the words of answers.
                 Ok(response) => match response.outcome {
                     RequestPermissionOutcome::Selected(selected) => Some(selected.option_id.0.to_string()),
                     _ => None,

@@ -15,9 +15,9 @@ const LONGEST: usize = 100_000;
 /// A prompt as aime takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Prompt {
-    /// Its words.
+    /// Text of the prompt.
     pub(crate) text: String,
-    /// Its images.
+    /// Images of the prompt.
     pub(crate) images: Vec<Image>,
 }
 
@@ -57,7 +57,7 @@ fn path_of(uri: &str, folder: &Path) -> String {
     path.map_or_else(|| uri.to_owned(), |path| path.strip_prefix(folder).unwrap_or(&path).display().to_string())
 }
 
-/// A file by its path, anything else by its address.
+/// Returns the path of a file, or the address of anything else.
 fn named(uri: &str, folder: &Path) -> String {
     let url = Url::parse(uri).ok().filter(|url| url.scheme() == "file");
     let Some((url, path)) = url.and_then(|url| url.to_file_path().ok().map(|path| (url, path))) else { return uri.to_owned() };

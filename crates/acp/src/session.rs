@@ -31,9 +31,9 @@ pub(crate) struct Session {
     folder: Arc<dyn Folder>,
     client: ConnectionTo<Client>,
     chosen: Mutex<Chosen>,
-    /// Its runs, the oldest first.
+    /// Names of its runs, the oldest first.
     runs: Mutex<Vec<RunId>>,
-    /// Stops the turn that is under way.
+    /// Token that stops the turn in progress.
     turn: Mutex<Option<CancellationToken>>,
 }
 
@@ -75,7 +75,7 @@ impl Session {
         Ok(*chosen)
     }
 
-    /// Stops the turn that is under way.
+    /// Stops the turn in progress.
     pub(crate) fn cancel(&self) {
         if let Some(stop) = locked(&self.turn).as_ref() {
             stop.cancel();
@@ -164,13 +164,13 @@ impl Session {
         drop(self.client.send_notification(SessionNotification::new(self.id(), update)));
     }
 
-    /// The last run of which something was recorded.
+    /// Returns the last run of which something was recorded.
     fn last(&self) -> Result<Option<(RunId, RunView)>, Refusal> {
         let Some(run) = locked(&self.runs).last().cloned() else { return Ok(None) };
         Ok(self.folder.view(&run)?.map(|seen| (run, seen)))
     }
 
-    /// A new run.
+    /// Starts a new run and returns its name.
     fn begin(&self) -> Result<RunId, Refusal> {
         let mut runs = locked(&self.runs);
         let name = run_name(&self.name, runs.len() + 1);
@@ -189,7 +189,7 @@ impl Session {
     }
 }
 
-/// The error of the protocol for what is refused.
+/// Converts a refusal to an error of the protocol.
 pub(crate) fn refused(refusal: Refusal) -> Error {
     match refusal {
         Refusal::Invalid(message) => Error::new(ErrorCode::INVALID_PARAMS, message),

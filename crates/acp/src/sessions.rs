@@ -39,7 +39,7 @@ impl Sessions {
         Self { workshop, open: Mutex::default() }
     }
 
-    /// The session of a name.
+    /// Returns the session of a name.
     pub(crate) fn of(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
         locked(&self.open).get(&*id.0).cloned().ok_or_else(|| schema::Error::session_not_found(id.clone()).into())
     }
@@ -64,7 +64,7 @@ impl Sessions {
         Ok(LoadSessionResponse::new().modes(chosen.modes()).config_options(chosen.options()))
     }
 
-    /// The sessions of a folder, or of those that are open.
+    /// Returns the sessions of a folder, or of those that are open.
     pub(crate) async fn list(&self, request: ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
         let mut folders: Vec<Arc<dyn Folder>> = match request.cwd {
             Some(cwd) => vec![self.folder(cwd, &[], Vec::new()).await?],
@@ -105,7 +105,7 @@ impl Sessions {
     }
 }
 
-/// The sessions that these runs make, the latest first. A run that no session began is one of its own.
+/// Groups these runs into sessions, the latest first. A run that no session began is a session of its own.
 fn listed(folder: &Path, runs: &[KnownRun]) -> Vec<SessionInfo> {
     let first_of = |run: &RunId| {
         runs.iter()

@@ -12,11 +12,11 @@ use crate::{Chosen, KnownRun, Refusal, Work, prompt::Prompt};
 /// Effect of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
-    /// It begins a run.
+    /// The prompt starts a run.
     Start,
-    /// It answers a question of the last run, which goes on.
+    /// The prompt answers a question of the last run, which continues.
     Answer(QuestionId),
-    /// It is said to the last run, which was stopped or cut off and goes on.
+    /// The prompt is a message to the last run, which was stopped or cut off and continues.
     Say,
 }
 
@@ -38,7 +38,7 @@ pub fn next(last: Option<&RunView>) -> Next {
 }
 
 impl Next {
-    /// The same with the prompt. Only a goal takes images.
+    /// Returns the work for a prompt. Only a goal takes images.
     pub(crate) fn with(self, Prompt { text, images }: Prompt, chosen: Chosen) -> Result<Work, Refusal> {
         match self {
             Self::Start => Ok(Work::Start { goal: text, images, chosen }),
@@ -54,9 +54,9 @@ impl Next {
 /// End of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// For this reason; with a last message.
+    /// The turn stopped for this reason; with a last message.
     Stop(StopReason, Option<String>),
-    /// It went wrong.
+    /// The turn failed.
     Fault(String),
 }
 
@@ -81,12 +81,12 @@ pub(crate) fn ending(result: &RunResult, bound: Option<&str>) -> Ending {
     }
 }
 
-/// The name of a run of a session: the first has that of the session.
+/// Returns the name of a run of a session: the first has that of the session.
 pub(crate) fn run_name(session: &RunId, number: usize) -> Option<RunId> {
     if number == 1 { Some(session.clone()) } else { RunId::new(format!("{session}-{number}")).ok() }
 }
 
-/// The runs of a session in the order in which they were begun.
+/// Returns the runs of a session in the order in which they were begun.
 pub(crate) fn runs_of(session: &RunId, known: &[KnownRun]) -> Vec<RunId> {
     let mut runs: Vec<(usize, RunId)> = known.iter().filter_map(|known| Some((place(session, &known.run)?, known.run.clone()))).collect();
     runs.sort();

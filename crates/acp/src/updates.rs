@@ -19,7 +19,7 @@ use aime_progress::{Evidence, EvidenceKind, ProgressEvent, ProgressState, TaskId
 
 use self::calls::CallId;
 
-/// To whom a run is shown.
+/// Recipient of the updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// For a client whose user has just typed the run's input.
@@ -76,7 +76,7 @@ impl Updates {
         updates
     }
 
-    /// The bound that was reached, if one was.
+    /// Returns the bound that was reached, if one was.
     pub(crate) fn bound(&self) -> Option<&str> {
         self.bound.as_deref()
     }
@@ -91,7 +91,7 @@ impl Updates {
         (!asked.is_empty()).then(|| asked.join("\n\n"))
     }
 
-    /// The request by which a client is asked for its consent.
+    /// Returns the request for the client's consent.
     pub(crate) fn permission(&mut self, session: &SessionId, question: &HumanQuestion) -> RequestPermissionRequest {
         let id = CallId::of_question(&question.id);
         self.asked.insert(id.clone());
@@ -158,7 +158,7 @@ impl Updates {
         vec![SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(ToolCallId::from(&call), ToolCallUpdateFields::new().status(status)))]
     }
 
-    /// A text with the title of its task, where there are several.
+    /// Returns a text with the title of its task, where there are several.
     fn of_task(&self, task: &TaskId, text: &str) -> String {
         let tasks = self.state.as_ref().map(|state| &state.tasks);
         match tasks.and_then(|tasks| tasks.get(task).filter(|_| tasks.len() > 1)) {
@@ -167,7 +167,7 @@ impl Updates {
         }
     }
 
-    /// The plan, where it is another than was shown last.
+    /// Returns the plan, if it differs from the one shown last.
     fn of_plan(&mut self) -> Option<SessionUpdate> {
         let entries = plan::entries(self.state.as_ref()?);
         if entries == self.plan {
@@ -178,7 +178,7 @@ impl Updates {
     }
 }
 
-/// A message of the agent.
+/// Returns a message of the agent.
 pub(crate) fn said(text: &str) -> SessionUpdate {
     SessionUpdate::AgentMessageChunk(chunk(&format!("{}\n\n", text.trim_end())))
 }
@@ -192,7 +192,7 @@ fn chunk(text: &str) -> ContentChunk {
     ContentChunk::new(text.into())
 }
 
-/// The first line of a text, 100 characters at most.
+/// Returns the first line of a text, 100 characters at most.
 pub(crate) fn first_line(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     if line.chars().count() <= 100 { line.to_owned() } else { line.chars().take(99).chain(['…']).collect() }

@@ -38,7 +38,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match (a, b) {
-        // Mapped and compatible addresses, and those that a translator makes of IPv4.
+        // Mapped and compatible addresses, and IPv4 addresses that a translator has embedded.
         (0, 0) if [c, d, e] == [0, 0, 0] && (f == 0xffff || f == 0) => f == 0xffff && v4(g, h),
         (0x64, 0xff9b) if [c, d, e, f] == [0, 0, 0, 0] => v4(g, h),
         // 6to4 carries the address of its router.

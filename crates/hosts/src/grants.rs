@@ -54,7 +54,7 @@ pub enum Denied {
         /// Target of the request.
         target: Target,
     },
-    /// It leads to an address of this machine or of a private network, which no grant names itself.
+    /// It resolves to an address of this machine or of a private network, and no grant names that address itself.
     #[error("{target} leads to {address}, which is this machine or on a private network")]
     Private {
         /// Target of the request.
@@ -154,7 +154,7 @@ impl HostGrants {
 }
 
 impl Denied {
-    /// The grant that would allow it.
+    /// Returns the grant that would allow it.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
@@ -220,8 +220,9 @@ impl Grant {
 }
 
 impl Target {
-    /// Reads `host:port`. Without a port it is `usual`; where there is none, nothing. Names and addresses are read as URLs have them (`0x7f.1` is
-    /// 127.0.0.1), so that what is looked at is what is reached. A login before the host is no part of it.
+    /// Reads `host:port`. The default port is `usual`; returns `None` if there is neither. Names and addresses are
+    /// read as in URLs (`0x7f.1` is 127.0.0.1), so that the checked target is the one that is reached. User info
+    /// before the host is not allowed.
     #[must_use]
     pub fn read(authority: &str, usual: Option<u16>) -> Option<Self> {
         let (name, port) = split_port(authority)?;
@@ -236,7 +237,7 @@ impl Target {
         Some(Self { host, port: port.or(usual)? })
     }
 
-    /// The host as a resolver takes it.
+    /// Returns the host as a resolver takes it.
     #[must_use]
     pub fn name(&self) -> String {
         match &self.host {
@@ -246,7 +247,7 @@ impl Target {
         }
     }
 
-    /// The port.
+    /// Returns the port.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port

@@ -15,7 +15,7 @@ pub fn host_of(url: &str) -> Option<String> {
     host(&url)
 }
 
-/// The same of a parsed one.
+/// Does the same for a parsed URL.
 #[must_use]
 pub fn host(url: &Url) -> Option<String> {
     Some(written(url.host()?))
@@ -41,7 +41,7 @@ pub fn host_fits(pattern: &str, host: &str) -> bool {
     }
 }
 
-/// A name in a pattern, as [`host`] gives it.
+/// Returns a name in a pattern, as [`host`] gives it.
 fn of_pattern(name: &str) -> String {
     let parsed = Host::parse(name).ok().or_else(|| name.parse::<Ipv6Addr>().ok().map(Host::Ipv6));
     parsed.map_or_else(|| name.to_lowercase(), written)

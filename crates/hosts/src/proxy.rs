@@ -33,7 +33,7 @@ use crate::{Denied, HostGrants};
 
 /// Refusals that are kept, each once.
 const MOST_REFUSALS: usize = 20;
-/// After an accept that failed, as for want of descriptors.
+/// Wait after a failed accept, for example for lack of file descriptors.
 const AGAIN: Duration = Duration::from_millis(50);
 
 /// Limits of a proxy.
@@ -98,7 +98,7 @@ impl HostProxy {
         Self { grants: Arc::new(grants), setting: setting.into(), bounds: ProxyBounds::default() }
     }
 
-    /// The same with other bounds.
+    /// Sets other limits.
     #[must_use]
     pub const fn with_bounds(mut self, bounds: ProxyBounds) -> Self {
         self.bounds = bounds;
@@ -137,7 +137,7 @@ impl HostProxy {
 }
 
 impl OpenProxy {
-    /// The port that it listens on.
+    /// Returns the port that it listens on.
     #[must_use]
     pub const fn port(&self) -> u16 {
         self.port
@@ -177,7 +177,7 @@ async fn listen(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// One connection, until it ends, or nothing has passed for too long.
+/// Serves one connection until it ends or is idle for too long.
 async fn connection(stream: TcpStream, shared: Arc<Shared>, _place: OwnedSemaphorePermit) {
     let bounds = shared.bounds;
     let (stream, quiet) = Watched::new(stream, bounds.idle);

@@ -16,7 +16,7 @@ const HEADING: usize = 120;
 pub(crate) struct Piece {
     /// The headings above it, the outermost first.
     pub(crate) heading: String,
-    /// Its first line, from 1.
+    /// Number of its first line, from 1.
     pub(crate) line: usize,
     /// Text as it is in the document.
     pub(crate) text: String,
@@ -105,7 +105,8 @@ impl Splitter<'_> {
         }
     }
 
-    /// A heading without text, and without headings below it, is a piece of its own: it says something.
+    /// Adds a heading without text and without headings below it as a piece of its own, because it carries
+    /// information.
     fn flush_heading(&mut self) {
         if let Some((title, line)) = self.empty.take() {
             self.push_pieces(line, &title);

@@ -35,7 +35,7 @@ pub(crate) fn excerpt(text: &str, terms: &[Term]) -> String {
     format!("{before}{}{after}", shown.trim())
 }
 
-/// The beginning that the forms of an English word share, about; other words are left whole.
+/// Returns the approximate common beginning of an English word's forms; other words are left whole.
 fn stem(word: &str) -> &str {
     if word.is_ascii() && word.len() > 5 { word.get(..word.len() - ENDING).unwrap_or(word) } else { word }
 }

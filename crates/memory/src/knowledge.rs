@@ -47,9 +47,9 @@ impl Default for KnowledgeSettings {
 pub struct Chunk {
     /// The document, relative to the folder, with `/` between its parts.
     pub path: String,
-    /// The headings above it, the outermost first, with ` › ` between them. Empty where there are none.
+    /// Headings above it, the outermost first, with ` › ` between them. Empty if there are none.
     pub heading: String,
-    /// Its first line, from 1.
+    /// Number of its first line, from 1.
     pub line: u64,
     /// Text as it is in the document.
     pub text: String,
@@ -87,7 +87,7 @@ impl Knowledge {
     /// files that were read stay indexed. Other processes may update the same folder at the same time.
     ///
     /// # Errors
-    /// [`MemoryError::KnowledgeFolder`] if the folder is gone, and those of the disk.
+    /// [`MemoryError::KnowledgeFolder`] if the folder no longer exists, and errors of the disk.
     pub fn update(&self, at: UnixMillis, go_on: impl FnMut() -> bool) -> Result<IndexReport, MemoryError> {
         update::update(self, at, go_on)
     }

@@ -61,7 +61,7 @@ impl std::fmt::Display for MemoryKind {
 /// Something worth knowing in later runs. Put no secrets into it: it is kept as it is, and shown to models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Its name, of the caller's choice.
+    /// Name of the caller's choice.
     pub id: String,
     /// When it was learnt.
     pub at: UnixMillis,
@@ -104,7 +104,7 @@ pub struct Remembered {
     pub stored: bool,
     /// The ids of the memories of the same kind and title, or of the same id, that it replaced.
     pub replaced: Vec<String>,
-    /// The ids of those that were forgotten to make room.
+    /// Ids of memories that were deleted to make room.
     pub evicted: Vec<String>,
 }
 
@@ -264,14 +264,14 @@ fn read_memory(row: &Row<'_>) -> rusqlite::Result<StoredMemory> {
     Ok(StoredMemory { memory, recalled: u64::try_from(row.get::<_, i64>(7)?).unwrap_or_default() })
 }
 
-/// The same for titles that differ in spacing and case alone. Without a title it is the text that must not come twice.
+/// Returns a key that is equal for titles that differ only in spacing and case. Without a title, the text is the key.
 fn title_key(memory: &Memory) -> String {
     let title = if memory.title.trim().is_empty() { &memory.text } else { &memory.title };
     let plain = title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     blake3::hash(plain.as_bytes()).to_hex().to_string()
 }
 
-/// The first characters, with a mark if there were more. SQLite's text ends at a NUL, so there is none.
+/// Returns the first characters, with a mark if there were more. SQLite's text ends at a NUL, so there is none.
 fn cut(text: &str, most: usize) -> String {
     let text = text.replace('\0', "\u{fffd}");
     match text.char_indices().nth(most) {
@@ -280,7 +280,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// Writes the index anew without the words of what is gone, which a deletion alone leaves in it.
+/// Rebuilds the index without the words of deleted texts, which a deletion alone leaves in it.
 fn rewrite_words(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute("INSERT INTO memory_words(memory_words) VALUES('optimize')", []).map(|_| ())
 }

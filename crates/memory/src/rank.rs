@@ -27,14 +27,14 @@ const LEAST_OF_BEST: f64 = 0.2;
 /// A table of words.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Index<'a> {
-    /// Of all memories.
+    /// All memories.
     Memories,
-    /// Of the chunks of a folder.
+    /// Chunks of a folder.
     Chunks { folder: &'a str },
 }
 
 impl Index<'_> {
-    /// The best by BM25; ?1 is the question, ?2 the limit.
+    /// Returns the query for the best results by BM25; ?1 is the question, ?2 the limit.
     fn best(self) -> &'static str {
         match self {
             Self::Memories => {
@@ -48,7 +48,7 @@ impl Index<'_> {
         }
     }
 
-    /// Every text with a word.
+    /// Returns the query for every text with a word.
     fn with(self) -> &'static str {
         match self {
             Self::Memories => "SELECT rowid FROM memory_words WHERE memory_words MATCH ?1",
@@ -68,9 +68,9 @@ impl Index<'_> {
 /// A text that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Hit {
-    /// Its number in its table.
+    /// Number in its table.
     pub(crate) number: i64,
-    /// From 0 to 1.
+    /// Score from 0 to 1.
     pub(crate) score: f64,
 }
 
@@ -83,7 +83,7 @@ pub(crate) enum Wanted {
     Relevant,
 }
 
-/// The best texts for a question, best first.
+/// Returns the best texts for a question, best first.
 pub(crate) fn rank(
     connection: &Connection,
     index: Index<'_>,
@@ -152,7 +152,7 @@ impl Coverage {
         Ok(Self { weights, enough, covered })
     }
 
-    /// The share of the question that a candidate covers, from 0 to 1.
+    /// Returns the share of the question that a candidate covers, from 0 to 1.
     fn by(&self, number: i64) -> f64 {
         let units = self.covered.get(&number).into_iter().flatten();
         (units.filter_map(|unit| self.weights.get(*unit)).sum::<f64>() / self.enough).min(1.0)

@@ -24,9 +24,9 @@ const MORE: &str = "> …\n";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PromptBounds {
-    /// By long-term memory.
+    /// Limit for long-term memory.
     pub memory_tokens: u64,
-    /// By knowledge.
+    /// Limit for knowledge.
     pub knowledge_tokens: u64,
 }
 
@@ -41,7 +41,7 @@ impl Default for PromptBounds {
 pub struct Rendering {
     /// The text, in Markdown; empty if nothing was found.
     pub text: String,
-    /// Its tokens, estimated.
+    /// Estimated number of tokens.
     pub tokens: u64,
     /// Content in order, to be shown to the user.
     pub shown: Vec<Shown>,
@@ -69,14 +69,14 @@ pub struct Shown {
 pub enum Origin {
     /// Long-term memory.
     Memory {
-        /// Its id.
+        /// Id of the memory.
         id: String,
         /// The run that learnt it.
         run: Option<String>,
     },
     /// A document.
     Document {
-        /// Its path in the knowledge folder.
+        /// Path in the knowledge folder.
         path: String,
         /// The chunk's first line, from 1.
         line: u64,
@@ -173,7 +173,7 @@ fn shares(needs: &[Need], room: u64) -> Vec<u64> {
     Vec::new()
 }
 
-/// The tokens of a quotation of all of a text, about; never too few.
+/// Estimates the tokens of a quotation of a whole text; never too low.
 fn needed(text: &str) -> u64 {
     lines(text.trim_end()).map(|line| estimate_tokens(&quote(&line))).sum::<u64>() + estimate_tokens(MORE)
 }
@@ -182,7 +182,7 @@ fn quote(line: &str) -> String {
     if line.is_empty() { ">\n".to_owned() } else { format!("> {line}\n") }
 }
 
-/// A text as a quotation of at most `limit` tokens, and whether its end is missing.
+/// Quotes a text in at most `limit` tokens. Returns the quotation, and true if the end of the text is missing.
 fn quoted(text: &str, limit: u64) -> (String, bool) {
     let room = limit.saturating_sub(estimate_tokens(MORE));
     let (mut all, mut spent) = (String::new(), 0);
@@ -211,7 +211,7 @@ fn is_unseen(c: char) -> bool {
     (c.is_control() && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The lines of a text by any sign that ends one, without what is not seen.
+/// Returns the lines of a text by all line separators, without invisible characters.
 fn lines(text: &str) -> impl Iterator<Item = String> {
     let text = text.replace("\r\n", "\n");
     let lines: Vec<String> = text
@@ -221,7 +221,7 @@ fn lines(text: &str) -> impl Iterator<Item = String> {
     lines.into_iter()
 }
 
-/// A text on one line of bounded length.
+/// Returns a text on one line of bounded length.
 fn line(text: &str) -> String {
     let line = lines(text).collect::<Vec<_>>().join(" ");
     let line = line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! The tables, and how an older file comes to have them.
+//! Tables of the file, and the upgrade of older files.
 
 use std::{
     path::Path,
@@ -74,7 +74,7 @@ pub(crate) fn open(path: &Path) -> Result<Connection, MemoryError> {
     if connection.is_readonly("main").map_err(fault)? {
         return Err(MemoryError::ReadOnly { path: path.to_owned() });
     }
-    // Looked at before anything is written: the file may be somebody else's.
+    // Checked before any write, because the file may belong to another program.
     check(&connection, path)?;
     write_ahead(&connection).map_err(fault)?;
     migrate(&mut connection, path)?;
@@ -107,7 +107,7 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     }
 }
 
-/// The version of the tables in the file.
+/// Returns the version of the tables in the file.
 fn check(connection: &Connection, path: &Path) -> Result<usize, MemoryError> {
     // One statement, so one state of the file: another process may be making the tables at this moment.
     let header =

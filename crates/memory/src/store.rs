@@ -14,7 +14,8 @@ use crate::{Knowledge, KnowledgeSettings, MemoryError, schema};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemorySettings {
-    /// The most memories that are kept; at least 1. One more, and the one is forgotten that has gone longest without being written or recalled.
+    /// Maximum number of memories that are kept; at least 1. If there are more, the one that was written or recalled
+    /// longest ago is deleted.
     pub max_entries: usize,
     /// The most characters of one memory's text that are kept.
     pub max_text_chars: usize,
@@ -52,16 +53,17 @@ impl MemoryStore {
         Ok(Self { shared: Arc::new(Shared { connection, path, settings }) })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.path
     }
 
-    /// A folder of documents. Nothing is read yet: [`Knowledge::update`] indexes it, [`Knowledge::retrieve`] asks.
+    /// Returns a folder of documents. It reads nothing yet: [`Knowledge::update`] indexes the folder, and
+    /// [`Knowledge::retrieve`] searches it.
     ///
     /// # Errors
-    /// [`MemoryError::KnowledgeFolder`] if it is no folder.
+    /// [`MemoryError::KnowledgeFolder`] if it is not a folder.
     pub fn knowledge(&self, folder: impl AsRef<Path>, settings: KnowledgeSettings) -> Result<Knowledge, MemoryError> {
         Knowledge::new(self.clone(), folder.as_ref(), settings)
     }

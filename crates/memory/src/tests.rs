@@ -39,7 +39,7 @@ impl Fixture {
         fixture
     }
 
-    /// With documents, indexed.
+    /// Creates a store with indexed documents.
     fn knowing(documents: &[(&str, &str)]) -> (Self, Knowledge) {
         let fixture = Self::new();
         documents.iter().for_each(|(path, text)| fixture.write(path, text));
@@ -67,7 +67,7 @@ impl Fixture {
         MemoryStore::open(self.store.path(), self.store.settings().clone()).unwrap()
     }
 
-    /// To do what no memory does.
+    /// Opens the file directly, for changes that no memory makes.
     fn raw(&self) -> Connection {
         Connection::open(self.store.path()).unwrap()
     }

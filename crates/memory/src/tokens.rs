@@ -17,8 +17,9 @@ pub(crate) fn estimate_tokens(text: &str) -> u64 {
     text.chars().map(quarters).sum::<u64>().div_ceil(4)
 }
 
-/// The longest beginning of a text that has at most `limit` tokens, as its length in bytes: up to the end of a line if that leaves at
-/// least half of it, else of a sentence, else of a word, else in the middle of one. Never nothing, save of an empty text.
+/// Returns the length in bytes of the longest beginning of a text with at most `limit` tokens: up to the end of a
+/// line if that keeps at least half of it, else of a sentence, else of a word, else within a word. Zero only for an
+/// empty text.
 pub(crate) fn fitting(text: &str, limit: u64) -> usize {
     let (mut spent, mut end) = (0, 0);
     // Ends of a line, of a sentence, of a word.

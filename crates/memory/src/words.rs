@@ -28,18 +28,19 @@ pub(crate) struct Question {
 /// Something to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Term {
-    /// As the index has it: letters, digits and marks above them only.
+    /// Token as in the index: letters, digits and combining marks only.
     token: String,
     /// True if longer tokens with this prefix match too.
     begins: bool,
-    /// As texts have it, in small letters.
+    /// Word as in texts, in lower case.
     pub(crate) written: String,
     /// The parts of the question that a text with this term covers. Several terms may cover one: `PlanPatch` and its parts, or neighbouring pairs.
     pub(crate) units: Vec<usize>,
 }
 
 impl Term {
-    /// The term in FTS5's language. A token has no quotes in it, so nothing of a question is ever read as syntax.
+    /// Returns the term in FTS5's language. A token has no quotes in it, so nothing of a question is ever read as
+    /// syntax.
     pub(crate) fn expression(&self) -> String {
         format!("\"{}\"{}", self.token, if self.begins { " *" } else { "" })
     }
@@ -51,14 +52,14 @@ impl Question {
         self.terms.iter().map(Term::expression).collect::<Vec<_>>().join(" OR ")
     }
 
-    /// A new part of the question, and its number.
+    /// Adds a part of the question and returns its number.
     fn unit(&mut self, share: f64) -> usize {
         self.units.push(share);
         self.units.len() - 1
     }
 }
 
-/// The words of a text with spaces between them, for the index.
+/// Returns the words of a text with spaces between them, for the index.
 pub(crate) fn indexed(text: &str) -> String {
     let text = fold(text);
     let mut words = String::with_capacity(text.len() * 2);
@@ -124,9 +125,9 @@ pub(crate) fn asked(text: &str) -> Question {
 
 /// A part of a text that is indexed.
 enum Piece<'a> {
-    /// Of a script that has spaces.
+    /// Word of a script with spaces.
     Word(&'a str),
-    /// Of a script without.
+    /// Run of a script without spaces.
     Dense(&'a str),
     /// A picture.
     Emoji(char),
@@ -193,13 +194,13 @@ fn fold(text: &str) -> String {
     text.chars().map(plain).collect()
 }
 
-/// The pairs of neighbours in a run.
+/// Returns the pairs of neighbours in a run.
 fn pairs(run: &str) -> impl Iterator<Item = &str> {
     let ends = run.char_indices().skip(1).map(|(at, c)| at + c.len_utf8());
     run.char_indices().zip(ends).filter_map(|((begin, _), end)| run.get(begin..end))
 }
 
-/// A word in small letters; a name such as `PlanPatch` also as its parts.
+/// Returns a word in small letters; a name such as `PlanPatch` also as its parts.
 fn spellings(word: &str) -> Vec<String> {
     let mut spellings = vec![word.to_lowercase()];
     let letters: Vec<(usize, char)> = word.char_indices().collect();

@@ -11,7 +11,7 @@ pub struct Deltas {
 }
 
 impl Deltas {
-    /// For one text.
+    /// Creates the state for one text.
     #[must_use]
     pub const fn new(redactor: Redactor) -> Self {
         Self { redactor, held: String::new() }
@@ -40,7 +40,7 @@ impl Deltas {
         clean
     }
 
-    /// The rest, at the end of the text.
+    /// Returns the rest, at the end of the text.
     pub fn finish(&mut self) -> String {
         let rest = std::mem::take(&mut self.held);
         self.redactor.values(&rest).into_owned()

@@ -6,7 +6,7 @@ use std::fmt::Write;
 const SHORTEST: usize = 10;
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The value, and its encodings.
+/// Returns the value, and its encodings.
 pub(crate) fn writings(value: &str) -> Vec<String> {
     let mut writings = vec![value.to_owned()];
     let json = serde_json::Value::from(value).to_string();

@@ -57,14 +57,14 @@ const KEYS: &[(&str, Letters, usize)] = &[
 /// The beginning of a private key, and what its first line holds.
 const PEM: &str = "-----BEGIN ";
 const PRIVATE: &str = "PRIVATE KEY";
-/// Before the login of an address.
+/// Separator before the login of an address.
 const ADDRESS: &str = "://";
-/// Before a token of a request.
+/// Words before a token of a request.
 const BEARER: [&str; 2] = ["Bearer ", "bearer "];
 /// The fewest characters of one.
 const LEAST_BEARER: usize = 20;
 
-/// Before an entry of `.netrc`.
+/// Word before an entry of `.netrc`.
 const MACHINE: &str = "machine";
 /// The longest entry that is looked for, in bytes.
 const LONGEST_ENTRY: usize = 1024;
@@ -78,7 +78,7 @@ static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
 /// The fewest bytes of a text that can hold one of these: `://n:p@`.
 const LEAST: usize = 7;
 
-/// A text without what has the form of a secret.
+/// Returns a text without the parts that have the form of a secret.
 pub(crate) fn without_forms(text: &str) -> Cow<'_, str> {
     if text.len() < LEAST {
         return Cow::Borrowed(text);
@@ -157,7 +157,8 @@ fn entry(text: &str, start: usize) -> Option<(usize, usize)> {
     first.has_login.then_some((start + first.from, start + first.to))
 }
 
-/// The bytes of a private key, from its first mark to its last; to the end of the text where that is missing.
+/// Returns the length of a private key in bytes, from its first mark to its last, or to the end of the text if that
+/// is missing.
 fn private_key(text: &str) -> Option<usize> {
     // In JSON its lines are parted by `\n` in letters.
     let head = text.split(['\n', '\\']).next()?;

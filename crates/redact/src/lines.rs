@@ -34,7 +34,7 @@ pub fn redact(text: &str, redactor: &Redactor) -> String {
     lines.join("\n")
 }
 
-/// A line without values that are set.
+/// Returns a line without values that are set.
 fn without_values(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
@@ -61,7 +61,7 @@ fn without_values(line: &str) -> String {
     kept
 }
 
-/// A word without its secret, and whether it is a name whose value comes next.
+/// Returns a word without its secret, and true if it is a name whose value comes next.
 fn word_without(word: &str) -> (String, bool) {
     // The mark is a word too, and no name of what follows.
     if word.contains(GONE) {

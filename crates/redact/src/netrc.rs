@@ -14,7 +14,7 @@ pub(crate) struct Password {
     pub(crate) has_login: bool,
 }
 
-/// The passwords of all entries of a text. A word that has no place in an entry ends the entry.
+/// Returns the passwords of all entries of a text. A word that does not belong to an entry ends the entry.
 pub(crate) fn passwords(text: &str) -> Vec<Password> {
     let mut found = Vec::new();
     let mut words = Words { text, at: 0 };

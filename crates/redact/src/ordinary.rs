@@ -196,7 +196,7 @@ mod tests {
         }
     }
 
-    /// Of passwords of small letters that are made by chance, nearly all are taken for what they are.
+    /// Nearly all random passwords of lower-case letters are recognized as such.
     #[test]
     fn letters_by_chance_read_as_no_words() {
         for length in [8, 10, 12] {

@@ -1,4 +1,4 @@
-//! Known values and known forms, taken out of texts and documents.
+//! Removal of known values and known forms from texts and documents.
 
 use std::{
     borrow::Cow,
@@ -60,13 +60,13 @@ impl Redactor {
         *known = Arc::new(Known::of(values));
     }
 
-    /// A text without known values, and without what has the form of a key.
+    /// Returns a text without known values and without the parts that have the form of a key.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.known().without_secrets(text)
     }
 
-    /// A text without known values, also where they are encoded.
+    /// Returns a text without known values and their encodings.
     #[must_use]
     pub fn values<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.known().without(text)
@@ -94,7 +94,7 @@ impl Redactor {
         typed(value, &|text| known.without_secrets(text))
     }
 
-    /// The same with known values alone.
+    /// Does the same with known values alone.
     #[must_use]
     pub fn typed_values<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         let known = self.known();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     proptest! {
-        /// No text is an error, a known value never stays, and what is clean is left as it is.
+        /// No text is an error, a known value is always removed, and a clean text is left unchanged.
         #[test]
         fn known_values_never_stay(before in "(.|\n){0,60}", secret in "[a-zA-Z0-9]{6,20}", after in "(.|\n){0,60}") {
             let redactor = Redactor::new([&secret]);

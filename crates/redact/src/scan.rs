@@ -255,7 +255,7 @@ mod tests {
         numbered: BTreeMap<i64, Kind>,
     }
 
-    /// Every text of the document: strings, and keys of maps.
+    /// Collects every text of the document: strings, and keys of maps.
     fn texts_of(document: &Value, texts: &mut BTreeSet<String>) {
         match document {
             Value::String(text) => drop(texts.insert(text.clone())),

@@ -1,5 +1,5 @@
-//! Progress and triggers over agents of one's own: three threads work on a plan, one fails, and the plan is changed while the others go on.
-//! `cargo run -p aime-replan-triggers --example own_agents`
+//! Adds progress and triggers to your own agents: three threads work on a plan, one fails, and the plan is changed
+//! while the others continue. `cargo run -p aime-replan-triggers --example own_agents`
 #![expect(clippy::print_stdout, clippy::indexing_slicing, reason = "it shows what it does, and asks for tasks that it has")]
 
 use std::{error::Error, sync::mpsc, thread};

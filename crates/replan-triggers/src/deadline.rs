@@ -8,8 +8,9 @@ use crate::{
     triggers::stall_time,
 };
 
-/// The next time after `now` at which a trigger may fire or a replan become allowed although nothing happens: when the run
-/// counts as stalled, or when the cooldown ends. A host that wakes the run then needs no other timer for replanning.
+/// Returns the next time after `now` at which a trigger may fire or a replan may become allowed without an event:
+/// when the run counts as stalled, or when the cooldown ends. A host that wakes the run then needs no other timer for
+/// replanning.
 #[must_use]
 pub fn next_deadline(
     state: &ProgressState,
@@ -21,7 +22,7 @@ pub fn next_deadline(
     next_deadline_with(state, &Census::new(state), history, now, (triggers, frequency))
 }
 
-/// The same with a census of this state at hand.
+/// Does the same with an existing census of this state.
 #[must_use]
 pub fn next_deadline_with(
     state: &ProgressState,

@@ -18,7 +18,7 @@ pub struct ReplanHistory {
 pub enum Verdict {
     /// Replan now.
     Allow,
-    /// Not yet. The reasons stay, and are looked at again then.
+    /// Not yet. The reasons remain, and are evaluated again at that time.
     Wait {
         /// The end of the cooldown.
         until: Timestamp,
@@ -59,7 +59,7 @@ pub fn decide(reasons: &[TriggerReason], history: ReplanHistory, now: Timestamp,
     }
 }
 
-/// No further replan is allowed without a person.
+/// Returns true if no further replan is allowed without a person.
 pub(crate) const fn is_spent(history: ReplanHistory, settings: &FrequencySettings) -> bool {
     history.count >= settings.max_replans_per_plan || history.count >= settings.escalation_threshold
 }

@@ -36,7 +36,7 @@ impl Default for TriggerSettings {
 }
 
 impl TriggerSettings {
-    /// Whether a trigger counts.
+    /// Returns true if a trigger counts.
     pub(crate) fn counts(&self, kind: TriggerKind) -> bool {
         self.only.is_empty() || self.only.contains(&kind)
     }

@@ -26,7 +26,7 @@ pub(crate) const INPUT_MESSAGES: &str = "gen_ai.input.messages";
 pub(crate) const OUTPUT_MESSAGES: &str = "gen_ai.output.messages";
 pub(crate) const ERROR_TYPE: &str = "error.type";
 
-/// A word.
+/// Returns a text attribute.
 pub(crate) fn text(key: &str, value: impl Into<String>) -> KeyValue {
     of(key, Value::StringValue(value.into()))
 }
@@ -37,17 +37,17 @@ pub(crate) fn texts(key: &str, values: impl IntoIterator<Item = impl Into<String
     of(key, Value::ArrayValue(ArrayValue { values: values.into_iter().map(|text| value(text.into())).collect() }))
 }
 
-/// The word of a value that is written as one.
+/// Returns the word of a value that serializes as one.
 pub(crate) fn word(value: &impl Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// A count.
+/// Returns a count attribute.
 pub(crate) fn count(key: &str, value: u64) -> KeyValue {
     of(key, Value::IntValue(i64::try_from(value).unwrap_or(i64::MAX)))
 }
 
-/// An amount.
+/// Returns a floating-point attribute.
 pub(crate) fn amount(key: &str, value: f64) -> KeyValue {
     of(key, Value::DoubleValue(value))
 }

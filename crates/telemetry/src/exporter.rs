@@ -257,7 +257,7 @@ impl Sender {
     }
 }
 
-/// Waits a little for what goes together with what is there, however steadily more comes.
+/// Waits briefly for further items of the same batch, with a fixed limit even if items keep arriving.
 async fn gather(waiting: &mut mpsc::Receiver<Told>, batch: &mut Vec<Told>) {
     let until = Instant::now() + TOGETHER;
     while batch.len() < BATCH {

@@ -3,17 +3,17 @@
 
 use aime_progress::{RunId, Timestamp};
 
-/// The id of a run's trace.
+/// Returns the id of a run's trace.
 pub(crate) fn trace(run: &RunId) -> Vec<u8> {
     hash(&["trace", run.as_str()], 16)
 }
 
-/// The id of a span: its kind, and what it is called in its run.
+/// Returns the id of a span, from its kind and its name in the run.
 pub(crate) fn span(run: &RunId, kind: &str, name: &str) -> Vec<u8> {
     hash(&["span", run.as_str(), kind, name], 8)
 }
 
-/// The first bytes of a hash over words. A zero at the front would still leave a valid id: only all zeros are none.
+/// Returns the first bytes of a hash over words. A leading zero still gives a valid id: only all zeros are invalid.
 fn hash(words: &[&str], length: usize) -> Vec<u8> {
     let mut hasher = blake3::Hasher::new();
     for word in words {

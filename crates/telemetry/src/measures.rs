@@ -51,7 +51,7 @@ pub struct Measures {
 }
 
 impl Measures {
-    /// For models of this provider.
+    /// Creates measures for models of this provider.
     #[must_use]
     pub fn new(provider: &str) -> Self {
         Self { provider: provider.to_owned(), ..Self::default() }
@@ -85,7 +85,7 @@ impl Measures {
         }
     }
 
-    /// All of it, cumulative.
+    /// Returns all metrics, cumulative.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         let mut metrics: BTreeMap<What, Vec<HistogramDataPoint>> = BTreeMap::new();

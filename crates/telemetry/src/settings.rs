@@ -28,7 +28,7 @@ pub struct TelemetrySettings {
 /// A receiver of OTLP over HTTP, in protobuf.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signal {
-    /// Its address.
+    /// Address of the receiver.
     pub url: String,
     /// Headers of each request; often they hold a token.
     pub headers: Vec<(String, String)>,
@@ -44,13 +44,13 @@ impl fmt::Debug for Signal {
 }
 
 impl Signal {
-    /// Its address without what may be secret: a name and a password, and a query.
+    /// Returns its address without the parts that may be secret: user name, password and query.
     pub(crate) fn place(&self) -> String {
         let (scheme, authority, path) = self.parts();
         format!("{scheme}://{}{path}", authority.rsplit('@').next().unwrap_or_default())
     }
 
-    /// The password in its address.
+    /// Returns the password in its address.
     fn password(&self) -> Option<String> {
         let (named, _) = self.parts().1.rsplit_once('@')?;
         Some(percent_decode_str(named.split_once(':')?.1).decode_utf8_lossy().into_owned())

@@ -51,7 +51,8 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// For a run. `provider` is the word of the conventions for whose models are asked; with `content` spans hold what was said, too.
+    /// Creates the spans of a run. `provider` is the conventions' name of the model provider; with `content` spans
+    /// also hold text of the run.
     #[must_use]
     pub fn new(run: &RunId, provider: &str, content: bool) -> Self {
         Self {
@@ -208,7 +209,7 @@ impl Spans {
         actor.or(self.root.as_ref()).map(|span| span.span_id.clone()).unwrap_or_default()
     }
 
-    /// A span that begins, below the root.
+    /// Starts a span below the root.
     fn span(&self, name: &str, (kind, id): (&str, &str), at: Timestamp, attributes: Vec<KeyValue>) -> Span {
         Span {
             trace_id: self.trace.clone(),
@@ -222,7 +223,7 @@ impl Spans {
         }
     }
 
-    /// Opens a span; the one of the same name that is still open has ended.
+    /// Opens a span and ends the open one with the same name.
     fn replace(&mut self, key: Key, span: Span) -> Option<Span> {
         let before = self.end(&key, [], Some("cancelled"));
         self.open.insert(key, span);
@@ -287,7 +288,7 @@ pub(crate) fn chat(event: &ProgressEvent, provider: &str) -> Vec<KeyValue> {
     attributes
 }
 
-/// A message, as the conventions write it.
+/// Returns a message, as the conventions write it.
 pub(crate) fn message(role: &str, content: &str) -> String {
     json!([{"role": role, "parts": [{"type": "text", "content": content}]}]).to_string()
 }

@@ -7,7 +7,7 @@ use aime_tools::{PermissionRules, RuleLists};
 
 use super::*;
 
-/// A run that was left with this.
+/// Returns a run that was suspended in this state.
 fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunView {
     let request = RunRequest::new(RunId::new("run").unwrap(), "goal");
     let input = RunMachine::input(request, Vec::new(), PermissionRules::at("/work", RuleLists::default()).unwrap());

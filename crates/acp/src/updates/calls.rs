@@ -39,7 +39,7 @@ impl From<&CallId> for ToolCallId {
     }
 }
 
-/// The request for consent to a call.
+/// Returns the request for consent to a call.
 pub(super) fn permission(session: &SessionId, id: CallId, question: &HumanQuestion) -> RequestPermissionRequest {
     let mut options = vec![PermissionOption::new("yes", "Allow", PermissionOptionKind::AllowOnce)];
     if offers_always(&question.text) {
@@ -83,7 +83,7 @@ impl Updates {
         Some(if self.asked.remove(&id) { SessionUpdate::ToolCallUpdate(shown.into()) } else { SessionUpdate::ToolCall(shown) })
     }
 
-    /// The changes that a call is to make.
+    /// Returns the changes that a call will make.
     fn diffs(&self, tool: &str, parameters: &Map<String, Value>) -> Vec<Diff> {
         let Some(path) = parameters.get("path").and_then(Value::as_str).map(|path| self.folder.join(path)) else { return Vec::new() };
         let text = |edit: &Map<String, Value>, name: &str| edit.get(name).and_then(Value::as_str).map(str::to_owned);
@@ -127,7 +127,7 @@ impl Updates {
     }
 }
 
-/// The parts of a file that were changed; none where the journal has not all of them.
+/// Returns the changed parts of a file; `None` if the journal does not have all of them.
 fn diffs(path: &Path, change: &FileChange) -> Option<Vec<ToolCallContent>> {
     let lines: Vec<&str> = change.diff.lines().collect();
     if lines.is_empty() || lines.last().is_some_and(|line| line.starts_with(CUT)) {

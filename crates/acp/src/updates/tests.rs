@@ -38,7 +38,7 @@ fn ended(call: &str, tool: &str, outcome: &str, output: &str) -> Value {
     json!({"type": "tool_call_finished", "task": "wash", "call": call, "tool": tool, "outcome": outcome, "output": output, "duration_ms": 5})
 }
 
-/// A whole run with most of what can be in one.
+/// Returns the events of a whole run with most kinds of content.
 fn run() -> Vec<Value> {
     vec![
         started(),

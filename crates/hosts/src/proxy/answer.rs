@@ -52,7 +52,7 @@ pub(super) async fn answer(request: Request<Incoming>, shared: Arc<Shared>, tunn
 
 enum Unanswered {
     Unreached(Unreached),
-    /// It is no request to a proxy.
+    /// The request is not one to a proxy.
     Unread(&'static str),
 }
 
@@ -98,7 +98,7 @@ fn target(uri: &Uri, usual: Option<u16>) -> Result<Target, Unanswered> {
     Target::read(authority.as_str(), usual).ok_or(Unanswered::Unread("the request names no host and port that can be read"))
 }
 
-/// Takes out what is for one connection alone, also what its header `Connection` names.
+/// Removes headers that apply to one connection only, including those that its header `Connection` names.
 fn strip(headers: &mut HeaderMap) {
     let named = headers.get_all(CONNECTION).into_iter().filter_map(|value| value.to_str().ok());
     let named: Vec<HeaderName> = named.flat_map(|names| names.split(',')).filter_map(|name| name.trim().parse().ok()).collect();

@@ -13,7 +13,7 @@ use crate::{Denied, Target};
 /// Reason why no connection was made.
 pub(super) enum Unreached {
     Denied(Denied),
-    /// It may be reached and could not be.
+    /// The target is allowed, but the connection failed.
     Failed(String),
 }
 

@@ -25,7 +25,8 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// The stream, and what waits until nothing has passed for so long, or up to twice as long.
+    /// Wraps the stream. Also returns a future that ends when no byte has passed for `patience`, or for up to twice
+    /// as long.
     pub(super) fn new(stream: TcpStream, patience: Duration) -> (Self, impl Future<Output = ()>) {
         let passed = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&passed);

@@ -9,7 +9,7 @@ pub(super) enum Block<'a> {
     Text { begin: usize, end: usize, line: usize },
 }
 
-/// The parts of a document in order. Lines count from 1.
+/// Returns the parts of a document in order. Lines count from 1.
 pub(super) fn blocks(text: &str, markdown: bool) -> Vec<Block<'_>> {
     let mut reader = Reader { blocks: Vec::new(), open: None, fence: None };
     let front = if markdown { front_matter(text) } else { 0 };
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The sign and length of a fence that a line opens.
+/// Returns the sign and length of a fence that a line opens.
 fn fence(plain: &str) -> Option<(char, usize)> {
     let sign = plain.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let rest = plain.trim_start_matches(sign);

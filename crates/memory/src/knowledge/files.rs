@@ -26,7 +26,8 @@ pub(super) struct Found {
     pub(super) modified: i64,
 }
 
-/// The files beneath a folder, in order of their paths. Nothing outside of it has a say: neither ignore files above it nor the user's own.
+/// Walks the files beneath a folder, in order of their paths. Ignore files above the folder and the user's own have
+/// no effect.
 pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, Skipped>> {
     let mut builder = WalkBuilder::new(folder);
     builder.parents(false).git_global(false).require_git(false).follow_links(false).sort_by_file_name(Ord::cmp);
@@ -63,7 +64,7 @@ pub(super) fn walk(folder: &Path) -> impl Iterator<Item = Result<Found, Skipped>
     })
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub(super) fn read(file: &Found, max_bytes: u64) -> Result<String, SkipReason> {
     let unreadable = |error: std::io::Error| SkipReason::Unreadable { error: error.to_string() };
     let mut open = File::open(&file.place).map_err(unreadable)?;
@@ -92,7 +93,7 @@ fn modified(metadata: &Metadata) -> i64 {
     since.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default()
 }
 
-/// A path in the folder as it is kept.
+/// Returns a path in the folder as it is kept.
 fn name(folder: &Path, path: &Path) -> Option<String> {
     let parts = path.strip_prefix(folder).ok()?.components().filter_map(|component| match component {
         Component::Normal(part) => Some(part.to_str()),
@@ -101,12 +102,12 @@ fn name(folder: &Path, path: &Path) -> Option<String> {
     Some(parts.collect::<Option<Vec<_>>>()?.join("/"))
 }
 
-/// A path in the folder as it is shown.
+/// Returns a path in the folder as it is shown.
 fn shown(folder: &Path, path: &Path) -> String {
     path.strip_prefix(folder).unwrap_or(path).display().to_string()
 }
 
-/// The path that an error of the walk is about.
+/// Returns the path that an error of the walk is about.
 fn at(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),

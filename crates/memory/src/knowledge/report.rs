@@ -10,7 +10,7 @@ pub struct IndexReport {
     pub added: Vec<String>,
     /// Documents whose content is another.
     pub changed: Vec<String>,
-    /// Documents that are gone, or are skipped now.
+    /// Documents that were deleted, or are skipped now.
     pub removed: Vec<String>,
     /// Number of documents that did not change.
     pub unchanged: usize,
@@ -37,24 +37,25 @@ pub struct Skipped {
 #[serde(tag = "reason", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SkipReason {
-    /// It is a link: it could lead out of the folder.
+    /// A link, which could lead out of the folder.
     Link,
-    /// It looks like a file of keys or passwords.
+    /// A file that looks like one of keys or passwords.
     Keys,
-    /// It is larger than [`max_file_bytes`](crate::KnowledgeSettings::max_file_bytes).
+    /// A file larger than [`max_file_bytes`](crate::KnowledgeSettings::max_file_bytes).
     TooLarge {
-        /// Its size.
+        /// Size of the file.
         bytes: u64,
     },
-    /// With it, all documents together would be larger than [`max_total_bytes`](crate::KnowledgeSettings::max_total_bytes).
+    /// A file with which all documents together would exceed
+    /// [`max_total_bytes`](crate::KnowledgeSettings::max_total_bytes).
     NoRoom,
-    /// It has bytes that no text has.
+    /// A file with bytes that do not occur in text.
     Binary,
-    /// It is text in another encoding.
+    /// A text in another encoding.
     NotUtf8,
-    /// Its name is not UTF-8.
+    /// A file whose name is not UTF-8.
     Name,
-    /// It cannot be read.
+    /// A file that cannot be read.
     Unreadable {
         /// Error of the operating system.
         error: String,

@@ -40,7 +40,7 @@ struct Reading {
     bytes: u64,
     modified: i64,
     hash: String,
-    /// Its pieces with the words of each; none if the content is what the index has.
+    /// Pieces with the words of each; `None` if the content equals that of the index.
     pieces: Option<Vec<(Piece, Words)>>,
 }
 

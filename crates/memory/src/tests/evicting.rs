@@ -38,7 +38,7 @@ fn beyond_the_bound_the_longest_unused_goes() {
     assert_eq!(store.remember(&memory("date", 0, "Pick the date", "done")).unwrap().evicted, ["plum"]);
     assert_eq!(listed(store), ["date", "fig", "apple"]);
     assert_eq!((fixture.count("memory"), fixture.count("memory_words")), (3, 3));
-    // A smaller bound holds from the next memory on, and never takes that one.
+    // A smaller limit applies from the next memory on, and never removes that one.
     let smaller = MemoryStore::open(store.path(), MemorySettings { max_entries: 0, ..MemorySettings::default() }).unwrap();
     assert_eq!(smaller.remember(&memory("kiwi", 0, "Pick the kiwi", "done")).unwrap().evicted.len(), 3);
     assert_eq!(listed(&smaller), ["kiwi"]);

@@ -13,7 +13,7 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_millis(seconds * 1_000)
 }
 
-/// Tasks `a`, `b` and `c`, which has the group `g` around it; nothing has gone wrong.
+/// Returns a state with tasks `a`, `b` and `c`, which has the group `g` around it; no trigger applies.
 fn state() -> ProgressState {
     let plan: Plan = serde_json::from_value(json!({"tasks": [
         TaskSpec::actor(id("a"), "Do a"),

@@ -61,7 +61,7 @@ impl Receiver {
     }
 }
 
-/// A client. On systems without any certificate authorities those of Mozilla's list serve.
+/// Creates an HTTP client. On systems without any certificate authorities it uses Mozilla's list.
 fn secured(more: impl Fn(ClientBuilder) -> ClientBuilder) -> Result<Client, String> {
     // Fails only if a provider is installed already; then that one is used.
     rustls::crypto::ring::default_provider().install_default().ok();

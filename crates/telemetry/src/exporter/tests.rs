@@ -20,7 +20,7 @@ struct Got {
     refusals: Arc<AtomicUsize>,
 }
 
-/// A receiver that refuses the first requests; where it listens, and what it got.
+/// Starts a receiver that refuses the first requests. Returns its address and the requests that it got.
 async fn receiver(refusals: usize) -> (String, Got) {
     let got = Got { refusals: Arc::new(AtomicUsize::new(refusals)), ..Got::default() };
     let traces = async |State(got): State<Got>, headers: Headers, body: Bytes| {
@@ -144,7 +144,7 @@ async fn what_no_receiver_wants_is_not_missed() {
 async fn metrics_that_were_refused_are_sent_again() {
     let asked = Arc::new(AtomicUsize::new(0));
     let asked_there = Arc::clone(&asked);
-    // The first request is refused for good: it is not made again by itself.
+    // A permanent refusal leads to no retry.
     let metrics = move || {
         let first = asked_there.fetch_add(1, Ordering::SeqCst) == 0;
         std::future::ready(if first { StatusCode::BAD_REQUEST } else { StatusCode::OK })

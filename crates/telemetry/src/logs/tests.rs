@@ -17,7 +17,7 @@ fn records(content: bool) -> Vec<LogRecord> {
     records
 }
 
-/// Each record in a line, with its attributes.
+/// Returns each record in a line, with its attributes.
 fn lines(records: &[LogRecord]) -> String {
     let value = |value: &AnyValue| match &value.value {
         Some(Any::StringValue(text)) => text.clone(),

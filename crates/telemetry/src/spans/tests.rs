@@ -50,7 +50,7 @@ pub(crate) fn run() -> Vec<Value> {
     ]
 }
 
-/// The tree of spans, each with its attributes.
+/// Returns the tree of spans, each with its attributes.
 fn tree(spans: &[Span]) -> String {
     fn below(parent: &[u8], depth: usize, spans: &[Span], text: &mut String) {
         for span in spans.iter().filter(|span| span.parent_span_id == parent) {
