@@ -1,6 +1,6 @@
-//! Prints the history of a workflow as the replay tests read it: a `temporal.api.history.v1.History` in the encoding of Protocol Buffers, without
-//! the names of machines. Of one that has gone on in new histories it is the last one, or with `first` the first one. `cargo xtask scenario temporal
-//! --record` uses it.
+//! Prints the history of a workflow as the replay tests read it: a `temporal.api.history.v1.History` in the encoding
+//! of Protocol Buffers, without the names of machines. If the workflow has continued in new histories, it prints the
+//! last one, or with `first` the first one. `cargo xtask scenario temporal --record` uses it.
 //!
 //! `cargo run -p aime-temporal --example history -- ADDRESS WORKFLOW [first] > FILE`
 

@@ -37,13 +37,15 @@ struct Stand {
 }
 
 impl Effects {
-    /// With these parts; where the working folder is one into which states of folders of runs are checked out, with those.
+    /// Creates the activities from these parts; `trees` is given if states of runs' folders are checked out into the
+    /// working folder.
     #[must_use]
     pub const fn new(orchestrator: Orchestrator, trees: Option<Trees>) -> Self {
         Self { orchestrator, trees }
     }
 
-    /// Has the folder as an effect begins from it that is carried out on somebody's behalf, unless the effect is cancelled while it waits for its turn.
+    /// Checks out the folder state from which an effect begins, for work by an author, unless the effect is cancelled
+    /// while it waits for its turn.
     async fn stand(&self, context: &ActivityContext, run: &RunId, tree: Option<&Tree>, by: Option<Author>) -> Result<Stand, ActivityError> {
         let Some(tree) = tree else { return Ok(Stand { orchestrator: self.orchestrator.clone(), folder: None }) };
         let standing = async {
@@ -117,7 +119,7 @@ async fn progress(context: &ActivityContext, run: Option<String>) -> Result<Prog
     state.ok_or_else(|| std::io::Error::other("the run has not begun").into())
 }
 
-/// With what the folder came to.
+/// Adds the final state of the folder to an answer.
 async fn worked<T>(context: &ActivityContext, (fact, stand): (T, Stand)) -> Worked<T> {
     let back = match stand.folder {
         Some(folder) => alive(context, folder.hand_back()).await,
@@ -128,13 +130,13 @@ async fn worked<T>(context: &ActivityContext, (fact, stand): (T, Stand)) -> Work
 
 #[activities]
 impl Effects {
-    /// One effect of a run.
+    /// Carries out one effect of a run.
     #[activity(name = "aime.run.effect")]
     pub async fn of_run(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RunOrder) -> Result<RunFact, ActivityError> {
         self.effect_of_run(&context, input, order).await.map(|(fact, _)| fact)
     }
 
-    /// The same for a call of a tool, where the folder goes from host to host.
+    /// Carries out a tool call of a run in a folder that moves between hosts.
     #[activity(name = "aime.run.call")]
     pub async fn call_of_run(
         self: Arc<Self>,
@@ -161,7 +163,7 @@ impl Effects {
         Ok(alive(&context, self.trees()?.join(&order.ours, &order.theirs)).await?)
     }
 
-    /// The making of an actor.
+    /// Creates an actor.
     #[activity(name = "aime.actor.make")]
     pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
         let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
@@ -176,7 +178,7 @@ impl Effects {
         })
     }
 
-    /// The making of an actor for a part of another one's work.
+    /// Creates an actor for a part of another one's work.
     #[activity(name = "aime.actor.delegate")]
     pub async fn delegate(
         self: Arc<Self>,
@@ -197,7 +199,7 @@ impl Effects {
         })
     }
 
-    /// A look at what an attempt came to.
+    /// Judges the conclusion of an attempt.
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
         let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
@@ -211,7 +213,7 @@ impl Effects {
         judged.await
     }
 
-    /// One effect of an actor.
+    /// Carries out one effect of an actor.
     #[activity(name = "aime.actor.effect")]
     pub async fn of_actor(
         self: Arc<Self>,
@@ -223,7 +225,7 @@ impl Effects {
         self.effect_of_actor(&context, input, actor, order).await.map(|(fact, _)| fact)
     }
 
-    /// The same for a call of a tool, where the folder goes from host to host.
+    /// Carries out a tool call of an actor in a folder that moves between hosts.
     #[activity(name = "aime.actor.call")]
     pub async fn call_of_actor(
         self: Arc<Self>,

@@ -107,7 +107,7 @@ impl ActorWorkflow {
         self.inbox.push(fact);
     }
 
-    /// An answer to a question.
+    /// Signals an answer to a question.
     #[signal]
     pub fn answered(&mut self, _: &mut SyncWorkflowContext<Self>, answer: Answered) {
         self.answers.push(answer);
@@ -278,7 +278,7 @@ impl ActorCarrier {
     }
 }
 
-/// The answer to an effect of which no worker could be found, or whose worker could not read it.
+/// Returns the answer to an effect for which no worker could be found, or whose worker could not read it.
 fn failed(id: EffectId, text: &str) -> ActorFact {
     ended(id, CallOutcome::Error, text)
 }
@@ -312,7 +312,7 @@ fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> Acto
     }
 }
 
-/// The answer to a request that came to no model.
+/// Returns the answer to a request that reached no model.
 fn unasked(id: EffectId, fact: ActorFact) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { text, duration_ms, .. } => {

@@ -54,7 +54,7 @@ pub struct SoFar<M: Machine> {
 }
 
 impl<M: Machine> Begin<M> {
-    /// A machine that is new.
+    /// Creates the start of a new machine.
     #[must_use]
     pub fn fresh(at: UnixMillis, input: M::Input) -> Self {
         Self { input: Dated { at, what: input }, journal: None }

@@ -44,10 +44,10 @@ pub enum BlobError {
         /// Place of the blob.
         place: String,
     },
-    /// It could not be sealed, or opened.
+    /// The blob could not be encrypted or decrypted.
     #[error("{name} cannot be used: {source}")]
     Seal {
-        /// Its name.
+        /// Name of the blob.
         name: String,
         /// Error of the decryption.
         source: SealError,
@@ -58,7 +58,7 @@ pub enum BlobError {
         /// The name.
         name: String,
     },
-    /// It was not read or written to its end: the process ends, or there is a fault in aime.
+    /// The read or write was not completed: the process ends, or aime has a fault.
     #[error("it was given up: {0}")]
     GivenUp(#[from] JoinError),
 }
@@ -79,13 +79,13 @@ pub struct Blobs {
 }
 
 impl Blobs {
-    /// In a folder, which is made when the first blob is stored.
+    /// Creates a store in a folder, which is created when the first blob is stored.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { store: Store::Folder(Folder::new(folder.into())), seal: None }
     }
 
-    /// In a bucket, which must be there.
+    /// Creates a store in an existing bucket.
     #[must_use]
     pub fn in_bucket(bucket: Bucket) -> Self {
         Self { store: Store::Bucket(Box::new(bucket)), seal: None }
@@ -102,8 +102,8 @@ impl Blobs {
         self.seal.as_ref()
     }
 
-    /// Stores bytes and gives their name. They are on the disk, or taken by the bucket, when it returns. In a folder what is there already, and
-    /// whole, is not written again.
+    /// Stores bytes and returns their name. When it returns, they are on the disk or accepted by the bucket. In a
+    /// folder, a blob that exists undamaged is not written again.
     ///
     /// # Errors
     /// [`BlobError`].
@@ -130,7 +130,7 @@ impl Blobs {
         Ok(name)
     }
 
-    /// The bytes of a name, checked against it.
+    /// Returns the bytes of a name, checked against it.
     ///
     /// # Errors
     /// [`BlobError`].
@@ -160,7 +160,7 @@ impl Blobs {
     }
 }
 
-/// A name that came from elsewhere must not become any other path.
+/// Checks a name from outside, which must not become another path.
 fn checked(name: &str) -> Result<&str, BlobError> {
     let fits = name.len() == 2 * blake3::OUT_LEN && name.bytes().all(|byte| byte.is_ascii_hexdigit());
     if fits { Ok(name) } else { Err(BlobError::Name { name: name.to_owned() }) }

@@ -15,7 +15,7 @@ use crate::desk::{TemporalHost, Wish};
 
 /// Begins effects by means of an engine, and collects facts from outside. All of it must be deterministic on replay.
 pub trait Carrier<M: Machine> {
-    /// The engine's time.
+    /// Returns the engine's time.
     fn now(&self) -> UnixMillis;
 
     /// Begins an effect. Its command goes out with the first poll, which follows at once.
@@ -28,7 +28,7 @@ pub trait Carrier<M: Machine> {
     /// context when some arrive.
     fn arrived(&mut self, context: &mut Context<'_>) -> Vec<M::Fact>;
 
-    /// The machine has taken in these facts, and these events followed.
+    /// Receives the facts that the machine has taken in, and the events that followed.
     fn took(&mut self, facts: &[Recorded<M::Fact>], events: &[Recorded<M::Event>]);
 
     /// Continues to send the pending reports. Returns true if all are sent.
@@ -48,7 +48,7 @@ pub trait Carrier<M: Machine> {
     }
 }
 
-/// An effect under way.
+/// Effect in progress.
 pub struct Begun<M: Machine> {
     /// Facts of the effect: intermediate ones, and last the one that answers it.
     pub facts: LocalBoxFuture<'static, Vec<M::Fact>>,
@@ -59,9 +59,9 @@ pub struct Begun<M: Machine> {
 
 /// Outcome of carrying a machine.
 pub enum Carried<M: Machine> {
-    /// It gave its output.
+    /// The machine gave its output.
     Ended(Ended<M>),
-    /// It goes on in a new history.
+    /// The machine continues in a new history.
     Left {
         /// Wishes that were not begun: they are no repetition when they are begun there.
         not_begun: Vec<EffectId>,
@@ -70,7 +70,8 @@ pub enum Carried<M: Machine> {
     },
 }
 
-/// Drives a machine in a workflow until it ends, or is to go on in a new history. Effects are polled in the order of their issue.
+/// Drives a machine in a workflow until it ends, or must continue in a new history. Effects are polled in the order
+/// of their issue.
 ///
 /// # Errors
 /// [`DriveError`]; the host itself cannot fail.

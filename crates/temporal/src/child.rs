@@ -29,7 +29,7 @@ pub(crate) async fn drive_child<W: 'static>(
         .parent_close_policy(ParentClosePolicy::RequestCancel)
         .build();
     let started = ctx.start_child_workflow(ActorWorkflow::run, begin, options).await.map_err(|error| error.to_string())?;
-    // By its name, so that it is reached also where it goes on in a new history. One that has ended needs no word.
+    // The signal goes by name, so that it also reaches an actor in a new history. An ended actor needs no signal.
     let actor = ctx.external_workflow(workflow, None);
     let tell = |fact| {
         let options = SignalWorkflowOptions::builder().cancellation_token(WorkflowCancellationToken::new()).build();

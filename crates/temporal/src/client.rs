@@ -74,7 +74,7 @@ impl FromStr for Address {
 /// Reason why an engine could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// It cannot be reached, or does not let us in.
+    /// The engine cannot be reached, or refuses the connection.
     #[error("the engine at {url} cannot be used: {source}")]
     Connect {
         /// Address of the engine.
@@ -110,7 +110,7 @@ pub enum EngineError {
         /// The run.
         run: String,
     },
-    /// A fork was wanted from where an actor was at work whose own history the engine has removed.
+    /// The engine has removed the history of an actor that was at work at the time of the fork.
     #[error("an actor was at work on {task} when the plan of {run} came to version {version}, and the engine has removed its history")]
     ActorForgotten {
         /// The run.
@@ -205,27 +205,27 @@ pub struct Runs {
 /// A run in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedRun {
-    /// Its name.
+    /// Name of the run.
     pub run: String,
     /// Status of its workflow as the engine reports it.
     pub status: String,
-    /// When it began, or went on in a new history.
+    /// Start of the run, or of its newest history.
     pub since: Option<SystemTime>,
     /// When it ended for good.
     pub ended: Option<SystemTime>,
 }
 
 impl Runs {
-    /// By a client, on these queues.
+    /// Creates the interface to runs by a client, on these queues.
     #[must_use]
     pub const fn new(client: Client, queues: Queues) -> Self {
         Self { client, queues }
     }
 
-    /// Starts a run. It goes on whether or not anybody watches it. Where its folder goes from host to host, it begins from `tree`.
+    /// Starts a run. It needs no client to continue. If its folder moves between hosts, it begins from `tree`.
     ///
     /// # Errors
-    /// [`EngineError::RunExists`], and what the engine says.
+    /// [`EngineError::RunExists`], and errors of the engine.
     pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
         let (begin, queues) = (Begin::fresh(at, input), self.queues.clone());
         self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, ends: true, stands: false }).await
@@ -294,7 +294,7 @@ impl Runs {
             }
         }
         let (seen, state) = (self.view(run).await?, self.progress(run).await?);
-        // A run that is under way goes on while it is looked at.
+        // A run in progress may continue during the query.
         let all = self.watch(run, usize::MAX).await?.all;
         Ok(check_told(run, &seen, &told, state.as_ref().filter(|_| all == seen.events.len())))
     }

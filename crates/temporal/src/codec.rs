@@ -29,7 +29,7 @@ pub struct BlobCodec {
 }
 
 impl BlobCodec {
-    /// With this store.
+    /// Creates the codec with this store.
     #[must_use]
     pub const fn new(blobs: Blobs) -> Self {
         Self { blobs }

@@ -14,13 +14,14 @@ use futures::{
 };
 use temporalio_sdk::{ApplicationFailure, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
 
-/// After so many events of the engine's history a machine goes on in a new one. The engine's own bound is 51,200.
+/// Number of events in the engine's history after which a machine continues in a new one. The engine's own limit is
+/// 51,200.
 pub(crate) const LONG_HISTORY: u32 = 10_000;
 /// Patch name for histories that reach such a call with this version or a later one: a call in doubt is never turned
 /// into a failure, which would be retried.
 pub(crate) const STAYS_IN_DOUBT: &str = "what is in doubt stays so";
 
-/// The time of the workflow, which is the same on every replay.
+/// Returns the time of the workflow, which is the same on every replay.
 pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {
     let since = ctx.workflow_time().unwrap_or(UNIX_EPOCH).duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     UnixMillis::try_from(since.as_millis()).unwrap_or(UnixMillis::MAX)
@@ -37,12 +38,13 @@ pub(crate) fn unless_of_another_version(error: DriveError<Infallible>) -> Applic
     ApplicationFailure::new(error)
 }
 
-/// Effects under way, by what cancels them.
+/// Effects in progress, with the tokens that cancel them.
 #[derive(Default)]
 pub(crate) struct Cancels(BTreeMap<EffectId, WorkflowCancellationToken>);
 
 impl Cancels {
-    /// For an effect that begins. The workflow's own cancellation does not reach it: the machine decides what is stopped.
+    /// Creates the token of an effect that begins. A cancellation of the workflow does not cancel it: the machine
+    /// decides which effects are stopped.
     pub(crate) fn token(&mut self, id: &EffectId) -> WorkflowCancellationToken {
         let token = WorkflowCancellationToken::new();
         self.0.insert(id.clone(), token.clone());
@@ -60,7 +62,7 @@ impl Cancels {
     }
 }
 
-/// Signals and the like, done one after the other: the next begins when the one before is acknowledged.
+/// Queue of signals and similar requests. Each begins when the previous one is acknowledged.
 #[derive(Default)]
 pub(crate) struct Errands {
     waiting: VecDeque<LocalBoxFuture<'static, ()>>,
@@ -95,7 +97,7 @@ pub(crate) async fn until<W>(ctx: &WorkflowContext<W>, holds: impl FnMut(&W) -> 
     drop(ctx.wait_condition_with_options(holds, detached).await);
 }
 
-/// Waits until somebody cancels the workflow.
+/// Waits until the workflow is cancelled.
 pub(crate) fn cancelled<W: 'static>(ctx: &WorkflowContext<W>) -> LocalBoxFuture<'static, ()> {
     let ctx = ctx.clone();
     async move {

@@ -43,7 +43,7 @@ pub struct Desk<M: Machine>(Arc<Mutex<Laid<M>>>);
 pub struct TemporalHost<M: Machine>(Arc<Mutex<Laid<M>>>);
 
 impl<M: Machine> TemporalHost<M> {
-    /// A host and its desk.
+    /// Creates a host and its desk.
     #[must_use]
     pub fn new() -> (Self, Desk<M>) {
         let laid = Arc::new(Mutex::new(Laid { wishes: Vec::new(), steps: Vec::new(), facts: Vec::new() }));

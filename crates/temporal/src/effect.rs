@@ -14,7 +14,8 @@ use crate::{Capability, Queues};
 
 /// Interval at which a worker reports that it still works on an effect. It also bounds the delay of a revocation.
 pub const HEARTBEAT: Duration = Duration::from_millis(500);
-/// After so long without a word of its worker an effect is given to another one. An engine that is away for longer makes calls doubtful that are not.
+/// Time without a heartbeat after which an effect is given to another worker. If the engine is unavailable for
+/// longer, calls become doubtful without need.
 pub const LOST_AFTER: Duration = Duration::from_secs(20);
 /// Maximum time of one attempt at an effect, as a bound for effects without another one.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -24,7 +25,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(5);
 /// An effect, as it is handed to a worker.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectOrder<E> {
-    /// Its name: unique in the machine, and the same on every replay.
+    /// Name of the effect: unique in the machine, and the same on every replay.
     pub id: EffectId,
     /// Requested effect.
     pub effect: E,
@@ -34,7 +35,8 @@ pub struct EffectOrder<E> {
 }
 
 impl<E> EffectOrder<E> {
-    /// The effect as its runner gets it. A second attempt is a repetition: the worker of the first one is gone.
+    /// Returns the effect for its runner. A second attempt is a repetition, because the worker of the first one is
+    /// lost.
     #[must_use]
     pub fn issue(self, attempt: u32) -> Issue<E> {
         Issue { reissued: self.begun_before || attempt > 1, id: self.id, effect: self.effect }

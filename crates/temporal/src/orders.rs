@@ -48,7 +48,7 @@ pub struct EndOrder {
     pub tree: Option<Tree>,
 }
 
-/// An actor that was stopped and may go on, or that has ended and whose run has not taken its end in yet.
+/// Actor that was stopped and may continue, or that has ended and whose end the run has not taken in.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct StoppedActor {
     /// Point at which it continues.
@@ -103,7 +103,7 @@ pub struct ActorBegin {
 pub struct ActorEnd {
     /// The actor's conclusion.
     pub conclusion: Conclusion,
-    /// Its journal: it may go on, where it was stopped or its result is not accepted.
+    /// Journal with which it can continue if it was stopped or its result is not accepted.
     #[serde(default)]
     pub journal: Option<SoFar<ActorMachine>>,
     /// Number of its reports.
@@ -136,7 +136,7 @@ pub struct MakeOrder {
     pub so_far: RunContext,
     /// Effect that requests it.
     pub id: EffectId,
-    /// For which task.
+    /// Task and attempt of the actor.
     pub order: ActorOrder,
     /// Messages of people to it.
     #[serde(default)]
@@ -150,7 +150,7 @@ pub struct MakeOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "making", rename_all = "snake_case")]
 pub enum Making {
-    /// It is there.
+    /// The actor was created.
     Made {
         /// The actor.
         actor: Box<MadeActor>,
@@ -173,7 +173,7 @@ pub struct DelegateOrder {
     pub order: ActorOrder,
     /// Input of the calling actor.
     pub by: ActorInput,
-    /// The call by which it is handed on.
+    /// Call that delegates the work.
     pub call: String,
     /// Work to do.
     pub request: DelegateTask,
@@ -188,7 +188,7 @@ pub struct DelegateOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "making", rename_all = "snake_case")]
 pub enum MakingBelow {
-    /// It is there.
+    /// The actor was created.
     Made {
         /// The actor.
         made: Box<MadeBelow>,
@@ -234,7 +234,7 @@ pub struct ActOrder {
     pub tree: Option<Tree>,
 }
 
-/// The answer to a call, and what the folder came to by it.
+/// Answer to a call, and the resulting state of the folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Worked<T> {
     /// The answer.
@@ -296,7 +296,7 @@ pub struct Journaled {
 pub struct ActorJournaled {
     /// Input of the actor.
     pub input: Dated<ActorInput>,
-    /// Its first report, that it was made, unless the run has heard it before this history.
+    /// First report, that it was created, unless the run has received it before this history.
     pub created: Option<ProgressEvent>,
     /// Number of its first report after that. It is more than one if the actor was started anew, because earlier
     /// reports remain valid.
@@ -310,18 +310,18 @@ pub struct ActorJournaled {
     pub all: usize,
 }
 
-/// The number of the first report of an actor after that it was made.
+/// Returns the number of an actor's first report after that of its creation.
 const fn one() -> u64 {
     1
 }
 
-/// The workflow of a run, by the run's name.
+/// Returns the name of a run's workflow, from the run's name.
 #[must_use]
 pub fn run_workflow(run: &str) -> String {
     format!("aime-run-{run}")
 }
 
-/// The workflow of an actor.
+/// Returns the name of an actor's workflow.
 #[must_use]
 pub fn actor_workflow(run: &str, task: &TaskId, execution: u32) -> String {
     format!("{run}/{task}/{execution}")

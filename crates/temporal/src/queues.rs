@@ -30,7 +30,7 @@ impl Capability {
     /// Each of them.
     pub const ALL: [Self; 7] = [Self::Runs, Self::Llm, Self::Planner, Self::Files, Self::Shell, Self::Web, Self::Mcp];
 
-    /// Its word in the names of queues.
+    /// Returns its word in the names of queues.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -44,7 +44,7 @@ impl Capability {
         }
     }
 
-    /// The capability of a word.
+    /// Returns the capability of a word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|capability| capability.word() == word)
@@ -89,10 +89,10 @@ impl fmt::Display for Capability {
 pub struct Queues {
     /// Common prefix of the queue names.
     pub prefix: String,
-    /// The working folder, by a name that its workers share; where there is none all workers have the same folder.
+    /// Name of the working folder, which its workers share. If absent, all workers have the same folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// After so many seconds in which no worker of the place takes up what needs it, its host counts as lost; 600 where none is given.
+    /// Time in seconds without a worker of the place after which its host counts as lost; 600 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_after_s: Option<u64>,
 }
@@ -109,7 +109,8 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// The same for working folders that go from host to host: their queues are served by workers that check them out, and by no others.
+    /// Returns the same for working folders that move between hosts: only workers that check them out serve these
+    /// queues.
     #[must_use]
     pub fn of_trees(self) -> Self {
         Self { place: Some(ANYWHERE.to_owned()), ..self }
@@ -123,7 +124,7 @@ impl Queues {
         one_place.then(|| self.lost_after_s.map_or(LOST_AFTER, |seconds| Duration::from_secs(seconds.max(1))))
     }
 
-    /// The queue of a capability.
+    /// Returns the name of a capability's queue.
     #[must_use]
     pub fn name(&self, capability: Capability) -> String {
         let place = self.place.as_deref().filter(|_| capability.is_bound()).map(|place| format!("@{place}")).unwrap_or_default();

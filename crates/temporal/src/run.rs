@@ -89,7 +89,7 @@ impl RunWorkflow {
             if let Carried::Ended(_) = carried {
                 carrier.errands.done().await;
             }
-            // They stay for those who look at a history that has been left.
+            // The facts are kept for queries of a history that was left.
             let (events, facts) = (carrier.events, ctx.state(|run| run.facts.clone()));
             let so_far = carrier.ledger.borrow().so_far.clone();
             match carried {
@@ -111,7 +111,7 @@ impl RunWorkflow {
                         let order = EndOrder { result: result.clone(), over, so_far, tree: tree_now(ctx) };
                         result.notes.extend(end(ctx, begin.input.what.clone(), &queues, order).await);
                     }
-                    // Until it goes on, or for ever, it can be read.
+                    // The result can be queried until the run continues, or forever.
                     ctx.state_mut(|run| (run.result, run.over) = (Some(result.clone()), over));
                     if over {
                         return Ok(result);
@@ -168,7 +168,7 @@ async fn end(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queue
 
 /// State in which a run was suspended.
 struct Last {
-    /// It waits for a person.
+    /// True if it waits for a person.
     waits: bool,
     /// True if its question was answered during the suspension, so that no further answer will come.
     answered: bool,
@@ -230,7 +230,7 @@ fn going_on(said: Vec<RunFact>, unheard: Vec<RunFact>, waits: bool) -> Vec<RunFa
     let (mut more, mut then) = (None, unheard);
     for fact in said {
         match fact {
-            // Several may go on with it at once: it goes on once, by what the last of them gives it.
+            // Several people may resume it at once. It continues once, with the bounds of the last one.
             RunFact::Resumed { bounds } => more = bounds.or(more),
             RunFact::CancelRequested { task: None, .. } => return vec![fact],
             fact => then.push(fact),
@@ -245,12 +245,12 @@ const fn is_said(fact: &RunFact) -> bool {
     matches!(fact, RunFact::PersonSaid { .. } | RunFact::PersonAnswered { .. } | RunFact::CancelRequested { task: Some(_), .. })
 }
 
-/// The wish of somebody who cancels the workflow itself.
+/// Returns the fact for a cancellation of the workflow itself.
 fn cancel() -> RunFact {
     RunFact::CancelRequested { task: None, reason: "its workflow was cancelled".to_owned(), message: None }
 }
 
-/// The end of a call that was begun on a host that is lost.
+/// Returns the end of a call that was begun on a lost host.
 fn in_doubt(id: EffectId, lost: &str) -> RunFact {
     let error = format!("the call was begun ({id}) and its outcome is unknown: {lost}");
     attempt_ended(id, Conclusion::without_result(Outcome::InDoubt, error, None), 0)
@@ -261,8 +261,9 @@ fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunF
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms }
 }
 
-/// The answer to a call whose changes of files could not be taken in: it failed, and what it said is kept. One that is in doubt stays so, and so is one that
-/// was made, may have done something elsewhere, and whose changes are lost; `stays` says whether that is asked of this history.
+/// Turns the answer to a call whose file changes were rejected into a failure, with its text. Two kinds of calls are
+/// in doubt instead, if `stays` allows it for this history: a call that was in doubt already, and a completed call
+/// that may have had other effects and whose changes are lost.
 fn left_out(fact: RunFact, (why, cause): (LeftOut, Option<FailureCause>), repeatable: bool, stays: impl FnOnce() -> bool) -> RunFact {
     match fact {
         RunFact::TaskEnded { id, mut conclusion, checks, calls, duration_ms } => {
@@ -511,7 +512,7 @@ impl Carrier<RunMachine> for RunCarrier {
         if signalled.poll_unpin(context).is_ready() {
             self.signalled = None;
             facts = self.ctx.state_mut(|run| std::mem::take(&mut run.inbox));
-            // A run that is under way goes on already.
+            // A run in progress needs no resumption.
             facts.retain(|fact| !matches!(fact, RunFact::Resumed { .. }));
             self.unheard.extend(facts.iter().filter(|fact| is_said(fact)).cloned());
         }

@@ -26,16 +26,16 @@ pub enum SealError {
     /// There is no key at all.
     #[error("there is no key: write 64 hexadecimal digits, as `openssl rand -hex 32` prints them")]
     Empty,
-    /// It was sealed with a key that is not here.
+    /// The data was sealed with a key that is not available.
     #[error("it was sealed with the key {id}, which is not among those given")]
     OtherKey {
         /// The name of the key.
         id: String,
     },
-    /// It needs a key, and none was given.
+    /// The data needs a key, and none was given.
     #[error("it is sealed, and no key was given")]
     NoKeyGiven,
-    /// It is not what was sealed.
+    /// The data was changed after sealing.
     #[error("it was changed since it was sealed, or cut off")]
     Changed,
     /// The operating system gives no random numbers.
@@ -95,7 +95,7 @@ impl Seal {
         self.opened(sealed).map(|(bytes, _)| bytes)
     }
 
-    /// A name of bytes, which says nothing of them to who has no key.
+    /// Returns a name for bytes that reveals nothing without the key.
     pub(crate) fn name(&self, bytes: &[u8]) -> Option<String> {
         self.0.first().map(|key| key.name(bytes))
     }

@@ -7,28 +7,28 @@ use crate::{Back, Capability, Effects, JoinOrder, Joined, Queues, Tree, effect::
 
 /// A workflow whose folder goes from host to host.
 pub(crate) trait HasTree {
-    /// Its state now; none where the folder stays where it is.
+    /// Returns its current state; `None` if the folder does not move.
     fn tree(&self) -> &Option<Tree>;
 
-    /// A later one.
+    /// Sets a later state.
     fn set_tree(&mut self, tree: Tree);
 }
 
-/// The state now.
+/// Returns the current state.
 pub(crate) fn tree_now<W: HasTree>(ctx: &WorkflowContext<W>) -> Option<Tree> {
     ctx.state(|workflow| workflow.tree().clone())
 }
 
 /// Reason why the file changes of some work are rejected, as text for the planner.
 pub(crate) enum LeftOut {
-    /// It conflicts with what others did meanwhile.
+    /// The changes conflict with concurrent changes.
     Conflict(String),
-    /// It could not be handed back, or not be joined.
+    /// The changes could not be handed back or merged.
     Lost(String),
 }
 
 impl LeftOut {
-    /// The words.
+    /// Returns the reason as text.
     pub(crate) fn into_words(self) -> String {
         match self {
             Self::Conflict(why) | Self::Lost(why) => why,

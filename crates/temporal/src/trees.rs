@@ -23,7 +23,8 @@ use self::{
 };
 use crate::{BlobError, Blobs};
 
-/// After so many states that hold only what changed comes one that holds the whole past, so that a new host need not read so many.
+/// Number of states with only the changes after which a state holds the whole history, so that a new host need not
+/// read many blobs.
 const WHOLE_EVERY: u32 = 64;
 /// Age after which unused states and repositories of folders are deleted here. It is longer than a run waits for a
 /// person.
@@ -36,7 +37,7 @@ const VERSION: u32 = 1;
 pub struct Tree {
     /// The state.
     pub commit: Commit,
-    /// The blob of what it adds to the one before it.
+    /// Name of the blob with the additions to the previous state.
     pub bundle: String,
     /// Maximum number of blobs that must be read before it.
     #[serde(default)]
@@ -74,10 +75,10 @@ pub enum Joined {
 pub enum Back {
     /// This state.
     Tree {
-        /// It.
+        /// State of the folder.
         tree: Tree,
     },
-    /// It could not be handed back.
+    /// The state could not be handed back.
     Lost {
         /// Reason of the loss.
         why: String,
@@ -87,11 +88,11 @@ pub enum Back {
 /// Result of taking the work of a run back into the folder where it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenBack {
-    /// It is there now, or was before.
+    /// The work is in the folder now, or was before.
     Taken,
     /// The run did not begin in this folder.
     Elsewhere,
-    /// Somebody changed the same files meanwhile: nothing was touched.
+    /// The same files were changed meanwhile, so nothing was changed.
     Conflict {
         /// The files.
         paths: Vec<String>,
@@ -112,7 +113,7 @@ pub enum TreeError {
     /// The stored data was written by a later version, or is something else.
     #[error("the blob {bundle} holds no state of a folder that this version reads")]
     Form {
-        /// Its name.
+        /// Name of the blob.
         bundle: String,
     },
     /// The earlier content could not be kept, so the changes could not be undone.
@@ -144,7 +145,7 @@ pub struct Trees {
 pub enum Side {
     /// Runs begin from it, and what they do is brought back.
     Client,
-    /// States are checked out into it, over all that is there: it must be empty at first.
+    /// States are checked out into it and replace all its content: it must be empty at first.
     Worker,
 }
 
@@ -184,7 +185,7 @@ impl Trees {
         self.folder.repository()
     }
 
-    /// Of a folder, with this store.
+    /// Creates the states of a folder, with this store.
     #[must_use]
     pub(crate) fn new(folder: WorkTree, blobs: Blobs) -> Self {
         Self { folder, blobs, turn: Arc::default(), _held: None }
@@ -256,7 +257,7 @@ impl Trees {
         }
     }
 
-    /// Brings a state here, with those that it builds on.
+    /// Fetches a state, with those that it builds on.
     async fn fetch(&self, tree: &Tree) -> Result<(), TreeError> {
         let mut missing = Vec::new();
         let mut next = Some(tree.clone());

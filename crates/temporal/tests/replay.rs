@@ -49,7 +49,7 @@ async fn replay(history: History) -> Result<(), WorkflowReplayError> {
     WorkflowReplayer::new(options).unwrap().replay_workflow(history.into()).await
 }
 
-/// All that were recorded, each by the names of its folder and of itself.
+/// Returns all recorded histories, each with the names of its folder and of itself.
 fn histories() -> Vec<(String, History)> {
     let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     let files = entries(recorded()).filter(|folder| folder.is_dir() && !folder.ends_with("blobs")).flat_map(entries);
@@ -112,7 +112,7 @@ fn of_each_course_that_a_run_may_take_there_is_a_history() {
 #[tokio::test]
 async fn another_course_of_things_is_seen() {
     for (name, mut history) in histories() {
-        // As if the code had wanted another effect at first.
+        // Simulates code that requests another first effect.
         let wanted = history.events.iter_mut().find_map(|event| match &mut event.attributes {
             Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => scheduled.activity_type.as_mut(),
             _ => None,

@@ -30,7 +30,7 @@ struct Delegation {
     by: ActorBegin,
     /// The name of the other one's journal.
     name: String,
-    /// Fires when it is not wanted any more.
+    /// Fires when the actor is no longer needed.
     stop: WorkflowCancellationToken,
     below: Rc<RefCell<BTreeSet<String>>>,
 }
@@ -47,7 +47,7 @@ impl ActorCarrier {
         Begun { facts: delegation.go().map(|fact| vec![fact]).boxed_local(), holds: true }
     }
 
-    /// The name of the journal of the actor that answers a call.
+    /// Returns the name of the journal of the actor that answers a call.
     pub(super) fn name_below(&self, call: &str) -> String {
         aime_actors::effect_prefix(&self.input().spec.task, self.input().execution, Some(call))
     }
@@ -111,7 +111,7 @@ impl Delegation {
         Ok((conclusion, text_limit))
     }
 
-    /// The other one as it was left, or a new one.
+    /// Returns the delegated actor in its suspended state, or a new one.
     async fn other(&self) -> Result<ActorBegin, Box<ActorFact>> {
         let tree = tree_now(&self.ctx);
         if let Some(StoppedActor { mut begin, reports, text_limit, .. }) = self.ctx.state_mut(|actor| actor.stopped.remove(&self.name)) {

@@ -69,7 +69,8 @@ impl Bucket {
         text.starts_with(SCHEME)
     }
 
-    /// The bucket of an address, `s3://BUCKET/PREFIX`, at Amazon's store in a region, or at the `endpoint` of another.
+    /// Returns the bucket of an address, `s3://BUCKET/PREFIX`, at Amazon's store in a region, or at the `endpoint` of
+    /// another store.
     ///
     /// # Errors
     /// [`BucketError`].

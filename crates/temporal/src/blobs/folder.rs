@@ -43,7 +43,7 @@ impl Folder {
         touched.map_err(|source| BlobError::Write { path, source })
     }
 
-    /// Writes it whole, in place of what is there: it is on the disk, and so is its name, when this returns.
+    /// Writes the blob whole, replacing an existing one. Content and name are on the disk when this returns.
     pub(super) fn put(&self, name: &str, bytes: &[u8]) -> Result<(), BlobError> {
         let path = self.path(name);
         let failed = |source| BlobError::Write { path: path.clone(), source };

@@ -173,7 +173,7 @@ fn left(input: ToyInput, puts_off: bool) -> (usize, usize) {
 // Requirement: 18.4
 #[test]
 fn whenever_it_leaves_its_history_it_ends_alike_and_repeats_nothing() {
-    // One lane comes to rest between its steps.
+    // A single lane has no effects in progress between its steps.
     let (all, left_at_rest) = left(ToyInput { lanes: 1, ..INPUT }, false);
     assert!(left_at_rest > 0, "of {all} times");
 }

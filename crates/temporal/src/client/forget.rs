@@ -44,7 +44,7 @@ impl Runs {
             .map_err(|error: ClientError| refused(&error))?;
         let last = (workflow.clone(), described.run_id().to_owned());
         histories.retain(|history| *history != last && (history.0 == workflow || history.0.starts_with(&within)));
-        // Actors first: as long as the run is there it can be deleted.
+        // Actors are deleted first, because the deletion can be repeated as long as the run exists.
         histories.sort_by_key(|(name, _)| *name == workflow);
         histories.push(last);
         for (workflow_id, run_id) in histories {

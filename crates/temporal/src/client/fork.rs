@@ -140,7 +140,7 @@ impl Past {
         self.created.iter().map(|event| (0, event)).chain((self.first..).zip(&self.events))
     }
 
-    /// The calls by which it had handed on work, and whether their ends had been taken in.
+    /// Returns the calls by which it had delegated work, with true for those whose ends had been taken in.
     fn delegations(&self) -> impl Iterator<Item = (Option<String>, bool)> {
         let finished =
             |of: &str| self.events.iter().any(|event| matches!(event, ProgressEvent::ToolCallFinished { call, .. } if call == of));
@@ -150,7 +150,7 @@ impl Past {
         })
     }
 
-    /// The actor, to go on from there.
+    /// Returns the actor in a form that can continue from there.
     fn stopped(self) -> StoppedActor {
         let reports = u64::try_from(self.events.len()).unwrap_or(u64::MAX).saturating_add(self.first);
         let facts = self.facts.into_iter().map(Dated::from).collect();

@@ -31,7 +31,7 @@ struct Attempt {
     order: ActorOrder,
     ledger: Rc<RefCell<Ledger>>,
     queues: Queues,
-    /// Fires when the attempt is not wanted any more.
+    /// Fires when the attempt is no longer needed.
     stop: WorkflowCancellationToken,
     actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
     /// The name of the actor's journal.
@@ -82,8 +82,9 @@ impl Attempt {
             (Some(from), Some(tree)) => take_in(&self.ctx, &self.queues, &self.id, &from, Back::Tree { tree }).await,
             _ => Ok(()),
         };
-        // A stop may come before the run has heard of an end, and then the run never does: an actor that has ended is kept too. One whose work
-        // is left out begins anew; where it was stopped it is known still, and goes on telling where it was.
+        // A stop may arrive before the run has received the end, and then the run never does. So an ended actor is
+        // kept too. An actor whose work is rejected starts anew; if it was stopped it is kept, and continues its
+        // reports.
         let whole = joined.is_ok();
         if whole || self.stop.is_cancelled() {
             let ended = (whole && conclusion.outcome != Outcome::Interrupted).then(|| conclusion.clone());
@@ -113,7 +114,7 @@ impl Attempt {
         })
     }
 
-    /// Returns the fact by which the actor goes on after its result was not accepted, unless its journal holds it.
+    /// Returns the fact by which the actor continues after its result was not accepted, unless its journal holds it.
     fn again(&self, begin: &Begin<ActorMachine>) -> Option<ActorFact> {
         let aime_orchestrator::ReturnedResult { number, missing } = self.order.brief.returned.clone()?;
         let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
@@ -121,7 +122,7 @@ impl Attempt {
         (!journal.facts.iter().any(|dated| known(&dated.what))).then_some(ActorFact::RunAgain { number, missing })
     }
 
-    /// The actor as it was left, or a new one.
+    /// Returns the actor in its suspended state, or a new one.
     async fn actor(&self) -> Result<ActorBegin, RunFact> {
         let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().so_far.clone());
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {

@@ -45,7 +45,7 @@ impl World {
         self.work_by(host, tree, None, file, text).await
     }
 
-    /// The same on a task's behalf.
+    /// Does the same for a task.
     async fn work_by(&self, host: usize, tree: &Tree, task: Option<&str>, file: &str, text: &str) -> Tree {
         let by = task.map(|task| Author::new(Some(task), "write_file"));
         let standing = self.hosts[host].stand(tree, "r", by).await.unwrap();
@@ -104,7 +104,7 @@ async fn work_goes_on_where_another_host_left_it_and_comes_back() {
     assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), TakenBack::Taken);
     assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), TakenBack::Taken);
     assert_eq!((world.read("client/a").as_str(), world.read("client/b").as_str()), ("1", "a person's"));
-    // The run went on, and what it did since is taken too.
+    // The run went on, and its later changes are taken back too.
     let third = world.work(0, &second, "a", "2").await;
     assert_eq!(world.client.take_back("r", &third, None).await.unwrap(), TakenBack::Taken);
     assert_eq!(world.read("client/a"), "2");
@@ -268,7 +268,7 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     assert!(futures::poll!(&mut bringing).is_pending());
     drop(bringing);
     assert!(matches!(standing.hand_back().await, Back::Lost { why } if why.contains("cut off")));
-    // It goes on to its end before anybody else is let in.
+    // The step completes before any other work is admitted.
     let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
     assert_eq!(world.read("0/a"), "1");
     assert_eq!(handed_back(standing).await, one);

@@ -93,7 +93,8 @@ impl ToyRun {
         }))
     }
 
-    /// Does something while a worker of this run's queue is there, which remembers nothing of workflows: each task replays the history.
+    /// Runs a future while a worker of this run's queue exists. The worker caches no workflows, so each task replays
+    /// the history.
     async fn with_worker<T>(&self, work: impl Future<Output = Result<T, Broken>>) -> Result<T, Broken> {
         let options = WorkerOptions::new(self.id.as_str())
             .max_cached_workflows(0)
