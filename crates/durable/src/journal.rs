@@ -102,7 +102,7 @@ impl Journal {
         &self.shared.path
     }
 
-    /// Writes a stream of a run from its beginning; to go on with one, add [`after`](StreamWriter::after). The run's own stream is
+    /// Writes a stream of a run from its beginning; to continue one, add [`after`](StreamWriter::after). The run's own stream is
     /// [`RUN_STREAM`]; others, such as one for each actor, have names of the caller's choice.
     #[must_use]
     pub fn stream(&self, run: &str, stream: &str) -> StreamWriter {

@@ -183,7 +183,7 @@ async fn connections_are_bounded_and_an_idle_one_makes_room() {
     let mut first = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
     first.write_all(format!("CONNECT {here} HTTP/1.1\r\n\r\n").as_bytes()).await.unwrap();
     assert!(answer(&mut first).await.starts_with("HTTP/1.1 200"));
-    // There is room for it only when the first has ended for want of a byte.
+    // There is room for it only after the first has ended by its idle timeout.
     let second = ask(&proxy, "CONNECT evil.example:443 HTTP/1.1\r\n\r\n").await;
     assert!(second.starts_with("HTTP/1.1 403"), "{second}");
     assert_eq!(first.read(&mut [0; 8]).await.unwrap_or_default(), 0, "the first is over");

@@ -60,7 +60,7 @@ impl ImageFormat {
 /// An image that goes to the model beside the text of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// The name under which people know it, such as its path.
+    /// Name for people, such as its path.
     pub name: String,
     /// Format of the image.
     pub format: ImageFormat,

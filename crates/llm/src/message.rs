@@ -29,7 +29,7 @@ pub enum Message {
     Assistant {
         /// The text; may be empty beside tool calls.
         content: String,
-        /// The calls it asked for.
+        /// Calls that the model requested.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
         /// The turn in the provider's own form, which the same provider gets back.

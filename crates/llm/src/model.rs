@@ -45,7 +45,7 @@ pub trait ChatModel: Send + Sync {
         None
     }
 
-    /// Returns the protocol over which its server is asked now, where there is one.
+    /// Returns the current protocol of its server, if it has one.
     fn protocol(&self) -> Option<Protocol> {
         None
     }
@@ -120,12 +120,12 @@ pub enum ModelError {
         /// The server's words.
         message: String,
     },
-    /// The server does not know the model.
+    /// The server does not have the model.
     #[error("{url} has no model {model:?}: {message}")]
     NoSuchModel {
         /// The address.
         url: String,
-        /// The model asked for.
+        /// Name of the requested model.
         model: String,
         /// The server's words.
         message: String,

@@ -144,7 +144,7 @@ impl ModelStack {
         self.first.limits.unwrap_or_else(|| self.first.model.limits())
     }
 
-    /// Returns the protocol over which the first model's server is asked now, where there is one.
+    /// Returns the current protocol of the first model's server, if it has one.
     #[must_use]
     pub fn protocol(&self) -> Option<Protocol> {
         self.first.model.protocol()

@@ -120,7 +120,7 @@ pub enum EngineError {
         /// The version.
         version: u32,
     },
-    /// The run's past is not what was asked for.
+    /// The run never had the requested state.
     #[error(transparent)]
     Past(#[from] OrchestratorError),
     /// The engine refused what was asked of it.

@@ -83,7 +83,7 @@ pub enum JournalError {
         /// The stream within it.
         stream: Arc<str>,
     },
-    /// The journal does not know the run.
+    /// The journal does not have the run.
     #[error("there is no run {run} in the journal")]
     NoRun {
         /// The run.

@@ -73,7 +73,7 @@ pub(super) const TUNED: &str = "ft:";
 /// Name suffixes for a release state of the same model.
 const STATES: [&str; 6] = ["-latest", "-preview", "-exp", "-experimental", "-beta", "-001"];
 
-/// Returns the word of the provider behind a host, as [`model_facts`](crate::model_facts) takes it; none for hosts that it does not know.
+/// Returns the word of the provider behind a host, as [`model_facts`](crate::model_facts) takes it; `None` for unknown hosts.
 #[must_use]
 pub fn provider_of_host(host: &str) -> Option<&'static str> {
     let host = host.to_ascii_lowercase();

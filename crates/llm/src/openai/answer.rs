@@ -61,7 +61,7 @@ pub(super) struct Asking<'a> {
     pub(super) source: TurnSource<'a>,
     pub(super) request: &'a ChatRequest,
     pub(super) prices: Option<&'a Prices>,
-    /// Calls were asked for as text.
+    /// True if the request asked for calls as text.
     pub(super) calls_as_text: bool,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Dialect {
     pub(super) thinking: ThinkingForm,
     /// The other way was refused too.
     thinking_switched: bool,
-    /// The form of an answer is asked for as the parameters of a tool: the model behind Anthropic's protocol is held to no schema otherwise.
+    /// True to request the form of an answer as the parameters of a tool, because the server enforces no other schema.
     pub(super) schema_as_tool: bool,
     /// The name of the bound on the answer.
     pub(super) max_tokens: Option<MaxTokens>,
@@ -231,7 +231,7 @@ impl Dialect {
     pub(super) fn speak(&mut self, protocol: Protocol, model: &str) {
         self.protocol = protocol;
         let name = model.rsplit('/').next().unwrap_or_default();
-        // Results are text in chat completions, save for servers on which a turn of the user cannot follow results, and before Gemini 3.
+        // Results are text in chat completions, except on servers on which a turn of the user cannot follow results, and before Gemini 3.
         let in_results = match protocol {
             Protocol::Responses | Protocol::Messages => true,
             Protocol::Chat => self.form.alternate,
@@ -253,7 +253,7 @@ impl Dialect {
             self.form.ids = self.form.ids.max(IdForm::Forty);
             let claude = claude_version(model);
             self.optional.temperature &= claude.is_none_or(|version| version < (4, 7));
-            // These leave out the text of their thinking unless asked for it.
+            // These omit the text of their thinking unless the request asks for it.
             self.optional.summary = claude.is_some_and(|version| version >= (4, 7));
             self.schema_as_tool = claude.is_none_or(|version| version < (4, 5));
         }

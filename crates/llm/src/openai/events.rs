@@ -43,7 +43,7 @@ pub(super) fn as_event(document: &[u8]) -> Vec<u8> {
     b"data: ".iter().copied().chain(line).chain(*b"\n\n").collect()
 }
 
-/// Returns the JSON texts of a stream that came where a document was asked for. `None` if one is no JSON.
+/// Returns the JSON texts of a stream that arrived instead of the requested document; `None` if one is not JSON.
 pub(super) fn values(body: &str) -> Option<Vec<String>> {
     let data = body.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim);
     // A comment that was sent as data, as OpenRouter does while it waits.

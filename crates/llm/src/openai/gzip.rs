@@ -11,7 +11,7 @@ const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 type Pieces = BoxStream<'static, Result<Vec<u8>, String>>;
 
-/// Unpacks a body that begins as gzip does, and hands on any other as it is. The header that should announce it is not needed: proxies lose it.
+/// Unpacks a body that begins as gzip does, and passes on any other unchanged. It ignores the header, because proxies may lose it.
 pub(super) fn unpacked(body: Pieces) -> Pieces {
     stream::unfold(Unpacking { body, head: Vec::new(), decoder: None, over: false }, |mut unpacking| async move {
         unpacking.next().await.map(|piece| (piece, unpacking))

@@ -9,7 +9,7 @@ use super::address::Address;
 use super::client::{headers, http_client};
 use super::settings::OpenAiSettings;
 
-/// A server on this machine or in its network answers within that, or is taken not to know.
+/// Maximum wait for an answer. A local server that takes longer counts as one without the information.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// A smaller or larger number is no window.
 const BELIEVED: std::ops::RangeInclusive<u64> = 512..=100_000_000;

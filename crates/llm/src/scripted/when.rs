@@ -5,7 +5,7 @@ use crate::{ChatRequest, Message, ResponseFormat};
 /// Conditions on a request; all that are given must hold, so the default fits every request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct When {
-    /// The name of the schema asked for.
+    /// Name of the requested schema.
     pub schema: Option<String>,
     /// True to match requests with tools, false to match those without.
     pub tools: Option<bool>,

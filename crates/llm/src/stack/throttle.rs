@@ -37,7 +37,7 @@ struct Allowance {
     answered: u32,
     /// Grows with each decrease. Outcomes of requests that began before a decrease are ignored.
     round: u64,
-    /// The server asked for silence until then.
+    /// The server requested that no request be sent before then.
     closed_until: Option<Instant>,
     longest_silence: Duration,
 }

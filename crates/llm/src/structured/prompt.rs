@@ -44,7 +44,7 @@ pub(super) fn format(request: &StructuredRequest, tier: Tier) -> ResponseFormat 
     }
 }
 
-/// Adds to the last message where that is the user's: some chat templates want user and assistant to alternate.
+/// Adds to the last message if it is the user's, because some chat templates require alternating roles.
 fn tell(messages: &mut Vec<Arc<Message>>, text: &str) {
     match messages.last_mut().map(Arc::make_mut) {
         Some(Message::User { content, .. }) => {

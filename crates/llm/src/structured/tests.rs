@@ -158,7 +158,7 @@ async fn other_refusals_and_failures_end_it() {
         assert!(matches!(error, StructuredError::Model { .. }), "{error}");
         assert_eq!(model.requests().len(), 1, "{status}");
     }
-    // A server that refuses every form is not asked for ever.
+    // A server that refuses every form is not asked forever.
     let model = ScriptedModel::new("m").on(When::any(), [Reply::status(400, "bad schema")]);
     let Err(StructuredError::Model { source, .. }) = ask(&model.built(), &Tiers::new(), request(), judge).await else { panic!() };
     assert!(matches!(source, ModelError::Refused { .. }));

@@ -62,7 +62,7 @@ impl Folder {
 fn lasting(folder: &Path) -> std::io::Result<()> {
     if cfg!(unix) {
         match File::open(folder).and_then(|folder| folder.sync_all()) {
-            // Some file systems of networks know no such thing.
+            // Some network file systems do not support this.
             Err(error) if !matches!(error.kind(), ErrorKind::Unsupported | ErrorKind::InvalidInput) => return Err(error),
             _ => {}
         }

@@ -209,7 +209,7 @@ impl Answer {
         call.raw.arguments.push_str(&arguments);
     }
 
-    /// Returns the call that a chunk goes on with; `None` where it begins a new one. Servers leave the index out,
+    /// Returns the call that a chunk continues; `None` if it begins a new one. Servers leave the index out,
     /// give all calls the same, or repeat id and name in every chunk.
     fn place_of(&self, index: Option<u64>, id: &str, name: &str) -> Option<usize> {
         let found = match index {

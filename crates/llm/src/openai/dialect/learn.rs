@@ -80,7 +80,7 @@ impl Dialect {
             Protocol::Responses if matches!(refusal.status, 404 | 405) && !refusal.lower.contains("item with id") => Protocol::Chat,
             _ => return false,
         };
-        // Once: a server that has neither is not asked for ever.
+        // Only once, so that a server with neither is not asked forever.
         self.may_switch = false;
         self.speak(to, model);
         true

@@ -19,7 +19,7 @@ pub(in crate::openai) fn settings(request: &ChatRequest, dialect: &Dialect, writ
     body.insert("max_tokens".into(), json!(bound));
     let mut output = Map::new();
     let form = form_tool(request, dialect);
-    // A form that is asked for as a call is demanded, and beside thinking nothing can be.
+    // A form that is requested as a call is demanded, and a call cannot be demanded together with thinking.
     let effort = writing.effort.filter(|_| optional.effort && !(form.is_some() && optional.tool_choice));
     let thinks = match (effort, dialect.thinking) {
         (None, _) => false,
@@ -102,7 +102,7 @@ const fn budget(effort: Effort) -> u32 {
     }
 }
 
-/// Returns the name and the schema of an answer that is asked for as the parameters of a tool.
+/// Returns the name and the schema of an answer that is requested as the parameters of a tool.
 pub(in crate::openai) fn form_tool<'a>(request: &'a ChatRequest, dialect: &Dialect) -> Option<(&'a str, &'a Value)> {
     match &request.format {
         ResponseFormat::JsonSchema { name, schema } if dialect.schema_as_tool && request.tools.is_empty() => Some((name, schema)),

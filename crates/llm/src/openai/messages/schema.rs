@@ -1,6 +1,6 @@
 //! Schemas of answers in the part of JSON Schema that Anthropic holds its models to.
 //!
-//! Objects there name all their members. A value that may be anything is asked for as JSON in a text, and read back.
+//! Objects there name all their members. A value of any type is requested as JSON in a text, and parsed afterwards.
 //!
 //! Source: <https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations>.
 
@@ -137,7 +137,7 @@ fn part(schema: &Value) -> Value {
     Value::Object(sent)
 }
 
-/// Reads the JSON in texts that were asked for so.
+/// Parses the JSON in texts that were requested as such.
 fn unpack(schema: &Value, value: &mut Value) {
     match (Shape::of(schema), value) {
         (Shape::Text, value) => {

@@ -115,7 +115,7 @@ impl Answer {
         self.items.entry(place.unwrap_or(last)).or_default()
     }
 
-    /// Returns the items of the output, each from the best of what came of it.
+    /// Returns the items of the output, each in its most complete form.
     fn output(&mut self) -> Vec<Value> {
         let mut completed: BTreeMap<u64, Value> = (0_u64..).zip(std::mem::take(&mut self.output)).collect();
         let mut whole = BTreeMap::new();

@@ -12,7 +12,7 @@ use crate::{
     ToolCall, ToolChoice, ToolDefinition,
 };
 
-/// Each server, the model it is asked for, and what the settings name.
+/// Servers, with the requested model and the settings of each.
 const SERVERS: [(Server, &str, Option<Provider>, Option<Protocol>); 8] = [
     (Server::OpenAi, "gpt-5.6-terra", None, None),
     (Server::Anthropic, "claude-opus-5", Some(Provider::Anthropic), None),
