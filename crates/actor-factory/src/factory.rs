@@ -26,15 +26,15 @@ use self::{
     skills::{Preloaded, preload},
 };
 
-/// The part of the context window that results of other tasks, and knowledge, may take each, in percent.
+/// Share of the context window, in percent, that the results of other tasks may take at most, and that knowledge may take at most.
 const SHARE: u64 = 20;
-/// The tool by which a risk that came true is told.
+/// Name of the tool by which an actor reports that a risk came true.
 const REPORT_EVIDENCE: &str = "report_evidence";
-/// The most risks that an actor is told of, and the most characters of each: small models have little room.
+/// Largest number of risks in a prompt. Small models have little room.
 const RISKS: usize = 3;
 const RISK_CHARACTERS: usize = 120;
 
-/// Makes actors.
+/// Composes actors from profiles and prompts.
 #[derive(Debug, Clone)]
 pub struct ActorFactory {
     profiles: ProfileCatalog,
@@ -44,7 +44,7 @@ pub struct ActorFactory {
     known_tools: KnownTools,
 }
 
-/// What an actor is made for, beside its task.
+/// Everything beside the task that an actor is composed from.
 #[derive(Clone)]
 pub struct ActorContext<'a> {
     /// The goal of the run.
@@ -53,55 +53,55 @@ pub struct ActorContext<'a> {
     pub category: &'a str,
     /// The plan.
     pub plan: PlanId,
-    /// Which execution of the task this is, from 1.
+    /// Number of this execution of the task, from 1.
     pub execution: u32,
-    /// The tasks of the plan in a line each; may be empty. Left out for small models and for actors below others.
+    /// Tasks of the plan, one per line; may be empty. Small models and delegated actors do not get it.
     pub overview: &'a str,
-    /// The results of the tasks that this one depends on, as Markdown. Cut to a fifth of the context window.
+    /// Results of the tasks that this one depends on, as Markdown. The factory cuts them to a fifth of the context window.
     pub results: &'a str,
-    /// What is known that may help: project rules, memory. Cut to a fifth of the context window.
+    /// Project rules and memory that may help. The factory cuts them to a fifth of the context window.
     pub knowledge: &'a str,
-    /// Where the actor works: folder, system, date. Must not change from turn to turn.
+    /// Folder, system and date of the actor. The text must not change from turn to turn.
     pub environment: &'a str,
-    /// The same for a small model, in short.
+    /// Shorter environment text for small models.
     pub short_environment: &'a str,
-    /// What the plan expects might go wrong. The first three are told in a line each to an actor that can report evidence.
+    /// Risks that the plan expects. The prompt lists the first three, one per line, if the actor can report evidence.
     pub risks: &'a [Risk],
     /// The images of the goal.
     pub images: &'a [Image],
-    /// Skills that the actor is given whole, besides those of its profile.
+    /// Names of skills whose full texts the prompt holds, besides those of the profile.
     pub skills: &'a [String],
-    /// The call of another actor that it is made for, where it is.
+    /// Call of another actor that the new actor answers, if any.
     pub delegated: Option<Delegated<'a>>,
-    /// The tools that exist.
+    /// Registry of all tools.
     pub tools: &'a ToolRegistry,
-    /// Which calls need consent.
+    /// Approval mode: which calls need consent.
     pub approval: Approval,
-    /// Rules that come before that.
+    /// Permission rules, which take precedence over the approval mode.
     pub rules: &'a PermissionRules,
-    /// What is vouched for; without it, nothing that is read changes what may be done.
+    /// Sources that the user trusts. Without it, texts that the actor reads do not change its permissions.
     pub trust: Option<Trust>,
-    /// Where the texts come from that this context is made of and that nobody vouches for.
+    /// Origins of untrusted texts that this context holds.
     pub origins: &'a [Origin],
-    /// Whether a person can be asked.
+    /// True if a person can answer questions.
     pub attended: bool,
-    /// The role of the model, unless the task or the profile names one.
+    /// Role of the model, unless the task or the profile names one.
     pub model: &'a str,
-    /// What the model of a role can hold.
+    /// Returns the limits of the model of a role.
     pub limits: &'a dyn Fn(&str) -> ModelLimits,
-    /// The settings for each class of models.
+    /// Settings for each class of models.
     pub classes: ModelClasses,
-    /// Answers of the model that the actor may use, in the place of the bound of its model's class. Its profile may say fewer.
+    /// Number of model answers that the actor may use instead of the limit of its model's class. The profile may set a lower limit.
     pub max_steps: Option<u32>,
-    /// Whether the first answer without a tool call may be the result: for goals that are plain questions.
+    /// True if the first answer without a tool call may be the result, for goals that are plain questions.
     pub plain_answer_ends: bool,
-    /// Now.
+    /// Time at which the actor is made.
     pub created_at: Timestamp,
 }
 
 impl<'a> ActorContext<'a> {
-    /// A context with defaults: first execution, attended, default approval and model `default`, made at the Unix epoch. `rules` are
-    /// those of [`ToolContext`](aime_tools::ToolContext), which know the folder that the tools work in.
+    /// Creates a context with defaults: first execution, attended, default approval, model `default`, made at the Unix epoch. Pass the
+    /// `rules` of [`ToolContext`](aime_tools::ToolContext): they are bound to the folder that the tools work in.
     #[must_use]
     pub fn new(goal: &'a str, tools: &'a ToolRegistry, rules: &'a PermissionRules) -> Self {
         Self {
@@ -133,35 +133,35 @@ impl<'a> ActorContext<'a> {
         }
     }
 
-    /// The same for an actor of this plan, made at this time.
+    /// Sets the plan that the actor belongs to and the time at which it is made.
     #[must_use]
     pub fn of_plan(mut self, plan: PlanId, created_at: Timestamp) -> Self {
         (self.plan, self.created_at) = (plan, created_at);
         self
     }
 
-    /// The same for an actor that knows the results of other tasks, as Markdown.
+    /// Sets the results of other tasks, as Markdown.
     #[must_use]
     pub const fn with_results(mut self, results: &'a str) -> Self {
         self.results = results;
         self
     }
 
-    /// The same for an actor that is told what may help: project rules, memory.
+    /// Sets the knowledge that may help: project rules, memory.
     #[must_use]
     pub const fn with_knowledge(mut self, knowledge: &'a str) -> Self {
         self.knowledge = knowledge;
         self
     }
 
-    /// The same where other calls need consent.
+    /// Sets the approval mode.
     #[must_use]
     pub const fn with_approval(mut self, approval: Approval) -> Self {
         self.approval = approval;
         self
     }
 
-    /// The same where nobody can be asked.
+    /// Declares that no person can answer questions.
     #[must_use]
     pub const fn unattended(mut self) -> Self {
         self.attended = false;
@@ -169,24 +169,24 @@ impl<'a> ActorContext<'a> {
     }
 }
 
-/// The limits of a model of which nothing is known.
+/// Returns the limits of a model that aime has no data on.
 fn unknown_limits(_role: &str) -> ModelLimits {
     ModelLimits::default()
 }
 
-/// An actor that is ready to run, and why it is what it is.
+/// Actor that is ready to run, with the reasons for its profile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Composed {
-    /// What its machine starts from.
+    /// Input of the actor's machine.
     pub input: ActorInput,
-    /// Its profile, with the reasons; notes on tools that were left out are among them.
+    /// Chosen profile with the reasons, including notes on tools that the factory left out.
     pub selection: Selection,
 }
 
-/// Why no actor can be made for a task.
+/// Reason why the factory cannot make an actor for a task.
 #[derive(Debug, thiserror::Error)]
 pub enum ComposeError {
-    /// The task is not for an actor.
+    /// The task is of a kind that no actor does.
     #[error("task `{task}` is a {kind} task: only actor tasks have an actor")]
     NotForAnActor {
         /// The task.
@@ -197,71 +197,70 @@ pub enum ComposeError {
     /// There are no profiles.
     #[error("there are no profiles to choose from")]
     NoProfiles,
-    /// The task asks for a bundle that does not exist.
+    /// The task names a bundle that does not exist.
     #[error("task `{task}`: {message}")]
     UnknownBundle {
         /// The task.
         task: String,
-        /// The bundle, and those that exist.
+        /// Message that names the bundle and lists those that exist.
         message: String,
     },
-    /// There is no profile of the name that a delegating actor asks for.
+    /// The delegating actor names a profile that does not exist.
     #[error("there is no profile `{profile}`; the profiles are: {known}")]
     UnknownProfile {
         /// The name.
         profile: String,
-        /// Those that exist.
+        /// Profiles that exist.
         known: String,
     },
-    /// Too many actors stand in a row.
+    /// The chain of delegating actors is too long.
     #[error(
         "at most {max} actors may stand in a row below the one that works for the plan, and this one is number {depth}: it cannot delegate"
     )]
     TooDeep {
-        /// Where the actor stands that wants to delegate.
+        /// Depth of the actor that wants to delegate.
         depth: u32,
-        /// How deep they may stand.
+        /// Largest depth that is allowed.
         max: u32,
     },
-    /// The actor's name cannot be made.
+    /// The actor's id is invalid.
     #[error(transparent)]
     Id(#[from] InvalidId),
-    /// A prompt cannot be rendered.
+    /// A prompt template fails to render.
     #[error(transparent)]
     Prompt(#[from] PromptError),
 }
 
 impl ActorFactory {
-    /// A factory with these profiles and prompts.
+    /// Creates a factory with these profiles and prompts.
     #[must_use]
     pub fn new(profiles: ProfileCatalog, prompts: Prompts) -> Self {
         Self { profiles, prompts, settings: ActorSettings::default(), skills: SkillCatalog::default(), known_tools: KnownTools::default() }
     }
 
-    /// The same for actors that behave in another way.
+    /// Sets the behaviour of the actors.
     #[must_use]
     pub const fn with_settings(mut self, settings: ActorSettings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// The same for actors that can be given these skills. Those whose tools hold [`load_skill`](aime_tools::load_skill) are told of all of
-    /// them.
+    /// Sets the skills that actors may get. Actors with the tool [`load_skill`](aime_tools::load_skill) see a list of all of them.
     #[must_use]
     pub fn with_skills(mut self, skills: SkillCatalog) -> Self {
         self.skills = skills;
         self
     }
 
-    /// A factory with what comes with this crate.
+    /// Creates a factory with the profiles and prompts of this crate.
     ///
     /// # Errors
-    /// [`PromptError`] if a built-in prompt is broken, which a test rules out.
+    /// [`PromptError`] if a built-in prompt is broken; a test excludes this.
     pub fn builtin() -> Result<Self, PromptError> {
         Ok(Self::new(ProfileCatalog::builtin(), Prompts::builtin()?))
     }
 
-    /// The profiles it chooses from.
+    /// Returns the profiles that the factory chooses from.
     #[must_use]
     pub const fn profiles(&self) -> &ProfileCatalog {
         &self.profiles
@@ -269,12 +268,12 @@ impl ActorFactory {
 
     /// Makes the actor for a task: chooses the profile, gathers its tools, renders its prompts. Pure.
     ///
-    /// The tools are those of the profile and of the task's bundles, without those that the profile or the task denies, and always the coordination tools;
-    /// an actor of a read-only profile gets none that could change something, whoever asks for it. One that is made for the call of
-    /// another actor has no tool that that one has not, no more steps, no wider approval mode and rules, and stands one deeper.
+    /// The actor gets the tools of its profile and of the task's bundles, minus those that the profile or the task denies, plus the
+    /// coordination tools. An actor of a read-only profile gets no tool that can change something, even if the task asks for it. A
+    /// delegated actor is one level deeper than its parent and never gets more than the parent has: tools, steps, approval mode and rules.
     ///
     /// # Errors
-    /// [`ComposeError`] says which task cannot have an actor, and why.
+    /// [`ComposeError`] names the task and the reason.
     pub fn compose(&self, task: &TaskSpec, context: &ActorContext<'_>) -> Result<Composed, ComposeError> {
         match task.kind {
             TaskKind::Actor => {}
@@ -373,7 +372,7 @@ impl ActorFactory {
             environment: of_task.1,
             knowledge: of_task.0,
             goal: context.goal,
-            // A small model takes the tasks of others for its own.
+            // Small models mistake other tasks of the plan for their own.
             overview: if small || delegated.is_some() { "" } else { context.overview },
             title: task.title(),
             frame: delegated.map_or("", |delegated| delegated.frame),
@@ -391,7 +390,7 @@ impl ActorFactory {
         format!("Kind of worker; chosen by the words if absent. One of {}", profiles.join(", "))
     }
 
-    /// The profile that a delegating actor names.
+    /// Selects the profile that a delegating actor names.
     fn named(&self, profile: &str) -> Result<Selection, ComposeError> {
         if self.profiles.get(profile).is_none() {
             let known = self.profiles.iter().map(|known| format!("`{}`", known.name)).collect::<Vec<_>>().join(", ");
@@ -402,7 +401,7 @@ impl ActorFactory {
     }
 }
 
-/// The effort of a plan as requests to models have it.
+/// Converts the effort of a plan to the effort of a model request.
 const fn effort(effort: ReasoningEffort) -> Effort {
     match effort {
         ReasoningEffort::None => Effort::None,
@@ -415,14 +414,14 @@ const fn effort(effort: ReasoningEffort) -> Effort {
     }
 }
 
-/// The risks of the plan in a line each, for an actor that can report that one came true.
+/// Returns the risks of the plan, one line each, if the actor can report that one came true.
 fn told_risks(risks: &[Risk], spec: &ActorSpec) -> Vec<String> {
     let can_report = spec.tool(REPORT_EVIDENCE).is_some();
     let line = |risk: &Risk| cut(&risk.description.split_whitespace().collect::<Vec<_>>().join(" "), RISK_CHARACTERS);
     risks.iter().filter(|risk| can_report && !risk.description.trim().is_empty()).take(RISKS).map(line).collect()
 }
 
-/// Text cut to about `budget` tokens.
+/// Cuts a text to about `budget` tokens.
 fn fit(text: &str, budget: u64) -> String {
     let tokens = estimate_tokens(text);
     if tokens <= budget {

@@ -1,4 +1,4 @@
-//! What an actor remembers of its conversation, and how that is shortened to fit the context window.
+//! Conversation of an actor, and its compaction to fit the context window.
 
 use std::sync::Arc;
 
@@ -11,30 +11,30 @@ use crate::{
     text::cut,
 };
 
-/// The shortest tool result that is worth replacing, in characters.
+/// Length up to which a tool result is not worth replacing, in characters.
 const SHORT: usize = 200;
-/// How much is left of the beginning of a result that is removed, in characters.
+/// Length of the beginning that remains of a removed result, in characters.
 const BEGINNING: usize = 100;
-/// The least that is kept of a tool result in need, in characters.
+/// Smallest length to which compaction cuts a tool result, in characters.
 const LEAST: usize = 400;
 
-/// A conversation: system prompt, task, and what followed. It grows only at its end, save for [`History::compact`].
+/// Conversation: system prompt, task, then all later messages. It grows only at its end, except for [`History::compact`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct History {
-    /// System, task, then what followed.
+    /// System prompt, task, then all later messages.
     messages: Vec<Arc<Message>>,
-    /// The task as it was first said, where its message says more by now.
+    /// Original text of the task, if compaction has extended its message.
     task: Option<String>,
-    /// The first message that no request has held yet.
+    /// Index of the first message that no request has held yet.
     unseen_from: usize,
-    /// Of all messages, estimated.
+    /// Estimated tokens of all messages.
     tokens: u64,
-    /// The texts that the runtime has appended to results, in order.
+    /// Texts that the runtime has appended to results, in order.
     #[serde(default)]
     appended: Vec<Appended>,
 }
 
-/// Who speaks in a text that is appended to a result.
+/// Author of a text that is appended to a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Speaker {
@@ -44,12 +44,12 @@ pub(crate) enum Speaker {
     Runtime,
 }
 
-/// A text at the end of a result that is not the tool's.
+/// Text at the end of a result that does not come from the tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Appended {
-    /// The index of the result.
+    /// Index of the result's message.
     message: usize,
-    /// The length of the text with the blank line before it.
+    /// Length of the text in bytes, with the blank line before it.
     bytes: usize,
     speaker: Speaker,
 }
@@ -67,10 +67,10 @@ impl History {
         self.messages.push(Arc::new(message));
     }
 
-    /// Says something to the model: after a blank line at the end of the last message where that is a result or the user's, else in a message
-    /// of the user.
+    /// Adds a text for the model. It goes to the end of the last message, after a blank line, if that is a result or a user message;
+    /// otherwise it becomes a user message.
     ///
-    /// Some servers refuse a message of the user after a result, and some chat templates two of the user in a row.
+    /// Some servers refuse a user message after a result, and some chat templates refuse two user messages in a row.
     pub(crate) fn say(&mut self, text: &str, speaker: Speaker) {
         let at = self.messages.len().saturating_sub(1);
         let Some(last) = self.messages.last_mut().filter(|last| matches!(last.as_ref(), Message::Tool { .. } | Message::User { .. }))
@@ -99,19 +99,20 @@ impl History {
         &self.messages
     }
 
-    /// Tokens of all messages, estimated and not corrected.
+    /// Returns the estimated, uncorrected tokens of all messages.
     pub(crate) const fn tokens(&self) -> u64 {
         self.tokens
     }
 
-    /// A request that held all messages was answered.
+    /// Notes that the server answered a request with all messages.
     pub(crate) const fn all_seen(&mut self) {
         self.unseen_from = self.messages.len();
     }
 
-    /// Shortens the history to about `target` tokens: first the results of older calls are removed as `removal` says, with the notes
-    /// of the runtime after them, then the oldest turns are dropped, then, if need be, long results that are left are cut. System prompt, task and the last `kept` messages stay, and `words`
-    /// in the place of what is dropped; calls stay with their results. Says whether the history became shorter; otherwise it is as it was.
+    /// Shortens the history to about `target` tokens. It first removes the results of older calls as `removal` says, together with the
+    /// runtime's notes after them, then drops the oldest turns, and finally cuts long results. The system prompt, the task and the last
+    /// `kept` messages stay; `words` replace the dropped turns; calls stay with their results. Returns true if the history became shorter;
+    /// otherwise it is unchanged.
     pub(crate) fn compact(&mut self, target: u64, words: &str, kept: usize, removal: Removal<'_>) -> bool {
         let mut shorter = self.clone();
         let keep_from = shorter.keep_from(kept);
@@ -137,7 +138,7 @@ impl History {
         self.count();
     }
 
-    /// Replaces the images of the result at `at` by a line each.
+    /// Replaces each image of the result at `at` by a line of text.
     fn images_in_words(&mut self, at: usize) {
         let Some(message) = self.messages.get_mut(at).filter(|message| !message.images().is_empty()) else { return };
         let Message::Tool { content, images, .. } = Arc::make_mut(message) else { return };
@@ -146,7 +147,7 @@ impl History {
         content.insert_str(result, &words);
     }
 
-    /// Replaces what the tool said in the message `at`, where `change` gives something else, and keeps the texts after it whose speaker `stays`.
+    /// Replaces the tool's text in the message `at` if `change` returns a new one, and keeps the appended texts whose speaker `stays`.
     fn change_result(&mut self, at: usize, stays: impl Fn(Speaker) -> bool, change: impl FnOnce(&str, &str) -> Option<String>) {
         let Some(message) = self.messages.get_mut(at) else { return };
         let Message::Tool { call_id, name, content, is_error, images } = message.as_ref() else { return };
@@ -169,7 +170,7 @@ impl History {
         self.appended.retain(|appended| !here(appended) || stays(appended.speaker));
     }
 
-    /// Where the messages begin that must stay: the last `kept` and the unseen, and no result without its call.
+    /// Returns the index from which all messages must stay: the last `kept` and the unseen ones, without parting a result from its call.
     fn keep_from(&self, kept: usize) -> usize {
         let from = self.messages.len().saturating_sub(kept).min(self.unseen_from).max(HEAD);
         let turn = self.messages.iter().take(from + 1).rposition(|m| begins_turn(m));
@@ -199,7 +200,7 @@ impl History {
         self.unseen_from = self.unseen_from.saturating_sub(drop_to - HEAD);
         self.appended.retain(|appended| appended.message >= drop_to);
         self.appended.iter_mut().for_each(|appended| appended.message -= drop_to - HEAD);
-        // In the task's own message: two messages of the user in a row are refused by some chat templates.
+        // The words go into the task's own message, because some chat templates refuse two user messages in a row.
         if let Some(message) = self.messages.get_mut(1)
             && let Message::User { content, .. } = Arc::make_mut(message)
         {
@@ -209,7 +210,7 @@ impl History {
         self.count();
     }
 
-    /// The last resort: gives each long result an equal share of what may be kept.
+    /// Gives each long result an equal share of the remaining room, as the last resort.
     fn cut_results(&mut self, target: u64) {
         let over = self.tokens.saturating_sub(target);
         let length = |at: usize, message: &Message| match message {
@@ -234,7 +235,7 @@ impl History {
         self.count();
     }
 
-    /// What was appended to the last message.
+    /// Returns the text that was appended to the last message.
     #[cfg(test)]
     pub(crate) fn appended_to_last(&self) -> Option<&str> {
         let at = self.messages.len().checked_sub(1)?;
@@ -248,7 +249,7 @@ impl History {
     }
 }
 
-/// Parts the content of the message `at` into what the tool said and what was appended.
+/// Splits the content of the message `at` into the tool's text and the appended text.
 fn result_and_rest<'a>(appended: &[Appended], at: usize, content: &'a str) -> (&'a str, &'a str) {
     let bytes: usize = appended.iter().filter(|appended| appended.message == at).map(|appended| appended.bytes).sum();
     content.split_at_checked(content.len().saturating_sub(bytes)).unwrap_or((content, ""))
@@ -259,21 +260,21 @@ fn append(content: &mut String, text: &str) {
     content.push_str(text);
 }
 
-/// What is left of the results of older calls when they are removed.
+/// Form of the note that replaces a removed result.
 #[derive(Clone, Copy)]
 pub(crate) enum Removal<'a> {
-    /// Their size alone: small models have little room.
+    /// Only the size: small models have little room.
     Size,
-    /// Also how they began, and how the actor can have them again: from the file where the whole was kept, else by the call once more where its
-    /// tool, by name, is a read-only one.
+    /// Size, beginning, and how to get the result again: from the file that holds the full text, or, if the named tool is read-only, by
+    /// repeating the call.
     Beginning { read_only: &'a dyn Fn(&str) -> bool },
 }
 
-/// What takes the place of a result of the tool `name`; none where that would not be shorter, and where it was removed before.
+/// Returns the replacement for a result of the tool `name`, or none if it would not be shorter or the result was removed before.
 fn removed(name: &str, content: &str, removal: Removal<'_>) -> Option<String> {
     let length = content.chars().count();
     let removed = format!("[output of {name} removed, ");
-    // Between marks there is never a last line of this kind.
+    // The last line of a marked text is its end mark, so it never matches this test.
     if length <= SHORT || content.lines().next_back().is_some_and(|line| line.starts_with(&removed)) {
         return None;
     }
@@ -281,7 +282,7 @@ fn removed(name: &str, content: &str, removal: Removal<'_>) -> Option<String> {
         return Some(format!("{removed}{length} characters]"));
     };
     let whole = note_of_whole(content);
-    // The note was a part of the result, and is no more to be trusted than that.
+    // The note was part of the result, so it stays inside the marks of untrusted data.
     let beginning = within_marks(content, |inner| match whole {
         Some(note) => format!("{}\n{note}", cut(inner, BEGINNING)),
         None => cut(inner, BEGINNING),
@@ -290,7 +291,7 @@ fn removed(name: &str, content: &str, removal: Removal<'_>) -> Option<String> {
     Some(format!("{beginning}\n{removed}{length} characters{again}]")).filter(|left| left.chars().count() < length)
 }
 
-/// System prompt and task.
+/// Number of messages at the start: system prompt and task.
 const HEAD: usize = 2;
 
 fn begins_turn(message: &Message) -> bool {
@@ -312,13 +313,13 @@ fn message_tokens(message: &Message) -> u64 {
         }
 }
 
-/// Tokens of the tools that a request offers, estimated.
+/// Estimates the tokens of the tool definitions in a request.
 pub(crate) fn tools_tokens(tools: &[ToolDefinition]) -> u64 {
     let tool = |t: &ToolDefinition| estimate_tokens(&t.name) + estimate_tokens(&t.description) + estimate_tokens(&t.parameters.to_string());
     tools.iter().map(tool).sum()
 }
 
-/// Corrects estimates of tokens by what the server counted.
+/// Corrects estimates of tokens by the counts of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct TokenMeter {
     per_mille: u64,
@@ -331,19 +332,19 @@ impl Default for TokenMeter {
 }
 
 impl TokenMeter {
-    /// A request that was estimated at `estimated` tokens had `counted`.
+    /// Takes in that the server counted `counted` tokens for a request estimated at `estimated`.
     pub(crate) fn learn(&mut self, estimated: u64, counted: u64) {
         if estimated > 0 && counted > 0 {
             self.per_mille = (counted.saturating_mul(1_000) / estimated).clamp(300, 4_000);
         }
     }
 
-    /// The corrected estimate.
+    /// Returns the corrected estimate.
     pub(crate) const fn corrected(self, estimated: u64) -> u64 {
         estimated.saturating_mul(self.per_mille) / 1_000
     }
 
-    /// The estimate that corrects to `tokens`.
+    /// Returns the estimate that corrects to `tokens`.
     pub(crate) const fn estimate_of(self, tokens: u64) -> u64 {
         tokens.saturating_mul(1_000) / self.per_mille
     }

@@ -14,7 +14,7 @@ mod sheets;
 mod spec;
 mod text;
 
-/// The crates whose types are part of this crate's API.
+/// Crates whose types are part of this crate's API.
 pub use {aime_durable as durable, aime_llm as llm, aime_progress as progress, aime_tools as tools};
 
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};

@@ -1,4 +1,4 @@
-//! The actor machine: think, act, and know when to end.
+//! State machine of an actor: ask the model, make its tool calls, decide when to end.
 
 mod calls;
 mod conclude;
@@ -36,103 +36,104 @@ use crate::{
     repeats::Repeats,
 };
 
-/// An actor at work: asks the model, makes the calls it wants, until it concludes.
+/// Actor at work: asks the model and makes the calls that it wants until it concludes.
 ///
-/// Pure: it learns from [`ActorFact`]s alone and answers with [`ActorEffect`]s, whose ids are `TASK/EXECUTION/REQUEST` for the model and
-/// `TASK/EXECUTION/REQUEST/CALL` for tools, and with the progress events of its task. Its output is the [`Conclusion`] of the task; an
-/// actor that was stopped gives one with the outcome `Interrupted` and goes on after [`ActorFact::Resumed`].
+/// The machine is pure. Its only input are [`ActorFact`]s; it answers with [`ActorEffect`]s and the progress events of its task. Effect ids
+/// are `TASK/EXECUTION/REQUEST` for the model and `TASK/EXECUTION/REQUEST/CALL` for tools. The output is the [`Conclusion`] of the task. A
+/// stopped actor concludes with the outcome `Interrupted` and continues after [`ActorFact::Resumed`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActorMachine {
     input: ActorInput,
     status: ActorStatus,
     tools: Arc<[ToolDefinition]>,
-    /// Of the tools' definitions, estimated.
+    /// Estimated tokens of the tool definitions.
     tools_tokens: u64,
     history: History,
     meter: TokenMeter,
-    /// The most tokens that the model has proved to hold less than.
+    /// Upper bound on the model's context window, in tokens, as learnt from refused requests.
     window: u64,
-    /// Requests made, those without an answer included: the number in effect ids.
+    /// Number of requests so far, including unanswered ones; part of effect ids.
     requests: u32,
-    /// Answers received since it was last run.
+    /// Number of answers since the actor was last run.
     steps: u32,
-    /// How often it was run again.
+    /// Number of times that the actor was run again.
     #[serde(default)]
     runs_again: u32,
-    /// The model call under way, and its estimated tokens.
+    /// Model call under way, with its estimated tokens.
     asked_model: Option<(EffectId, u64)>,
     turn: Option<Turn>,
     todos: Vec<TodoItem>,
     rounds_without_todos: u32,
     router: ToolRouter,
     repeats: Repeats,
-    /// It repeats itself: the next request asks for its conclusion.
+    /// True if the actor repeats itself, so that the next request asks for its conclusion.
     #[serde(default)]
     must_conclude: bool,
-    /// The tool whose call it repeats: the next request does not offer it.
+    /// Tool that the next request does not offer, because the actor repeats its call.
     #[serde(default)]
     withheld: Option<String>,
-    /// Files that the task names, and that no call that succeeded has named yet.
+    /// Files that the task names and that no successful call has named yet.
     #[serde(default)]
     unnamed_files: Vec<String>,
-    /// How often it was told of one at its end.
+    /// Number of reminders of such files at the end of the actor.
     #[serde(default)]
     reminders: u32,
     /// Hints for the note after the results of the turn.
     notes: Vec<String>,
-    /// The results of the last turn have no note after them yet.
+    /// True if the results of the last turn still need a note after them.
     #[serde(default)]
     note_due: bool,
-    /// What people said that the actor has not seen yet.
+    /// Messages of people that the actor has not seen yet.
     #[serde(default)]
     said: Vec<Told>,
-    /// What people said that stands in the history.
+    /// Messages of people that are in the history.
     #[serde(default)]
     heard: Vec<Told>,
-    /// Answers without a tool call, in a row.
+    /// Number of consecutive answers without a tool call.
     plain_in_row: u32,
-    /// Answers that were to be a tool call and could not be read, in a row.
+    /// Number of consecutive answers with an unreadable tool call.
     #[serde(default)]
     unread_in_row: u32,
-    /// The last plain answers: part of the result, whatever the actor says when it ends.
+    /// Last plain answers. They are part of the result, whatever the actor's final message says.
     plain_text: String,
-    /// The last request did not fit.
+    /// True if the last request did not fit the context window.
     overflowed: bool,
-    /// What the actor's calls made.
+    /// Paths and addresses that the actor's calls created or changed.
     references: Vec<String>,
-    /// The versions of files that the actor has read or written last.
+    /// Versions of the files that the actor last read or wrote.
     #[serde(default, skip_serializing_if = "SeenFiles::is_empty")]
     seen: SeenFiles,
-    /// Calls that succeeded.
+    /// Number of successful calls.
     calls_ok: u32,
-    /// The beginning of what the last of them showed, where a small model makes them.
+    /// Beginning of the last successful call's result; kept for small models only.
     #[serde(default)]
     last_result: Option<String>,
-    /// The last call that failed and its tool, until a call of that tool succeeds: why, where a small model gives up and does not say.
+    /// Tool and error of the last failed call, until a call of that tool succeeds. It explains the failure of a small model that gives up
+    /// without a reason.
     #[serde(default)]
     last_error: Option<(String, String)>,
-    /// The last call of the last turn failed.
+    /// True if the last call of the last turn failed.
     #[serde(default)]
     last_failed: bool,
-    /// The ids of commands that run beside its calls.
+    /// Ids of background commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     processes: Vec<String>,
-    /// Calls that failed, one after the other.
+    /// Number of consecutive failed calls.
     #[serde(default)]
     failed_in_row: u32,
-    /// It wanted to give up at the first failure, and was told to try another way.
+    /// True if the actor gave up at the first failure and was told to try another way.
     #[serde(default)]
     urged: bool,
-    /// Whether a call was refused by a person or the approval mode.
+    /// True if a person or the approval mode refused a call.
     denied: bool,
-    /// Where the texts come from that stand, or stood, in its requests and that nobody vouches for.
+    /// Origins of all untrusted texts that its requests have held.
     #[serde(default)]
     origins: Vec<Origin>,
-    /// Ids of calls that stand in the history.
+    /// Ids of the calls in the history.
     call_ids: BTreeSet<String>,
     stopping: Option<Reason>,
     conclusion: Option<Conclusion>,
-    /// The state of a lead; as it begins for an actor of a task.
+    /// State of a lead; stays at its default for the actor of a task.
     lead: lead::LeadState,
 }
 
@@ -171,7 +172,7 @@ impl Machine for ActorMachine {
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
                 ActorFact::Told { said } => {
                     self.told(said);
-                    // Words end nothing: an actor that was stopped goes on after them.
+                    // A person's message ends nothing: a stopped actor stays stopped and continues later.
                     return None;
                 }
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
@@ -205,8 +206,8 @@ impl Machine for ActorMachine {
         ActorFact::Revoked { id: id.clone(), why: why.clone() }
     }
 
-    /// A request to a model changes nothing outside, and one that is under way when the process ends is made again in any case: it need not wait
-    /// until what led to it is durable, and what the disk takes is hidden behind what the model takes.
+    /// A request to a model changes nothing outside, and the host repeats it after a crash in any case. So it need not wait until its cause
+    /// is durable, and the write to disk overlaps with the model's work.
     fn kind(effect: &ActorEffect) -> &'static str {
         match effect {
             ActorEffect::Model(_) => "model",
@@ -225,7 +226,7 @@ impl Machine for ActorMachine {
 impl ActorMachine {
     fn new(input: &ActorInput) -> Self {
         let mut input = input.clone();
-        // They stand in the history from now on.
+        // The history owns these texts from here on.
         let task = Message::user_with_images(std::mem::take(&mut input.task), std::mem::take(&mut input.images));
         let history = History::new(std::mem::take(&mut input.system), task);
         input.spec.persona = String::new();
@@ -276,30 +277,30 @@ impl ActorMachine {
         }
     }
 
-    /// Where the actor stands.
+    /// Returns the actor's status.
     #[must_use]
     pub const fn status(&self) -> ActorStatus {
         self.status
     }
 
-    /// How many answers of the model it has used.
+    /// Returns the number of model answers that the actor has used.
     #[must_use]
     pub const fn steps(&self) -> u32 {
         self.steps
     }
 
-    /// Returns how many more answers of the model it may use.
+    /// Returns the number of model answers that the actor may still use.
     pub(crate) fn steps_left(&self) -> u32 {
         self.input.spec.max_steps.saturating_sub(self.steps)
     }
 
-    /// Who acts.
+    /// Returns the spec of the actor.
     #[must_use]
     pub const fn spec(&self) -> &crate::ActorSpec {
         &self.input.spec
     }
 
-    /// How the actor ended, once it has. An actor that was stopped has not.
+    /// Returns the conclusion of an actor that has ended. A stopped actor has none.
     #[must_use]
     pub const fn conclusion(&self) -> Option<&Conclusion> {
         self.conclusion.as_ref()
@@ -309,14 +310,14 @@ impl ActorMachine {
         self.input.spec.tool(name)
     }
 
-    /// Takes a step of the state machine. The callers below take only legal ones; a test tries every order of facts.
+    /// Takes a step of the status machine. All callers take legal steps; a test tries every order of facts.
     fn go(&mut self, step: ActorStep) {
         let next = self.status.after(step);
         debug_assert!(next.is_ok(), "{next:?}");
         self.status = next.unwrap_or(self.status);
     }
 
-    /// Begins nothing new and revokes what is under way.
+    /// Stops the actor: begins nothing new and revokes the effects under way.
     fn stop(&mut self, why: &Reason, out: &mut Outbox<Self>) {
         if self.stopping.is_some() {
             return;
@@ -330,7 +331,7 @@ impl ActorMachine {
         self.rest_if_still();
     }
 
-    /// Goes on after a stop. An actor that was not stopped has nothing to do here: what is under way is issued again by the host.
+    /// Continues after a stop. For an actor that was not stopped this does nothing, because the host issues its open effects again.
     fn resume(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
         if self.stopping.take().is_none() {
             return;
@@ -344,7 +345,7 @@ impl ActorMachine {
         self.go_on(at, out);
     }
 
-    /// An effect that was revoked is over: what it did, if anything, is not known.
+    /// Handles the end of a revoked effect, whose result is unknown.
     fn effect_revoked(&mut self, at: UnixMillis, id: &EffectId, out: &mut Outbox<Self>) {
         if self.asked_model.as_ref().is_some_and(|(asked, _)| asked == id) {
             self.asked_model = None;
@@ -358,7 +359,7 @@ impl ActorMachine {
         }
     }
 
-    /// Takes up the open turn, or asks the model.
+    /// Continues the open turn, or asks the model.
     fn go_on(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
         if self.turn.is_some() {
             if self.status == ActorStatus::Thinking {

@@ -1,26 +1,26 @@
-//! Marks around a text from outside, which the text itself can neither close nor forge.
+//! Marks around a text from outside. The text itself can neither close nor forge them.
 
 use crate::text::{cut_with_note, hash};
 
 const BEGIN: &str = "[data ";
 const END: &str = "[end ";
-/// The letters of a code. More are taken where a text holds a code of so few.
+/// Length of a code, in characters. The code becomes longer if the text contains shorter ones.
 const LETTERS: usize = 4;
 
-/// A text between marks with its origin in one line: `[data 3f9a from files]`, the text, `[end 3f9a]`. The code is made from `seed` and the text,
-/// so that it is the same on every replay, and never stands in the text.
+/// Puts a text between marks with its origin in one line: `[data 3f9a from files]`, the text, `[end 3f9a]`. The code is derived from `seed`
+/// and the text, so that every replay gives the same one, and the text never contains it.
 #[must_use]
 pub fn marked(origin: &str, seed: &str, text: &str) -> String {
     let code = code(seed, text);
     format!("{BEGIN}{code} from {origin}]\n{text}\n{END}{code}]")
 }
 
-/// A code that the text does not hold.
+/// Returns a code that the text does not contain.
 fn code(seed: &str, text: &str) -> String {
     let mut code = String::new();
     for round in 0_u64.. {
         let letters = format!("{:016x}", hash(&[seed, text, &round.to_string()]));
-        // A text that holds every code of four letters holds none of so many.
+        // A text that contains every code of four characters cannot contain every longer one.
         let length = LETTERS + usize::try_from(round / 4).unwrap_or(usize::MAX).min(letters.len() - LETTERS);
         code = letters.get(..length).unwrap_or(&letters).to_owned();
         if !text.contains(&code) {
@@ -30,12 +30,12 @@ fn code(seed: &str, text: &str) -> String {
     code
 }
 
-/// A text of at most about so many characters, with a note where it was cut; one between marks stays between them.
+/// Cuts a text to about `limit` characters and notes the cut. A marked text keeps its marks.
 pub(crate) fn cut_marked(text: &str, limit: usize) -> String {
     within_marks(text, |inner| cut_with_note(inner, limit))
 }
 
-/// Changes a text; of one between marks it changes what stands between them.
+/// Changes a text. In a marked text it changes only the part between the marks.
 pub(crate) fn within_marks(text: &str, change: impl FnOnce(&str) -> String) -> String {
     match parts(text) {
         Some((head, inner, end)) => format!("{head}\n{}{end}", change(inner)),
@@ -43,7 +43,7 @@ pub(crate) fn within_marks(text: &str, change: impl FnOnce(&str) -> String) -> S
     }
 }
 
-/// Parts a text between marks: its first line, what stands between the marks, and the mark at its end.
+/// Splits a marked text into its first line, the content, and the end mark.
 fn parts(text: &str) -> Option<(&str, &str, String)> {
     let (head, rest) = text.split_once('\n')?;
     let code = head.strip_prefix(BEGIN)?.split_once(" from ")?.0;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a text holds, it does not hold the code of its marks.
+        /// No text contains the code of its own marks.
         // Requirement: 14.2
         #[test]
         fn no_text_closes_its_own_marks(text in "(.|\n|[0-9a-f]|\\[end [0-9a-f]{4}\\]\n){0,200}", seed in "[a-z0-9-]{0,8}") {

@@ -1,36 +1,36 @@
-//! The short notes to an actor at work. Each can be replaced by a user's text of the same name.
+//! Short notes to an actor at work. A user can replace each by a text of the same name.
 
 use std::collections::BTreeMap;
 
-/// What an actor may be told beside its task and the results of its calls.
+/// Note to an actor, beside its task and the results of its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Note {
     /// The first answer without a tool call.
     NoToolCall,
     /// An answer without a tool call that ran into the length limit.
     AnswerCut,
-    /// An answer that plainly was to be a tool call, and could not be read.
+    /// An answer that was plainly meant as a tool call and could not be read.
     UnreadCall,
-    /// After each round of tool results.
+    /// Follows each round of tool results.
     EachStep,
-    /// After a round of tool results whose last is an error.
+    /// Follows a round of tool results whose last one is an error.
     AfterError,
-    /// The last steps; `{left}` is their number.
+    /// Few steps are left; `{left}` is their number.
     StepsLeft,
-    /// The same call came to the same result; `{name}` and `{count}`.
+    /// The same call had the same result; `{name}` and `{count}`.
     Stuck,
     /// The same call succeeded with the same result; `{name}` and `{count}`.
     Repeated,
-    /// A person said something unasked; `{text}`, which it must hold.
+    /// A person sent a message; the note must contain `{text}`.
     Told,
-    /// All that is left is to say how the task stands.
+    /// The actor must only report the state of its task.
     Conclude,
-    /// Its result was not accepted; `{text}` says what is missing, which it must hold.
+    /// Its result was not accepted. The note must contain `{text}`, which lists the missing parts.
     Returned,
 }
 
 impl Note {
-    /// All of them.
+    /// All notes.
     pub(crate) const ALL: [Self; 11] = [
         Self::NoToolCall,
         Self::AnswerCut,
@@ -45,7 +45,7 @@ impl Note {
         Self::Returned,
     ];
 
-    /// Its name, which is that of its file.
+    /// Returns its name, which is also the name of its file.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NoToolCall => "no_tool_call",
@@ -62,7 +62,7 @@ impl Note {
         }
     }
 
-    /// The note of a name.
+    /// Returns the note with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|note| note.name() == name)
     }
@@ -83,7 +83,7 @@ impl Note {
         }
     }
 
-    /// What takes its place in front of a Chinese goal: a small model ends in the language in which it is last told to.
+    /// Returns its Chinese version, used for a Chinese goal: a small model answers in the language of its last instruction.
     pub(crate) const fn in_chinese(self) -> Option<&'static str> {
         match self {
             Self::EachStep => Some(include_str!("../prompts/zh/each_step.md")),
@@ -92,7 +92,7 @@ impl Note {
         }
     }
 
-    /// The names that it is given, each of which may stand in it in braces.
+    /// Returns the placeholders that the note may contain in braces.
     const fn given(self) -> &'static [&'static str] {
         match self {
             Self::StepsLeft => &["left"],
@@ -102,7 +102,7 @@ impl Note {
         }
     }
 
-    /// Whether a text can take its place; else why not.
+    /// Checks that a text can replace the note. The error says why it cannot.
     pub(crate) fn check(self, text: &str) -> Result<(), String> {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
@@ -122,7 +122,7 @@ impl Note {
         }
     }
 
-    /// The text, from those that a user has replaced or as it is built in, with these values for its names.
+    /// Renders the note: the user's replacement, or else the built-in text, with these values for its placeholders.
     pub(crate) fn text(self, replaced: &BTreeMap<String, String>, values: &[(&str, &str)]) -> String {
         let text = replaced.get(self.name()).map_or(self.built_in(), String::as_str).trim();
         values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))

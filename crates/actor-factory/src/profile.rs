@@ -1,4 +1,4 @@
-//! Profiles: what kinds of actors there are. They are data; users add their own as TOML.
+//! Profiles: kinds of actors. They are data, and users add their own as TOML.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use aime_llm::Effort;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-/// The keys of a profile file, for the nearest one to a misspelt key.
+/// Keys of a profile file, used to suggest the nearest one for a misspelt key.
 const KEYS: [&str; 17] = [
     "name",
     "description",
@@ -27,10 +27,10 @@ const KEYS: [&str; 17] = [
     "inline_skills",
 ];
 
-/// The longest persona, in characters: a longer one would leave small models little room.
+/// Longest persona, in characters. A longer one would leave small models little room.
 const MAX_PROMPT_CHARACTERS: usize = 8_000;
 
-/// How hard a task may be for a profile to fit it best.
+/// Difficulty of the tasks that a profile fits best.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Complexity {
@@ -45,24 +45,25 @@ pub enum Complexity {
     High,
 }
 
-/// A kind of actor.
+/// Kind of actor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Unique; 1 to 64 of `A-Z a-z 0-9 _ -`.
+    /// Unique name; 1 to 64 characters of `A-Z a-z 0-9 _ -`.
     pub name: String,
-    /// What it is for, in a sentence. Planners choose by it.
+    /// Purpose in one sentence. Planners choose by it.
     pub description: String,
-    /// The category of goals it serves best: `coding`, `research`, `writing`, `quick`, `analysis`, `general`, or one of the user's.
+    /// Category of goals that it serves best: `coding`, `research`, `writing`, `quick`, `analysis`, `general`, or a user's own.
     #[serde(default)]
     pub category: String,
-    /// Words of tasks that it is made for.
+    /// Words of the tasks that it is made for.
     #[serde(default)]
     pub domains: Vec<String>,
-    /// What it can do: `read`, `search`, `write`, `execute`, `web`, `advise`. None named: everything. Some named and not `write`: read-only.
+    /// Capabilities: `read`, `search`, `write`, `execute`, `web`, `advise`. An empty list means all; a list without `write` means
+    /// read-only.
     #[serde(default)]
     pub capabilities: Vec<String>,
-    /// How hard its tasks are.
+    /// Difficulty of its tasks.
     #[serde(default)]
     pub complexity: Complexity,
     /// Tool bundles that its actors always get.
@@ -74,49 +75,49 @@ pub struct Profile {
     /// Tools that its actors never get, whoever asks for them.
     #[serde(default)]
     pub denied_tools: Vec<String>,
-    /// Skills that its actors are given whole.
+    /// Skills whose full texts its actors get.
     #[serde(default)]
     pub skills: Vec<String>,
-    /// The persona: the beginning of the system prompt.
+    /// Persona: the beginning of the system prompt.
     pub prompt: String,
-    /// The role of the model, as in `[models.ROLE]`; the run's default when absent.
+    /// Role of the model, as in `[models.ROLE]`; the run's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How long its model thinks before it answers; the model's own setting when absent.
+    /// Reasoning effort of its model; the model's own setting if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// 0 to 2; the server's default when absent.
+    /// Temperature, 0 to 2; the server's default if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f32>,
-    /// How many answers of the model it may use: a bound of its own below that of the run, which counts alone when this is absent.
+    /// Number of model answers that it may use. The run's limit also holds; if this is absent, only that one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
-    /// What its actors have instead when their model is a [small](aime_llm::ModelLimits::small) one.
+    /// Replacements if the actor's model is [small](aime_llm::ModelLimits::small).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub small_model: Option<SmallModel>,
-    /// Skills that stand in the profile itself, by name: their actors are given them whole, before those that are only named.
+    /// Texts of skills that the profile defines itself, by name. Its actors get them in full, before the named ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inline_skills: BTreeMap<String, String>,
 }
 
-/// What a profile is for small models: those choose badly among many tools, forget long prompts, and copy commands that they are shown.
+/// Replacements for small models, which choose badly among many tools, forget long prompts, and copy example commands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SmallModel {
-    /// All tools that its actors get, besides `terminate` and what the task's own bundles bring that the profile's do not.
+    /// All tools that its actors get, besides `terminate` and the tools of task bundles that the profile's own bundles lack.
     pub tools: Vec<String>,
-    /// The persona.
+    /// Persona.
     pub prompt: String,
 }
 
 impl Profile {
-    /// Whether it can do `capability`.
+    /// Returns true if it has `capability`.
     #[must_use]
     pub fn can(&self, capability: &str) -> bool {
         self.capabilities.is_empty() || self.capabilities.iter().any(|c| c == capability)
     }
 
-    /// Whether its actors change nothing. Such an actor never gets a tool that could.
+    /// Returns true if its actors change nothing. Such an actor never gets a tool that could.
     #[must_use]
     pub fn read_only(&self) -> bool {
         !self.can("write")
@@ -143,63 +144,64 @@ impl Profile {
     }
 }
 
-/// Why a profile file is refused.
+/// Reason why a profile file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProfileError {
-    /// It is not TOML, a key is missing or a value has the wrong type.
+    /// The file is not TOML, lacks a key, or has a value of the wrong type.
     #[error("{file}:{line}: {message}")]
     Syntax {
         /// The file.
         file: String,
-        /// The line, from 1.
+        /// Line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the error.
         message: String,
     },
-    /// It has a key that no profile has.
+    /// The file has an unknown key.
     #[error("{file}:{line}: a profile has no key `{key}`; the nearest is `{nearest}`")]
     UnknownKey {
         /// The file.
         file: String,
-        /// The line, from 1.
+        /// Line, from 1.
         line: usize,
         /// The key.
         key: String,
-        /// The key that was probably meant.
+        /// Nearest known key.
         nearest: String,
     },
-    /// A value cannot stand.
+    /// A value is invalid.
     #[error("{file}: {message}")]
     Invalid {
         /// The file.
         file: String,
-        /// What is wrong, and what would be right.
+        /// Description of the error and of valid values.
         message: String,
     },
 }
 
-/// The profiles that are known, by name, in the order in which they were added.
+/// Known profiles by name, in the order in which they were added.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProfileCatalog {
     profiles: IndexMap<String, Profile>,
 }
 
-/// The profile that is taken where none fits better.
+/// Profile that is chosen if none fits better.
 pub(crate) const DEFAULT_PROFILE: &str = "sisyphus";
 
 impl ProfileCatalog {
-    /// The profiles that come with this crate: `sisyphus`, `oracle`, `librarian`, `explore`, `atlas`.
+    /// Returns the profiles of this crate: `sisyphus`, `oracle`, `librarian`, `explore`, `atlas`.
     #[must_use]
     pub fn builtin() -> Self {
         let mut catalog = Self::default();
         for (source, text) in BUILTIN {
-            // A test holds that each of them is sound; one that were not would be missing.
+            // A test checks that all of them are valid; an invalid one would be missing.
             let _ = catalog.add_toml(text, source);
         }
         catalog
     }
 
-    /// Adds the profile that `text` describes and gives its name. One of the same name is replaced, so users can change the built-in ones.
+    /// Adds the profile that `text` describes and returns its name. It replaces a profile of the same name, so users can change the
+    /// built-in ones.
     ///
     /// # Errors
     /// [`ProfileError`], which names `source` (a file name), the line and, for a misspelt key, the nearest one.
@@ -213,24 +215,24 @@ impl ProfileCatalog {
         Ok(name)
     }
 
-    /// The profile of that name.
+    /// Returns the profile with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Profile> {
         self.profiles.get(name)
     }
 
-    /// All profiles, in order.
+    /// Iterates over all profiles, in order.
     pub fn iter(&self) -> impl Iterator<Item = &Profile> {
         self.profiles.values()
     }
 
-    /// The name nearest to `name`, for error messages.
+    /// Returns the known name nearest to `name`, for error messages.
     #[must_use]
     pub fn nearest(&self, name: &str) -> Option<&str> {
         nearest(name, self.profiles.keys().map(String::as_str))
     }
 
-    /// The profile for tasks that no other fits better: `sisyphus`, or the first that can write, or the first.
+    /// Returns the profile for tasks that no other fits better: `sisyphus`, or the first that can write, or the first.
     #[must_use]
     pub fn fallback(&self) -> Option<&Profile> {
         self.get(DEFAULT_PROFILE).or_else(|| self.iter().find(|p| !p.read_only())).or_else(|| self.iter().next())
@@ -258,7 +260,7 @@ fn explain(text: &str, source: &str, error: &toml::de::Error) -> ProfileError {
     }
 }
 
-/// The one of `known` that is most like `text`.
+/// Returns the entry of `known` that is most similar to `text`.
 pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known.into_iter().max_by(|a, b| strsim::jaro_winkler(text, a).total_cmp(&strsim::jaro_winkler(text, b)))
 }

@@ -1,4 +1,4 @@
-//! The texts an actor is given: templates that can be replaced, and short notes.
+//! Prompts of an actor: replaceable templates and short notes.
 
 use std::collections::BTreeMap;
 
@@ -8,51 +8,51 @@ use serde::Serialize;
 
 use crate::{notes::Note, profile::nearest};
 
-/// The template of the system prompt.
+/// Name of the system prompt's template.
 pub(crate) const SYSTEM_PROMPT: &str = "actor_system";
-/// The template of the task.
+/// Name of the task's template.
 pub(crate) const TASK_PROMPT: &str = "actor_task";
 
-/// A description that no template holds by itself: where it stands in a filled-in template, the task is told.
+/// Description that no template contains by itself. If it appears in the rendered template, the template includes the task.
 const SENTINEL: &str = "sentinelofthecheck";
 
-/// The note to an actor that forgot its TODO list.
+/// Note to an actor that forgot its TODO list.
 pub(crate) const TODO_REMINDER: &str = "<reminder>Update your todos.</reminder>";
 
-/// Why a template is refused.
+/// Reason why a template is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
-    /// It is a note that is empty, or uses a name that it is not given.
+    /// A note is empty or uses an unknown placeholder.
     #[error("the note `{name}` cannot be used: {why}")]
     Note {
         /// The name.
         name: String,
-        /// What is wrong.
+        /// Description of the error.
         why: String,
     },
-    /// There is no such template.
+    /// No template has this name.
     #[error("actors have no prompt `{name}`; the nearest is `{nearest}`")]
     Unknown {
         /// The name.
         name: String,
-        /// The name that was probably meant.
+        /// Nearest known name.
         nearest: String,
     },
-    /// It is not a template, or uses a name that it is not given.
+    /// The text is not a template or uses an unknown variable.
     #[error("the prompt `{name}` cannot be used: {source:#}")]
     Broken {
         /// The name.
         name: String,
-        /// What is wrong, with the line.
+        /// Error with its line.
         #[source]
         source: minijinja::Error,
     },
-    /// It is the template of the task, and leaves the task out.
+    /// The template of the task leaves the task out.
     #[error("the prompt `{TASK_PROMPT}` says nothing of the task's description: write {{{{ description }}}} where it belongs")]
     Silent,
 }
 
-/// What the system prompt is made from.
+/// Variables of the system prompt.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SystemContext<'a> {
     pub persona: &'a str,
@@ -62,9 +62,9 @@ pub(crate) struct SystemContext<'a> {
     pub knowledge: &'a str,
     pub environment: &'a str,
     pub attended: bool,
-    /// Whether results stand between marks with their origin.
+    /// True if results stand between marks with their origin.
     pub marks: bool,
-    /// True if the persona is one for small models, which says all that they need: the rules of work are left out.
+    /// True if the persona is one for small models. It is complete by itself, so the prompt leaves out the working rules.
     pub small_model: bool,
     /// True if the model is a capable one.
     pub capable: bool,
@@ -85,18 +85,18 @@ pub(crate) struct SkillNote {
     pub description: String,
 }
 
-/// A skill that is told whole.
+/// Skill with its full text.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SkillText {
     pub name: String,
     pub body: String,
 }
 
-/// What the user message is made from.
+/// Variables of the user message.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct TaskContext<'a> {
-    /// Only for small models, as `knowledge`: chat templates put the tools after the system prompt, and what comes before them should be the same
-    /// for all tasks, so that its keys and values are computed once.
+    /// Set for small models only, like `knowledge`. Chat templates put the tools after the system prompt; everything before them should be
+    /// the same for all tasks, so that servers compute its keys and values once.
     pub environment: &'a str,
     pub knowledge: &'a str,
     pub goal: &'a str,
@@ -109,7 +109,7 @@ pub(crate) struct TaskContext<'a> {
     pub results: &'a str,
 }
 
-/// The two templates of an actor, and the notes that were replaced, checked and ready.
+/// Templates of an actor and replaced notes, checked and ready.
 #[derive(Debug, Clone)]
 pub struct Prompts {
     environment: Environment<'static>,
@@ -117,10 +117,10 @@ pub struct Prompts {
 }
 
 impl Prompts {
-    /// The templates that come with this crate.
+    /// Returns the templates of this crate.
     ///
     /// # Errors
-    /// [`PromptError::Broken`] if one is not a template, which a test rules out.
+    /// [`PromptError::Broken`] if one is not a template; a test excludes this.
     pub fn builtin() -> Result<Self, PromptError> {
         let mut environment = Environment::new();
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -133,7 +133,7 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// The notes that are not as they are built in, by name, for an actor whose work was asked for in these words.
+    /// Returns the notes that differ from the built-in ones, by name, for an actor whose work was requested in these words.
     pub(crate) fn notes_for(&self, asked: &str) -> BTreeMap<String, String> {
         let mut notes = self.notes.clone();
         if in_chinese(asked) {
@@ -144,11 +144,11 @@ impl Prompts {
         notes
     }
 
-    /// Puts a user's template, or note to an actor at work, in the place of the one of that name. It is tried out at once.
+    /// Replaces the template or note with this name by the user's text, and tries it out at once.
     ///
     /// # Errors
-    /// [`PromptError`] when there is no prompt of that name, or the template is broken, uses an unknown name, or is that of the task and leaves out
-    /// its description.
+    /// [`PromptError`] if no prompt has that name, the template is broken or uses an unknown variable, or the task's template leaves out
+    /// the task's description.
     pub fn replace(&mut self, name: &str, template: String) -> Result<(), PromptError> {
         if let Some(note) = Note::named(name) {
             note.check(&template).map_err(|why| PromptError::Note { name: name.to_owned(), why })?;
@@ -196,7 +196,7 @@ impl Prompts {
                 risks: &criteria,
                 results: "r",
             })?;
-            // A template may write it in other letters.
+            // A template may change the case of the text.
             if !told.to_lowercase().contains(SENTINEL) {
                 return Err(PromptError::Silent);
             }

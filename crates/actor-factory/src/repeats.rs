@@ -1,4 +1,4 @@
-//! Finds an actor that repeats itself: the same call, with the same arguments, that comes to the same result.
+//! Detects an actor that repeats itself: the same call with the same arguments and the same result.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,26 +7,27 @@ use serde_json::{Map, Value};
 
 use crate::text::hash;
 
-/// So often since something was last changed, and the actor is told to try another way.
+/// Number of repetitions since the last change after which the actor is told to try another way.
 pub(crate) const STUCK_AFTER: u32 = 3;
-/// So often, and it is asked for nothing but its conclusion.
+/// Number of repetitions after which the actor is asked for its conclusion only.
 pub(crate) const CONCLUDE_AFTER: u32 = 6;
-/// So often, and its task fails.
+/// Number of repetitions after which the task fails.
 pub(crate) const HOPELESS_AFTER: u32 = 20;
 
-/// How often each call came to each result since something was last changed. Calls and results are compared, never messages: a result is not an
+/// Number of times that each call had each result since the last change. It compares calls and results, never messages: a result is not an
 /// answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Repeats {
     counts: BTreeMap<u64, u32>,
-    /// The calls that changed something, whatever they came to. The same one again is no new change, so that a circle of changes is found too.
+    /// Hashes of the calls that changed something, whatever their result. A repeated one is not a new change, so that cycles of changes are
+    /// found too.
     #[serde(default)]
     changes: BTreeSet<u64>,
 }
 
 impl Repeats {
-    /// Counts one call and says how often it was seen by now. `changed`: it may have changed something, after which an earlier call, made again, is
-    /// no repetition.
+    /// Counts one call and returns how often it has occurred. `changed` means that it may have changed something, after which earlier calls
+    /// may legitimately be repeated.
     pub(crate) fn record(&mut self, name: &str, parameters: &Map<String, Value>, result: &str, changed: bool) -> u32 {
         let mut arguments = String::new();
         canonical(&Value::Object(parameters.clone()), &mut arguments);
@@ -39,7 +40,7 @@ impl Repeats {
     }
 }
 
-/// JSON with sorted keys, so that the order in which a model writes them does not matter.
+/// Writes JSON with sorted keys, so that the order in which a model writes them does not matter.
 fn canonical(value: &Value, out: &mut String) {
     match value {
         Value::Object(map) => {
@@ -107,7 +108,7 @@ mod tests {
             ("bash", &a, "1 failed", 2),
             ("edit_file", &b, "edited", 1),
             ("bash", &a, "1 failed", 1),
-            // The same changes again are a circle.
+            // The same changes again form a cycle.
             ("edit_file", &a, "edited", 1),
             ("bash", &a, "1 failed", 2),
             ("edit_file", &b, "edited", 2),

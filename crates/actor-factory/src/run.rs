@@ -1,4 +1,4 @@
-//! One actor in this process, without an orchestrator and without a journal.
+//! Runs one actor in this process, without an orchestrator and without a journal.
 
 use std::{convert::Infallible, future::pending, sync::Arc, time::Instant};
 
@@ -13,22 +13,22 @@ use futures::future::BoxFuture;
 
 use crate::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
 
-/// Why an actor came to no conclusion.
+/// Error of an actor that reached no conclusion.
 #[derive(Debug, thiserror::Error)]
 #[error("the actor of task {task} cannot go on")]
 pub struct RunError {
-    /// Its task.
+    /// Task of the actor.
     pub task: String,
     /// The reason.
     #[source]
     pub source: DriveError<Overtaken>,
 }
 
-/// Runs an actor to its conclusion: asks the model, calls the tools, asks the person of `context`. Its parts come from
-/// [`ActorFactory::compose`](crate::ActorFactory::compose). Cancel `context.cancel` to stop it. It cannot delegate.
+/// Runs an actor to its conclusion: asks the model, calls the tools, asks the person of `context`. Create the input with
+/// [`ActorFactory::compose`](crate::ActorFactory::compose). Cancel `context.cancel` to stop it. The actor cannot delegate.
 ///
 /// # Errors
-/// [`RunError`] if there is a fault in the machine; an actor that fails its task has a conclusion that says so.
+/// [`RunError`] on a fault in the machine. If the actor fails its task, its conclusion says so.
 pub async fn run(input: ActorInput, model: &ModelStack, tools: &ToolRegistry, context: &ToolContext) -> Result<Conclusion, RunError> {
     let (task, redactor, cancel) = (input.spec.task.to_string(), context.redactor.clone(), context.cancel.clone());
     let runner = Runner { model: model.build(&redactor), tools: tools.clone(), context: context.clone() };
@@ -38,7 +38,7 @@ pub async fn run(input: ActorInput, model: &ModelStack, tools: &ToolRegistry, co
     let (at, facts) = (host.now(), host.sender());
     let stop = async {
         cancel.cancelled().await;
-        // An actor that has ended needs no stop.
+        // Sending fails only if the actor has ended, which needs no stop.
         let _gone = facts.send(ActorFact::Stopped { why: Reason::Stopped });
         pending::<Infallible>().await
     };

@@ -1,4 +1,4 @@
-//! Which profile fits a task: scores by the words of the task, with the reasons.
+//! Selection of the profile for a task: scores by the task's words, with reasons.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use aime_progress::{Check, Criterion, FileFact, TaskSpec};
 
 use crate::{Complexity, Profile, ProfileCatalog};
 
-/// The profile for a task, and why.
+/// Profile chosen for a task, with the reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
-    /// The profile's name.
+    /// Name of the profile.
     pub profile: String,
-    /// Why it was chosen, in short sentences for people.
+    /// Reasons for the choice, in short sentences for people.
     pub reasons: Vec<String>,
-    /// The score of every profile, highest first.
+    /// Score of every profile, highest first.
     pub scores: Vec<(String, i32)>,
 }
 
@@ -25,7 +25,7 @@ const COMPLEXITY: i32 = 1;
 const BUNDLE: i32 = 1;
 const UNFIT: i32 = -100;
 
-/// Words that ask for a capability. Latin words are compared whole or by their stem, dense scripts as a part of the text.
+/// Words that imply a capability. Latin words match whole or by their stem, words of dense scripts as a part of the text.
 const NEEDS: [(&str, &[&str]); 4] = [
     ("search", &["find", "search", "locate", "where", "grep", "list", "look", "查找", "搜索", "定位"]),
     ("execute", &["run", "execute", "command", "build", "compile", "test", "install", "benchmark", "执行", "运行", "测试", "安装"]),
@@ -101,9 +101,9 @@ const FILES: [&str; 13] =
 
 /// Chooses the profile for a task.
 ///
-/// The task's own profile wins, if it is known. Otherwise each profile scores by the words of the task (`domains`, `capabilities`), by how
-/// hard the task looks, by the category of the goal and by the bundles the task names; of equal ones the default profile is taken. A task
-/// that by its words has to write gets a read-only profile only where it asks for one.
+/// The task's own profile wins if it exists. Otherwise each profile scores by the words of the task (`domains`, `capabilities`), by the
+/// apparent difficulty, by the category of the goal and by the bundles that the task names; the default profile wins a tie. A task whose
+/// words imply writing gets a read-only profile only if it names one.
 #[must_use]
 pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Selection {
     let words = Words::of(task);
@@ -117,7 +117,7 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
             (profile, score, why)
         })
         .collect();
-    // Stable: of equal scores the default comes first, then the order of the catalog.
+    // The sort is stable: of equal scores the default comes first, then the order of the catalog.
     scored.sort_by_key(|(profile, score, _)| (-score, fallback.is_none_or(|f| f.name != profile.name)));
     let scores = scored.iter().map(|(profile, score, _)| (profile.name.clone(), *score)).collect();
 
@@ -151,7 +151,7 @@ pub fn select(catalog: &ProfileCatalog, task: &TaskSpec, category: &str) -> Sele
     Selection { profile, reasons, scores }
 }
 
-/// Returns the bundles of the capabilities that a task needs by its words and that the profile has.
+/// Returns the bundles for the capabilities that the task's words imply and that the profile has.
 pub(crate) fn needed_bundles(profile: &Profile, task: &TaskSpec) -> Vec<&'static str> {
     let needs = needs(&Words::of(task));
     let of_needs = [("search", "files_read"), ("write", "files"), ("execute", "shell"), ("web", "web")];
@@ -162,17 +162,17 @@ pub(crate) fn needed_bundles(profile: &Profile, task: &TaskSpec) -> Vec<&'static
         .collect()
 }
 
-/// Whether a task asks for a file to be written or changed, so that an answer in words alone cannot be all of it.
+/// Returns true if a task asks to write or change a file, so that an answer in words alone cannot complete it.
 pub(crate) fn must_write_files(task: &TaskSpec) -> bool {
     let words = Words::of(task);
     words.ask_to_write() && (words.any(&FILES) || words.names_a_file)
 }
 
-/// Words of tasks after which a file may be gone.
+/// Words of tasks that may remove a file.
 const REMOVING: &[&str] = &["delete", "remove", "rename", "move", "clean", "删除", "移除", "移动", "清理"];
 
-/// The files that a task names which asks for a file: their names in lower case, without folders, each once. None where files are to go: whoever
-/// is reminded of one that is to stay, or that is gone, does harm.
+/// Returns the files that a task names if it asks for a file: lower-case names without folders, each once. Returns none if the task removes
+/// files, because a reminder of a file that must stay or is gone would do harm.
 pub(crate) fn named_files(task: &TaskSpec) -> Vec<String> {
     if !must_write_files(task) || Words::of(task).any(REMOVING) {
         return Vec::new();
@@ -206,7 +206,7 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, need
         let points = DOMAIN * i32::try_from(hits.len()).unwrap_or(i32::MAX);
         score += points;
         why.push(format!("made for {} (+{points})", hits.join(", ")));
-        // Category and difficulty weigh only where the words already speak for a profile: they say too little by themselves.
+        // Category and difficulty count only if the words already favour a profile: by themselves they are too weak.
         if !category.is_empty() && profile.category == category {
             score += CATEGORY;
             why.push(format!("category {category} (+{CATEGORY})"));
@@ -235,7 +235,7 @@ fn score(profile: &Profile, task: &TaskSpec, category: &str, words: &Words, need
     (score, why)
 }
 
-/// How hard a task looks: by its length and the number of its criteria.
+/// Estimates the difficulty of a task by its length and the number of its criteria.
 fn looks(task: &TaskSpec, words: &Words) -> Complexity {
     let size = words.length + 8 * task.completion_criteria.len();
     match size {
@@ -254,17 +254,17 @@ const fn name(complexity: Complexity) -> &'static str {
     }
 }
 
-/// The words of a task, in lower case.
+/// Words of a task, in lower case.
 struct Words {
     words: BTreeSet<String>,
     text: String,
-    /// In words; a character of a dense script counts as one.
+    /// Length in words; a character of a dense script counts as one.
     length: usize,
     names_a_file: bool,
     criteria_name_a_file: bool,
 }
 
-/// Returns whether a criterion is about a file that the work makes or changes. A command may only read the files that it names.
+/// Returns true if a criterion is about a file that the work creates or changes. A command may only read the files that it names.
 fn names_a_file_to_write(criterion: &Criterion) -> bool {
     match &criterion.check {
         Check::Command(_) => false,
@@ -303,7 +303,7 @@ impl Words {
         self.words.contains(word) || INFLECTIONS.iter().any(|ending| self.words.contains(&format!("{word}{ending}"))) || self.stem(word)
     }
 
-    /// `write` → `writing`, `move` → `moved`, `run` → `running`, `copy` → `copies`.
+    /// Returns true if the text contains a form of the word: `write` → `writing`, `move` → `moved`, `run` → `running`, `copy` → `copies`.
     fn stem(&self, word: &str) -> bool {
         let forms: [String; 3] = match word.char_indices().next_back() {
             Some((at, 'e')) => ["ing", "ed", "es"].map(|ending| format!("{}{ending}", word.get(..at).unwrap_or_default())),
@@ -321,7 +321,7 @@ fn dense(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }
 
-/// A word such as `report.md` or `src/main.rs`.
+/// Returns true for a word such as `report.md` or `src/main.rs`.
 fn is_file_name(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '.');
     word.trim_end_matches('.').rsplit_once('.').is_some_and(|(stem, extension)| {

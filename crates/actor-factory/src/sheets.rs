@@ -1,4 +1,4 @@
-//! The tools of an actor, shared with all that have the same.
+//! Tools of an actor, shared by all actors with the same tools.
 
 use std::{
     ops::Deref,
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::history::tools_tokens;
 
-/// The tools of an actor, in the order in which the model sees them, and what it is told of them. Clones share both.
+/// Tools of an actor, in the order in which the model sees them, with their definitions. Clones share both.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "Vec<Arc<ToolSheet>>")]
 pub struct ActorTools {
     sheets: Arc<[Arc<ToolSheet>]>,
     definitions: Arc<[ToolDefinition]>,
-    /// Of the definitions, estimated.
+    /// Estimated tokens of the definitions.
     tokens: u64,
 }
 
 impl ActorTools {
-    /// What the model is told of them.
+    /// Returns the tool definitions for the model.
     #[must_use]
     pub const fn definitions(&self) -> &Arc<[ToolDefinition]> {
         &self.definitions
@@ -54,11 +54,10 @@ impl Serialize for ActorTools {
     }
 }
 
-/// So many lists of tools are remembered: one for each profile that is in use.
+/// Number of tool lists that the cache holds: one for each profile in use.
 const REMEMBERED: usize = 16;
 
-/// The tools that actors were given before: whoever is given the same shares them. What is written, counted or looked at of an actor's tools is so once
-/// for all actors, too.
+/// Cache of the tool lists of earlier actors. An actor with the same tools shares their serialized definitions and token count.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KnownTools(Arc<Mutex<Vec<ActorTools>>>);
 

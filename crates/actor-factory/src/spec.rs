@@ -1,4 +1,4 @@
-//! What an actor is, and what it starts from.
+//! Spec and input of an actor.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ActorTools, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 
-/// How freely an actor's model writes, unless its profile says otherwise: little, so that small models keep to their tools.
+/// Default temperature of an actor's model. It is low, so that small models keep to their tools.
 pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.2;
 
-/// How deep actors may delegate, unless the settings say otherwise.
+/// Default depth of delegation.
 pub(crate) const DEFAULT_MAX_DEPTH: u32 = 2;
 
 /// What can be set of how all actors behave.
@@ -57,170 +57,170 @@ impl Default for ActorSettings {
     }
 }
 
-/// An actor, made for one task.
+/// Actor made for one task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorSpec {
-    /// Unique in the run.
+    /// Id, unique in the run.
     pub id: ActorId,
-    /// For people: the profile and the task.
+    /// Name for people: the profile and the task.
     pub name: String,
-    /// What it is there for, in a sentence.
+    /// Purpose in one sentence.
     pub description: String,
-    /// The profile it was made from.
+    /// Profile that it was made from.
     pub profile: String,
-    /// Its tools, in the order in which the model sees them.
+    /// Tools, in the order in which the model sees them.
     pub tools: ActorTools,
-    /// The skills that stand whole in its system prompt.
+    /// Names of the skills whose full texts the system prompt holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
-    /// The texts of those that stand in its profile, by name.
+    /// Texts of the skills that its profile defines, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inline_skills: BTreeMap<String, String>,
-    /// The beginning of its system prompt.
+    /// Beginning of its system prompt.
     pub persona: String,
-    /// The role of its model, as in `[models.ROLE]`.
+    /// Role of its model, as in `[models.ROLE]`.
     pub model: String,
-    /// How long its model thinks before it answers; the model's own setting when absent.
+    /// Reasoning effort of its model; the model's own setting if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// 0 to 2; the server's default when absent.
+    /// Temperature, 0 to 2; the server's default if absent.
     pub temperature: Option<f32>,
     /// The plan.
     pub plan: PlanId,
     /// The task.
     pub task: TaskId,
-    /// How many answers of the model it may use.
+    /// Number of model answers that it may use.
     pub max_steps: u32,
-    /// When it was made.
+    /// Time at which it was made.
     pub created_at: Timestamp,
-    /// Which calls it may make by itself.
+    /// Approval mode: calls that it may make without consent.
     pub approval: Approval,
-    /// The rules that come before that.
+    /// Permission rules, which take precedence over the approval mode.
     pub rules: PermissionRules,
 }
 
 impl ActorSpec {
-    /// The sheet of one of its tools.
+    /// Returns the sheet of one of its tools.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&ToolSheet> {
         self.tools.iter().map(AsRef::as_ref).find(|sheet| sheet.name() == name)
     }
 
-    /// The names of its tools, in order.
+    /// Returns the names of its tools, in order.
     #[must_use]
     pub fn tool_names(&self) -> Vec<&str> {
         self.tools.iter().map(|sheet| sheet.name()).collect()
     }
 }
 
-/// What an actor's machine starts from. It holds the rendered prompts, so that a journal stays true when templates change.
+/// Input of an actor's machine. It holds the rendered prompts, so that a replay does not depend on later changes of templates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActorInput {
-    /// Who acts.
+    /// Spec of the actor.
     pub spec: ActorSpec,
-    /// Which execution of the task this is, from 1. Part of every effect's id.
+    /// Number of this execution of the task, from 1. Part of every effect's id.
     pub execution: u32,
-    /// The call of another actor that this one answers, by its name in events; none where it works for the plan.
+    /// Name in events of the other actor's call that this one answers; none if it works for the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// How many actors stand between it and the plan.
+    /// Number of actors between it and the plan.
     #[serde(default)]
     pub depth: u32,
     /// The system prompt.
     pub system: String,
-    /// The task as the model is told it.
+    /// Task as the model sees it.
     pub task: String,
-    /// The images of the goal, beside the task.
+    /// Images of the goal, sent with the task.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// What the model can hold.
+    /// Limits of the model.
     pub limits: ModelLimits,
-    /// Whether a person can be asked.
+    /// True if a person can answer questions.
     pub attended: bool,
-    /// Whether each round of results is followed by a short reminder of how to go on. It helps small models.
+    /// True if a short reminder of how to continue follows each round of results. It helps small models.
     pub nudge_each_step: bool,
-    /// True if the task is tried again when the actor reports that it failed.
+    /// True if the run retries the task when the actor reports a failure.
     #[serde(default)]
     pub retry_reported: bool,
-    /// Whether the first answer without a tool call may be the result, as for a plain question.
+    /// True if the first answer without a tool call may be the result, as for a plain question.
     pub plain_answer_ends: bool,
-    /// What the plan expects might go wrong, a line each, as the task tells them by number. One that comes true is evidence.
+    /// Risks that the plan expects, one line each, in the order in which the prompt numbers them. One that comes true is evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub risks: Vec<String>,
-    /// The notes that a user has replaced, by name.
+    /// Notes that a user has replaced, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub notes: BTreeMap<String, String>,
-    /// Whether the task asks for a file: an answer in words before any call is then not the result.
+    /// True if the task asks for a file. A plain answer before any call is then not the result.
     pub must_write_files: bool,
-    /// The files that such a task names, without their folders and in lower case: one that no call has named may have been forgotten.
+    /// Files that such a task names, in lower case and without folders. The actor may have forgotten one that no call has named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named_files: Vec<String>,
-    /// How it behaves.
+    /// Settings of its behaviour.
     #[serde(default)]
     pub settings: ActorSettings,
-    /// What people had said to it before it began.
+    /// Messages of people from before it began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub told: Vec<Told>,
-    /// What is vouched for. An actor of a journal from before there was this has none: what it reads changes nothing in what it may do.
+    /// Sources that the user trusts. Without it, texts that the actor reads do not change its permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Where the texts in its prompts come from that nobody vouches for.
+    /// Origins of untrusted texts in its prompts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
-    /// The number of criteria on which an auditor ends with verdicts; 0 for every other actor.
+    /// Number of criteria on which an auditor gives verdicts; 0 for every other actor.
     #[serde(default)]
     pub audits: u32,
-    /// The settings of the lead of a run; none for an actor that does one task.
+    /// Settings of a run's lead; none for an actor that does one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<LeadSettings>,
-    /// Whether results stand in the history between marks that say where they come from.
+    /// True if results in the history stand between marks that name their origin.
     #[serde(default)]
     pub marks: bool,
 }
 
-/// The settings of the conversation that leads a run.
+/// Settings of the conversation that leads a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadSettings {
-    /// The lead must submit a plan and may not do the work itself.
+    /// True if the lead must submit a plan and may not do the work itself.
     pub must_plan: bool,
 }
 
-/// A message of the run to its lead. A number that was seen before changes nothing.
+/// Message of the run to its lead. The lead ignores a number that it has seen before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeadWake {
-    /// The number of the wake. The first wake, which begins the conversation, is 1.
+    /// Number of the wake. The first wake, which begins the conversation, is 1.
     pub number: u32,
-    /// The changes since the last wake.
+    /// Changes since the last wake.
     pub text: String,
     /// True if the lead may change files and run commands now. It may not while tasks of a plan run.
     pub may_write: bool,
     /// True if the task of the lead's own work is open.
     pub works: bool,
-    /// The words that outlive a compaction: goal, plan, criteria, unhandled words of people.
+    /// Text that survives a compaction: goal, plan, criteria, unhandled messages of people.
     pub kept: String,
-    /// The origins of texts in it that nobody vouches for.
+    /// Origins of untrusted content in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
 }
 
-/// Words of a person for an actor at work.
+/// Message of a person to an actor at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Told {
-    /// Their name in the run: words that an actor has heard under it are dropped.
+    /// Id of the message in the run. The actor drops a message whose id it has already heard.
     pub id: EvidenceId,
     /// The words.
     pub text: String,
 }
 
 impl ActorInput {
-    /// Takes out the secrets that `redactor` finds, save in the data of images: it is no text, and a change would break it.
+    /// Removes the secrets that `redactor` finds, except in image data, which a change would break.
     #[must_use]
     pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
         let images = std::mem::take(&mut self.images);
         Self { images, ..redactor.typed(self) }
     }
 
-    /// The origins of what nobody vouches for in its first request: its prompts, and what servers say of their tools.
+    /// Returns the origins of untrusted texts in its first request: its prompts, and the tool descriptions of servers.
     pub(crate) fn first_origins(&self) -> Vec<Origin> {
         let mut origins = self.origins.clone();
         if self.trust.is_some() {
@@ -229,7 +229,7 @@ impl ActorInput {
         origins
     }
 
-    /// The beginning of every effect's id: see [`effect_prefix`].
+    /// Returns the prefix of every effect's id: see [`effect_prefix`].
     #[must_use]
     pub fn effect_prefix(&self) -> String {
         match (&self.lead, &self.call) {
@@ -239,11 +239,11 @@ impl ActorInput {
     }
 }
 
-/// The beginning of the ids of all effects of a run's lead. No task's actor has it, since an execution is a number.
+/// Prefix of the ids of all effects of a run's lead. It cannot collide with a task's actor, whose execution is a number.
 pub const LEAD_PREFIX: &str = "lead/chat";
 
-/// The beginning of the ids of all effects of an actor: `TASK/EXECUTION`, for one that another actor has made `CALL/d`. No two actors of a
-/// run share one, so that it can name an actor's journal too.
+/// Returns the prefix of the ids of all effects of an actor: `TASK/EXECUTION`, or `CALL/d` for a delegated actor. It is unique in a run, so
+/// it can also name an actor's journal.
 #[must_use]
 pub fn effect_prefix(task: &TaskId, execution: u32, call: Option<&str>) -> String {
     match call {

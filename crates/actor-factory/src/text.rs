@@ -1,6 +1,6 @@
 //! Small pure functions over text.
 
-/// The first `limit` characters, with `…` where something was left out.
+/// Returns the first `limit` characters, followed by `…` if the text is longer.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         None => text.to_owned(),
@@ -8,7 +8,7 @@ pub(crate) fn cut(text: &str, limit: usize) -> String {
     }
 }
 
-/// The first `limit` characters, with a note of how many there were.
+/// Returns the first `limit` characters, with a note of the original length if the text is longer.
 pub(crate) fn cut_with_note(text: &str, limit: usize) -> String {
     let Some((at, _)) = text.char_indices().nth(limit) else {
         return text.to_owned();
@@ -16,7 +16,7 @@ pub(crate) fn cut_with_note(text: &str, limit: usize) -> String {
     format!("{}\n[cut: {limit} of {} characters]", text.get(..at).unwrap_or_default(), text.chars().count())
 }
 
-/// A 64-bit FNV-1a hash: the same on every machine and in every version, which the standard hasher does not promise.
+/// Computes a 64-bit FNV-1a hash. It is the same on every machine and in every version, which the standard hasher does not promise.
 pub(crate) fn hash(parts: &[&str]) -> u64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let mut add = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -27,7 +27,7 @@ pub(crate) fn hash(parts: &[&str]) -> u64 {
     hash
 }
 
-/// `text` as the text of an identifier of at most 128 bytes: a longer one is cut and told apart by its hash.
+/// Turns `text` into the text of an identifier of at most 128 bytes. A longer text is cut and made unique by its hash.
 pub(crate) fn id_text(text: &str) -> String {
     if text.len() <= aime_progress::MAX_ID_BYTES {
         return text.to_owned();

@@ -1,24 +1,24 @@
-//! Actors that other actors have made: what they may be at most.
+//! Limits of actors that other actors create by delegation.
 
 use aime_tools::Approval;
 
 use super::ComposeError;
 use crate::ActorInput;
 
-/// The call of an actor for which another one is made.
+/// Call of an actor that another actor shall answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Delegated<'a> {
-    /// The actor that calls.
+    /// Input of the calling actor.
     pub by: &'a ActorInput,
-    /// Its call, by its name in events.
+    /// Name of the call in events.
     pub call: &'a str,
-    /// The profile that the other must have; the one that fits best where none is named.
+    /// Profile that the call asks for; without one the factory selects the best fit.
     pub profile: Option<&'a str>,
-    /// What the work is a part of, as Markdown; may be empty.
+    /// Work that the task is part of, as Markdown; may be empty.
     pub frame: &'a str,
 }
 
-/// Where an actor stands, and what it may have at most.
+/// Depth of an actor in the chain of delegation, and the limits that it inherits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Standing {
     pub(super) depth: u32,
@@ -28,7 +28,7 @@ pub(super) struct Standing {
 }
 
 impl Delegated<'_> {
-    /// Where the new actor stands: one below the one that calls, bounded by what that one has.
+    /// Returns the depth and limits of the new actor: one level below the caller, bounded by the caller's own limits.
     pub(super) fn standing(&self) -> Result<Standing, ComposeError> {
         let Self { by, .. } = self;
         let (depth, max) = (by.depth, by.settings.max_depth);
@@ -38,7 +38,7 @@ impl Delegated<'_> {
         Ok(Standing { depth: depth + 1, max_depth: Some(max), max_steps: Some(by.spec.max_steps), approval: Some(by.spec.approval) })
     }
 
-    /// Whether the actor that calls has the tool itself.
+    /// Returns true if the caller has the tool itself.
     pub(super) fn may_have(&self, tool: &str) -> bool {
         self.by.spec.tool(tool).is_some()
     }

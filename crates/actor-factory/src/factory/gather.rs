@@ -1,4 +1,4 @@
-//! The tools of an actor.
+//! Selection of an actor's tools.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolSheet, Touches, is_in_a_bundle, 
 use super::{ActorContext, ComposeError};
 use crate::{Profile, SmallModel, prompts::ToolNote, select::needed_bundles};
 
-/// The tools that every actor has, with `ask_human` where a person can be asked.
+/// Bundle that every actor gets. Its tool `ask_human` is left out if no person can answer.
 const COORDINATION: &str = "coordination";
 const TERMINATE: &str = "terminate";
 const ASK_HUMAN: &str = "ask_human";
 const BASH: &str = "bash";
-/// The tools for commands that `bash` has left running.
+/// Tools for commands that `bash` left running.
 const OF_BACKGROUND: [&str; 2] = ["bash_output", "bash_kill"];
 
-/// What the profile is for the actor's model, if that is a small one.
+/// Returns the small-model variant of the profile if the actor's model is small.
 pub(super) fn small_model(profile: &Profile, limits: ModelLimits) -> Option<&SmallModel> {
     profile.small_model.as_ref().filter(|_| limits.small)
 }
@@ -43,7 +43,7 @@ pub(super) fn gather(
             reasons.push("few tools: the model is a small one".to_owned());
             names.push(TERMINATE.to_owned());
             names.extend(small.tools.iter().cloned());
-            // A direct run has no plan that could change.
+            // A direct run has no plan that evidence could change.
             names.extend((!context.plain_answer_ends).then(|| super::REPORT_EVIDENCE.to_owned()));
         }
         None => {
@@ -60,7 +60,7 @@ pub(super) fn gather(
     for bundle in &task.bundles {
         let tools: Vec<&str> = match tools_of([bundle]) {
             Ok(tools) => tools,
-            // A planner that writes the name of a tool means the tool.
+            // Planners sometimes write the name of a tool instead of a bundle.
             Err(_) if context.tools.get(bundle).is_some() => vec![bundle],
             Err(error) => {
                 return Err(ComposeError::UnknownBundle { task: task.id.to_string(), message: error.to_string() });
@@ -68,9 +68,9 @@ pub(super) fn gather(
         };
         names.extend(tools.into_iter().filter(|tool| small.is_none() || !of_profile.contains(tool)).map(str::to_owned));
     }
-    // A program that adds a tool wants it used, and a model's plan cannot know that: every actor gets it.
+    // An embedding program adds a tool because it wants it used, and the planner model does not know about it. So every actor gets it.
     names.extend(context.tools.names().filter(|name| !is_in_a_bundle(name) && *name != LOAD_SKILL).map(str::to_owned));
-    // There is such a tool only where there are skills.
+    // This tool is registered only if skills exist.
     names.push(LOAD_SKILL.to_owned());
     if small.is_none() {
         names.extend(tools_of([COORDINATION]).unwrap_or_default().into_iter().map(str::to_owned));
@@ -100,7 +100,7 @@ pub(super) fn gather(
         }
         sheets.push(Arc::clone(sheet));
     }
-    // They are of use beside a `bash` that can leave commands running, as no small model is offered.
+    // These tools are useful only with a `bash` that can leave commands running. Small models get no such `bash`.
     if small.is_some() || !sheets.iter().any(|sheet| sheet.name() == BASH) {
         sheets.retain(|sheet| !OF_BACKGROUND.contains(&sheet.name()));
     }
@@ -112,7 +112,8 @@ pub(super) fn gather(
 }
 
 impl Profile {
-    /// Returns the tools among these that no actor of this profile gets: denied ones, and those that change something where the profile is read-only.
+    /// Returns the names of the tools that no actor of this profile gets: denied ones and, for a read-only profile, those that change
+    /// something.
     pub fn never_gets<'a>(&self, sheets: impl Iterator<Item = &'a Arc<ToolSheet>>) -> Vec<String> {
         let (mut never, mut had) = (Vec::new(), Vec::new());
         for sheet in sheets {
@@ -130,7 +131,7 @@ impl Profile {
     }
 }
 
-/// Whether a profile's entry denies a tool: its name, or the beginning of it and `*`.
+/// Returns true if a profile's entry denies a tool. The entry is a name, or a prefix followed by `*`.
 fn denies(entry: &str, name: &str) -> bool {
     entry.strip_suffix('*').map_or(entry == name, |beginning| name.starts_with(beginning))
 }
@@ -140,7 +141,7 @@ pub(super) fn changes_something(sheet: &ToolSheet) -> bool {
     !sheet.read_only && !inside
 }
 
-/// A tool in one line: its parameters, optional ones with a question mark, and the first sentence of its description.
+/// Describes a tool in one line: its parameters (optional ones with a question mark) and the first sentence of its description.
 pub(super) fn note(sheet: &ToolSheet) -> ToolNote {
     let schema = &sheet.definition.parameters;
     let required = |name: &str| {

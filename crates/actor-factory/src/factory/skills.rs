@@ -1,4 +1,4 @@
-//! What an actor is told of skills.
+//! Skills in an actor's prompt.
 
 use aime_tools::{LOAD_SKILL, SkillCatalog};
 
@@ -9,12 +9,12 @@ use crate::{
     text::cut,
 };
 
-/// So many skills are told; small models have little room.
+/// Largest number of skills in the list. Small models have little room.
 const MAX_TOLD: usize = 20;
-/// So many characters of a description are told.
+/// Largest length of a skill's description in the list, in characters.
 const MAX_DESCRIPTION: usize = 200;
 
-/// Skills that stand whole in a prompt.
+/// Skills whose full texts the prompt holds.
 #[derive(Debug, Default)]
 pub(super) struct Preloaded {
     pub(super) names: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Preloaded {
 }
 
 impl Preloaded {
-    /// Adds a text, cut to what is left of the tokens that skills may take, and says whether anything was left.
+    /// Adds a text, cut to the `left` tokens of the budget. Returns false if the budget is used up.
     fn add(&mut self, name: &str, text: &str, left: &mut u64) -> bool {
         if *left == 0 {
             return false;
@@ -35,8 +35,8 @@ impl Preloaded {
     }
 }
 
-/// The skills of the profile, those that stand in it first, and those that the caller adds. Together they get about `budget` tokens, the first
-/// ones first.
+/// Returns the texts of the profile's skills (inline ones first), then those that the caller adds. All together get about `budget` tokens;
+/// earlier skills take precedence.
 pub(super) fn preload<'a>(
     skills: &SkillCatalog,
     profile: &'a Profile,
@@ -67,7 +67,7 @@ pub(super) fn preload<'a>(
     preloaded
 }
 
-/// The skills that the actor can read, in a line each; none where it has no tool for it.
+/// Lists the skills that the actor can load, one line each. The list is empty if the actor lacks the tool.
 pub(super) fn told(skills: &SkillCatalog, spec: &ActorSpec) -> Vec<SkillNote> {
     if spec.tool(LOAD_SKILL).is_none() {
         return Vec::new();

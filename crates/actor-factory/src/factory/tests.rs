@@ -62,7 +62,7 @@ fn an_actor_gets_the_tools_of_its_profile_and_of_its_task() {
     assert_eq!(composed.input.spec.max_steps, 100);
 }
 
-/// Of thousands of actors each would hold them, and each would have them written, counted and looked at, else.
+/// Sharing matters for memory and time: with thousands of actors, each would otherwise hold, serialize and count its own copy.
 #[test]
 fn actors_with_the_same_tools_share_what_their_models_are_told_of_them() {
     let (tools, factory) = (builtin(), ActorFactory::builtin().unwrap());
@@ -96,10 +96,10 @@ fn an_actor_of_a_small_model_gets_few_tools_and_a_prompt_of_its_own() {
     assert_eq!(composed.input.spec.profile, "sisyphus");
     assert!(composed.selection.reasons.iter().any(|reason| reason == "few tools: the model is a small one"));
     insta::assert_snapshot!("the_first_request_of_a_small_model", format!("{}\n[user]\n{}", composed.input.system, composed.input.task));
-    // What the profile's own bundles do not hold is given where the task asks for it.
+    // The task can ask for tools that the profile's own bundles do not hold.
     asked.bundles.push("ask_human".into());
     assert!(tools(&compose(&asked, small).unwrap()).contains(&"ask_human"));
-    // A profile that says nothing of small models is the same for them.
+    // A profile without a small-model section is the same for small models.
     asked.profile = Some("atlas".into());
     assert_eq!(tools(&compose(&asked, small).unwrap()), tools(&compose(&asked, |_| {}).unwrap()));
 }
@@ -112,7 +112,7 @@ fn the_task_then_the_profile_choose_model_and_effort() {
     catalog.add_toml(&profile("zeus", "model = \"strong\"\neffort = \"high\"\n"), "zeus.toml").unwrap();
     let registry = builtin();
     let mut context = ActorContext::new("g", &registry, &NO_RULES).of_plan(PlanId::new("p").unwrap(), Timestamp::from_millis(5));
-    // The limits tell which model they are of.
+    // The limits identify the model that they belong to.
     let limits = |role: &str| {
         let context_tokens = match role {
             "strong" => 200_000,
@@ -144,7 +144,7 @@ fn the_task_then_the_profile_choose_model_and_effort() {
     }
 }
 
-/// What an actor asks its model first.
+/// Returns the first request of an actor to its model.
 fn first_request(input: &ActorInput) -> ChatRequest {
     use aime_durable::{Machine, Order, Outbox};
 
@@ -276,7 +276,7 @@ fn a_small_model_reads_shorter_descriptions() {
     }
 }
 
-/// The actor that another one would have made, in a run that allows more than the other may.
+/// Composes a delegated actor in a run that allows more than its parent may do.
 fn compose_below(delegated: Delegated<'_>, description: &str) -> Result<Composed, ComposeError> {
     let (tools, plan) = (builtin(), PlanId::new("p").unwrap());
     let context = ActorContext {
@@ -332,7 +332,7 @@ fn a_delegated_actor_stands_below_its_parent() {
     assert!(error.starts_with("at most 2 actors may stand in a row") && error.contains("number 2: it cannot delegate"), "{error}");
     let error = delegate(&parent, "x", Some("zeus")).unwrap_err().to_string();
     assert_eq!(error, "there is no profile `zeus`; the profiles are: `sisyphus`, `oracle`, `librarian`, `explore`, `atlas`");
-    // The depth is the run's: other settings at a resume do not raise what the parent has.
+    // The parent's depth limit holds: a resume with other settings does not raise it.
     let mut shallow = parent.clone();
     shallow.settings.max_depth = 1;
     assert!(delegate(&shallow, "x", None).unwrap().input.spec.tool("delegate_task").is_none());
@@ -421,7 +421,7 @@ fn a_spec_holds_the_skills_that_stand_in_its_profile() {
     assert_eq!(input.spec.inline_skills["haiku"], "Three lines: five, seven and five syllables.");
     let (haiku, bake) = ("# Skill haiku\nThree lines: five, seven and five syllables.", "# Skill bake\nNot that one.");
     assert!(input.system.contains(haiku) && input.system.contains(bake), "{}", input.system);
-    // A spec of an older journal has none.
+    // A spec without inline skills is read as having none.
     let mut old = serde_json::to_value(&input.spec).unwrap();
     old.as_object_mut().unwrap().remove("inline_skills");
     assert!(serde_json::from_value::<ActorSpec>(old).unwrap().inline_skills.is_empty());
@@ -461,7 +461,7 @@ fn the_whole_first_request_of_a_delegated_actor() {
     insta::assert_snapshot!(format!("[system]\n{}\n\n[user]\n{}", input.system, input.task));
 }
 
-/// What every request of an actor begins with, whatever its task: its instructions and its tools.
+/// Measures the part of every request that does not depend on the task: instructions and tools.
 #[test]
 fn the_fixed_part_of_a_prompt_is_small() {
     let profiles: Vec<String> = ActorFactory::builtin().unwrap().profiles().iter().map(|profile| profile.name.clone()).collect();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::marks::marked;
 
-/// Messages at the end that stay.
+/// Number of messages at the end that compaction keeps.
 const KEPT: usize = 6;
 const BEGINNING_LEFT: Removal<'_> = Removal::Beginning { read_only: &|name| name == "read_file" };
 
@@ -28,7 +28,7 @@ fn history(turns: &[Vec<usize>]) -> History {
     history
 }
 
-/// Every call has its result after it, every result its call before it.
+/// Returns true if every call has its result after it and every result its call before it.
 pub(crate) fn paired(messages: &[Arc<Message>]) -> bool {
     let mut open = BTreeSet::new();
     for message in messages {
@@ -88,7 +88,7 @@ fn results_of_older_calls_go_first() {
     );
 }
 
-/// What is left of one result when it is removed.
+/// Returns the remaining text of one removed result.
 fn left_of(name: &str, content: &str, removal: Removal<'_>) -> String {
     let mut history = History::new("system".into(), Message::user("task"));
     for (tool, content) in [(name, content), ("todo", "0"), ("todo", "0"), ("todo", "0")] {
@@ -98,7 +98,7 @@ fn left_of(name: &str, content: &str, removal: Removal<'_>) -> String {
     }
     history.all_seen();
     for _ in 0..2 {
-        // What is left is left as it is the next time.
+        // A second compaction does not change the replacement.
         history.compact(10_000, "", KEPT, removal);
     }
     let Message::Tool { content, .. } = history.messages()[3].as_ref() else { panic!() };

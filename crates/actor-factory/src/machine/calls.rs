@@ -1,4 +1,4 @@
-//! A call on its way: from permission to result.
+//! Life of a call, from permission to result.
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
@@ -13,14 +13,14 @@ use super::{
 };
 use crate::text::{cut, cut_with_note, id_text};
 
-/// The longest result in the history, in characters, where the window has no more tokens than that. Runners cut earlier, and say where the rest is;
-/// this is the bound on all of them.
+/// Longest result in the history, in characters, for windows of at most that many tokens. Runners cut earlier and name the file with the
+/// rest; this limit covers all of them.
 const LONGEST_RESULT: usize = 16_000;
 
-/// How much of the last result that shows something the tasks after this one are told, in characters.
+/// Length of the last informative result that later tasks see, in characters.
 const OBSERVED: usize = 600;
 
-/// How much of the last error who gives up is said to have met, in characters.
+/// Length of the last error in the conclusion of an actor that gives up, in characters.
 const ERROR: usize = 200;
 
 const INTERRUPTED: &str = "Error: interrupted before it ended; check what it did";
@@ -29,7 +29,7 @@ const NOT_RUN: &str = "Error: not run: the call before it did not end";
 const AFTER_THE_END: &str = "Error: not run: the task was ended before it";
 
 impl ActorMachine {
-    /// Begins what may begin, and ends the turn when all is done.
+    /// Begins the calls that may begin, and ends the turn when all are done.
     pub(super) fn advance(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
         while self.stopping.is_none() {
             let Some(turn) = &self.turn else {
@@ -75,7 +75,7 @@ impl ActorMachine {
             (_, None) => {}
             (HandledBy::Run, Some(Permission::Allow(allowed))) => self.call_plan(index, &call, allowed, out),
             (HandledBy::Actor, Some(Permission::Allow(allowed))) => {
-                // A question to a person, or to another actor, may be asked again after a stop.
+                // After a stop the actor may repeat a question to a person or a call to another actor.
                 self.set_way(index, Way::Allowed(allowed));
                 self.answer_own(index, &call, at, out);
             }
@@ -90,7 +90,7 @@ impl ActorMachine {
         }
     }
 
-    /// Decides on a call, once: what was decided before a stop still holds.
+    /// Decides on a call once. A decision from before a stop still holds.
     fn permission(&mut self, index: usize, call: &Call) -> Option<Permission> {
         let way = self.call_mut(index)?.way.take()?;
         Some(match way {
@@ -159,7 +159,7 @@ impl ActorMachine {
         call.handed_on += 1;
         let effect = EffectId::new(format!("{effect}/ask{}", call.handed_on));
         call.state = CallState::Asking { effect: effect.clone(), question: id.clone(), kind };
-        // After a stop the same question is asked again; it is still one question.
+        // After a stop the same question is asked again, but it counts as one question.
         if call.handed_on == 1 {
             let (id, kind, question) = (id.clone(), kind.as_str().to_owned(), question.clone());
             out.emit(ProgressEvent::QuestionAsked { id, task, kind, question });
@@ -167,7 +167,7 @@ impl ActorMachine {
         out.issue(effect, ActorEffect::Ask { id, question, kind });
     }
 
-    /// Hands the call on to another actor.
+    /// Hands the call over to another actor.
     pub(super) fn delegate(&mut self, index: usize, request: DelegateTask, out: &mut Outbox<Self>) {
         let name = self.call_effect(index);
         let Some(call) = self.call_mut(index) else {
@@ -184,7 +184,7 @@ impl ActorMachine {
         let ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } = fact else {
             return;
         };
-        // A host that fails at an effect says so in this way, whatever the effect was.
+        // A host that fails to run any kind of effect reports it in this way.
         if self.asked_model.take_if(|(asked, _)| asked == id).is_some() {
             return self.fail(text.clone(), None);
         }
@@ -248,7 +248,8 @@ impl ActorMachine {
         self.rest_if_stopping_or_advance(at, out);
     }
 
-    /// A call that ran is interrupted; a question is asked again when the actor goes on, and another actor goes on where it was.
+    /// Handles a revoked call: a running call is interrupted, a question is asked again on resume, and a delegated actor continues where it
+    /// was.
     pub(super) fn call_revoked(&mut self, id: &EffectId, out: &mut Outbox<Self>) -> bool {
         let Some(turn) = &mut self.turn else {
             return false;
@@ -268,7 +269,7 @@ impl ActorMachine {
         true
     }
 
-    /// Takes note of where a result comes from. An error of a tool is a text of the same origin as its result.
+    /// Notes the origin of a result. An error text of a tool has the same origin as its results.
     fn learn_origin(&mut self, index: usize, read: &[Origin]) {
         let Some(call) = self.turn.as_ref().and_then(|turn| turn.calls.get(index)) else {
             return;
@@ -313,7 +314,7 @@ impl ActorMachine {
         }
     }
 
-    /// A call is done. Every call is recorded, also one that was never run.
+    /// Finishes a call and records it, including a call that never ran.
     pub(super) fn finish(&mut self, index: usize, text: String, outcome: CallOutcome, duration_ms: u64, out: &mut Outbox<Self>) {
         self.started(index, out);
         let (task, id) = (self.works_for(), self.call_effect(index));
@@ -323,14 +324,14 @@ impl ActorMachine {
             let tool = call.name.clone();
             let output = cut(&text, SHOWN);
             let origin = call.origin.clone();
-            // About a quarter of the window.
+            // A limit of as many characters as the window has tokens is about a quarter of the window.
             let longest = usize::try_from(window).unwrap_or(usize::MAX).max(LONGEST_RESULT);
             out.emit(ProgressEvent::ToolCallFinished { task, call: id.as_str().to_owned(), tool, outcome, output, origin, duration_ms });
             call.state = CallState::Done { text: cut_with_note(&text, longest), outcome };
         }
     }
 
-    /// Keeps the error of the call that failed last, until a call of its tool succeeds. That an end was not taken is none.
+    /// Keeps the error of the last failed call until a call of its tool succeeds. A refused `terminate` does not count.
     fn note_error(&mut self, index: usize, text: &str, outcome: CallOutcome) {
         let Some(tool) = self.call_mut(index).map(|call| call.name.clone()).filter(|tool| tool != TERMINATE) else { return };
         match outcome {
@@ -343,7 +344,7 @@ impl ActorMachine {
         }
     }
 
-    /// Whether a call of this turn failed before the one at `index`, and which.
+    /// Returns the tool of a call in this turn that failed before the one at `index`.
     pub(super) fn failed_before(&self, index: usize) -> Option<&str> {
         let calls = &self.turn.as_ref()?.calls;
         calls.iter().take(index).find(|call| call.failed()).map(|call| call.name.as_str())

@@ -1,4 +1,4 @@
-//! How an actor ends.
+//! Conclusions of an actor.
 
 use std::fmt::Write;
 
@@ -10,11 +10,11 @@ use serde_json::Value;
 use super::{ActorMachine, ActorOutput, ActorStep};
 use crate::text::cut;
 
-/// The longest summary, in characters.
+/// Longest summary, in characters.
 const SUMMARY: usize = 2_000;
 
 impl ActorMachine {
-    /// What `apply` gives: the conclusion, or that the actor was stopped and nothing is under way any more.
+    /// Returns the output of `apply`: the conclusion, or that the actor was stopped and no effect is under way.
     pub(super) fn output(&self) -> Option<ActorOutput> {
         if self.stopping.is_none()
             && let Some(rest) = self.rest()
@@ -38,7 +38,7 @@ impl ActorMachine {
         Some(ActorOutput::Ended(Conclusion { references, origins, ..stopped }))
     }
 
-    /// Ends the actor as it said in `terminate`, with this message and structured result.
+    /// Ends the actor by its `terminate` call, with this message and structured result.
     pub(super) fn conclude_by_terminate(&mut self, said: Terminate, message: &str, result: Value) {
         let success = said.status == TerminateStatus::Success;
         let outcome = if success { Outcome::Success } else { Outcome::Failure };
@@ -83,7 +83,7 @@ impl ActorMachine {
         self.end(ActorStep::Finish, conclusion);
     }
 
-    /// The actor's plain answer is the result.
+    /// Takes the actor's plain answer as the result.
     pub(super) fn conclude_by_answer(&mut self) {
         let told = std::mem::take(&mut self.plain_text);
         let mut conclusion = Conclusion::new(Outcome::Success, cut(told.trim(), SUMMARY));
@@ -92,13 +92,13 @@ impl ActorMachine {
         self.end(ActorStep::Finish, conclusion);
     }
 
-    /// The actor cannot go on.
+    /// Ends an actor that cannot continue.
     pub(super) fn fail(&mut self, error: String, cause: Option<FailureCause>) {
         let failure = self.failure(error, cause);
         self.end(ActorStep::Fail, failure);
     }
 
-    /// The actor used up its steps: it is idle again, and its task is not done.
+    /// Ends an actor that used up its steps: it becomes idle, and its task is not done.
     pub(super) fn out_of_steps(&mut self) {
         let error = format!("reached max_steps ({})", self.input.spec.max_steps);
         let failure = self.failure(error, Some(FailureCause::Steps));

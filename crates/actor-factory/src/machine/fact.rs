@@ -1,4 +1,4 @@
-//! What an actor learns and what it wants done.
+//! Facts and effects of the actor machine.
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, Image, ModelError};
@@ -10,57 +10,57 @@ use serde_json::Value;
 
 use crate::{LeadWake, Told};
 
-/// What the world answers an actor. Kept in its journal.
+/// Input of the actor machine. The journal keeps every fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ActorFact {
     /// A model call ended.
     ModelAnswered {
-        /// The effect.
+        /// Id of the effect.
         id: EffectId,
-        /// The answer, or why there is none.
+        /// Answer, or the reason why there is none.
         answer: ModelAnswer,
-        /// How long it took, in milliseconds.
+        /// Duration, in milliseconds.
         duration_ms: u64,
     },
-    /// A tool call ended, or the other actor to which it was handed on.
+    /// A tool call or a delegated actor ended.
     ToolEnded {
-        /// The effect.
+        /// Id of the effect.
         id: EffectId,
-        /// How it ended.
+        /// Outcome of the call.
         outcome: CallOutcome,
-        /// What the model is to see, already cut to the limit of the tools; for an error without `Error: ` before it.
+        /// Text for the model, already cut to the limit of the tools. Errors come without the prefix `Error: `.
         text: String,
-        /// The same with structure, where there is one.
+        /// Structured result, if there is one.
         #[serde(default, skip_serializing_if = "Value::is_null")]
         value: Value,
-        /// Paths or addresses that were made or changed.
+        /// Paths or addresses that the call created or changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         references: Vec<String>,
-        /// Images that the model sees beside the text.
+        /// Images that the model sees with the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
-        /// The versions of files that the actor knows by the call.
+        /// Versions of the files that the call read or wrote.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         seen: Vec<SeenFile>,
-        /// How long it took, in milliseconds.
+        /// Duration, in milliseconds.
         duration_ms: u64,
-        /// Of another actor's work: where the texts come from that it has read and that nobody vouches for.
+        /// For a delegated actor: origins of the untrusted texts that it has read.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         origins: Vec<Origin>,
     },
     /// A call of a plan tool was parsed and validated.
     PlanCallRead {
-        /// The effect.
+        /// Id of the effect.
         id: EffectId,
-        /// The answer at once, for a refused call or one that only asks; none where the run carries the command out.
+        /// Immediate answer to a refused call or a query; none if the run carries the command out.
         text: Option<String>,
         /// True if the call was refused.
         refused: bool,
-        /// The command that the run carries out.
+        /// Command that the run carries out.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         command: Option<LeadCommand>,
-        /// The origins of the text that nobody vouches for.
+        /// Origins of untrusted content in the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         origins: Vec<Origin>,
     },
@@ -71,50 +71,50 @@ pub enum ActorFact {
     },
     /// A person answered a question.
     Answered {
-        /// The effect.
+        /// Id of the effect.
         id: EffectId,
         /// The answer.
         text: String,
     },
-    /// A person says something unasked. The actor sees it with its next request.
+    /// A person sends a message unasked. The actor sees it with its next request.
     Told {
-        /// What is said.
+        /// The message.
         said: Told,
     },
-    /// The actor must stop: nothing new is begun.
+    /// The actor must stop and begin nothing new.
     Stopped {
-        /// Why.
+        /// Reason for the stop.
         why: Reason,
     },
-    /// The actor goes on where it was.
+    /// The actor continues where it was.
     Resumed {},
-    /// The actor has ended and is run again: it goes on in its conversation. One that could not go on ends as before.
+    /// An ended actor runs again and continues its conversation. An actor that failed stays as it was.
     RunAgain {
-        /// How often it was run again, this time included; a number that was seen before is dropped.
+        /// Number of the repetition, from 1. The actor ignores a number that it has seen before.
         number: u32,
-        /// The missing parts of its result; empty if it had used up its steps.
+        /// Missing parts of its result; empty if the actor had used up its steps.
         missing: String,
     },
     /// An effect was revoked and is over.
     Revoked {
-        /// The effect.
+        /// Id of the effect.
         id: EffectId,
-        /// Why.
+        /// Reason for the revocation.
         why: Reason,
     },
 }
 
 impl ActorFact {
-    /// Takes out the secrets that `redactor` finds, save in the data of images and the hashes of files: a change would break them.
+    /// Removes the secrets that `redactor` finds. Image data and file hashes stay unchanged, because a change would break them.
     #[must_use]
     pub fn without_secrets(mut self, redactor: &Redactor) -> Self {
         let (shown, mut versions) = match &mut self {
-            // The runtime carries out the call as the model wrote it.
+            // The runtime must carry out the call exactly as the model wrote it.
             Self::ModelAnswered { .. } => return redactor.typed_values(self),
             Self::ToolEnded { images, seen, .. } => (std::mem::take(images), std::mem::take(seen)),
             _ => return redactor.typed(self),
         };
-        // A hash is no secret, though it looks like one.
+        // A hash looks like a secret but is none.
         versions.retain(|file| redactor.text(&file.path) == file.path);
         let mut clean = redactor.typed(self);
         if let Self::ToolEnded { images, seen, .. } = &mut clean {
@@ -124,7 +124,7 @@ impl ActorFact {
     }
 }
 
-/// What a model call came to.
+/// Result of a model call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ModelAnswer {
@@ -133,26 +133,26 @@ pub enum ModelAnswer {
         /// The answer.
         response: Box<ChatResponse>,
     },
-    /// None, and it was retried as often as it may be.
+    /// No answer after all retries.
     Error {
-        /// What kind of error.
+        /// Kind of the error.
         kind: ModelFault,
-        /// The error in words.
+        /// Error message.
         text: String,
     },
 }
 
-/// What kind of error a model call ended in, where it decides what the actor does.
+/// Kinds of model errors that the actor reacts to differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFault {
-    /// The request does not fit the context window: the history is compacted once.
+    /// The request exceeds the context window. The actor compacts its history once.
     ContextOverflow,
-    /// The model cannot be used: unreachable, refused, no key, unknown, or failing at every try.
+    /// The model is unusable: unreachable, refused, without key, unknown, or failing at every try.
     Unusable,
-    /// A bound on the run does not allow the call.
+    /// A limit of the run forbids the call.
     Bound,
-    /// Anything else.
+    /// Any other error.
     Other,
 }
 
@@ -170,71 +170,71 @@ impl From<&ModelError> for ModelFault {
         match error {
             ModelError::ContextOverflow { .. } => Self::ContextOverflow,
             ModelError::NotRecorded { .. } | ModelError::Blocked { .. } => Self::Other,
-            // Whatever else it is, it was tried as often as it may be.
+            // The call was retried as often as allowed, so the model counts as unusable.
             _ => Self::Unusable,
         }
     }
 }
 
-/// What an actor wants done. Read and written by hosts that hand effects on to other processes.
+/// Effect that the actor wants done. Serializable, since hosts may hand effects on to other processes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", content = "of", rename_all = "snake_case")]
 pub enum ActorEffect {
     /// Ask the model of the actor's role. Answered by [`ActorFact::ModelAnswered`].
     Model(ChatRequest),
-    /// Make one tool call. Answered by [`ActorFact::ToolEnded`]. A call that is issued again after a crash and is not repeatable
-    /// ([`ToolSheet::repeatable`](aime_tools::ToolSheet::repeatable)) is not made but answered with [`CallOutcome::InDoubt`].
+    /// Make one tool call. Answered by [`ActorFact::ToolEnded`]. After a crash the host does not repeat a call that is not repeatable
+    /// ([`ToolSheet::repeatable`](aime_tools::ToolSheet::repeatable)), but answers with [`CallOutcome::InDoubt`].
     Tool {
-        /// The call's id in the conversation.
+        /// Id of the call in the conversation.
         of: String,
         /// The call.
         call: ValidatedCall,
-        /// Whether the call changes nothing and asks nothing of anybody outside: it may be made again unnoticed.
+        /// True if the call changes nothing and asks nobody outside, so that a repetition goes unnoticed.
         read_only: bool,
-        /// The versions of files that the actor knows, for a call that may change files.
+        /// Versions of the files that the actor has seen, for a call that may change files.
         #[serde(default, skip_serializing_if = "SeenFiles::is_empty")]
         seen: SeenFiles,
     },
-    /// Have another actor do a part of the work. Answered by [`ActorFact::ToolEnded`]. The other actor has a journal of its own, which
-    /// `call` names: issued again after a stop or a crash, it goes on from there.
+    /// Let another actor do a part of the work. Answered by [`ActorFact::ToolEnded`]. The other actor has its own journal, named by `call`:
+    /// if the effect is issued again after a stop or a crash, that actor continues from its journal.
     Delegate {
-        /// The call, by its name in events.
+        /// Name of the call in events.
         call: String,
-        /// What is wanted.
+        /// The request.
         request: DelegateTask,
-        /// Where the texts come from that the one who calls has read and that nobody vouches for.
+        /// Origins of the untrusted texts that the caller has read.
         origins: Vec<Origin>,
     },
     /// Parse and validate a call of a plan tool. Answered by [`ActorFact::PlanCallRead`].
     Plan {
-        /// The call's id in the conversation.
+        /// Id of the call in the conversation.
         of: String,
         /// The call.
         call: ValidatedCall,
     },
     /// Ask a person. Answered by [`ActorFact::Answered`].
     Ask {
-        /// The question's name in the run; the actor has emitted `QuestionAsked` with it.
+        /// Name of the question in the run. The actor has emitted `QuestionAsked` with it.
         id: QuestionId,
         /// The question.
         question: String,
-        /// What the answer is for.
+        /// Purpose of the answer.
         kind: QuestionKind,
     },
 }
 
-/// What a person is asked for.
+/// Purpose of a question to a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuestionKind {
-    /// Knowledge, or a choice.
+    /// Information, or a choice.
     Question,
-    /// Whether a call may be made: `yes`, `always` (and what the question says from now on), or anything else for no.
+    /// Consent to a call: `yes`, `always` (which also allows the similar calls that the question describes); any other answer means no.
     Approval,
 }
 
 impl QuestionKind {
-    /// As it stands in events.
+    /// Returns its name in events.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! The lead of a run: the same machine, which rests when it has said what it wants and goes on when the run wakes it.
+//! Lead of a run: the same machine, which rests after its plan calls until the run wakes it.
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Conclusion, LeadCommand, Origin, ProgressEvent, TaskId};
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{LeadSettings, LeadWake, history::Speaker, repeats::Repeats};
 
-/// After so many refused calls of plan tools in a row the lead gives up planning.
+/// Number of consecutive refused plan calls after which the lead gives up planning.
 const MOST_REFUSED: u32 = 3;
 const TAKEN: &str = "Taken up, together with the call that follows.";
 const TASKS_RUN: &str = "Error: not run: tasks of the plan are under way, and only they change files now. Change the plan, or wait";
@@ -26,7 +26,7 @@ pub enum ActorOutput {
 }
 
 impl ActorOutput {
-    /// Returns how the actor ended; none for a lead that rests.
+    /// Returns the conclusion of the actor; none for a lead that rests.
     #[must_use]
     pub fn ended(self) -> Option<Conclusion> {
         match self {
@@ -36,27 +36,27 @@ impl ActorOutput {
     }
 }
 
-/// The wishes of a lead that rests.
+/// Commands and state of a lead that rests.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LeadRest {
-    /// The number of the wake that this answers.
+    /// Number of the wake that this answers.
     pub wake: u32,
-    /// The accepted calls of plan tools, in order.
+    /// Accepted calls of plan tools, in order.
     pub commands: Vec<LeadCommand>,
-    /// How the goal was met or not, where the lead has ended the run.
+    /// Conclusion of the run, if the lead has ended it.
     pub conclusion: Option<Conclusion>,
-    /// Its words, where it called nothing.
+    /// Text of the lead's answer, if it called no tool.
     pub said: String,
-    /// The lead cannot keep to the plan tools: the run goes on by rules.
+    /// True if the lead cannot keep to the plan tools. The run then continues by rules.
     pub gave_up: bool,
 }
 
-/// The part of the machine's state that only a lead has.
+/// Part of the machine's state that only a lead uses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct LeadState {
     wake: u32,
     may_write: bool,
-    /// The task of its own work is open: its events name it.
+    /// True while the task of the lead's own work is open. Events of that work carry its id.
     works: bool,
     kept: String,
     said: String,
@@ -74,12 +74,12 @@ impl ActorMachine {
         self.input.lead
     }
 
-    /// Returns the task that events of the actor name. The lead works for none until it works itself.
+    /// Returns the task in the actor's events. The lead has none until it works itself.
     pub(super) fn works_for(&self) -> Option<TaskId> {
         (self.input.lead.is_none() || self.lead.works).then(|| self.input.spec.task.clone())
     }
 
-    /// Returns what a compaction keeps of the run.
+    /// Returns the text on the run that a compaction keeps.
     pub(super) const fn kept_of_run(&self) -> &str {
         self.lead.kept.as_str()
     }
@@ -94,12 +94,12 @@ impl ActorMachine {
         }
     }
 
-    /// Returns why the lead may not make a call that changes something now.
+    /// Returns the reason why the lead may not make a call that changes something now.
     pub(super) fn must_not_write(&self) -> Option<&'static str> {
         (self.leads().is_some() && !self.lead.may_write).then_some(TASKS_RUN)
     }
 
-    /// Takes a message of the run, each once, and goes on.
+    /// Takes a message of the run, each one once, and continues.
     pub(super) fn woken(&mut self, at: UnixMillis, wake: &LeadWake, out: &mut Outbox<Self>) {
         if self.leads().is_none() || self.status != ActorStatus::Resting || wake.number <= self.lead.wake {
             return;
@@ -131,7 +131,7 @@ impl ActorMachine {
         }
     }
 
-    /// Gives the accepted calls of the open turn their results: the last one gets the message of the run.
+    /// Gives the accepted calls of the open turn their results: the last one gets the run's message.
     fn answer_accepted(&mut self, text: &str) -> bool {
         let Some(turn) = &mut self.turn else { return false };
         let mut text = Some(text.to_owned());
@@ -150,13 +150,13 @@ impl ActorMachine {
         let Some(call) = self.call_mut(index) else { return };
         call.handed_on += 1;
         let effect = EffectId::new(format!("{name}/plan{}", call.handed_on));
-        // After a stop it is handed on again.
+        // After a stop the call is handed to the run again.
         call.way = Some(Way::Allowed(allowed.clone()));
         call.state = CallState::Delegated { effect: effect.clone() };
         out.issue(effect, ActorEffect::Plan { of, call: allowed });
     }
 
-    /// Takes in what became of a call of a plan tool. An accepted one waits for the next wake.
+    /// Takes the result of a call of a plan tool. An accepted call waits for the next wake.
     pub(super) fn plan_call_read(
         &mut self,
         at: UnixMillis,
@@ -187,7 +187,7 @@ impl ActorMachine {
         self.rest_if_stopping_or_advance(at, out);
     }
 
-    /// Rests where the calls of the turn wait for the run. Returns whether it does.
+    /// Rests if the calls of the turn wait for the run. Returns true if it does.
     pub(super) fn rest_on_accepted(&mut self) -> bool {
         let accepted = self.turn.iter().flat_map(|turn| &turn.calls).any(|call| matches!(call.state, CallState::Accepted { .. }));
         if accepted && self.status != ActorStatus::Resting {
@@ -196,7 +196,7 @@ impl ActorMachine {
         accepted
     }
 
-    /// Rests because the lead cannot keep to the plan tools. Returns whether it does.
+    /// Rests if the lead cannot keep to the plan tools. Returns true if it does.
     pub(super) fn rest_if_it_gave_up(&mut self) -> bool {
         let gives_up = self.leads().is_some() && self.lead.refused_in_row >= MOST_REFUSED;
         if gives_up && self.status != ActorStatus::Resting {
@@ -205,7 +205,7 @@ impl ActorMachine {
         gives_up
     }
 
-    /// Takes a plain answer of the lead as its rest, where it is one. Returns whether it was.
+    /// Rests if the plain answer of the lead permits it. Returns true if it does.
     pub(super) fn rest_on_words(&mut self, again: bool) -> bool {
         let Some(settings) = self.leads() else { return false };
         let begins = self.lead.wake == 1;
@@ -217,7 +217,7 @@ impl ActorMachine {
         true
     }
 
-    /// Returns what the lead wants, while it rests.
+    /// Returns the lead's commands and state while it rests.
     pub(super) fn rest(&self) -> Option<LeadRest> {
         if self.leads().is_none() || self.status != ActorStatus::Resting {
             return None;

@@ -1,4 +1,4 @@
-//! The tools that an actor answers itself: they change its own state, or tell people something.
+//! Tools that the actor machine answers itself: they change its state or report to people.
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
@@ -13,17 +13,17 @@ use super::{
 };
 use crate::text::{cut, id_text};
 
-/// The longest report or piece of evidence, in characters.
+/// Longest report or piece of evidence, in characters.
 const LONGEST: usize = 4_000;
 const NOT_YET: &str =
     "not ended: one failed call is no reason to give up. Make a better call, use another tool, or answer from what you know";
 const SAID_MEANWHILE: &str = "not ended: a person has said something meanwhile. It follows; take it into account before you end";
-/// What an actor is told that reports that it is done: many models take that for the end.
+/// Reply to an actor that reports its work as done. Many models mistake that report for the end of the task.
 pub(super) const NOT_ENDED: &str =
     "Reported. That does not end the task: call `terminate` with status `success` and the result as its message.";
-/// Words of a status that says so.
+/// Statuses that mean "done".
 const DONE: [&str; 9] = ["completed", "complete", "done", "finished", "success", "succeeded", "完成", "已完成", "成功"];
-/// How often a small model is told of files that it forgot.
+/// Largest number of reminders of forgotten files for a small model.
 const MOST_REMINDERS: u32 = 3;
 const NOBODY: &str = "Nobody is available to answer. Decide yourself and go on.";
 
@@ -35,7 +35,7 @@ impl ActorMachine {
             UPDATE_PROGRESS => self.report(&call.parameters, out).map_err(|error| error.to_string()),
             "report_evidence" => self.add_evidence(index, &call.parameters, at, out),
             "ask_human" => match AskHuman::parse(&call.parameters) {
-                // A run waits for the answer to its lead, also where nobody is there now.
+                // A lead's question waits for its answer even if no person is there now.
                 Ok(asked) if self.input.attended || self.leads().is_some() => {
                     return self.ask(index, asked.question, QuestionKind::Question, out);
                 }
@@ -56,18 +56,18 @@ impl ActorMachine {
         }
     }
 
-    /// The new list takes the place of the old one whole, or not at all.
+    /// Replaces the whole TODO list, or leaves it unchanged on an error.
     fn replace_todos(&mut self, parameters: &Map<String, Value>, out: &mut Outbox<Self>) -> Result<String, String> {
         let list = TodoList::from_parameters(parameters).map_err(|error| error.to_string())?;
         self.todos = list.into_items();
-        // The list of a lead is shown once it works itself.
+        // A lead's list is shown only once it works itself.
         if let Some(task) = self.works_for() {
             out.emit(ProgressEvent::TodosChanged { task, items: self.todos.clone() });
         }
         Ok(render_todos(&self.todos))
     }
 
-    /// Whether something stands on the TODO list that is not done.
+    /// Returns true if the TODO list has an open item.
     pub(super) fn todos_open(&self) -> bool {
         self.todos.iter().any(|item| item.status != TodoStatus::Completed)
     }
@@ -104,7 +104,7 @@ impl ActorMachine {
         Ok("Recorded.".to_owned())
     }
 
-    /// What was learnt, with the words of the risk that came true.
+    /// Returns the content of the evidence, with the text of the risk that came true.
     fn with_risk(&self, reported: &ReportEvidence) -> String {
         let content = reported.content.as_str();
         let Some(given) = reported.risk.as_deref().map(str::trim) else { return content.to_owned() };
@@ -114,14 +114,14 @@ impl ActorMachine {
         match numbered.or_else(named) {
             Some(risk) if content.contains(risk.as_str()) => format!("a risk of the plan came true: {content}"),
             Some(risk) => format!("a risk of the plan came true ({risk}): {content}"),
-            // A number that is none says nothing; words may.
+            // A number outside the list carries no information, but words may.
             None if given.chars().all(|c| c.is_ascii_digit()) => content.to_owned(),
             None => format!("a risk came true ({given}): {content}"),
         }
     }
 
-    /// A file that the task names and no call that succeeded has, for small models. What a script names by itself is in no call, so it is told only
-    /// so often.
+    /// Returns a file that the task names and no successful call has named, for small models. The number of reminders is limited, because a
+    /// script may name the file itself.
     fn forgotten_file(&mut self) -> Option<String> {
         let most = if self.input.limits.small { MOST_REMINDERS } else { 0 };
         let named = |file: &String| self.turn.iter().flat_map(|turn| &turn.calls).any(|call| call.has_named(file));
@@ -130,7 +130,7 @@ impl ActorMachine {
         forgotten
     }
 
-    /// Ends an auditor with its verdicts, which are the result.
+    /// Ends an auditor with its verdicts as the result.
     fn end_audit(&mut self, parameters: &Map<String, Value>) -> Result<String, String> {
         let verdicts = CriterionVerdict::parse_all(parameters, self.input.audits).map_err(|error| error.to_string())?;
         let verdicts = serde_json::to_value(verdicts).map_err(|error| error.to_string())?;
@@ -138,7 +138,7 @@ impl ActorMachine {
         Ok("Ended.".to_owned())
     }
 
-    /// Ends the actor, unless it claims success in the same breath as a call that failed: it cannot have seen that.
+    /// Ends the actor, unless it claims success in the same turn as a failed call, whose failure it cannot have seen.
     fn terminate(&mut self, index: usize, parameters: &Map<String, Value>) -> Result<String, String> {
         let said = Terminate::parse(parameters).map_err(|error| error.to_string())?;
         let success = said.status == TerminateStatus::Success;
@@ -154,7 +154,7 @@ impl ActorMachine {
                  then call `terminate` again"
             ));
         }
-        // Small models take the first error for the end of all things.
+        // Small models often give up at the first error.
         let gives_up_at_once =
             !success && self.last_failed && self.calls_ok == 0 && !self.denied && !self.must_conclude && self.input.nudge_each_step;
         if gives_up_at_once && !std::mem::replace(&mut self.urged, true) {

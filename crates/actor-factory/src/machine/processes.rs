@@ -1,4 +1,4 @@
-//! The commands that an actor has left running beside its calls.
+//! Background commands of an actor.
 
 use std::fmt::Write;
 
@@ -8,17 +8,17 @@ use serde_json::Value;
 
 use super::ActorMachine;
 
-/// The tools whose results tell the state of such a command.
+/// Tools whose results report the state of a background command.
 const TOOLS: [&str; 3] = ["bash", "bash_output", "bash_kill"];
 
 impl ActorMachine {
-    /// Returns whether a call ended as a program does that exits with another code than 0: what it printed is a result, and no error of the tool.
+    /// Returns true if the call ran a program that exited with a code other than 0. Its output is a result, not an error of the tool.
     pub(super) fn has_exited(&self, tool: &str, outcome: CallOutcome, value: &Value) -> bool {
         let runs = self.sheet(tool).is_some_and(|sheet| sheet.touches == Touches::Processes);
         runs && outcome == CallOutcome::Error && value.get("exit_code").is_some()
     }
 
-    /// Takes note of a command that goes on when its call has ended, or that does so no longer.
+    /// Records a command that keeps running after its call, or that has ended.
     pub(super) fn note_process(&mut self, tool: &str, outcome: CallOutcome, value: &Value) {
         let told = value.get("id").and_then(Value::as_str).zip(value.get("running").and_then(Value::as_bool));
         let Some((id, runs)) = told.filter(|_| outcome == CallOutcome::Ok && TOOLS.contains(&tool)) else { return };
@@ -28,7 +28,7 @@ impl ActorMachine {
         }
     }
 
-    /// Tells the actor, which goes on after an interruption, that its commands were ended with it.
+    /// Tells a resumed actor that the interruption ended its commands.
     pub(super) fn tell_ended_processes(&mut self) {
         let ended = std::mem::take(&mut self.processes);
         let Some((last, others)) = ended.split_last() else { return };

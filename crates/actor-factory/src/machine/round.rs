@@ -1,4 +1,4 @@
-//! The end of a turn: results into the history, and what the actor is told beside them.
+//! End of a turn: results enter the history, followed by notes.
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_llm::Message;
@@ -12,7 +12,7 @@ use super::{
 use crate::{marks::marked, notes::Note, prompts::TODO_REMINDER};
 
 impl ActorMachine {
-    /// All calls are done: their results go into the history, in the order of the calls.
+    /// Ends a turn whose calls are all done. Their results enter the history in the order of the calls.
     pub(super) fn end_turn(&mut self, at: UnixMillis, out: &mut Outbox<Self>) {
         let Some(turn) = self.turn.take() else {
             return;
@@ -26,7 +26,7 @@ impl ActorMachine {
             let CallState::Done { text, outcome } = call.state else {
                 continue;
             };
-            // A capable model reads what a program says of its failure: the tool itself has done its work.
+            // A capable model reads a program's own error output, so the tool itself has worked.
             let tool_worked = outcome == CallOutcome::Ok || (call.exited && !self.input.limits.small);
             self.router.record(&call.name, tool_worked);
             self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
@@ -38,7 +38,7 @@ impl ActorMachine {
                 most_repeated = (count, call.name.clone(), outcome == CallOutcome::Ok);
             }
             let text = match &call.origin {
-                // A fault in a call of a file tool, and the facts on a call that was cut off, are aime's own words.
+                // Errors in a call of a file tool, and facts about a call that was cut off, are aime's own text.
                 Some(origin)
                     if self.input.marks
                         && (outcome == CallOutcome::Ok || *origin != Origin::Files)
@@ -63,7 +63,7 @@ impl ActorMachine {
             self.notes.push(TODO_REMINDER.to_owned());
         }
         let (count, name, succeeded) = most_repeated;
-        // Whoever has no step left anyway has reached a bound; that says more.
+        // Without a step left, the step limit is the more precise reason for the failure.
         if count >= self.input.settings.hopeless_after && self.steps_left() > 0 {
             self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
             return;
@@ -74,11 +74,12 @@ impl ActorMachine {
             let note = note.text(&self.input.notes, &[("name", &name), ("count", &count.to_string())]);
             self.nudged("stuck", &note, out);
             self.notes.push(note);
-            // Small models read the note, and make the call again. For others what a prefix cache holds of their prompt is worth more.
+            // Small models repeat the call in spite of the note, so it is withheld. For other models an unchanged, cached tool list is
+            // worth more.
             self.withheld = self.input.limits.small.then_some(name);
         }
         let most = self.input.settings.conclude_after;
-        // Others than small models learn from failures.
+        // Models other than small ones learn from failures.
         let hopeless = self.input.limits.small && self.failed_in_row >= most;
         self.must_conclude = (done_again || hopeless || count >= most) && self.sheet(TERMINATE).is_some();
         self.hint(out);
@@ -89,7 +90,7 @@ impl ActorMachine {
         self.next_step(at, out);
     }
 
-    /// The router's hint away from tools that keep failing.
+    /// Adds the router's hint about a tool that keeps failing.
     fn hint(&mut self, out: &mut Outbox<Self>) {
         if let Some(hint) = self.router.take_hint(self.input.spec.tools.iter().map(AsRef::as_ref)) {
             self.nudged("tool_hint", &hint, out);

@@ -1,18 +1,18 @@
-//! An actor that has ended and goes on in its conversation.
+//! Continuation of an actor that has ended.
 
 use aime_durable::{Outbox, UnixMillis};
 
 use super::{ActorMachine, ActorStatus, ActorStep, IllegalStep};
 use crate::{history::Speaker, notes::Note, text::cut_with_note};
 
-/// The longest text on what is missing that an actor is told whole, in characters.
+/// Longest text on missing parts that the actor gets in full, in characters.
 const LONGEST: usize = 16_000;
 
 impl ActorMachine {
-    /// Checks whether the actor can be run: it is idle, or it has finished and its result was not accepted.
+    /// Checks that the actor can run: it is idle, or it has finished and its result was not accepted.
     ///
     /// # Errors
-    /// [`IllegalStep`] for an actor that runs, and for one that could not go on.
+    /// [`IllegalStep`] for an actor that is running or has failed.
     pub const fn can_run(&self) -> Result<(), IllegalStep> {
         let idle = match self.status {
             ActorStatus::Finished => ActorStatus::Idle,
@@ -24,7 +24,7 @@ impl ActorMachine {
         }
     }
 
-    /// Takes the conclusion back and asks the model again, with as many steps as at the beginning.
+    /// Withdraws the conclusion and asks the model again, with the full number of steps.
     pub(super) fn run_again(&mut self, at: UnixMillis, number: u32, missing: &str, out: &mut Outbox<Self>) {
         if number <= self.runs_again || self.conclusion.is_none() || self.can_run().is_err() {
             return;

@@ -1,4 +1,4 @@
-//! What people say to an actor while it works.
+//! Messages from people to an actor at work.
 
 use aime_durable::Outbox;
 use aime_progress::ProgressEvent;
@@ -11,26 +11,26 @@ use crate::{
     text::{cut, cut_with_note},
 };
 
-/// The longest words that are passed on whole, in characters.
+/// Longest message that is passed on in full, in characters.
 const LONGEST: usize = 16_000;
-/// How much of them outlives a compaction, in characters.
+/// Length of a message that survives a compaction, in characters.
 const KEPT: usize = 500;
 
 impl ActorMachine {
-    /// Keeps what a person says for the next request, each message once.
+    /// Keeps a person's message for the next request, each message once.
     pub(super) fn told(&mut self, told: &Told) {
         if !self.heard.iter().chain(&self.said).any(|known| known.id == told.id) {
             self.said.push(told.clone());
         }
     }
 
-    /// Whether something was said that the actor has not seen and can still see: it does not end before.
+    /// Returns true if the actor still has to see a message. It does not end before that.
     pub(super) fn must_hear(&self) -> bool {
         !self.said.is_empty() && self.steps_left() > 0
     }
 
-    /// Puts what was said at the end of the history and returns whether there was anything. Called only between two turns, so that each call
-    /// keeps its result. The actor begins anew then: its answers before the words are no longer the result.
+    /// Appends the new messages to the history and returns true if there were any. Called only between two turns, so that each call keeps
+    /// its result. The actor then starts anew: its earlier answers no longer count as the result.
     pub(super) fn hear(&mut self, out: &mut Outbox<Self>) -> bool {
         if self.said.is_empty() {
             return false;
@@ -49,7 +49,7 @@ impl ActorMachine {
         true
     }
 
-    /// What people have said so far, for a history that is shortened; empty if nothing was.
+    /// Summarizes the messages of people so far, for a compacted history; empty if there are none.
     pub(super) fn heard_in_short(&self) -> String {
         let lines: Vec<String> = self.heard.iter().map(|told| format!("- {}", cut(told.text.trim(), KEPT))).collect();
         if lines.is_empty() { String::new() } else { format!("The person you work for has said:\n{}", lines.join("\n")) }

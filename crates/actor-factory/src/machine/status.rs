@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where an actor stands.
+/// Status of an actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorStatus {
@@ -13,7 +13,7 @@ pub enum ActorStatus {
     Thinking,
     /// Running: waits for tools or people.
     Executing,
-    /// The lead: nothing is to be done until the run wakes it.
+    /// The lead: waits until the run wakes it.
     Resting,
     /// It ended by itself.
     Finished,
@@ -21,16 +21,16 @@ pub enum ActorStatus {
     Error,
 }
 
-/// What moves an actor from one status to another.
+/// Transition between two statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ActorStep {
-    /// It is started, or resumed.
+    /// It is started or resumed.
     Run,
     /// The model asked for tools.
     Calls,
     /// All calls of the turn are done.
     Results,
-    /// The lead has said what it wants.
+    /// The lead has stated its commands.
     Rest,
     /// The run wakes the lead.
     Wake,
@@ -46,7 +46,7 @@ pub enum ActorStep {
     Return,
 }
 
-/// A step that the status does not allow.
+/// Step that is illegal in the given status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an actor that is {from:?} cannot take the step {step:?}")]
 pub struct IllegalStep {
@@ -57,10 +57,10 @@ pub struct IllegalStep {
 }
 
 impl ActorStatus {
-    /// The status after `step`.
+    /// Returns the status after `step`.
     ///
     /// # Errors
-    /// [`IllegalStep`] for every pair that the state machine does not have, such as `Run` outside `Idle`.
+    /// [`IllegalStep`] for every pair that the state machine lacks, such as `Run` outside `Idle`.
     pub const fn after(self, step: ActorStep) -> Result<Self, IllegalStep> {
         Ok(match (self, step) {
             (Self::Idle, ActorStep::Run) | (Self::Executing, ActorStep::Results) | (Self::Resting, ActorStep::Wake) => Self::Thinking,
@@ -73,7 +73,7 @@ impl ActorStatus {
         })
     }
 
-    /// Whether it runs.
+    /// Returns true if the actor runs.
     #[must_use]
     pub const fn running(self) -> bool {
         matches!(self, Self::Thinking | Self::Executing)

@@ -1,4 +1,4 @@
-//! Asking the model and taking in its answer.
+//! Requests to the model and its answers.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use crate::{
     text::cut,
 };
 
-/// What a compaction aims at, in percent of what a request may fill.
+/// Target of a compaction, in percent of the largest allowed request.
 const ROOMY: u64 = 75;
-/// What a compaction aims at after the server refused a request as too long, in percent of that request.
+/// Target of a compaction after the server refused a request as too long, in percent of that request.
 const REFUSED: u64 = 60;
-/// The longest text of an event, in characters.
+/// Longest text of an event, in characters.
 pub(super) const SHOWN: usize = 2_000;
-/// So few steps are left that the actor is told.
+/// Number of remaining steps from which the actor gets a warning.
 const LAST_STEPS: u32 = 2;
-/// How much of a call that cannot be read its error shows, in characters.
+/// Length of an unreadable call in its error message, in characters.
 const UNREAD: usize = 80;
 const WITHHELD: &str = "the provider withheld the answer (content filter)";
 const CUT: &str = "the answers of the model are cut by the length limit";
 
-/// A part, 0 to 1, of a number of tokens, to a thousandth.
+/// Returns a fraction (0 to 1) of a number of tokens, with a precision of a thousandth.
 fn part(tokens: u64, part: f64) -> u64 {
     tokens * (part.clamp(0.0, 1.0) * 1_000.0).round() as u64 / 1_000
 }
 
 impl ActorMachine {
-    /// The next request to the model, if there is a step left.
+    /// Issues the next request to the model if a step is left.
     pub(super) fn next_step(&mut self, _at: UnixMillis, out: &mut Outbox<Self>) {
         if self.stopping.is_some() {
             return;
@@ -45,7 +45,7 @@ impl ActorMachine {
             return;
         }
         let heard = self.hear(out);
-        // A request that is made again after a stop, or after it was refused as too long, has its note already.
+        // A request that is repeated after a stop or a refusal as too long already has its note.
         if std::mem::take(&mut self.note_due)
             && let Some(note) = self.step_note(heard)
         {
@@ -67,8 +67,8 @@ impl ActorMachine {
         out.issue(id, ActorEffect::Model(request));
     }
 
-    /// The tools of the next request. A small model that repeats a call gets all but that one; in the end each gets none but the one that ends it: servers
-    /// that heed no named choice heed that.
+    /// Returns the tools of the next request. A small model that repeats a call does not get that tool. A request for the conclusion offers
+    /// only the tool that ends the task, because some servers ignore a named tool choice.
     fn offered(&self) -> Arc<[ToolDefinition]> {
         if let Some(terminate) = self.tools.iter().find(|tool| self.must_conclude && tool.name == TERMINATE) {
             return Arc::from([terminate.clone()]);
@@ -79,8 +79,8 @@ impl ActorMachine {
         }
     }
 
-    /// A task that asks for a file is not done by words: after the nudge the model must call a tool, which small models need. Those that must from
-    /// the first write worse calls.
+    /// Returns the tool choice of the next request. A plain answer cannot complete a task that asks for a file, so after the nudge the
+    /// model must call a tool; small models need this. Forced from the first request on, they write worse calls.
     fn tool_choice(&self) -> ToolChoice {
         if self.must_conclude {
             return ToolChoice::Required;
@@ -89,7 +89,7 @@ impl ActorMachine {
         if only_words { ToolChoice::Required } else { ToolChoice::Auto }
     }
 
-    /// The note after the results of a turn: hints, and how to go on. After words of a person it does not repeat the latter.
+    /// Returns the note after the results of a turn: hints and how to continue. After a person's message it leaves out how to continue.
     fn step_note(&mut self, heard: bool) -> Option<String> {
         let mut lines = std::mem::take(&mut self.notes);
         let left = self.steps_left();
@@ -105,7 +105,7 @@ impl ActorMachine {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// Compacts the history when the request would fill too much of the window.
+    /// Compacts the history if the request would fill too much of the window.
     fn make_room(&mut self, extra: u64, out: &mut Outbox<Self>) {
         let full = part(self.window, self.input.settings.compact_at);
         if self.meter.corrected(self.history.tokens() + extra) > full {
@@ -113,7 +113,7 @@ impl ActorMachine {
         }
     }
 
-    /// Says whether the history became shorter.
+    /// Compacts the history. Returns true if it became shorter.
     fn compact(&mut self, target: u64, extra: u64, out: &mut Outbox<Self>) -> bool {
         let before = self.meter.corrected(self.history.tokens() + extra);
         let target = self.meter.estimate_of(target).saturating_sub(extra);
@@ -132,7 +132,7 @@ impl ActorMachine {
     }
 
     pub(super) fn model_answered(&mut self, at: UnixMillis, id: &EffectId, answer: &ModelAnswer, duration_ms: u64, out: &mut Outbox<Self>) {
-        // While the actor is being stopped the answer is as good as none: it is asked for again.
+        // While the actor is being stopped the answer is dropped; the request is repeated after the resume.
         let Some((_, estimated)) = self.asked_model.take_if(|(asked, _)| asked == id) else {
             return;
         };
@@ -153,7 +153,7 @@ impl ActorMachine {
         }
     }
 
-    /// The server refused a request as too long: its window is smaller than was thought.
+    /// Adapts to a server that refused a request as too long: its window is smaller than assumed.
     fn shrink(&mut self, estimated: u64, out: &mut Outbox<Self>) -> bool {
         let refused = self.meter.corrected(estimated);
         self.window = self.window.min(refused);
@@ -207,7 +207,7 @@ impl ActorMachine {
         }
     }
 
-    /// The text and the calls of an answer, each call with an id of its own.
+    /// Returns the text and the calls of an answer, each call with a unique id.
     fn read_answer(&mut self, response: &ChatResponse) -> CallsInText {
         let mut read = if response.tool_calls.is_empty() {
             calls_in_text(&response.content, &self.input.spec.tool_names())
@@ -223,7 +223,7 @@ impl ActorMachine {
         read
     }
 
-    /// Text beside the call that ends the task may be the result itself; text beside other calls is not.
+    /// Remembers the text beside a `terminate` call, since it may be the result itself. Text beside other calls is not.
     fn remember_beside(&mut self, content: &str, turn: &Turn) {
         match turn.last_words() {
             None => self.plain_text.clear(),
@@ -245,7 +245,7 @@ impl ActorMachine {
         self.plain_text.push_str(content);
     }
 
-    /// An answer without a tool call: the result, or a reason to nudge, once.
+    /// Handles an answer without a tool call: it is the result, or the actor is nudged once.
     fn plain_answer(&mut self, at: UnixMillis, content: String, response: &ChatResponse, out: &mut Outbox<Self>) {
         let finish = &response.finish;
         self.plain_in_row += 1;
@@ -253,13 +253,13 @@ impl ActorMachine {
         let empty = content.trim().is_empty();
         let whole = !matches!(finish, FinishReason::Length | FinishReason::ContentFilter);
         self.remember(&content);
-        // An empty message is refused by some servers.
+        // Some servers refuse an empty message.
         self.keep_words(if empty { "(no answer)".to_owned() } else { content }, response);
         if self.must_hear() && *finish != FinishReason::ContentFilter {
             return self.next_step(at, out);
         }
         let again = self.plain_in_row > 1;
-        // After a call that was not run, words may claim what was not done.
+        // After a call that was not run, the text may claim work that was not done.
         let may_be_all = self.input.plain_answer_ends && !unread && (self.calls_ok > 0 || !self.input.must_write_files);
         match finish {
             FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
@@ -272,7 +272,7 @@ impl ActorMachine {
         }
     }
 
-    /// An answer that was to be a tool call and could not be read. It is never a result: the actor is told once, then the task fails.
+    /// Handles an answer with an unreadable tool call. It is never a result: the actor gets one note, then the task fails.
     fn unread_answer(&mut self, at: UnixMillis, content: String, response: &ChatResponse, out: &mut Outbox<Self>) {
         self.unread_in_row += 1;
         let again = self.unread_in_row > 1;
@@ -299,7 +299,7 @@ impl ActorMachine {
         self.next_step(at, out);
     }
 
-    /// The text of a note on an answer, of which people are told.
+    /// Returns the text of a note on an answer, and reports it to people.
     fn nudge(&self, note: Note, out: &mut Outbox<Self>) -> String {
         let kind = if note == Note::UnreadCall { "unread_call" } else { "no_tool_call" };
         let text = note.text(&self.input.notes, &[]);

@@ -1,4 +1,4 @@
-//! One turn: the calls of one answer, and which may begin.
+//! One turn: the calls of one answer and the order in which they begin.
 
 use aime_durable::EffectId;
 use aime_llm::{Image, ToolCall, read_arguments};
@@ -10,64 +10,64 @@ use serde_json::{Map, Value};
 use super::QuestionKind;
 use crate::ActorSpec;
 
-/// The tool that ends an actor.
+/// Tool that ends an actor.
 pub(super) const TERMINATE: &str = "terminate";
-/// The tool that replaces the TODO list.
+/// Tool that replaces the TODO list.
 pub(super) const TODO: &str = "todo";
-/// The tool that says how the work goes.
+/// Tool that reports progress.
 pub(super) const UPDATE_PROGRESS: &str = "update_progress";
 
-/// The parameters of tools that hold what they write into a file.
+/// Parameters that hold the content a tool writes into a file.
 const CONTENT: [&str; 2] = ["content", "new_text"];
 
 const CUT_OFF: &str = "Error: cut by the length limit; ask for less at once";
 
-/// The calls of one answer.
+/// Calls of one answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Turn {
-    /// The request they answer: part of their effects' ids.
+    /// Number of the request that they answer; part of effect ids.
     pub(super) number: u32,
     pub(super) calls: Vec<Call>,
-    /// All change nothing, so they may run at once.
+    /// True if no call changes anything, so that they may run concurrently.
     pub(super) parallel: bool,
-    /// A call did not end as calls do: what was to follow it is not run.
+    /// True if a call ended abnormally, so that later calls of the turn do not run.
     pub(super) broken: bool,
 }
 
-/// One call on its way.
+/// Call with its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Call {
     pub(super) id: String,
     pub(super) name: String,
-    /// As they stand in the history.
+    /// Arguments as the history holds them.
     arguments: String,
     pub(super) parameters: Map<String, Value>,
-    /// Why it cannot run.
+    /// Reason why the call cannot run.
     pub(super) fault: Option<String>,
-    /// How far it has come before it runs.
+    /// Progress of the call before it runs.
     pub(super) way: Option<Way>,
-    /// How often it was handed on: to a person, or to another actor. Each time is an effect of its own.
+    /// Number of times that the call was handed to a person or another actor. Each time is its own effect.
     #[serde(alias = "questions")]
     pub(super) handed_on: u32,
-    /// Its beginning was told.
+    /// True if its start was reported.
     pub(super) started: bool,
-    /// Where its result comes from, once there is one from outside.
+    /// Origin of its result, once an outside source has given one.
     #[serde(default)]
     pub(super) origin: Option<Origin>,
-    /// The images of its result.
+    /// Images of its result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) images: Vec<Image>,
-    /// It was a program, which ended with another exit code than 0.
+    /// True if it ran a program that exited with a code other than 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) exited: bool,
     pub(super) state: CallState,
 }
 
-/// How far a call has come before it runs.
+/// Progress of a call before it runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Way {
-    /// Its arguments were read.
+    /// Its arguments were parsed and checked.
     Checked(CheckedCall),
     /// A person is asked for consent.
     Asked(OpenCall),
@@ -90,7 +90,7 @@ pub(super) enum CallState {
     Running {
         effect: EffectId,
     },
-    /// A call of a plan tool that the run carries out: the next wake is its result.
+    /// Accepted call of a plan tool, which the run carries out: the next wake is its result.
     Accepted {
         command: Box<LeadCommand>,
     },
@@ -101,8 +101,8 @@ pub(super) enum CallState {
 }
 
 impl Call {
-    /// Whether it succeeded, and its parameters name a file, given in lower case. Words about the work name none, and neither does what is written
-    /// into a file: whoever writes "a copy of notes.txt" has not read that.
+    /// Returns true if the call succeeded and its parameters name the file, given in lower case. Progress reports and file contents do not
+    /// count: a call that writes "a copy of notes.txt" has not read that file.
     pub(super) fn has_named(&self, file: &str) -> bool {
         let about = [TERMINATE, TODO, UPDATE_PROGRESS].contains(&self.name.as_str());
         let succeeded = matches!(self.state, CallState::Done { outcome: CallOutcome::Ok, .. });
@@ -111,7 +111,7 @@ impl Call {
         !about && succeeded && named.any(|value| value.contains(file))
     }
 
-    /// Whether it writes a text that it is given into a file: what that comes to shows nothing of the world.
+    /// Returns true if the call writes given text into a file. Its result contains no new information about the world.
     pub(super) fn writes(&self) -> bool {
         CONTENT.iter().any(|name| self.parameters.contains_key(*name))
     }
@@ -170,8 +170,8 @@ impl Call {
     }
 }
 
-/// Returns whether a call of the tool changes nothing outside the actor. What another actor does is not known beforehand, and calls of plan tools
-/// depend on each other.
+/// Returns true if a call of the tool changes nothing outside the actor. Delegation does not count as harmless, since its effects are
+/// unknown, and calls of plan tools depend on each other.
 pub(super) fn harmless(sheet: &ToolSheet) -> bool {
     if sheet.handled_by == HandledBy::Run {
         return false;
@@ -186,18 +186,18 @@ impl Turn {
         Self { number, calls, parallel, broken: false }
     }
 
-    /// The calls as they stand in the history.
+    /// Returns the calls as the history holds them.
     pub(super) fn spoken(&self) -> Vec<ToolCall> {
         let call = |c: &Call| ToolCall { id: c.id.clone(), name: c.name.clone(), arguments: c.arguments.clone() };
         self.calls.iter().map(call).collect()
     }
 
-    /// What waits for an answer.
+    /// Returns the effects that wait for an answer.
     pub(super) fn under_way(&self) -> impl Iterator<Item = &EffectId> {
         self.calls.iter().filter_map(Call::effect)
     }
 
-    /// The length of the message of the call that ends the task, if there is one.
+    /// Returns the length of the message in the call that ends the task, if there is one.
     pub(super) fn last_words(&self) -> Option<usize> {
         let call = self.calls.iter().find(|call| call.name == TERMINATE)?;
         Some(call.parameters.get("message").and_then(Value::as_str).unwrap_or_default().trim().len())
@@ -207,8 +207,8 @@ impl Turn {
         self.calls.iter().position(|call| call.effect() == Some(effect))
     }
 
-    /// The next call that may begin: any that waits when all are harmless, else the first that is not done. The call that ends the task
-    /// waits for all before it.
+    /// Returns the next call that may begin: any waiting call if all are harmless, else the first unfinished one. The call that ends the
+    /// task waits for all calls before it.
     pub(super) fn next(&self) -> Option<usize> {
         let mut all_done = true;
         for (at, call) in self.calls.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The machine on `aime_durable::drive`: killed, stopped and replayed at every point.
+//! Drives the machine on `aime_durable::drive`, and kills, stops and replays it at every point.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -55,18 +55,18 @@ fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
     }
 }
 
-/// The whole world of a run: what a script answers, and what was made durable.
+/// Scripted outside world of a run, with the durable facts.
 #[derive(Default)]
 struct World {
     input: Option<Recorded<ActorInput>>,
     facts: Vec<Recorded<ActorFact>>,
     events: Vec<Recorded<ProgressEvent>>,
     ready: VecDeque<Recorded<ActorFact>>,
-    /// How often each call was made, and whether it may be made again.
+    /// Number of times that each call was made, and whether it may be repeated.
     made: BTreeMap<String, (u32, bool)>,
-    /// Dies after so many commits.
+    /// Number of commits after which the process dies.
     dies_after: Option<usize>,
-    /// Is stopped after so many commits.
+    /// Number of commits after which it is stopped.
     stops_after: Option<usize>,
     commits: usize,
 }
@@ -75,11 +75,11 @@ struct World {
 struct Died;
 
 impl World {
-    /// What the script answers to an effect: the same whoever asks.
+    /// Returns the script's answer to an effect, the same for every process.
     fn reply(&mut self, issue: &Issue<ActorEffect>) -> ActorFact {
         match &issue.effect {
             ActorEffect::Model(request) => {
-                // By what was done, not by the number of the request: an interrupted request is made again.
+                // The script goes by the number of answers, not of requests, because an interrupted request is repeated.
                 let answers = request.messages.iter().filter(|m| matches!(m.as_ref(), Message::Assistant { .. })).count();
                 let response = match answers {
                     0 => answer("", vec![read("a", "1"), read("b", "2")]),
@@ -146,9 +146,9 @@ fn fresh() -> Resume<ActorMachine> {
     Resume::Fresh(Recorded { at: 1_000, fact: input() })
 }
 
-/// What a new process finds in the journal.
+/// Returns the journal as a new process finds it.
 fn journal(world: &World, then: Vec<ActorFact>) -> Resume<ActorMachine> {
-    // Facts go through their written form, as in a journal.
+    // Facts pass through their serialized form, as in a journal.
     let read =
         |r: &Recorded<ActorFact>| Recorded { at: r.at, fact: serde_json::from_str(&serde_json::to_string(&r.fact).unwrap()).unwrap() };
     Resume::Journal {

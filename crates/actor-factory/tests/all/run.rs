@@ -1,4 +1,4 @@
-//! An actor without an orchestrator.
+//! Tests of an actor without an orchestrator.
 
 use aime_actors::{ActorContext, ActorFactory, run};
 use aime_llm::{

@@ -1,4 +1,4 @@
-//! Limits come from the class of the model that the actor really uses.
+//! Tests that an actor's limits follow the class of the model that it uses.
 
 use aime_llm::ModelLimits;
 use aime_tools::ModelClasses;
@@ -6,7 +6,7 @@ use aime_tools::ModelClasses;
 use super::{NO_RULES, builtin, task};
 use crate::{ActorContext, ActorFactory, Composed, ProfileCatalog, Prompts};
 
-/// The actor for a task in a run whose role `default` has a model of one class and whose role `other` one of the other class.
+/// Composes an actor in a run whose roles `default` and `other` have models of different classes.
 fn composed(
     profile_model: Option<&str>,
     task_model: Option<&str>,
@@ -29,7 +29,7 @@ fn composed(
 #[test]
 fn limits_follow_the_model_that_is_used() {
     let table = [
-        // model of the profile, of the task, small default, steps, notes after each step
+        // columns: model of the profile, model of the task, small default, steps, notes after each step
         (None, None, false, 100, false),
         (None, None, true, 20, true),
         (Some("other"), None, false, 20, true),

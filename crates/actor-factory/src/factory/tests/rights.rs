@@ -1,4 +1,4 @@
-//! No actor may do what the one above it may not.
+//! Tests that a delegated actor never gets more permissions than its parent.
 
 use aime_tools::{Permission, Permissions, RuleLists};
 use proptest::{prelude::*, sample::select};
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 
 proptest! {
-    /// Whatever each actor of a row asks for: none may do what the one above it may not.
+    /// Checks chains of delegated actors with arbitrary requests: none gets a permission that its parent lacks.
     // Requirement: 13.10
     #[test]
     fn no_row_of_actors_widens_what_the_first_may_do(
@@ -43,14 +43,14 @@ proptest! {
 
 const RULES: [&str; 8] = ["bash", "bash(git *)", "bash(rm *)", "write_file", "write_file(**)", "read_file(.env)", "*", "delegate_task"];
 
-/// Rules in the list of that number: allow, ask, deny.
+/// Builds rules from pairs of a pattern and a list number: allow, ask, deny.
 fn rules_of(rules: &[(&str, usize)]) -> PermissionRules {
     let list = |number: usize| rules.iter().filter(|(_, list)| *list == number).map(|(rule, _)| rule.parse().unwrap()).collect();
     let lists = RuleLists { allow: list(0), ask: list(1), deny: list(2), remembered: Vec::new() };
     PermissionRules::at("/work", lists).unwrap()
 }
 
-/// The actor that another one would have made, in a run under these rules that allows more than the other may.
+/// Composes a delegated actor under these rules, in a run that allows more than its parent may do.
 fn compose_under(delegated: Delegated<'_>, description: &str, rules: &PermissionRules) -> Result<Composed, ComposeError> {
     let tools = builtin();
     let context = ActorContext {

@@ -1,4 +1,4 @@
-//! Any facts in any order: never a panic, never a call without its result, never work after the end.
+//! Arbitrary facts in arbitrary order: no panic, no call without its result, no work after the end.
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::FinishReason;
@@ -13,7 +13,7 @@ use crate::{ActorEffect, ActorFact, ModelAnswer, ModelFault};
 
 #[derive(Debug, Clone)]
 enum Move {
-    /// Answer the effect at this place of those open.
+    /// Answer the open effect at this index.
     Answer {
         which: usize,
         how: usize,
@@ -24,14 +24,14 @@ enum Move {
     Wake {
         again: bool,
     },
-    /// A person says something, or the same once more.
+    /// A person sends a message, or repeats the last one.
     Tell {
         which: usize,
     },
     Acknowledge {
         which: usize,
     },
-    /// A fact that answers nothing.
+    /// Fact that answers no open effect.
     Stray {
         id: &'static str,
         how: usize,
@@ -108,7 +108,7 @@ proptest! {
             match step {
                 Move::Answer { which, how } => {
                     let Some((id, effect)) = play.open.get(which % play.open.len().max(1)).cloned() else { continue };
-                    // As `drive` does: an answer to a revoked effect is its acknowledgement.
+                    // Like `drive`: an answer to a revoked effect acknowledges the revocation.
                     if play.revoked.contains(&id) {
                         play.revoked.retain(|r| *r != id);
                         play.fact(ActorFact::Revoked { id, why: Reason::Stopped });
@@ -127,7 +127,7 @@ proptest! {
                     play.fact(wake(wakes, "news"));
                 }
                 Move::Tell { which } => {
-                    // One that was left hears them when it goes on, and is as it was left until then.
+                    // A stopped actor stays unchanged until it is resumed, and then hears the message.
                     let (left, rest) = (play.output.clone(), play.rest.clone());
                     play.fact(told(which, "slowly"));
                     play.output = play.output.take().or(left);

@@ -1,4 +1,4 @@
-//! The history against the context window.
+//! Tests of the history against the context window.
 
 use aime_llm::Usage;
 use aime_progress::{Outcome, ProgressEvent};
@@ -63,7 +63,7 @@ fn a_goal_of_a_hundred_steps_keeps_goal_plan_and_todos() {
         play.calls(todos(usize::try_from(part).unwrap()));
         work(&mut play, first + 1..=first + 24, 1_000);
     }
-    // Calls and their results were together in each of the hundred requests: `Play` looks at that.
+    // `Play` has checked in each of the hundred requests that calls and results stay together.
     assert!(compactions(&play).len() > 2 && play.requests.len() == 101, "{:?}", compactions(&play));
     let last = format!("{:?}", play.requests.last().unwrap().messages);
     assert!(last.contains(&task.replace('\n', "\\n")), "the goal and the plan are whole");

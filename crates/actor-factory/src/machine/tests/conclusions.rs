@@ -1,4 +1,4 @@
-//! The forms of `terminate`, and their effect on the task.
+//! Forms of `terminate` and their effect on the task.
 
 use aime_progress::{CommandCheck, FailureCause, Outcome};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Work that is handed on to another actor.
+//! Tests of work that an actor delegates to another one.
 
 use aime_durable::{EffectId, Reason};
 use aime_progress::{CallOutcome, Outcome, ProgressEvent};

@@ -1,4 +1,4 @@
-//! The lead: it looks, rests on its plan calls, and goes on when the run wakes it.
+//! Tests of the lead: it looks around, rests on its plan calls, and continues when the run wakes it.
 
 use aime_durable::{EffectId, Machine, Outbox, Reason};
 use aime_progress::{LeadCommand, Outcome, ProgressEvent};

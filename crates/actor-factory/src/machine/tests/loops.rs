@@ -1,4 +1,4 @@
-//! Whatever an actor does over and over, it ends, and is told before.
+//! Tests that every actor in a loop gets a warning and then ends.
 
 use aime_durable::EffectId;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::support::{Play, answer, call, input, read};
 use crate::{ActorEffect, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 
-/// Plays an actor whose turn is what `turn` says, and whose calls come to what `result` says, until it ends. Gives the number of turns.
+/// Plays an actor with the calls of `turn` and the results of `result` until it ends. Returns the number of turns.
 fn turns(play: &mut Play, mut turn: impl FnMut(&mut Play, usize), mut result: impl FnMut(usize) -> String) -> usize {
     for number in 0.. {
         if play.output.is_some() {
@@ -44,14 +44,14 @@ proptest! {
                 if play.requests.last().is_some_and(|request| request.tools.len() == 1) {
                     bound_at.get_or_insert(number);
                 }
-                // First some calls that do not come again, then the circle.
+                // A few unique calls come first, then the cycle.
                 let place = if number < before { format!("way-{number}") } else { format!("place-{}", (number - before) % period) };
                 let id = format!("c{number}");
                 play.calls(vec![if changes { call(&id, "bash", &json!({"command": place})) } else { read(&id, &place) }]);
             },
             |_| "the same".to_owned(),
         );
-        // A change that is made for the first time begins the count anew: the first round does not count.
+        // The first change restarts the count, so the first round does not count.
         let rounds = |count: u32| before + period * (count as usize + usize::from(changes));
         prop_assert!(told_at.is_some_and(|at| at <= rounds(STUCK_AFTER)), "told at {told_at:?}");
         prop_assert!(bound_at.is_some_and(|at| at <= rounds(CONCLUDE_AFTER)), "bound at {bound_at:?}");

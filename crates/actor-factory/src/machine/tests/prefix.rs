@@ -1,4 +1,4 @@
-//! Each request is the one before and an end, so that prefix caches hit.
+//! Tests that each request extends the one before, so that prefix caches hit.
 
 use aime_durable::Reason;
 use aime_llm::Message;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::support::{Play, answer, call, input, read, terminate, told};
 use crate::{ActorFact, ActorInput};
 
-/// The messages of each request as JSON, without the bracket at the end.
+/// Returns the messages of each request as JSON, without the closing bracket.
 fn serialized(play: &Play) -> Vec<String> {
     let messages = |request: &aime_llm::ChatRequest| serde_json::to_string(&request.messages).unwrap().trim_end_matches(']').to_owned();
     play.requests.iter().map(messages).collect()
@@ -65,7 +65,7 @@ fn a_request_that_is_made_again_has_its_note_once() {
     assert_eq!(play.requests[1], play.requests[2]);
     let Some(Message::Tool { content, .. }) = play.requests[2].messages.last().map(AsRef::as_ref) else { panic!() };
     assert_eq!(content.matches("Is the task done?").count(), 1, "{content}");
-    // A stop between the results and the request leaves the note for the next one.
+    // A stop between the results and the request defers the note to the next request.
     play.calls(vec![read("b", "2")]).fact(ActorFact::Stopped { why: Reason::Stopped }).tool("t/1/3/1", "two").acknowledge();
     play.fact(ActorFact::Resumed {});
     assert!(play.step_note().is_some_and(|note| note.starts_with("Is the task done?")), "{:?}", play.step_note());

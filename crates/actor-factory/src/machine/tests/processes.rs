@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::support::*;
 use crate::ActorFact;
 
-/// Makes a call of `bash`, which ends so.
+/// Makes a call of `bash` that ends with this outcome.
 fn bash(play: &mut Play, command: &str, outcome: CallOutcome, text: &str, value: Value) {
     play.calls(vec![call(command, "bash", &json!({"command": command}))]);
     let id = EffectId::new(play.open_ids()[0]);

@@ -1,4 +1,4 @@
-//! What need not wait for the disk.
+//! Tests of the effects that need not wait for the disk.
 
 use aime_durable::Machine;
 use aime_tools::{HandledBy, Touches};
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::support::{Play, call, give, input, read, sheet, write};
 use crate::{ActorEffect, ActorMachine};
 
-/// The calls under way after the model has asked for one, and whether each may be made again unnoticed.
+/// Returns the calls under way after the model has asked for one, each with its `repeatable` flag.
 fn repeatable(name: &str, call: aime_llm::ToolCall) -> bool {
     let mut input = input();
     let object = || json!({"type": "object"});

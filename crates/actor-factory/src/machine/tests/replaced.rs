@@ -1,4 +1,4 @@
-//! What a user has replaced, and what the plan has foreseen.
+//! Tests of notes that a user has replaced and of risks that the plan has foreseen.
 
 use std::collections::BTreeMap;
 

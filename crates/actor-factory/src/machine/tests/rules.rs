@@ -1,4 +1,4 @@
-//! The rules of a turn, one table or case each.
+//! Rules of a turn, with one table or case each.
 
 use aime_llm::{ChatResponse, FinishReason, ToolChoice};
 use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent};
@@ -346,7 +346,7 @@ fn whoever_repeats_a_finished_step_is_asked_for_the_conclusion() {
     let offered: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!((offered, &request.tool_choice), (vec!["terminate"], &ToolChoice::Required));
     insta::assert_debug_snapshot!("the_request_for_a_conclusion", request);
-    // A conclusion that cannot be read gives the tools back: it may have understood.
+    // An unreadable conclusion gives the tools back, since the actor may have understood.
     play.calls(vec![call("b", "terminate", &json!({"status": "perhaps"}))]);
     assert_eq!(play.requests.last().unwrap().tools.len(), input().spec.tools.len());
     play.calls(vec![call("c", "terminate", &json!({"status": "success", "message": "a.txt is written"}))]);
@@ -388,7 +388,7 @@ fn who_gives_up_at_the_first_error_is_urged_once() {
     play.calls(vec![terminate("failure", "really not")]);
     let conclusion = play.output.clone().unwrap();
     assert_eq!((conclusion.outcome, conclusion.summary.as_str()), (Outcome::Failure, "really not"));
-    // Who has tried nothing, or has done something, knows what he says.
+    // An actor that has made no call yet, or a successful one, may give up.
     for begun in [false, true] {
         let mut play = Play::start(ActorInput { nudge_each_step: true, ..input() });
         if begun {

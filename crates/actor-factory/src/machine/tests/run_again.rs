@@ -1,4 +1,4 @@
-//! Actors that have ended and are run again.
+//! Tests of actors that have ended and run again.
 
 use aime_durable::Reason;
 use aime_progress::Outcome;

@@ -1,4 +1,4 @@
-//! What people say to an actor while it works.
+//! Tests of messages from people to an actor at work.
 
 use aime_durable::Reason;
 use aime_llm::Message;
@@ -10,12 +10,12 @@ use crate::{ActorFact, ActorInput, Told};
 
 const SLOWLY: &str = "The person you work for says: slowly\nTake it into account and go on with your task.";
 
-/// The last message of the last request.
+/// Returns the last message of the last request.
 fn last_words(play: &Play) -> &Message {
     play.requests.last().unwrap().messages.last().unwrap()
 }
 
-/// The last message of the last request is a result that ends with these words.
+/// Checks that the last message of the last request is a result that ends with these words.
 #[track_caller]
 fn assert_after_result(play: &Play, words: &str) {
     let Message::Tool { content, .. } = last_words(play) else { panic!("{:?}", last_words(play)) };
@@ -26,7 +26,7 @@ fn user(text: &str) -> Message {
     Message::user(text)
 }
 
-/// The names of the words that were heard, in order.
+/// Returns the ids of the messages that the actor has heard, in order.
 fn heard(play: &Play) -> Vec<&str> {
     let told = play.events.iter().filter_map(|event| match event {
         ProgressEvent::ActorTold { evidence, .. } => Some(evidence.as_str()),

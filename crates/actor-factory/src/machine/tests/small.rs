@@ -1,4 +1,4 @@
-//! What small models are held to, one table or case each.
+//! Rules for small models, with one table or case each.
 
 use aime_progress::Outcome;
 use serde_json::json;
@@ -27,24 +27,24 @@ fn who_forgets_a_file_that_its_task_names_is_told_so() {
         play.calls(end());
         assert_eq!(play.output.unwrap().outcome, Outcome::Success, "what a script names by itself is in no call");
     }
-    // Neither are words about a file.
+    // File content that mentions the file does not count either.
     let mut play = begin(true);
     let made_up = json!({"path": "a.txt", "content": "This is a copy of b.txt"});
     play.calls(vec![call("w", "write_file", &made_up)]).tool("t/1/1/1", "written");
     play.calls(end());
     assert!(told(&play));
-    // A call that fails is not enough.
+    // A failed call does not count.
     let mut play = begin(true);
     play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
     play.calls(vec![read("r", "b.txt")]).tool_error("t/1/2/1", "there is no such file");
     play.calls(end());
     assert!(told(&play));
-    // Each is named, one in the turn of the end.
+    // Each file gets a reminder, one per attempt to end.
     let mut play = begin(true);
     play.calls(vec![write("w", "a.txt")]).tool("t/1/1/1", "written");
     play.calls([vec![write("v", "b.txt")], end()].concat()).tool("t/1/2/1", "written");
     assert_eq!(play.output.unwrap().outcome, Outcome::Success);
-    // Whoever gives up need not have named them.
+    // An actor that gives up needs no reminder.
     let mut play = begin(true);
     play.calls(vec![read("r", "a.txt")]).tool("t/1/1/1", "text");
     play.calls(vec![terminate("failure", "it cannot be done")]);

@@ -1,4 +1,4 @@
-//! Stop and resume, one case each; every cut point is in `tests/all/drive.rs`.
+//! Stop and resume, one case each; `tests/all/drive.rs` tries every cut point.
 
 use aime_durable::Reason;
 use aime_progress::{CallOutcome, Outcome, ProgressEvent};
@@ -92,7 +92,7 @@ fn a_call_in_doubt_is_told_and_nothing_runs_after_it() {
             "b: Error: not run: the call before it did not end",
         ]
     );
-    // The facts of the runtime are outside of the marks of data.
+    // Facts from the runtime are outside the marks of untrusted data.
     let mut play = Play::start(crate::ActorInput { trust: Some(aime_tools::Trust::default()), marks: true, ..input() });
     play.calls(vec![call("a", "bash", &json!({"command": "deploy"}))]);
     play.fact(tool_ended(&aime_durable::EffectId::new("t/1/1/1"), CallOutcome::InDoubt, "It was begun 5 s ago"));

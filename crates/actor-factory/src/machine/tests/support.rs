@@ -1,4 +1,4 @@
-//! An actor on a table: facts go in, requests and events come out as text.
+//! Test bench for one actor: takes facts, logs requests and events as text.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -83,14 +83,14 @@ pub(super) fn input() -> ActorInput {
     }
 }
 
-/// The same with the tool that hands work on.
+/// Returns the input with the tool that delegates.
 pub(super) fn delegating() -> ActorInput {
     let mut input = input();
     give(&mut input, sheet("delegate_task", false, Touches::Nothing, HandledBy::Actor, schema(&["description"])));
     input
 }
 
-/// One tool more.
+/// Adds a tool.
 pub(super) fn give(input: &mut ActorInput, sheet: ToolSheet) {
     input.spec.tools = [input.spec.tools.to_vec(), vec![sheet.into()]].concat().into();
 }
@@ -149,18 +149,18 @@ pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> Act
     }
 }
 
-/// An actor whose every request is checked: calls stay with their results, and each request extends the one before.
+/// Actor whose every request is checked: calls stay with their results, and each request extends the one before.
 pub(super) struct Play {
     pub(super) machine: ActorMachine,
     pub(super) output: Option<Conclusion>,
-    /// The wishes of a lead.
+    /// Last rest of a lead.
     pub(super) rest: Option<LeadRest>,
-    /// What was issued and has no answer.
+    /// Issued effects without an answer.
     pub(super) open: Vec<(EffectId, ActorEffect)>,
     pub(super) requests: Vec<ChatRequest>,
     pub(super) events: Vec<ProgressEvent>,
     pub(super) revoked: Vec<EffectId>,
-    /// Everything, as text.
+    /// Log of everything, as text.
     pub(super) log: String,
     remembered: Vec<Arc<Message>>,
     at: i64,
@@ -251,7 +251,7 @@ impl Play {
         self.remembered = history.to_vec();
     }
 
-    /// Answers the model call that is open.
+    /// Answers the open model call.
     pub(super) fn model(&mut self, response: ChatResponse) -> &mut Self {
         self.model_says(ModelAnswer::Response { response: Box::new(response) })
     }
@@ -277,7 +277,7 @@ impl Play {
         self.fact(ActorFact::Answered { id: EffectId::new(id), text: text.into() })
     }
 
-    /// Acknowledges every revoke that is open.
+    /// Acknowledges every open revocation.
     pub(super) fn acknowledge(&mut self) -> &mut Self {
         for id in std::mem::take(&mut self.revoked) {
             self.fact(ActorFact::Revoked { id, why: Reason::Stopped });
@@ -289,7 +289,7 @@ impl Play {
         self.open.iter().map(|(id, _)| id.as_str()).collect()
     }
 
-    /// The results in the history, in order.
+    /// Returns the results in the history, in order.
     pub(super) fn results(&self) -> Vec<String> {
         let tool = |m: &Arc<Message>| match m.as_ref() {
             Message::Tool { call_id, content, .. } => Some(format!("{call_id}: {content}")),
@@ -310,7 +310,7 @@ impl Play {
             .collect()
     }
 
-    /// What stands after the last result of the last request.
+    /// Returns the text after the last result of the last request.
     pub(super) fn step_note(&self) -> Option<String> {
         self.machine.history.appended_to_last().map(str::to_owned)
     }

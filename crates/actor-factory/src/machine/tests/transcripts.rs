@@ -1,4 +1,4 @@
-//! Whole transcripts: every request as the model sees it.
+//! Snapshots of whole transcripts: every request as the model sees it.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Text that was to be a tool call: it is run or refused, and never a result.
+//! Text that was meant as a tool call: the actor runs or refuses it, and never takes it as a result.
 
 use aime_llm::{ChatResponse, FinishReason, Message};
 use aime_progress::Outcome;
@@ -15,7 +15,7 @@ fn words(text: &str) -> ChatResponse {
     answer(text, vec![])
 }
 
-/// The task may be a plain question: then the first answer in words is the result.
+/// Returns an actor whose task may be a plain question, so that its first plain answer is the result.
 fn question() -> ActorInput {
     ActorInput { plain_answer_ends: true, ..input() }
 }
@@ -109,7 +109,7 @@ fn an_unread_call_beside_others_is_told_after_their_results() {
     play.model(words(&text)).tool("t/1/1/1", "text");
     assert_eq!(play.nudges(), ["unread_call"]);
     assert!(play.step_note().is_some_and(|note| note.starts_with(NOTE)), "{:?}", play.step_note());
-    // An end after a call that could not be read was meant for what that call does.
+    // A `terminate` after an unreadable call presumed that call's result, so it must not count.
     let mut play = Play::start(question());
     let end = "<tool_call>{\"name\": \"terminate\", \"arguments\": {\"status\": \"success\", \"message\": \"done\"}}</tool_call>";
     play.model(words(&format!("<tool_call>{{\"name\": \"fly\", \"arguments\": {{}}}}</tool_call>\n{end}")));
