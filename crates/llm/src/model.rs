@@ -181,7 +181,7 @@ pub enum ModelError {
     Blocked {
         /// The model.
         model: String,
-        /// Name of the hook that blocked it, and its reason.
+        /// Source of the refusal, such as a hook, and its reason.
         reason: String,
     },
     /// The caller's budget leaves no room for another try.

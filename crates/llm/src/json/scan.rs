@@ -199,7 +199,8 @@ fn begins_fence(before: &str) -> bool {
     (bare.ends_with("```") || bare.ends_with("~~~")) && before.len() - bare.len() <= 16
 }
 
-/// Returns true for brackets in prose, as in `- [ ] open` and `see [1]`, unless the array has a line of its own.
+/// Returns true for brackets in prose, as in `- [ ] open` and `see [1]`. An array of numbers that begins a line, or follows
+/// `:`, `=` or `>`, is not prose.
 fn is_footnote(text: &str, start: usize, rank: u8) -> bool {
     let rest = text.get(start + 1..).unwrap_or_default().trim_start();
     if rank == 2 {

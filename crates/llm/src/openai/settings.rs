@@ -28,7 +28,7 @@ pub struct OpenAiSettings {
     pub api_key: Option<SecretString>,
     /// Capacity of the model.
     pub limits: ModelLimits,
-    /// Prices of the model; free of charge when absent.
+    /// Prices of the model. When absent, the reported cost is 0.
     pub prices: Option<Prices>,
     /// True if the model accepts images. If it does not, a sentence names the omitted images. When absent, the client
     /// finds out from the server's answers.
