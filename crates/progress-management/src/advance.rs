@@ -1,4 +1,4 @@
-//! Moving a state on, for those who keep it themselves: make an event and take it in, in one step.
+//! Advances a state without a journal: creates an event and applies it in one step.
 
 use crate::{
     Conclusion, Decision, FailureCause, FoldError, Outcome, PlanPatch, ProgressEvent, ProgressState, RebasedPatch, StatusChange, Task,
@@ -6,13 +6,13 @@ use crate::{
 };
 
 impl StatusChange {
-    /// A task goes to another status.
+    /// Returns a change of a task to another status.
     #[must_use]
     pub const fn new(task: TaskId, to: TaskStatus) -> Self {
         Self { task, to, for_good: false, reason: None }
     }
 
-    /// A task has failed and will not be tried again.
+    /// Returns the failure for good of a task, which is not retried.
     #[must_use]
     pub fn failed_for_good(task: TaskId, reason: impl Into<String>) -> Self {
         Self { task, to: TaskStatus::Failed, for_good: true, reason: Some(reason.into()) }
@@ -22,14 +22,14 @@ impl StatusChange {
 /// The next step of a task after a failed attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterFailure {
-    /// It is tried again.
+    /// The task is retried.
     Retry,
-    /// It has failed for good.
+    /// The task has failed for good.
     ForGood,
 }
 
 impl Task {
-    /// Returns what comes of one more failure if the task may be tried again `max_retries` times.
+    /// Returns the consequence of one more failure if the task may be retried `max_retries` times.
     #[must_use]
     pub const fn after_failure(&self, max_retries: u32) -> AfterFailure {
         if self.failures < max_retries { AfterFailure::Retry } else { AfterFailure::ForGood }
@@ -37,7 +37,7 @@ impl Task {
 }
 
 impl Conclusion {
-    /// An attempt that ended so, and of which there is no more to say.
+    /// Returns the conclusion of an attempt with this outcome and nothing else to report.
     #[must_use]
     pub fn new(outcome: Outcome, summary: impl Into<String>) -> Self {
         Self {
@@ -55,20 +55,20 @@ impl Conclusion {
         }
     }
 
-    /// An attempt that came to nothing, for this reason.
+    /// Returns the conclusion of an attempt without a result, for this reason.
     #[must_use]
     pub fn without_result(outcome: Outcome, error: impl Into<String>, cause: Option<FailureCause>) -> Self {
         let error = error.into();
         Self { error: Some(error.clone()), cause, ..Self::new(outcome, error) }
     }
 
-    /// The work was done.
+    /// Returns a success.
     #[must_use]
     pub fn success(summary: impl Into<String>) -> Self {
         Self::new(Outcome::Success, summary)
     }
 
-    /// It was not.
+    /// Returns a failure.
     #[must_use]
     pub fn failure(error: impl Into<String>) -> Self {
         Self { error: Some(error.into()), ..Self::new(Outcome::Failure, "") }
@@ -76,8 +76,8 @@ impl Conclusion {
 }
 
 impl Decision {
-    /// Returns the next decision of a run in this state. It uses the evidence that its triggers name, drops the changes that do not fit, and
-    /// says what becomes of each failed task.
+    /// Returns the next decision of a run in this state. It uses the evidence that its triggers name, drops the changes
+    /// that do not fit, and records how it deals with each failed task.
     #[must_use]
     pub fn next(state: &ProgressState, at: Timestamp, triggers: Vec<TriggerReason>, patch: PlanPatch) -> Self {
         let evidence = triggers.iter().flat_map(|reason| reason.evidence.iter().cloned()).collect();
@@ -87,7 +87,7 @@ impl Decision {
         decision
     }
 
-    /// Drops the changes that do not fit this state. A patch of which nothing fits stays as it is.
+    /// Drops the changes that do not fit this state. A patch without any fitting change is left unchanged.
     pub fn rebase(&mut self, state: &ProgressState) {
         if let Ok(RebasedPatch { patch, dropped }) = state.rebase(&self.patch) {
             self.patch = patch;
@@ -98,21 +98,23 @@ impl Decision {
 }
 
 impl ProgressState {
-    /// Changes one status: makes its event and takes it in.
+    /// Changes one status: creates its event and applies it.
     ///
     /// # Errors
-    /// [`FoldError`] where the task is unknown or the transition illegal; the state is then as it was.
+    ///
+    /// [`FoldError`] if the task is unknown or the transition illegal; the state is then unchanged.
     pub fn advance(&mut self, at: Timestamp, change: &StatusChange) -> Result<ProgressEvent, FoldError> {
         let event = self.status_event(change)?;
         self.apply(at, &event)?;
         Ok(event)
     }
 
-    /// Ends an attempt at a running task that failed, and returns what comes of the task and the events in order. A task that may be retried
-    /// is pending again.
+    /// Ends a failed attempt at a running task. Returns the consequence for the task, and the events in order. A task
+    /// that may be retried becomes pending again.
     ///
     /// # Errors
-    /// [`FoldError`] if the task is unknown or does not run; the state is then as it was.
+    ///
+    /// [`FoldError`] if the task is unknown or does not run; the state is then unchanged.
     pub fn fail(
         &mut self,
         at: Timestamp,
@@ -136,10 +138,11 @@ impl ProgressState {
         Ok((after, events))
     }
 
-    /// Takes in everything that follows from the graph alone ([`next_changes`](Self::next_changes)), until nothing is left, and gives
-    /// the events in order.
+    /// Applies all changes that follow from the graph alone ([`next_changes`](Self::next_changes)) until none is left,
+    /// and returns the events in order.
     ///
     /// # Errors
+    ///
     /// [`FoldError`] for a state that did not come from its events.
     pub fn settle_all(&mut self, at: Timestamp) -> Result<Vec<ProgressEvent>, FoldError> {
         let mut events = Vec::new();

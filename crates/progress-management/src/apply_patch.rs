@@ -1,16 +1,19 @@
-//! Applying a patch: on a copy, whole or not at all.
+//! Applies a patch to a copy of the state: whole or not at all.
 //!
-//! A patch touches only tasks that have not run. It makes these changes of status itself, each legal by the table:
+//! A patch changes only tasks that have not run. It makes these changes of status itself, each legal by the table:
 //!
-//! - removed, replaced and merged tasks: pending, ready, blocked or failed → skipped; cancelled ones: running → skipped;
-//! - modified tasks: failed or ready → pending, with the count of failures back at 0;
+//! - removed, replaced and merged tasks: pending, ready, blocked or failed → skipped; cancelled ones: running →
+//!   skipped;
+//! - modified tasks: failed or ready → pending, with the count of failures reset to 0;
 //! - blocked ones: pending or ready → blocked and *held*; unblocked ones: blocked or failed → pending.
 //!
-//! What depended on a replaced task depends on what replaces it (on all of them, where several tasks replace one); what
-//! depended on a removed task depends on what that one depended on. References follow where there is one replacement.
+//! Tasks that depended on a replaced task depend on its replacement, or on all of them if several tasks replace it.
+//! Tasks that depended on a removed task inherit its dependencies. References are rewritten if there is a single
+//! replacement.
 //!
-//! A success criterion that was checked and did not hold stays, unless the patch amends it with evidence. The criteria of a person and of
-//! the project stay too: those of a task that is taken out of the plan become success criteria of the plan.
+//! A success criterion that was checked and failed stays, unless the patch amends it with evidence. Criteria of a
+//! person and of the project stay too: those of a task that is taken out of the plan become success criteria of the
+//! plan.
 
 use std::collections::HashSet;
 
@@ -41,9 +44,11 @@ impl ProgressState {
         self.patched(patch, self.last_progress_at).map(drop)
     }
 
-    /// The state with the patch applied at the time `at`: its version is one higher; decisions and evidence are as they were.
+    /// Returns the state with the patch applied at the time `at`. Its version is one higher; decisions and evidence are
+    /// unchanged.
     ///
     /// # Errors
+    ///
     /// [`Faults`] with all faults and their places.
     pub fn patched(&self, patch: &PlanPatch, at: Timestamp) -> Result<Self, Faults> {
         let mut patching = Patching::new(self, at);
@@ -69,7 +74,7 @@ impl PlanPatch {
         Self { schema: PATCH_SCHEMA.to_owned(), reasoning: reasoning.into(), changes }
     }
 
-    /// Takes one task out of the plan, for this reason.
+    /// Returns a patch that takes one task out of the plan, for this reason.
     #[must_use]
     pub fn cancelling(task: &TaskId, reason: &str, by: Owner) -> Self {
         Self {
@@ -79,7 +84,7 @@ impl PlanPatch {
         }
     }
 
-    /// The running tasks that this patch stops. Their actors must be stopped before the patch is applied.
+    /// Returns the running tasks that this patch stops. Their actors must be stopped before the patch is applied.
     pub fn cancelled(&self) -> impl Iterator<Item = &TaskId> {
         self.changes.iter().filter_map(|change| match change {
             PlanChange::CancelTask { id, .. } => Some(id),
@@ -92,11 +97,11 @@ struct Patching {
     state: ProgressState,
     at: Timestamp,
     found: Found,
-    /// Where the present form of a task comes from, for those that the patch touches.
+    /// Place in the patch of each touched task's current form.
     places: IndexMap<TaskId, String>,
-    /// Edges that the patch brings, by their place.
+    /// Edges that the patch adds, by their place.
     edge_places: Vec<(String, Edge)>,
-    /// What takes the place of a task that was taken away; nothing where it was removed.
+    /// Successors of each task that was taken out; none for a removed task.
     gone: IndexMap<TaskId, Vec<TaskId>>,
     unblocked: Vec<(String, TaskId)>,
 }
@@ -134,7 +139,7 @@ impl Patching {
             PlanChange::CancelTask { id, reason, by } => {
                 let criteria = self.state.strategic.success_criteria.clone();
                 self.remove(place, id, reason, true);
-                // A person may take back what a person wants.
+                // A person may withdraw their own criterion.
                 if *by == Owner::Person {
                     self.state.strategic.success_criteria = criteria;
                 }
@@ -189,7 +194,7 @@ impl Patching {
         }
     }
 
-    /// The group that all of these belong to, if it can still take a task in.
+    /// Returns the group that all of these belong to, if it can still take another task.
     fn common_parent(&self, ids: &[TaskId]) -> Option<TaskId> {
         let mut parents = ids.iter().map(|id| self.state.tasks.get(id).and_then(|task| task.spec.parent.clone()));
         let first = parents.next()??;
@@ -197,7 +202,7 @@ impl Patching {
         (open && parents.all(|parent| parent.as_ref() == Some(&first))).then_some(first)
     }
 
-    /// What these depend on outside themselves.
+    /// Returns the dependencies of these tasks on tasks outside the set.
     fn outer_dependencies(&self, ids: &[TaskId]) -> Vec<TaskId> {
         let mut found = Vec::new();
         for dependency in ids.iter().filter_map(|id| self.state.tasks.get(id)).flat_map(|task| &task.spec.dependencies) {
@@ -208,7 +213,8 @@ impl Patching {
         found
     }
 
-    /// Takes a task out in favour of another. One that is skipped or rolled back already only hands its place over.
+    /// Takes a task out in favour of another. For a task that is already skipped or rolled back, only its dependents
+    /// are handed over.
     fn retire_for(&mut self, place: &str, id: &TaskId, successor: &TaskId) -> bool {
         let Some(status) = self.status_of(place, id) else { return false };
         match status {
@@ -248,7 +254,8 @@ impl Patching {
         }
     }
 
-    /// Skips a task, and with a group all that is in it and not settled. False, and a fault, where something runs that may not be stopped.
+    /// Skips a task, and with a group all unsettled tasks in it. Returns false and adds a fault if a running task in it
+    /// may not be stopped.
     fn retire(&mut self, place: &str, id: &TaskId, reason: &str, cancel: bool) -> bool {
         let mut going = vec![id.clone()];
         let mut at = 0;
@@ -286,7 +293,7 @@ impl Patching {
         self.start_over(id);
     }
 
-    /// A failed task is tried again from nothing; a ready one is looked at again.
+    /// Resets a task: a failed one starts again with no failures, a ready one becomes pending.
     fn start_over(&mut self, id: &TaskId) {
         let Some(task) = self.state.tasks.get_mut(id) else { return };
         task.failures = 0;
@@ -324,7 +331,7 @@ impl Patching {
 
     fn add_edge(&mut self, place: &str, edge: &Edge) {
         let place = format!("{place}.edge");
-        // The target may be added later in the same patch; an unknown one is found in the end.
+        // The target may be added later in the same patch; the final checks find an unknown one.
         if self.state.tasks.contains_key(&edge.to) && !self.touchable(&format!("{place}.to"), &edge.to) {
             return;
         }
@@ -379,7 +386,7 @@ impl PlanChange {
 }
 
 impl TaskChange {
-    /// Writes the members that it has over those of a task.
+    /// Overwrites the members of a task that this change sets.
     pub fn apply_to(&self, spec: &mut TaskSpec) {
         set(&mut spec.name, self.name.as_ref());
         set(&mut spec.description, self.description.as_ref());
@@ -408,14 +415,14 @@ impl TaskChange {
     }
 }
 
-/// Writes a new value over one, where there is a new one.
+/// Overwrites a value if there is a new one.
 fn set<T: Clone>(place: &mut T, new: Option<&T>) {
     if let Some(new) = new {
         place.clone_from(new);
     }
 }
 
-/// Whether an edge makes its target wait for the source's completion.
+/// Returns true if an edge makes its target wait for the completion of its source.
 const fn is_dependency(edge: &Edge) -> bool {
     matches!(edge.kind, EdgeType::Dependency)
 }

@@ -1,32 +1,33 @@
-//! Which tasks and which evidence a plan has to be looked at for, kept up event by event: a step costs what it touches, and not the whole plan.
+//! An index of the tasks and evidence that triggers need, updated with each event. An update visits only the affected
+//! tasks, not the whole plan.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use crate::{Evidence, Origin, ProgressEvent, ProgressState, Significance, Task, TaskKind, TaskStatus, origin::MOST};
 
-/// The few tasks that run, are blocked or have failed among the many that wait or are done, the evidence that nobody has used, and where the texts
-/// come from that tasks came to.
+/// Index of the tasks that run, are blocked or have failed, of the evidence that is not used yet, and of the origins of
+/// conclusions.
 ///
-/// It belongs to one state, and is told of every event that the state has taken in.
+/// It belongs to one state and must receive every event that the state has applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Census {
     version: u32,
-    /// Places of tasks in the plan.
+    /// Positions of tasks in the plan.
     running: BTreeSet<usize>,
     blocked: BTreeSet<usize>,
     failed: BTreeSet<usize>,
     waiting: BTreeSet<usize>,
     unsettled: BTreeSet<usize>,
-    /// Places of evidence that is not processed, with its significance.
+    /// Positions of unprocessed evidence, with its significance.
     unused: BTreeSet<(Significance, usize)>,
-    /// Of the conclusion of each task, by its place, where there are any.
+    /// Origins of each task's conclusion by the task's position, if there are any.
     origins: BTreeMap<usize, Vec<Origin>>,
-    /// Of how many conclusions each is.
+    /// Number of conclusions that have each origin.
     read: BTreeMap<Origin, usize>,
 }
 
 impl Census {
-    /// Of a state, whatever came before.
+    /// Builds the index of any state.
     #[must_use]
     pub fn new(state: &ProgressState) -> Self {
         let mut census = Self {
@@ -48,7 +49,7 @@ impl Census {
         census
     }
 
-    /// Takes note of an event that `state` has just taken in.
+    /// Updates the index with an event that `state` has just applied.
     pub fn follow(&mut self, state: &ProgressState, event: &ProgressEvent) {
         if self.version != state.version {
             *self = Self::new(state);
@@ -76,34 +77,34 @@ impl Census {
         }
     }
 
-    /// The tasks that run, groups aside, in the order of the plan.
+    /// Returns the running tasks without groups, in the order of the plan.
     pub fn running<'a>(&self, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
         tasks(&self.running, state)
     }
 
-    /// The tasks that their dependencies block; those that are held back are not among them.
+    /// Returns the tasks that their dependencies block. Held tasks are not among them.
     pub fn blocked<'a>(&self, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
         tasks(&self.blocked, state)
     }
 
-    /// The tasks that have failed, for good or not yet, groups aside.
+    /// Returns the tasks without groups that have failed, for good or not yet.
     pub fn failed<'a>(&self, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
         tasks(&self.failed, state)
     }
 
-    /// Whether any task is pending, ready or blocked, groups aside.
+    /// Returns true if any task except groups is pending, ready or blocked.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether any task is not settled.
+    /// Returns true if any task is not settled.
     #[must_use]
     pub fn has_unsettled(&self) -> bool {
         !self.unsettled.is_empty()
     }
 
-    /// The evidence of at least this significance that is not processed, in the order in which it came.
+    /// Returns the unprocessed evidence of at least this significance, in the order of arrival.
     #[must_use]
     pub fn unused<'a>(&self, state: &'a ProgressState, least: Significance) -> Vec<&'a Evidence> {
         let mut places: Vec<usize> = self.unused.range((least, 0)..).map(|(_, at)| *at).collect();
@@ -111,8 +112,8 @@ impl Census {
         places.into_iter().filter_map(|at| state.evidence.get(at)).collect()
     }
 
-    /// Where the texts come from that tasks came to and that nobody vouches for: of all their conclusions, each once, in order,
-    /// as many as [`Origin::merge`] keeps.
+    /// Returns the untrusted origins of all conclusions, each once and in order, at most as many as [`Origin::merge`]
+    /// keeps.
     pub fn origins(&self) -> impl Iterator<Item = &Origin> {
         self.read.keys().take(MOST)
     }
@@ -153,7 +154,7 @@ impl Census {
 }
 
 fn tasks<'a>(places: &BTreeSet<usize>, state: &'a ProgressState) -> impl Iterator<Item = &'a Task> {
-    // Few, and free of the census: whoever looks at them may change it.
+    // Copied, because there are few and the caller may change the census meanwhile.
     let places: Vec<usize> = places.iter().copied().collect();
     places.into_iter().filter_map(|at| state.tasks.get_index(at)).map(|(_, task)| task)
 }
@@ -176,7 +177,7 @@ mod tests {
         Evidence { id, at: at(0), task: Some(crate::testing::id("a")), kind, significance, content, processed: false, origins: Vec::new() }
     }
 
-    /// Tasks are covered by the random runs of the crate's properties.
+    /// The random runs of the crate's properties cover tasks.
     #[test]
     fn evidence_counts_until_it_is_used() {
         let mut state = state("a");

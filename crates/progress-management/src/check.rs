@@ -11,26 +11,27 @@ use crate::{
     reference::{Piece, scan},
 };
 
-/// A task and where it stands in the document that is checked.
+/// A task and its place in the checked document.
 pub(crate) struct Placed<'a> {
     pub(crate) place: String,
     pub(crate) spec: &'a TaskSpec,
-    /// Whether its own rules are checked; else it only counts as known.
+    /// True if its own rules are checked; otherwise it only counts as a known task.
     pub(crate) checked: bool,
 }
 
-/// An edge and where it stands.
+/// An edge and its place.
 pub(crate) struct PlacedEdge<'a> {
     pub(crate) place: String,
     pub(crate) edge: &'a Edge,
 }
 
 impl Plan {
-    /// Checks every rule between tasks: unique ids, known dependencies, none on itself, no cycle, parents that are groups,
-    /// tools and descriptions where they are needed, edges with known ends and conditions that can be read, references to
-    /// known tasks. Whether tools and profiles exist is for the planner to check.
+    /// Checks every rule between tasks: unique ids, known dependencies, none on itself, no cycle, parents that are
+    /// groups, required tools and descriptions, edges with known ends and valid conditions, references to known tasks.
+    /// The planner checks that tools and profiles exist.
     ///
     /// # Errors
+    ///
     /// [`Faults`] with all faults and their places.
     pub fn check(&self) -> Result<(), Faults> {
         let mut found = Found::default();
@@ -73,7 +74,8 @@ impl ProgressState {
         plan.check()
     }
 
-    /// The plan as it stands, with what earlier patches changed, and without the tasks that were taken out of it and what led to them.
+    /// Returns the current plan with the changes of earlier patches, without tasks that were taken out and the edges to
+    /// them.
     #[must_use]
     pub fn plan(&self) -> Plan {
         let stands = |id: &TaskId| self.tasks.get(id).is_some_and(|task| task.status != TaskStatus::Skipped);
@@ -84,13 +86,13 @@ impl ProgressState {
     }
 }
 
-/// The dependencies of the task that a cycle goes through first.
+/// Returns the place of the dependencies of the first task in a cycle.
 pub(crate) fn place_of(tasks: &[Placed<'_>], path: &[TaskId]) -> String {
     let of = |id: &TaskId| tasks.iter().find(|task| task.spec.id == *id && task.checked);
     path.iter().find_map(of).map_or_else(|| "tasks".to_owned(), |task| format!("{}.dependencies", task.place))
 }
 
-/// Every rule but unique ids and cycles of dependencies.
+/// Checks every rule except unique ids and cycles of dependencies.
 pub(crate) fn check_rules(tasks: &[Placed<'_>], edges: &[PlacedEdge<'_>], found: &mut Found) {
     let mut known: HashMap<&TaskId, &TaskSpec> = HashMap::with_capacity(tasks.len());
     for task in tasks {
@@ -217,7 +219,7 @@ impl Rules<'_> {
         }
     }
 
-    /// Whether a task is in a group, at any depth.
+    /// Returns true if a task is in a group, at any depth.
     fn is_inside(&self, id: &TaskId, group: &TaskId) -> bool {
         let parent = |id: &&TaskId| self.known.get(*id).and_then(|spec| spec.parent.as_ref());
         std::iter::successors(parent(&id), parent).take(self.tasks.len()).any(|around| around == group)

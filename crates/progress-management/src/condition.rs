@@ -18,17 +18,17 @@ use crate::{
 
 mod parse;
 
-/// Why a condition cannot be read.
+/// Error of a condition that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the condition `{condition}` cannot be read: {problem}; write for example @{{steps.ID.result.count}} > 0")]
 pub struct InvalidCondition {
     /// The condition.
     pub condition: String,
-    /// What is wrong with it, and where.
+    /// The fault and its place.
     pub problem: String,
 }
 
-/// A condition that was read.
+/// A parsed condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     text: String,
@@ -62,9 +62,10 @@ enum Operator {
 }
 
 impl Condition {
-    /// Reads a condition.
+    /// Parses a condition.
     ///
     /// # Errors
+    ///
     /// [`InvalidCondition`] with the place of the fault.
     pub fn parse(text: &str) -> Result<Self, InvalidCondition> {
         parse::parse(text)
@@ -72,7 +73,7 @@ impl Condition {
             .map_err(|problem| InvalidCondition { condition: text.to_owned(), problem })
     }
 
-    /// Every reference in it, in order.
+    /// Returns every reference in it, in order.
     #[must_use]
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
@@ -80,13 +81,13 @@ impl Condition {
         found
     }
 
-    /// Whether it looks at the status of `task`, so that it can be answered when the task did not complete.
+    /// Returns true if it reads the status of `task`, so that it can be evaluated even if the task did not complete.
     #[must_use]
     pub fn asks_status_of(&self, task: &TaskId) -> bool {
         self.references().into_iter().any(|reference| reference.task == *task && reference.part == Part::Status)
     }
 
-    /// Whether it holds now. What does not exist is `null`.
+    /// Evaluates the condition now. A value that does not exist is `null`.
     #[must_use]
     pub fn holds(&self, state: &ProgressState) -> bool {
         self.root.holds(state)
@@ -163,8 +164,8 @@ fn compare(left: &Value, operator: Operator, right: &Value) -> bool {
     }
 }
 
-/// Numbers by value, also where one of them is written as text; other text as text, without spaces around it; the rest
-/// can only be equal or not.
+/// Compares two values. Numbers compare by value, even if one of them is written as text. Other text compares as text
+/// without surrounding spaces. Any other values are only equal or not.
 fn order(left: &Value, right: &Value) -> Option<Ordering> {
     if let (Some(left), Some(right)) = (as_number(left), as_number(right)) {
         return left.partial_cmp(&right);
@@ -178,7 +179,8 @@ fn order(left: &Value, right: &Value) -> Option<Ordering> {
     }
 }
 
-/// Text holds a text, a list an element, an object a key. A step's whole result also counts by its text.
+/// Returns true if a text contains a text, a list an element, or an object a key. A step's whole result also counts as
+/// its text.
 fn contains(left: &Operand, needle: &Value, state: &ProgressState) -> bool {
     let needle_text = plain_text(needle);
     let held = match left.value(state) {

@@ -1,4 +1,4 @@
-//! The consistency check: what must hold in every state that the fold can reach.
+//! Consistency check: invariants of every state that the fold can reach.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ pub enum Inconsistency {
     /// A rule of plans is broken.
     #[error("{0}")]
     Rule(Fault),
-    /// A task stands under another id than its own.
+    /// A task is stored under an id other than its own.
     #[error("the task {:?} stands under the id {:?}", .id.as_str(), .key.as_str())]
     Misplaced {
-        /// The id it stands under.
+        /// The key.
         key: TaskId,
-        /// Its own.
+        /// The task's own id.
         id: TaskId,
     },
     /// The members of a task contradict its status.
@@ -30,29 +30,29 @@ pub enum Inconsistency {
         id: TaskId,
         /// Its status.
         status: TaskStatus,
-        /// What contradicts it.
+        /// The contradiction.
         what: String,
     },
-    /// The history of decisions does not make the version.
+    /// The number of decisions does not match the version.
     #[error("the plan has version {version}, and there are {decisions} decisions")]
     Version {
         /// The plan's version.
         version: u32,
-        /// The decisions.
+        /// Number of decisions.
         decisions: usize,
     },
-    /// Something names what is not there.
+    /// A reference to something that does not exist.
     #[error("{what} names {id:?}, which does not exist")]
     Dangling {
-        /// What names it.
+        /// The object that contains the reference.
         what: String,
         /// The id.
         id: String,
     },
-    /// One id stands twice.
+    /// Two objects have the same id.
     #[error("there are two {what} with the id {id:?}")]
     Twice {
-        /// Of what.
+        /// Kind of the objects.
         what: &'static str,
         /// The id.
         id: String,
@@ -60,8 +60,8 @@ pub enum Inconsistency {
 }
 
 impl ProgressState {
-    /// Everything in this state that cannot have come from its events; nothing for every state that the fold made. For
-    /// states read from files.
+    /// Returns every contradiction in this state: none for a state that the fold made. Use it for states read from
+    /// files.
     #[must_use]
     pub fn inconsistencies(&self) -> Vec<Inconsistency> {
         let mut found = Vec::new();
@@ -143,7 +143,7 @@ impl ProgressState {
         }
     }
 
-    /// Whether a task, or a group around it, undoes another: it runs on although its source is tried again.
+    /// Returns true if a task, or a group around it, is a rollback. A rollback continues even if its source is retried.
     fn is_rollback(&self, task: &Task) -> bool {
         let parent = |id: &&TaskId| self.tasks.get(*id).and_then(|task| task.spec.parent.as_ref());
         let mut around = std::iter::successors(Some(&task.spec.id), parent).take(self.tasks.len());

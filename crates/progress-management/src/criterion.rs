@@ -1,4 +1,4 @@
-//! Criteria: what must hold for a task or a goal to count as done, and the owner of each.
+//! Criteria: the conditions for a task or a goal to count as done, and the owner of each.
 
 mod document;
 mod expectation;
@@ -10,26 +10,26 @@ use serde::{Deserialize, Serialize};
 
 pub use expectation::{CommandResult, Expectation, InvalidExpectation, JsonPath, Pattern};
 
-/// Something that must hold, and its owner.
+/// A condition for success, and its owner.
 ///
-/// In documents it is a text, or an object: `{"command", "expect"?}`, `{"file", "exists" | "contains" | "matches" | "unchanged"}`
-/// or `{"text"}`, each with `owner` unless the lead owns it.
+/// In documents it is a text, or an object: `{"command", "expect"?}`, `{"file", "exists" | "contains" | "matches" |
+/// "unchanged"}` or `{"text"}`, each with `owner` unless the lead owns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Criterion {
-    /// What is checked.
+    /// The check.
     pub check: Check,
     /// The owner.
     pub owner: Owner,
 }
 
-/// What is checked, and how.
+/// Kind of check of a criterion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
-    /// A command has a result.
+    /// Compares the result of a command.
     Command(CommandCheck),
-    /// A file is as it must be.
+    /// Checks a fact about a file.
     File(FileCheck),
-    /// A sentence, which a model or a person must judge.
+    /// A sentence, which a model or a person has to judge.
     Text(String),
 }
 
@@ -60,38 +60,38 @@ pub struct CommandCheck {
     pub expect: Expectation,
 }
 
-/// A file, and what must be true of it.
+/// A file and a fact about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileCheck {
-    /// The path, from the working folder.
+    /// Path relative to the working folder.
     pub path: String,
-    /// What must be true.
+    /// The fact to check.
     pub fact: FileFact,
 }
 
-/// What may be true of a file.
+/// A checkable fact about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileFact {
-    /// Something is at the path.
+    /// The path exists.
     Exists,
-    /// Nothing is at the path.
+    /// The path does not exist.
     Absent,
-    /// The file has this text in it.
+    /// The file contains this text.
     Contains(String),
     /// The file matches a regular expression.
     Matches(Pattern),
-    /// The file is as it was when the run began.
+    /// The file is unchanged since the start of the run.
     Unchanged,
 }
 
 impl Criterion {
-    /// Returns a sentence of the lead.
+    /// Returns a criterion of the lead in words.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self { check: Check::Text(text.into()), owner: Owner::Lead }
     }
 
-    /// Returns a command of the lead that must end with exit code 0.
+    /// Returns a criterion of the lead with a command that must end with exit code 0.
     #[must_use]
     pub fn command(command: impl Into<String>) -> Self {
         Self { check: Check::Command(CommandCheck::new(command)), owner: Owner::Lead }
@@ -105,7 +105,7 @@ impl Criterion {
 }
 
 impl CommandCheck {
-    /// Returns a command that must end with exit code 0.
+    /// Returns a check with a command that must end with exit code 0.
     #[must_use]
     pub fn new(command: impl Into<String>) -> Self {
         Self { command: command.into(), expect: Expectation::default() }
@@ -113,19 +113,19 @@ impl CommandCheck {
 }
 
 impl Owner {
-    /// Returns whether a criterion of this owner changes only with a person's consent.
+    /// Returns true if a criterion of this owner changes only with a person's consent.
     #[must_use]
     pub const fn needs_consent(self) -> bool {
         matches!(self, Self::Person | Self::Project)
     }
 
-    /// Returns whether the owner is the one who is meant where a document names none.
+    /// Returns true for the owner that a document implies if it names none.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the word for it, as documents write it.
+    /// Returns the word for the owner in documents.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! What changed from one version of a plan to another.
+//! Difference between two versions of a plan.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,7 @@ pub struct ChangedMember {
 }
 
 impl PlanDiff {
-    /// What the plan of `after` has and that of `before` has not, and the other way round.
+    /// Compares two plans and returns the parts that only one of them has.
     #[must_use]
     pub fn between(before: &ProgressState, after: &ProgressState) -> Self {
         let added = after.tasks.keys().filter(|id| !before.tasks.contains_key(*id)).cloned().collect();
@@ -79,14 +79,15 @@ impl PlanDiff {
         diff
     }
 
-    /// Whether nothing differs.
+    /// Returns true if there is no difference.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// The members in which two documents differ, those of the first in their order, then what only the second has.
+/// Returns the members in which two documents differ: those of the first in their order, then those that only the
+/// second has.
 fn differing<T: Serialize>(before: &T, after: &T) -> Vec<ChangedMember> {
     let members = |document: &T| match serde_json::to_value(document) {
         Ok(Value::Object(members)) => members,

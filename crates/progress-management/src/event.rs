@@ -1,4 +1,4 @@
-//! Progress events: everything that happens in a run, in the order in which it happened.
+//! Progress events: everything that happens in a run, in order.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::{
     RunStatus, Spent, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
-/// The `schema` member of an event as other programs see it.
+/// The `schema` member of an event document.
 pub const EVENT_SCHEMA: &str = "aime.event/v1";
-/// The topic of the note on what was mended in a patch.
+/// Topic of the note about repairs of a patch.
 const PATCH_REPAIRED: &str = "patch_repaired";
 
-/// An event and when it happened.
+/// An event and its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Timed {
-    /// When the fact behind it was recorded.
+    /// Time at which the fact behind the event was recorded.
     pub at: Timestamp,
-    /// What happened.
+    /// The event.
     pub event: ProgressEvent,
 }
 
@@ -403,7 +403,7 @@ pub enum ProgressEvent {
 }
 
 impl ProgressEvent {
-    /// The `type` member of the event: its kind in one snake_case word.
+    /// Returns the `type` member of the event: its kind in one snake_case word.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -444,15 +444,15 @@ impl ProgressEvent {
             Self::Noted { .. } => "noted",
         }
     }
-    /// Tells of harmless faults of a patch that were mended, in words; a note, before the patch is applied. Those of a plan stand in
-    /// [`PlanCreated`](Self::PlanCreated).
+    /// Returns the note that lists the repaired harmless faults of a patch. It precedes the application of the patch.
+    /// Repairs of a plan are in [`PlanCreated`](Self::PlanCreated).
     #[must_use]
     pub fn patch_repaired(repairs: &[String]) -> Self {
         let detail = BTreeMap::from([("repairs".to_owned(), repairs.into())]);
         Self::Noted { topic: PATCH_REPAIRED.to_owned(), detail }
     }
 
-    /// What [`patch_repaired`](Self::patch_repaired) told; nothing of any other event.
+    /// Returns the repairs that [`patch_repaired`](Self::patch_repaired) reports; `None` for any other event.
     #[must_use]
     pub fn patch_repairs(&self) -> Option<Vec<&str>> {
         let Self::Noted { topic, detail } = self else { return None };

@@ -136,7 +136,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Whether it mended the plan, and not only let it grow.
+    /// Returns true if the decision repaired the plan instead of only growing it.
     #[must_use]
     pub fn is_replan(&self) -> bool {
         self.triggers.iter().any(|reason| reason.kind != TriggerKind::Update)

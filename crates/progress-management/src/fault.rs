@@ -1,31 +1,32 @@
-//! Faults of plans and patches: each with its place, all at once.
+//! Faults of plans and patches, reported all at once and with their places.
 
 use std::fmt;
 
 use crate::{InvalidCondition, Owner, ReferenceError, TaskId, TaskStatus};
 
-/// One fault and where it stands.
+/// A fault and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The place in the document: `tasks[2].dependencies[0]`, `changes[1].task`; `tasks.ID` for a task that the document does not hold.
+    /// Place in the document: `tasks[2].dependencies[0]`, `changes[1].task`; `tasks.ID` for a task that the document
+    /// does not contain.
     pub place: String,
-    /// What is wrong.
+    /// The fault.
     pub problem: Problem,
 }
 
-/// What can be wrong with a plan or a patch.
+/// Kind of fault in a plan or a patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The document is of another kind or version.
     #[error("the schema is {found:?}; this is read as {expected:?}")]
     WrongSchema {
-        /// What stands there.
+        /// The `schema` of the document.
         found: String,
-        /// What is read.
+        /// The expected `schema`.
         expected: &'static str,
     },
-    /// There is nothing to do.
+    /// The plan has no tasks.
     #[error("a plan has at least one task")]
     NoTasks,
     /// There is a plan already.
@@ -43,9 +44,9 @@ pub enum Problem {
     /// A task that does not exist is named.
     #[error("unknown task {:?}{}", .id.as_str(), suggestion(.nearest.as_ref()))]
     UnknownTask {
-        /// What is named.
+        /// The unknown id.
         id: TaskId,
-        /// The id that is most like it.
+        /// The most similar known id.
         nearest: Option<TaskId>,
     },
     /// A task depends on itself.
@@ -54,27 +55,27 @@ pub enum Problem {
     /// Tasks wait for one another.
     #[error("a cycle: {}; take one of these dependencies away", arrows(.path))]
     Cycle {
-        /// The tasks on it, the first repeated at the end.
+        /// The tasks of the cycle, the first repeated at the end.
         path: Vec<TaskId>,
     },
-    /// A parent is no group.
+    /// A parent is not a group.
     #[error("the parent {:?} is not a group; give it kind \"group\" or leave parent out", .id.as_str())]
     ParentIsNoGroup {
         /// The parent.
         id: TaskId,
     },
-    /// Groups hold one another.
+    /// Groups contain one another.
     #[error("groups hold one another: {}", arrows(.path))]
     ParentCycle {
         /// The groups, the first repeated at the end.
         path: Vec<TaskId>,
     },
-    /// A task is put into a group that has come to an end.
+    /// A task is added to a settled group.
     #[error("the group {:?} is {status} already; leave parent out", .id.as_str())]
     GroupSettled {
         /// The group.
         id: TaskId,
-        /// Where it stands.
+        /// The group's status.
         status: TaskStatus,
     },
     /// A group without children.
@@ -89,10 +90,10 @@ pub enum Problem {
     /// A conditional edge without a condition.
     #[error("a conditional edge has a condition, for example @{{steps.ID.result.count}} > 0")]
     MissingCondition,
-    /// A condition that cannot be read.
+    /// A condition that cannot be parsed.
     #[error(transparent)]
     BadCondition(#[from] InvalidCondition),
-    /// A reference that cannot be read.
+    /// A reference that cannot be parsed.
     #[error(transparent)]
     BadReference(#[from] ReferenceError),
     /// A reference to a group.
@@ -103,49 +104,49 @@ pub enum Problem {
         /// The group.
         id: TaskId,
     },
-    /// A task may not be touched as it stands.
+    /// A task cannot be changed in its current status.
     #[error("the task {:?} is {status}; {mend}", .id.as_str())]
     Untouchable {
         /// The task.
         id: TaskId,
-        /// Where it stands.
+        /// The task's status.
         status: TaskStatus,
-        /// What can be done instead.
+        /// Suggestion of another change.
         mend: &'static str,
     },
     /// A merge of fewer than two tasks.
     #[error("merging takes at least two tasks")]
     NothingToMerge,
-    /// A task would wait for what can no longer be completed.
+    /// A task would wait for one that can no longer be completed.
     #[error("the dependency {:?} is {status} and will not be completed; depend on what takes its place, or leave it out", .id.as_str())]
     DeadDependency {
         /// The dependency.
         id: TaskId,
-        /// Where it stands.
+        /// The dependency's status.
         status: TaskStatus,
     },
-    /// A task needs the result of one that the patch takes away.
+    /// A task needs the result of a task that the patch takes out.
     #[error("the task {:?} needs the result of {:?}, which this patch takes away; change its parameters or remove it too", .id.as_str(), .of.as_str())]
     LostResult {
         /// The task that needs it.
         id: TaskId,
-        /// The task that is taken away.
+        /// The task that is taken out.
         of: TaskId,
     },
-    /// A task hangs on a condition over one that the patch takes away.
+    /// A task depends on a condition over a task that the patch takes out.
     #[error("the task {:?} hangs on a condition over {:?}, which this patch takes away; remove that edge or the task too", .id.as_str(), .of.as_str())]
     LostCondition {
-        /// The task that hangs on it.
+        /// The dependent task.
         id: TaskId,
-        /// The task that is taken away.
+        /// The task that is taken out.
         of: TaskId,
     },
-    /// Letting a task go that its dependencies still block.
+    /// A task is released that its dependencies still block.
     #[error("the task {:?} would be blocked again: {why}", .id.as_str())]
     StillBlocked {
         /// The task.
         id: TaskId,
-        /// By what.
+        /// The blocking dependencies.
         why: String,
     },
     /// An amended criterion that does not exist.
@@ -167,7 +168,7 @@ pub enum Problem {
     /// A criterion amended without evidence.
     #[error("a criterion is amended only with evidence that shows that it is wrong")]
     MissingEvidence,
-    /// An edge that is not there.
+    /// An edge that does not exist.
     #[error("there is no edge from {:?} to {:?}", .from.as_str(), .to.as_str())]
     UnknownEdge {
         /// Its source.
@@ -200,15 +201,15 @@ impl fmt::Display for Fault {
     }
 }
 
-/// All the faults of a document, in the order of their places. Never empty as an error.
+/// All faults of a document, in the order of their places. Never empty as an error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Faults {
-    /// Each fault.
+    /// The faults.
     pub faults: Vec<Fault>,
 }
 
 impl Faults {
-    /// Each fault as one line of text.
+    /// Returns one line of text for each fault.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.faults.iter().map(Fault::to_string).collect()
@@ -221,7 +222,7 @@ impl fmt::Display for Faults {
     }
 }
 
-/// Faults while they are gathered.
+/// Collects faults during a check.
 #[derive(Debug, Default)]
 pub(crate) struct Found(Vec<Fault>);
 
@@ -238,7 +239,7 @@ impl Found {
     }
 }
 
-/// The known id that is most like `wanted`, if one is close.
+/// Returns the known id that is most similar to `wanted`, if one is close.
 pub(crate) fn nearest<'a>(wanted: &TaskId, known: impl Iterator<Item = &'a TaskId>) -> Option<TaskId> {
     known
         .map(|id| (strsim::normalized_damerau_levenshtein(wanted.as_str(), id.as_str()), id))

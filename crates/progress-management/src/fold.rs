@@ -1,4 +1,4 @@
-//! The fold: how events make the progress of a run. Nothing else changes it.
+//! The fold: events determine the progress of a run. Nothing else changes it.
 
 use serde_json::{Map, Value};
 
@@ -7,14 +7,14 @@ use crate::{
     RunStatus, Spent, SpentBy, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp,
 };
 
-/// Why an event does not follow from the state.
+/// Reason why an event does not follow from the state.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FoldError {
     /// The first event is not `run_started`.
     #[error("the first event of a run is run_started, not {found}")]
     NotStarted {
-        /// The event that came first; `nothing` where there was none.
+        /// The first event; `nothing` if there was none.
         found: &'static str,
     },
     /// A second `run_started`.
@@ -34,25 +34,25 @@ pub enum FoldError {
         /// The transition.
         illegal: IllegalTransition,
     },
-    /// The event was made for a task that stood elsewhere.
+    /// The event assumes another status of the task.
     #[error("task {:?} is {actual}, and the event begins at {expected}", .task.as_str())]
     StatusMismatch {
         /// The task.
         task: TaskId,
-        /// What the event says.
+        /// Status in the event.
         expected: TaskStatus,
-        /// What the state says.
+        /// Status in the state.
         actual: TaskStatus,
     },
-    /// The event was made for a run that stood elsewhere.
+    /// The event assumes another status of the run.
     #[error("the run is {actual}, and the event begins at {expected}")]
     RunStatusMismatch {
-        /// What the event says.
+        /// Status in the event.
         expected: RunStatus,
-        /// What the state says.
+        /// Status in the state.
         actual: RunStatus,
     },
-    /// A version is missing or comes twice.
+    /// The event's version is not the next one.
     #[error("the plan has version {current}; the next is {}, not {found}", .current + 1)]
     VersionGap {
         /// The plan's version.
@@ -90,27 +90,28 @@ pub enum FoldError {
         /// The question.
         question: QuestionId,
     },
-    /// A question that has its answer.
+    /// A question that was already answered.
     #[error("the question {:?} was answered already", .question.as_str())]
     AlreadyAnswered {
         /// The question.
         question: QuestionId,
     },
-    /// Which of several events it was.
+    /// An error in a sequence of events.
     #[error("event {position} ({name}) does not follow from those before it")]
     At {
-        /// Its position, from 0.
+        /// Position of the event, from 0.
         position: usize,
-        /// Its kind.
+        /// Kind of the event.
         name: &'static str,
-        /// What is wrong with it.
+        /// The error.
         source: Box<FoldError>,
     },
 }
 
-/// The state that a run's events make, from its first one.
+/// Folds a run's events, from its first one, into its state.
 ///
 /// # Errors
+///
 /// [`FoldError::At`] with the first event that does not follow, or [`FoldError::NotStarted`].
 pub fn fold<'a>(events: impl IntoIterator<Item = &'a Timed>) -> Result<ProgressState, FoldError> {
     let mut events = events.into_iter().enumerate();
@@ -123,7 +124,7 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Timed>) -> Result<ProgressS
 }
 
 impl ProgressState {
-    /// The state of a run that has just begun.
+    /// Returns the state of a run that has just started.
     #[must_use]
     pub fn new(plan_id: PlanId, goal: impl Into<String>, at: Timestamp) -> Self {
         Self {
@@ -153,10 +154,11 @@ impl ProgressState {
         }
     }
 
-    /// The state after a run's first event.
+    /// Returns the state after a run's first event.
     ///
     /// # Errors
-    /// [`FoldError::NotStarted`] where it is not `run_started`.
+    ///
+    /// [`FoldError::NotStarted`] if it is not `run_started`.
     pub fn start(at: Timestamp, event: &ProgressEvent) -> Result<Self, FoldError> {
         match event {
             ProgressEvent::RunStarted { plan_id, goal, .. } => Ok(Self::new(plan_id.clone(), goal.clone(), at)),
@@ -164,15 +166,16 @@ impl ProgressState {
         }
     }
 
-    /// Takes one event in: whole, or not at all where it is refused. Every kind of event is accepted; those that say
-    /// nothing about the state leave it as it is.
+    /// Applies one event: whole, or not at all if it is refused. Accepts every kind of event; those that do not concern
+    /// the state leave it unchanged.
     ///
-    /// `plan_changed` applies its patch together with the changes of status that the patch itself makes (skipped, pending,
-    /// blocked); there are no `task_status_changed` events for these. What follows from the graph comes as events of its
-    /// own, from [`ProgressState::next_changes`].
+    /// `plan_changed` applies its patch together with the changes of status that the patch itself makes (skipped,
+    /// pending, blocked); there are no `task_status_changed` events for these. Changes that follow from the graph are
+    /// events of their own, from [`ProgressState::next_changes`].
     ///
     /// # Errors
-    /// [`FoldError`] where the event does not follow from the state.
+    ///
+    /// [`FoldError`] if the event does not follow from the state.
     pub fn apply(&mut self, at: Timestamp, event: &ProgressEvent) -> Result<(), FoldError> {
         match event {
             ProgressEvent::RunStarted { .. } => return Err(FoldError::AlreadyStarted),
@@ -254,7 +257,8 @@ impl ProgressState {
                     return Err(FoldError::DuplicateEvidence { evidence: evidence.id.clone() });
                 }
                 self.task_mut_if_any(evidence.task.as_ref())?;
-                // What a person says of the run counts more than what a look has found: a criterion may be what they take back.
+                // A message of a person on the run outweighs earlier checks, because the person may be withdrawing a
+                // criterion.
                 if evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() {
                     self.unmet_criteria.clear();
                 }
@@ -315,7 +319,7 @@ impl ProgressState {
                 self.status = *to;
                 self.moved(at);
             }
-            // The time between is nobody's standstill.
+            // The time while the run was left does not count as a stall.
             ProgressEvent::RunResumed {} => self.moved(at),
             ProgressEvent::Answered { text } => self.answer = Some(text.clone()),
             ProgressEvent::Recalled { .. }
@@ -371,7 +375,7 @@ impl ProgressState {
         Ok(())
     }
 
-    /// What nobody could tell changes nothing of what is known.
+    /// Records the result of a check. An undecided check leaves the known result unchanged.
     fn success_criterion_checked(&mut self, criterion: &str, passed: Option<bool>) {
         let Some(passed) = passed else { return };
         self.unmet_criteria.retain(|unmet| unmet.to_string() != criterion);
@@ -417,7 +421,7 @@ impl Transition<'_> {
                 task.failures = task.failures.saturating_add(1);
                 task.failed_for_good = self.for_good;
             }
-            // A running task is never blocked by its dependencies: it was held back.
+            // Dependencies never block a running task, so it was held.
             TaskStatus::Blocked => task.held = self.from == TaskStatus::Running,
             _ => {}
         }
@@ -426,7 +430,8 @@ impl Transition<'_> {
 }
 
 impl Task {
-    /// The one place where a status changes: checks the table and keeps what belongs to a status in step with it.
+    /// Changes a status, checks the table and keeps the members that belong to a status consistent with it. No other
+    /// code changes a status.
     pub(crate) fn become_status(&mut self, to: TaskStatus, at: Timestamp) -> Result<(), IllegalTransition> {
         self.status.become_checked(to)?;
         self.status = to;
@@ -445,7 +450,8 @@ impl Task {
     }
 }
 
-/// `grep: TODO`: the tool and its first text parameter, on one line of at most 80 characters.
+/// Returns the activity in the form `grep: TODO`: the tool and its first text parameter, on one line of at most 80
+/// characters.
 fn activity(tool: &str, parameters: &Map<String, Value>) -> String {
     const SHOWN: usize = 80;
     let words = parameters.values().find_map(Value::as_str).and_then(|text| text.lines().find(|line| !line.trim().is_empty()));

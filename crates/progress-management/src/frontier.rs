@@ -1,4 +1,5 @@
-//! What is due in a plan, kept up event by event: a step costs what it touches, and not the whole plan.
+//! An index of the due changes in a plan, updated with each event. An update visits only the affected tasks, not the
+//! whole plan.
 
 use std::{cmp::Reverse, collections::BTreeSet};
 
@@ -8,36 +9,37 @@ use crate::{
     settle::View,
 };
 
-/// The changes that are due in a plan and the tasks that are ready, as [`TaskGraph::next_changes`] and [`TaskGraph::ready_by_priority`] tell
-/// them, without looking at every task again.
+/// Index of the due changes in a plan and of the ready tasks. It gives the same results as [`TaskGraph::next_changes`]
+/// and [`TaskGraph::ready_by_priority`] without visiting every task again.
 ///
-/// It belongs to one state, and is told of every event that the state has taken in.
+/// It belongs to one state and must receive every event that the state has applied.
 #[derive(Debug, Clone)]
 pub struct Frontier {
     version: u32,
     graph: TaskGraph,
-    /// Where each task stands in the order of the graph.
+    /// Position of each task in the order of the graph.
     positions: Vec<usize>,
-    /// The tasks whose end or status others look at closely: by a condition, or to undo them.
+    /// Tasks whose end or status others depend on by a condition or a rollback.
     watched: Vec<bool>,
-    /// How each task counted for those behind it when it was last looked at.
+    /// Dependency state of each task at the last update.
     counted: Vec<DependencyState>,
     void: Vec<bool>,
-    /// The tasks for which something may be due.
+    /// Tasks for which a change may be due.
     touched: BTreeSet<usize>,
     ready: BTreeSet<Place>,
     places: Vec<Place>,
-    /// Whether settled tasks wait for one another in a circle, which a patch may bring about. Then everything is looked at, every time.
+    /// True if settled tasks wait for one another in a cycle, which a patch may cause. Then every task is visited each
+    /// time.
     knotted: bool,
-    /// Whether paths may have become shorter for tasks that are still to be begun.
+    /// True if paths may have become shorter for tasks that have not started.
     shortened: bool,
 }
 
-/// Where a task stands among the ready ones: by its phase, the length of the path behind it, and its place in the plan.
+/// Rank of a ready task: by its phase, the length of its remaining path, and its place in the plan.
 type Place = (usize, Reverse<u64>, usize);
 
 impl Frontier {
-    /// All that is due in a state, whatever came before.
+    /// Builds the index of any state.
     #[must_use]
     pub fn new(state: &ProgressState) -> Self {
         let graph = state.graph();
@@ -72,13 +74,13 @@ impl Frontier {
         frontier
     }
 
-    /// The graph of the plan as it stands.
+    /// Returns the graph of the current plan.
     #[must_use]
     pub const fn graph(&self) -> &TaskGraph {
         &self.graph
     }
 
-    /// Takes note of an event that `state` has just taken in.
+    /// Updates the index with an event that `state` has just applied.
     pub fn follow(&mut self, state: &ProgressState, event: &ProgressEvent) {
         if self.version != state.version || self.knotted {
             *self = Self::new(state);
@@ -91,7 +93,7 @@ impl Frontier {
         }
     }
 
-    /// As [`TaskGraph::next_changes`]. What is not done about them stays due.
+    /// Does the same as [`TaskGraph::next_changes`]. A change that is not applied stays due.
     #[must_use]
     pub fn next_changes(&mut self, state: &ProgressState) -> Vec<StatusChange> {
         let view = View::with_void(&self.graph, state, &self.void);
@@ -105,8 +107,8 @@ impl Frontier {
         changes
     }
 
-    /// The first of [`TaskGraph::ready_by_priority`] that may start together, at most so many: a task that needs something for itself that
-    /// is `held`, or that one before it needs, is left out.
+    /// Returns the first of [`TaskGraph::ready_by_priority`] that may start together, at most `at_most`. Leaves out a
+    /// task whose exclusive resources are in `held`, or are needed by a task before it.
     #[must_use]
     pub fn ready(&mut self, state: &ProgressState, at_most: usize, mut held: BTreeSet<String>) -> Vec<TaskId> {
         if self.shortened {
@@ -124,13 +126,13 @@ impl Frontier {
         free.take(at_most).map(|node| node.id.clone()).collect()
     }
 
-    /// Looks at a task again whose status or result is another, and at those for which that means something.
+    /// Visits a task with a changed status or result, and the tasks that this affects.
     fn touch(&mut self, state: &ProgressState, changed: usize) {
         let Some(node) = self.graph.nodes.get(changed) else { return };
         let undoes = node.requires.iter().filter(|required| required.need == Need::Failure).map(|required| required.from);
         self.touched.extend(undoes.chain(node.parent));
         self.order(state, changed);
-        // In the order of the graph, since what a skipped task counts as hangs on those before it.
+        // In the order of the graph, because the dependency state of a skipped task depends on the tasks before it.
         let mut work = BTreeSet::from([(self.position(changed), changed)]);
         while let Some((_, at)) = work.pop_first() {
             self.touched.insert(at);
@@ -157,7 +159,7 @@ impl Frontier {
         self.positions.get(at).copied().unwrap_or_default()
     }
 
-    /// Puts a task among the ready ones, or takes it out.
+    /// Adds a task to the ready ones, or removes it.
     fn order(&mut self, state: &ProgressState, at: usize) {
         let view = View::with_void(&self.graph, state, &self.void);
         let (Some(node), Some(place), Some(status)) = (self.graph.nodes.get(at), self.places.get(at), view.status(at)) else { return };
@@ -166,13 +168,14 @@ impl Frontier {
         } else {
             self.ready.remove(place);
         }
-        // Behind a task that was completed nothing waits to be begun, as a rule. What ends otherwise may leave something.
+        // A completed task whose dependencies are settled lies on no remaining path of a task that has yet to start. A
+        // task that settled otherwise may lie on one.
         let begun = |from: usize| view.status(from).is_some_and(TaskStatus::is_settled);
         self.shortened |=
             status.is_settled() && !(status == TaskStatus::Completed && node.requires.iter().all(|required| begun(required.from)));
     }
 
-    /// Orders all tasks anew.
+    /// Recomputes the order of all tasks.
     fn place(&mut self, state: &ProgressState) {
         let remaining = self.graph.remaining(state);
         self.places = remaining.into_iter().enumerate().map(|(at, length)| (self.graph.phase_of(at, state), Reverse(length), at)).collect();

@@ -1,7 +1,7 @@
-//! The task graph: who waits for whom.
+//! The task graph: dependencies between tasks.
 //!
-//! A task waits for its `dependencies`, for the sources of its edges, for the steps that its parameters refer to, and for
-//! whatever the groups around it wait for. A group settles after its children.
+//! A task waits for its `dependencies`, for the sources of its edges, for the steps that its parameters refer to, and
+//! for all dependencies of the groups around it. A group settles after its children.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -15,18 +15,18 @@ use crate::{
     reference::{references_in, references_in_text},
 };
 
-/// What a task needs of another.
+/// Kind of a task's requirement on another task.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Need {
-    /// That it is completed.
+    /// The completion of the other task.
     Done,
-    /// Its result.
+    /// The result of the other task.
     Result,
-    /// That it is completed, or settled as the condition asks, and that the condition holds.
+    /// The completion of the other task, or another end that the condition asks for, and a condition that holds.
     Condition(Condition),
-    /// That it has failed for good.
+    /// The failure for good of the other task.
     Failure,
-    /// That it has come to an end, whichever.
+    /// Any end of the other task.
     End,
 }
 
@@ -40,34 +40,35 @@ pub(crate) struct Requirement {
 pub(crate) struct Node {
     pub(crate) id: TaskId,
     pub(crate) kind: TaskKind,
-    /// In seconds.
+    /// Effort in seconds.
     pub(crate) effort: u64,
     pub(crate) requires: Vec<Requirement>,
     pub(crate) parent: Option<usize>,
     pub(crate) children: Vec<usize>,
-    /// The targets of its rollback edges.
+    /// Targets of its rollback edges.
     pub(crate) undone_by: Vec<usize>,
 }
 
-/// The graph of one version of a plan. It is built from the tasks and their edges alone, so one graph serves
-/// until the plan changes.
+/// The graph of one version of a plan. It depends only on the tasks and their edges, so one graph serves until the plan
+/// changes.
 #[derive(Debug, Clone)]
 pub struct TaskGraph {
     pub(crate) nodes: Vec<Node>,
     pub(crate) index: HashMap<TaskId, usize>,
-    /// An edge from each task to what can only go on after it.
+    /// An edge from each task to each task that waits for it.
     flow: DiGraph<(), (), usize>,
-    /// The nodes, each after those it waits for.
+    /// The nodes in topological order: each after those it waits for.
     pub(crate) order: Vec<usize>,
 }
 
-/// An actor task's effort where the plan gives none, in seconds.
+/// Default effort of an actor task, in seconds.
 const ACTOR_EFFORT: u64 = 60;
-/// A tool task's effort where the plan gives none, in seconds.
+/// Default effort of a tool task, in seconds.
 const TOOL_EFFORT: u64 = 5;
 
 impl TaskGraph {
-    /// The graph of these tasks and edges, in plan order. What names an unknown task is left out; a check of the plan reports it.
+    /// Builds the graph of these tasks and edges, in plan order. Leaves out references to unknown tasks, which a check
+    /// of the plan reports.
     #[must_use]
     pub fn new<'a>(specs: impl IntoIterator<Item = &'a TaskSpec>, edges: &[Edge]) -> Self {
         let specs: Vec<&TaskSpec> = specs.into_iter().collect();
@@ -96,28 +97,29 @@ impl TaskGraph {
         Self { nodes, index, flow, order }
     }
 
-    /// The tasks that `task` waits for by its own dependencies, edges and references, in the order in which they are named.
+    /// Returns the tasks that `task` waits for by its own dependencies, edges and references, in the order of their
+    /// mention.
     #[must_use]
     pub fn dependencies(&self, task: &TaskId) -> Vec<&TaskId> {
         let node = self.index.get(task).and_then(|at| self.nodes.get(*at));
         node.into_iter().flat_map(|node| &node.requires).filter_map(|required| self.nodes.get(required.from)).map(|node| &node.id).collect()
     }
 
-    /// The tasks that wait for `task` by their own dependencies, edges and references, in plan order.
+    /// Returns the tasks that wait for `task` by their own dependencies, edges and references, in plan order.
     #[must_use]
     pub fn dependents(&self, task: &TaskId) -> Vec<&TaskId> {
         let Some(at) = self.index.get(task) else { return Vec::new() };
         self.nodes.iter().filter(|node| node.requires.iter().any(|required| required.from == *at)).map(|node| &node.id).collect()
     }
 
-    /// Every knot of tasks that wait for one another, each shown by one shortest cycle with its first task repeated at the end.
-    /// A task that waits for itself alone is not among them; a check of the plan reports it.
+    /// Returns one shortest cycle of every strongly connected component, with its first task repeated at the end. A
+    /// task that waits only for itself is not among them; a check of the plan reports it.
     #[must_use]
     pub fn cycles(&self) -> Vec<Vec<TaskId>> {
         self.cycles_without(|_| false)
     }
 
-    /// As [`TaskGraph::cycles`], leaving out the tasks for which nothing waits any more.
+    /// Does the same as [`TaskGraph::cycles`], ignoring settled tasks.
     pub(crate) fn cycles_without(&self, settled: impl Fn(&TaskId) -> bool) -> Vec<Vec<TaskId>> {
         let out: Vec<bool> = self.nodes.iter().map(|node| settled(&node.id)).collect();
         let left_out = |at: NodeIndex<usize>| out.get(at.index()).copied().unwrap_or(true);
@@ -142,21 +144,21 @@ impl TaskGraph {
         nodes.iter().filter_map(|at| self.nodes.get(*at)).map(|node| node.id.clone()).collect()
     }
 
-    /// What can only go on after the node.
+    /// Returns the nodes that wait for this one.
     pub(crate) fn after(&self, at: usize) -> impl Iterator<Item = usize> {
         self.flow.neighbors(NodeIndex::new(at)).map(NodeIndex::index)
     }
 
-    /// The groups around a node, from the inside out.
+    /// Returns the groups around a node, from the inside out.
     pub(crate) fn ancestors(&self, at: usize) -> impl Iterator<Item = usize> {
         let parent = |at: &usize| self.nodes.get(*at)?.parent;
-        // A bound, for a damaged state in which groups hold one another.
+        // Limited, because in a damaged state groups may contain one another.
         std::iter::successors(parent(&at), parent).take(self.nodes.len())
     }
 }
 
 impl ProgressState {
-    /// The graph of the plan as it stands. It changes only with [`ProgressState::version`].
+    /// Returns the graph of the current plan. It changes only with [`ProgressState::version`].
     #[must_use]
     pub fn graph(&self) -> TaskGraph {
         TaskGraph::new(self.tasks.values().map(|task| &task.spec), &self.edges)
@@ -172,7 +174,7 @@ fn effort(spec: &TaskSpec) -> u64 {
     }
 }
 
-/// What a task needs. An edge with a meaning of its own takes the place of a plain dependency on the same task.
+/// Returns the requirements of a task. An edge with its own kind replaces a plain dependency on the same task.
 fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usize>) -> Vec<Requirement> {
     let mut found: Vec<Requirement> = Vec::new();
     let mut special = HashSet::new();
@@ -185,7 +187,8 @@ fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usi
                 found.push(Requirement { from, need: Need::Failure });
             }
             EdgeType::Conditional => {
-                // A condition that cannot be read is refused with the plan; here it would be a plain dependency.
+                // The check of the plan refuses an invalid condition. If one is here anyway, it becomes a plain
+                // dependency.
                 let Some(condition) = edge.condition.as_deref().and_then(|text| Condition::parse(text).ok()) else { continue };
                 special.insert(from);
                 let others = condition.references().into_iter().filter_map(|reference| index.get(&reference.task).copied());
@@ -214,7 +217,7 @@ fn requirements(spec: &TaskSpec, incoming: &[&Edge], index: &HashMap<TaskId, usi
     found
 }
 
-/// A group settles after its children anyway: that it names them as dependencies says nothing more.
+/// Removes a group's dependencies on its own children, because it settles after them anyway.
 fn drop_own_children(nodes: &mut [Node]) {
     let parents: Vec<Option<usize>> = nodes.iter().map(|node| node.parent).collect();
     let parent = |at: &usize| parents.get(*at).copied().flatten();
@@ -226,7 +229,7 @@ fn drop_own_children(nodes: &mut [Node]) {
     }
 }
 
-/// Fills in children and rollbacks, which are named from the other end.
+/// Fills in children and rollbacks, which only the other end names.
 fn link(nodes: &mut [Node]) {
     let children: Vec<(usize, usize)> = nodes.iter().enumerate().filter_map(|(at, node)| Some((node.parent?, at))).collect();
     let undone: Vec<(usize, usize)> = nodes
@@ -268,7 +271,7 @@ fn flow(nodes: &[Node]) -> DiGraph<(), (), usize> {
     flow
 }
 
-/// A shortest way from the first task of a knot back to it.
+/// Returns a shortest cycle through the first task of a strongly connected component.
 fn shortest_cycle(flow: &DiGraph<(), (), usize>, knot: &[usize]) -> Vec<usize> {
     let Some(start) = knot.first().copied() else { return Vec::new() };
     let inside: HashSet<usize> = knot.iter().copied().collect();

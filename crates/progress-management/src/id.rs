@@ -1,4 +1,4 @@
-//! Identifiers. Each is a checked string, so that a value from a model can never become a path or a command.
+//! Identifiers. Each is a validated string, so that a value from a model can never become a path or a command.
 
 use std::{
     borrow::{Borrow, Cow},
@@ -9,14 +9,14 @@ use std::{
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// The longest identifier, in bytes.
+/// Maximum length of an identifier, in bytes.
 pub const MAX_ID_BYTES: usize = 128;
 
-/// Why a string is not an identifier.
+/// Error of a string that is not an identifier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not an identifier: use 1 to {MAX_ID_BYTES} of A-Z a-z 0-9 _ - .")]
 pub struct InvalidId {
-    /// The string that was refused.
+    /// The refused string.
     pub text: String,
 }
 
@@ -35,16 +35,18 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// Checks `text` and makes it an identifier.
+            /// Validates `text` as an identifier.
             ///
             /// # Errors
-            /// [`InvalidId`] if it is empty, too long, starts with a dot or has a character outside `A-Z a-z 0-9 _ - .`.
+            ///
+            /// [`InvalidId`] if it is empty, too long, starts with a dot or has a character outside `A-Z a-z 0-9 _ -
+            /// .`.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
                 let text = text.into();
                 check(&text).map(|()| Self(text))
             }
 
-            /// The identifier as text.
+            /// Returns the identifier as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -83,7 +85,7 @@ macro_rules! ids {
             }
         }
 
-        /// A map by identifier can be asked by text.
+        /// Allows lookups by text in a map with identifiers as keys.
         impl Borrow<str> for $name {
             fn borrow(&self) -> &str {
                 &self.0
@@ -118,14 +120,14 @@ ids! {
     /// One question to a person.
     QuestionId,
 }
-/// The plan of who works for no other: `plan`.
+/// Returns `plan`, the id of a plan outside any run.
 impl Default for PlanId {
     fn default() -> Self {
         Self("plan".to_owned())
     }
 }
 
-/// A run's plan has the run's name.
+/// A run's plan has the name of the run.
 impl From<&RunId> for PlanId {
     fn from(run: &RunId) -> Self {
         Self(run.0.clone())

@@ -12,7 +12,7 @@ pub enum LeadCommand {
     SubmitPlan {
         /// The new plan.
         plan: Box<Plan>,
-        /// How far ahead it plans.
+        /// The mode of the plan.
         mode: PlanMode,
         /// Corrections that the parser made to the model's text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -36,30 +36,30 @@ pub enum LeadCommand {
         /// The message.
         text: String,
     },
-    /// Stops the actor of a task after the call under way.
+    /// Stops the actor of a task after the current call.
     HoldTask {
         /// The task.
         task: TaskId,
     },
-    /// Continues the execution of a task that was held.
+    /// Continues the execution of a held task.
     ReleaseTask {
         /// The task.
         task: TaskId,
     },
-    /// Ends a task for good; it becomes skipped.
+    /// Cancels a task for good; it becomes skipped.
     CancelTask {
         /// The task.
         task: TaskId,
-        /// Why the lead cancels it.
+        /// Reason for the cancellation.
         reason: String,
     },
-    /// Rewords a success criterion of the lead's own.
+    /// Rewords one of the lead's own success criteria.
     AmendCriterion {
         /// Its number in the list of success criteria, from 1.
         number: u32,
-        /// The criterion that takes its place.
+        /// The new criterion.
         criterion: Criterion,
-        /// What shows that the former wording is wrong.
+        /// Evidence that the former wording is wrong.
         evidence: String,
     },
 }

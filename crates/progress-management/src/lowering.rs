@@ -1,4 +1,5 @@
-//! How a change of the plan deals with what failed: each replan is to put something smaller in its place, or another way.
+//! Lowering: checks how a replan deals with failed tasks. Each replan has to replace them by smaller work or by another
+//! approach.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,12 +51,13 @@ impl std::fmt::Display for Lowered {
     }
 }
 
-/// What a patch makes of each task that failed for good, or that is held back after it had failed.
+/// Returns how a patch deals with each task that failed for good, or that is held back after failures.
 ///
 /// # Errors
-/// A line for each of them that would only be done again as before: one task with the same words, or the same call, takes its place, or it is
-/// tried again and nothing of what is done changes, nor of what comes before it. Where a person has said something that no decision used yet, it may be
-/// tried again as it is: it may be that something else has changed.
+///
+/// A line for each of them that the patch would only repeat: it is replaced by a single task with the same words or the
+/// same call, or it is retried and neither the work nor its dependencies change. If no decision has used a message of a
+/// person yet, a task may be retried unchanged, because something else may have changed.
 pub fn lowering(state: &ProgressState, patch: &PlanPatch) -> Result<Vec<Lowered>, Vec<String>> {
     let gave_up = |task: &&Task| {
         (task.status == TaskStatus::Failed && task.failed_for_good)
@@ -105,7 +107,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
             _ => {}
         }
     }
-    // A group does nothing by itself: what failed in it is looked at by itself.
+    // A group does no work itself; its failed tasks are checked separately.
     if how == Lowering::Again && failed.kind != TaskKind::Group && !is_prepared(failed, state, patch) && !person_spoke(state) {
         let id = id.as_str();
         return Err(format!(
@@ -115,7 +117,7 @@ fn of(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> Result<(Lo
     Ok((how, Vec::new()))
 }
 
-/// Whether a patch lets a task that has run depend on something that it did not depend on then, or that is still to be done.
+/// Returns true if a patch gives a failed task a dependency that it lacked before, or that is still unfinished.
 fn is_prepared(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> bool {
     let Ok(after) = state.patched(patch, state.last_progress_at) else { return false };
     let before = needed(&failed.id, state);
@@ -124,13 +126,13 @@ fn is_prepared(failed: &TaskSpec, state: &ProgressState, patch: &PlanPatch) -> b
         .any(|needed| !before.contains(&needed) || after.tasks.get(needed).is_some_and(|task| task.status.is_open()))
 }
 
-/// What a task depends on.
+/// Returns the dependencies of a task.
 fn needed<'a>(id: &TaskId, state: &'a ProgressState) -> Vec<&'a TaskId> {
     let named = state.tasks.get(id).into_iter().flat_map(|task| &task.spec.dependencies);
     named.chain(state.edges.iter().filter(|edge| edge.to == *id && edge.kind != EdgeType::Rollback).map(|edge| &edge.from)).collect()
 }
 
-/// Whether a decision held a task back, and not that it failed too often.
+/// Returns true if a decision held the task back, and not the number of its failures.
 fn held_by_plan(id: &TaskId, state: &ProgressState) -> bool {
     let changes = state.decisions.iter().flat_map(|decision| &decision.patch.changes);
     changes.into_iter().any(|change| matches!(change, PlanChange::BlockTask { id: held, .. } if held == id))
@@ -140,7 +142,7 @@ fn person_spoke(state: &ProgressState) -> bool {
     state.evidence.iter().any(|evidence| evidence.kind == EvidenceKind::UserInput && evidence.task.is_none() && !evidence.processed)
 }
 
-/// The new tasks that take the place of a task.
+/// Returns the new tasks that replace a task.
 fn replacing<'a>(id: &TaskId, patch: &'a PlanPatch) -> Vec<&'a TaskSpec> {
     let replaces = |change: &'a PlanChange| match change {
         PlanChange::AddTask { task, replaces } if replaces.contains(id) => Some(task.as_ref()),
@@ -150,7 +152,8 @@ fn replacing<'a>(id: &TaskId, patch: &'a PlanPatch) -> Vec<&'a TaskSpec> {
     patch.changes.iter().filter_map(replaces).collect()
 }
 
-/// The same with the parts of those that are groups, and all new tasks that they wait for; in the order of the patch.
+/// Returns these tasks, the children of those that are groups, and all new tasks that they wait for, in the order of
+/// the patch.
 fn with_preparation<'a>(tasks: &[&TaskSpec], patch: &'a PlanPatch) -> Vec<&'a TaskSpec> {
     let added = |change: &'a PlanChange| match change {
         PlanChange::AddTask { task, .. } | PlanChange::MergeTasks { task, .. } => Some(task.as_ref()),
@@ -173,7 +176,7 @@ fn with_preparation<'a>(tasks: &[&TaskSpec], patch: &'a PlanPatch) -> Vec<&'a Ta
     added.into_iter().filter(|task| found.contains(&&task.id)).collect()
 }
 
-/// Whether two tasks are the same work: the same call, or the same words but for case and punctuation.
+/// Returns true if two tasks are the same work: the same call, or the same words except for case and punctuation.
 fn is_same(failed: &TaskSpec, new: &TaskSpec) -> bool {
     match (failed.kind, new.kind) {
         (TaskKind::Tool, TaskKind::Tool) => failed.tool == new.tool && failed.parameters == new.parameters,
@@ -190,7 +193,7 @@ fn letters(text: &str) -> String {
     text.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a change of a task changes what is done, by whom, after what, or when it counts as done.
+/// Returns true if a change affects the work of a task, its executor, its dependencies or its completion criteria.
 fn changes_the_work(task: &TaskSpec, change: &TaskChange) -> bool {
     let TaskChange {
         name: _,

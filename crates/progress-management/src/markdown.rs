@@ -1,21 +1,22 @@
-//! The progress as a hierarchical Markdown list: the form that planner, actors and people read.
+//! Renders the progress as a hierarchical Markdown list, for planner, actors and people.
 
 use std::fmt::Write as _;
 
 use crate::{Criterion, EdgeType, ProgressState, Significance, Task, TaskId, TaskKind, TaskStatus};
 
-/// A plan of less tasks needs no overview.
+/// Minimum number of tasks for which an overview is useful.
 const FEW: usize = 3;
-/// The longest title in an overview, in characters.
+/// Maximum length of a title in an overview, in characters.
 const TITLE: usize = 60;
-/// The longest summary, error or reason that is shown, in characters.
+/// Maximum length of a displayed summary, error or reason, in characters.
 const SHOWN: usize = 240;
 
 impl ProgressState {
-    /// The whole progress: goal, approach, success criteria, the tasks as a checklist with their completion criteria and
-    /// dependencies, unprocessed evidence and open questions.
+    /// Renders the whole progress: goal, approach, success criteria, the tasks as a checklist with their completion
+    /// criteria and dependencies, unprocessed evidence and open questions.
     ///
-    /// Marks: `[ ]` waiting, `[>]` running, `[x]` completed, `[!]` failed, `[~]` blocked, `[-]` skipped, `[<]` rolled back.
+    /// Marks: `[ ]` waiting, `[>]` running, `[x]` completed, `[!]` failed, `[~]` blocked, `[-]` skipped, `[<]` rolled
+    /// back.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         let mut out = format!("# {}\n\n", one_line(&self.goal));
@@ -42,19 +43,20 @@ impl ProgressState {
         out
     }
 
-    /// The tasks alone, as a hierarchical checklist.
+    /// Renders only the tasks, as a hierarchical checklist.
     #[must_use]
     pub fn tasks_to_markdown(&self) -> String {
         let mut out = String::new();
-        // A task whose parent is missing is shown at the top, so that none is ever lost from sight.
+        // A task whose parent is missing appears at the top, so that no task is invisible.
         for task in self.tasks.values().filter(|task| task.spec.parent.as_ref().is_none_or(|parent| !self.tasks.contains_key(parent))) {
             self.task_to_markdown(&mut out, 0, task);
         }
         out
     }
 
-    /// The tasks in a line each, for whoever does `own`: groups and what was taken out are left out, and of many tasks the `most` around `own`
-    /// are shown. Empty for a plan of less than three tasks: what there is to know of it is the goal and the results.
+    /// Renders one line for each task, for the executor of `own`. Leaves out groups and removed tasks, and shows at
+    /// most the `most` tasks around `own`. Returns an empty text for a plan of less than three tasks, for which the
+    /// goal and the results suffice.
     #[must_use]
     pub fn overview(&self, own: &TaskId, most: usize) -> String {
         let gone = |task: &Task| matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack);
@@ -81,7 +83,7 @@ impl ProgressState {
         out
     }
 
-    /// Completed tasks and all tasks, groups left out.
+    /// Returns the number of completed tasks and of all tasks, without groups.
     fn count(&self) -> (usize, usize) {
         let tasks = self.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);
         tasks.fold((0, 0), |(done, all), task| (done + usize::from(task.status == TaskStatus::Completed), all + 1))
@@ -119,7 +121,7 @@ impl ProgressState {
         if let Some(standing) = standing(task) {
             line(out, inner, &standing);
         }
-        // The depth is bounded by the number of groups: a validated plan has no cycle of parents.
+        // The depth is limited by the number of groups, because a validated plan has no cycle of parents.
         for child in self.tasks.values().filter(|child| child.spec.parent.as_ref() == Some(&spec.id)) {
             if inner < self.tasks.len() {
                 self.task_to_markdown(out, inner, child);
@@ -127,7 +129,7 @@ impl ProgressState {
         }
     }
 
-    /// What a task waits for, in words.
+    /// Describes the dependencies of a task.
     fn after(&self, id: &TaskId) -> Vec<String> {
         let own = self.tasks.get(id).into_iter().flat_map(|task| &task.spec.dependencies).map(TaskId::to_string);
         let edges = self.edges.iter().filter(|edge| edge.to == *id).map(|edge| match (edge.kind, edge.condition.as_deref()) {
@@ -163,7 +165,7 @@ impl ProgressState {
     }
 }
 
-/// What there is to say of where a task stands.
+/// Describes the status of a task, if there is something to say.
 fn standing(task: &Task) -> Option<String> {
     let conclusion = task.conclusion.as_ref();
     let error = conclusion.and_then(|conclusion| conclusion.error.as_deref().or(Some(conclusion.summary.as_str())));
@@ -216,8 +218,8 @@ fn line(out: &mut String, depth: usize, text: &str) {
     out.push('\n');
 }
 
-/// A text on one line, at most [`SHOWN`] characters of it, so that no task can draw lines of its own.
-/// A criterion in one line, with its owner where that is not the lead.
+/// Formats a criterion on one line of at most [`SHOWN`] characters, so that no criterion can add lines of its own; adds
+/// the owner unless it is the lead.
 fn owned(criterion: &Criterion) -> String {
     let line = one_line(&criterion.to_string());
     if criterion.owner.is_default() { line } else { format!("{line} (of the {})", criterion.owner) }

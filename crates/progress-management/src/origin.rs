@@ -1,42 +1,43 @@
-//! Where a text comes from.
+//! Origins: sources of texts.
 
 use std::{borrow::Cow, convert::Infallible, fmt, str::FromStr};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// The most origins that are kept of one text; the first ones, in order.
+/// Maximum number of origins that are kept of one text: the first ones, in order.
 pub(crate) const MOST: usize = 16;
-/// The most characters of a name: whoever is named may have chosen it.
+/// Maximum number of characters of a name, because the named party may have chosen it.
 const LONGEST: usize = 100;
 
-/// Where a text comes from: what a tool gave, or what a text was made from. Written as one line, such as `files` or `web docs.rs`.
+/// Source of a text: a tool's result, or the texts that it was made from. Written as one line, such as `files` or `web
+/// docs.rs`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Origin {
     /// Files of the working folder, and their names.
     Files,
-    /// What a command, or code, printed.
+    /// Output of a command or of code.
     Command,
-    /// The web: the host that was asked.
+    /// The web: name of the host.
     Web(String),
-    /// An MCP server, by its name.
+    /// An MCP server: its name.
     Server(String),
     /// A person.
     Person,
     /// Another actor.
     Actor,
-    /// What earlier runs have left.
+    /// Memories of earlier runs.
     Memory,
     /// The folder of documents.
     Knowledge,
-    /// Something else, in its own word.
+    /// Another source: its own word.
     Other(String),
 }
 
 impl Origin {
-    /// Puts origins together, each once, in order, 16 at most.
+    /// Merges origins, each once, in order, 16 at most.
     pub fn merge<'a>(into: &mut Vec<Self>, origins: impl IntoIterator<Item = &'a Self>) {
         into.extend(origins.into_iter().cloned());
         into.sort();
@@ -44,7 +45,7 @@ impl Origin {
         into.truncate(MOST);
     }
 
-    /// Origins in one line.
+    /// Formats origins in one line.
     #[must_use]
     pub fn line(origins: &[Self]) -> String {
         origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -67,7 +68,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A name that cannot end the mark in which it stands.
+/// Returns a name without characters that could end the mark around it.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | ' ')).take(LONGEST).collect()
 }

@@ -1,4 +1,4 @@
-//! The plan patch, `aime.patch/v1`: the only way in which a plan changes.
+//! The plan patch, `aime.patch/v1`: the only way to change a plan.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

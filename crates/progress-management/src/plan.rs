@@ -1,4 +1,4 @@
-//! The plan document, `aime.plan/v1`: what a planner proposes and a person can write by hand.
+//! The plan document, `aime.plan/v1`, which a planner or a person writes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,10 +108,10 @@ pub enum ReasoningEffort {
 }
 
 impl ReasoningEffort {
-    /// Every level, from the least to the most.
+    /// All levels, from the least to the most.
     pub const ALL: [Self; 7] = [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh, Self::Max];
 
-    /// The word, as plans write it.
+    /// Returns the word for the level in plans.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -186,7 +186,7 @@ pub struct TaskSpec {
 }
 
 impl Plan {
-    /// Returns a plan of these tasks. [`check`](Self::check) tells whether it keeps the rules.
+    /// Returns a plan of these tasks. [`check`](Self::check) validates it.
     #[must_use]
     pub fn new(goal: impl Into<String>, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {
         Self {
@@ -198,7 +198,7 @@ impl Plan {
         }
     }
 
-    /// Returns the plan with one owner of all its criteria.
+    /// Returns the plan with this owner for all its criteria.
     #[must_use]
     pub fn owned_by(mut self, owner: Owner) -> Self {
         let of_tasks = self.tasks.iter_mut().flat_map(|task| &mut task.completion_criteria);
@@ -206,7 +206,7 @@ impl Plan {
         self
     }
 
-    /// Returns the plan as a changed form of `former`: criteria that were in that one keep their owner, the others get `owner`.
+    /// Returns the plan as a revision of `former`: criteria of that plan keep their owner, new ones get `owner`.
     #[must_use]
     pub fn revised(mut self, former: &Self, owner: Owner) -> Self {
         let of_tasks = former.tasks.iter().flat_map(|task| &task.completion_criteria);
@@ -226,14 +226,14 @@ impl TaskSpec {
         Self { kind: TaskKind::Tool, tool: Some(tool.into()), parameters, ..Self::actor(id, "") }
     }
 
-    /// Returns the task as one that waits for these tasks too.
+    /// Adds dependencies to the task.
     #[must_use]
     pub fn after(mut self, dependencies: impl IntoIterator<Item = TaskId>) -> Self {
         self.dependencies.extend(dependencies);
         self
     }
 
-    /// An actor task with nothing but an id and a description.
+    /// Returns an actor task with nothing but an id and a description.
     #[must_use]
     pub fn actor(id: TaskId, description: impl Into<String>) -> Self {
         Self {
@@ -258,7 +258,7 @@ impl TaskSpec {
         }
     }
 
-    /// The name, or what stands best in its place.
+    /// Returns the name, or the best substitute.
     #[must_use]
     pub fn title(&self) -> &str {
         [self.name.as_str(), self.description.as_str()].into_iter().find(|text| !text.is_empty()).unwrap_or(self.id.as_str())

@@ -1,9 +1,9 @@
-//! Which ready task goes first.
+//! Priority of ready tasks.
 
 use crate::{ProgressState, TaskGraph, TaskId, TaskKind, TaskStatus};
 
 impl ProgressState {
-    /// The ready actor and tool tasks, the one with the longest remaining path first. See [`TaskGraph::ready_by_priority`].
+    /// Returns the ready actor and tool tasks in order of priority. See [`TaskGraph::ready_by_priority`].
     #[must_use]
     pub fn ready_by_priority(&self) -> Vec<TaskId> {
         self.graph().ready_by_priority(self)
@@ -11,11 +11,11 @@ impl ProgressState {
 }
 
 impl TaskGraph {
-    /// The ready actor and tool tasks: those of the earlier phase first, in a phase the one with the longest remaining path first; equals in
-    /// plan order. A phase is no barrier: what is ready in a later one takes the slots that are left.
+    /// Returns the ready actor and tool tasks: those of an earlier phase first, then those with the longest remaining
+    /// path; equal ones in plan order. A phase is no barrier: ready tasks of a later phase take the remaining slots.
     ///
-    /// A path is as long as the efforts on it, in seconds: `effort_seconds`, or 60 for an actor task and 5 for a tool task.
-    /// What is settled costs nothing. Source: list scheduling by critical path.
+    /// The length of a path is the sum of its efforts in seconds: `effort_seconds`, or 60 for an actor task and 5 for a
+    /// tool task. Settled tasks count 0. Source: list scheduling by critical path.
     #[must_use]
     pub fn ready_by_priority(&self, state: &ProgressState) -> Vec<TaskId> {
         let remaining = self.remaining(state);
@@ -32,7 +32,8 @@ impl TaskGraph {
         ready.into_iter().map(|(_, _, id)| id.clone()).collect()
     }
 
-    /// How long the longest path from each task to the end is, its own effort included, in seconds. What is settled costs nothing.
+    /// Returns for each task the length of the longest path to the end, including its own effort, in seconds. Settled
+    /// tasks count 0.
     pub(crate) fn remaining(&self, state: &ProgressState) -> Vec<u64> {
         let mut remaining = vec![0_u64; self.nodes.len()];
         for at in self.order.iter().rev().copied() {
@@ -49,7 +50,7 @@ impl TaskGraph {
         remaining
     }
 
-    /// The position of a task's phase, its own or that of the nearest group around it; 0 where there is none.
+    /// Returns the position of a task's phase, its own or that of the nearest group around it; 0 if there is none.
     pub(crate) fn phase_of(&self, at: usize, state: &ProgressState) -> usize {
         if state.strategic.phases.is_empty() {
             return 0;

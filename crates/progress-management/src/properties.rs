@@ -1,13 +1,13 @@
-//! Invariants over random runs: whatever patches and outcomes come, no state has a cycle, a dangling dependency or an
-//! illegal transition; a refused event changes nothing; folding the events again gives the same state; and a run never
-//! gets stuck with open tasks.
+//! Invariants over random runs. For any patches and outcomes: no state has a cycle, a dangling dependency or an illegal
+//! transition; a refused event changes nothing; folding the events again gives the same state; and a run never gets
+//! stuck with open tasks.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::{Owner, testing::*, todo::MAX_TODOS, *};
 
-/// One thing that happens to a run. Numbers pick among what is there at that time.
+/// One step of a run. Numbers select among the existing objects at that time.
 #[derive(Debug, Clone)]
 enum Step {
     Settle,
@@ -16,7 +16,7 @@ enum Step {
     End(usize, Ending),
     Retry(usize),
     Patch(Vec<PlanChange>),
-    /// A change of status that may well be illegal.
+    /// A change of status that may be illegal.
     Force(usize, TaskStatus),
 }
 
@@ -110,7 +110,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Plans in which a task mostly depends on earlier ones, so that many of them are valid.
+/// Generates plans in which a task mostly depends on earlier ones, so that many of them are valid.
 fn plan() -> impl Strategy<Value = Plan> {
     let dependencies = prop::collection::vec(prop::collection::vec(0..6_usize, 0..3), 6);
     let in_group = prop::collection::vec(prop::option::weighted(0.4, any::<bool>()), 6);
@@ -137,7 +137,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 /// A run with the journal of its events.
 struct Run {
     state: ProgressState,
-    /// What is due, kept up event by event.
+    /// Index of the due changes, updated with each event.
     frontier: Frontier,
     census: Census,
     events: Vec<Timed>,
@@ -155,7 +155,7 @@ impl Run {
         valid.then_some(run)
     }
 
-    /// Takes an event in; a refused one must change nothing.
+    /// Applies an event. A refused one must change nothing.
     fn apply(&mut self, event: ProgressEvent) -> bool {
         let before = self.state.clone();
         let now = at(i64::try_from(self.events.len()).unwrap());
@@ -234,7 +234,7 @@ impl Run {
                 self.pick(at, TaskStatus::Ready).into_iter().for_each(|task| self.go(task, TaskStatus::Running, false));
             }
             Step::End(at, ending) => self.pick(at, TaskStatus::Running).into_iter().for_each(|task| self.end(task, ending)),
-            // What failed for good is tried again by a patch alone.
+            // Only a patch retries a task that failed for good.
             Step::Retry(at) => {
                 let task = self.pick(at, TaskStatus::Failed).filter(|task| !self.state.tasks[task].failed_for_good);
                 task.into_iter().for_each(|task| self.go(task, TaskStatus::Pending, false));
@@ -259,7 +259,8 @@ impl Run {
                 let legal = from.can_become(to);
                 let event =
                     ProgressEvent::TaskStatusChanged { task: task.spec.id.clone(), from, to, attempt, for_good: false, reason: None };
-                // Only the illegal ones are tried: a legal one that the graph does not allow is the caller's fault.
+                // Only illegal changes are forced: a legal one that the graph does not allow is a mistake of the
+                // caller.
                 if !legal {
                     assert!(!self.apply(event));
                 }
@@ -268,7 +269,8 @@ impl Run {
     }
 }
 
-/// No task goes where the table does not lead. A patch may make two changes of one task, so two rows are allowed for it.
+/// Checks that every change of status is in the table. A patch may change one task twice, so two rows are allowed for
+/// it.
 fn assert_legal(before: &ProgressState, after: &ProgressState) {
     for (id, task) in &after.tasks {
         let Some(former) = before.tasks.get(id) else { continue };
@@ -305,7 +307,7 @@ proptest! {
             Ok(rebased) => {
                 prop_assert!(run.state.check_patch(&rebased.patch).is_ok());
                 prop_assert_eq!(rebased.dropped.is_empty(), rebased.patch == patch);
-                // Both parts keep the order of the patch, and together they are the patch.
+                // Both parts keep the order of the patch, and together they contain all of it.
                 let (mut kept, mut dropped) = (rebased.patch.changes.iter().peekable(), rebased.dropped.iter().peekable());
                 for change in &patch.changes {
                     let next = dropped.next_if(|next| next.change == *change).map(|next| &next.change).or_else(|| kept.next_if(|next| *next == change));

@@ -1,11 +1,11 @@
-//! Rebasing a patch onto a plan that moved on while the patch was made.
+//! Rebases a patch onto a plan that has changed while the patch was made.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Fault, Faults, PlanChange, PlanPatch, ProgressState};
 
-/// A patch as far as it fits the plan.
+/// The part of a patch that fits the plan, and the rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RebasedPatch {
     /// The changes that fit, in their order.
@@ -24,18 +24,20 @@ pub struct DroppedChange {
 }
 
 impl ProgressState {
-    /// Returns the part of a patch that fits this state. A change that names a task which a dropped change would have made is dropped
-    /// too. Where two changes contradict each other, the earlier one stays. `replaces` and `merge_tasks` are one change each.
+    /// Returns the part of a patch that fits this state. Drops a change that names a task which a dropped change would
+    /// have created. If two changes contradict each other, keeps the earlier one. `replaces` and `merge_tasks` are one
+    /// change each.
     ///
     /// # Errors
-    /// The faults of the whole patch where none of its changes fits.
+    ///
+    /// The faults of the whole patch if none of its changes fits.
     pub fn rebase(&self, patch: &PlanPatch) -> Result<RebasedPatch, Faults> {
         let Err(all) = self.check_patch(patch) else { return Ok(RebasedPatch { patch: patch.clone(), dropped: Vec::new() }) };
         let mut kept: Vec<(usize, &PlanChange)> = patch.changes.iter().enumerate().collect();
         let mut dropped: Vec<(usize, DroppedChange)> = Vec::new();
         let mut faults = all.faults.clone();
         while let Some(last) = kept.len().checked_sub(1) {
-            // Faults of the graph as a whole have no change of their own: the last change gives way.
+            // A fault of the whole graph belongs to no single change, so the last change is dropped.
             let at = faults.iter().filter_map(|fault| change_at(fault).map(|(at, _)| at)).max().unwrap_or(last).min(last);
             let (number, change) = kept.remove(at);
             dropped.push((number, DroppedChange { change: change.clone(), faults: faults_of(&faults, at) }));
@@ -53,13 +55,13 @@ impl ProgressState {
     }
 }
 
-/// The number of the change in which a fault is, and the place within it.
+/// Returns the number of the change that contains a fault, and the place within it.
 fn change_at(fault: &Fault) -> Option<(usize, &str)> {
     let (number, place) = fault.place.strip_prefix("changes[")?.split_once(']')?;
     Some((number.parse().ok()?, place.trim_start_matches('.')))
 }
 
-/// The faults of one change; those of the graph as a whole where it has none of its own.
+/// Returns the faults of one change; those of the whole graph if it has none of its own.
 fn faults_of(faults: &[Fault], at: usize) -> Vec<String> {
     let own = faults.iter().filter_map(|fault| match change_at(fault) {
         Some((number, "")) if number == at => Some(fault.problem.to_string()),

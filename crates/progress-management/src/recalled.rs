@@ -1,4 +1,4 @@
-//! What a run recalls of earlier runs and of documents.
+//! Recalled items: memories of earlier runs and pieces of documents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! References between steps: `@{steps.ID.result.path[0].x}` and `@{steps.ID.status}` in tool parameters.
 //!
 //! `@@{` stands for a literal `@{`. Text such as `@{foo}` that does not begin with `steps.` is no reference and stays
-//! as it is. What a reference inserts is never looked at again, so a result cannot smuggle a reference in.
+//! unchanged. Inserted text is never expanded again, so a result cannot inject a reference.
 
 use std::fmt;
 
@@ -24,12 +24,12 @@ pub enum Segment {
     Index(usize),
 }
 
-/// What of a step is meant.
+/// Part of a step that a reference points to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// Its result, or what stands at a path in it.
+    /// The result, or the value at a path in it.
     Result(Vec<Segment>),
-    /// Its status, as a word.
+    /// The status, as a word.
     Status,
 }
 
@@ -38,20 +38,20 @@ pub enum Part {
 pub struct Reference {
     /// The step.
     pub task: TaskId,
-    /// What of it.
+    /// The part of the step.
     pub part: Part,
 }
 
-/// Why a reference cannot be read or followed.
+/// Reason why a reference cannot be parsed or resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// It begins like a reference and is none.
+    /// The text begins like a reference and is none.
     #[error(
         "`{text}` is not a reference: write @{{steps.ID.result}}, @{{steps.ID.result.field[0]}} or @{{steps.ID.status}}, or @@{{ for a literal @{{"
     )]
     Malformed {
-        /// What stands there.
+        /// The malformed text.
         text: String,
     },
     /// There is no such step.
@@ -62,14 +62,14 @@ pub enum ReferenceError {
         /// The step it names.
         task: TaskId,
     },
-    /// The step has not come to anything.
+    /// The step has no result.
     #[error("`{reference}`: step {:?} has no result, it is {status}", .task.as_str())]
     NoResult {
         /// The reference.
         reference: String,
         /// The step.
         task: TaskId,
-        /// Where it stands.
+        /// The step's status.
         status: TaskStatus,
     },
     /// The path does not exist in the result.
@@ -79,7 +79,7 @@ pub enum ReferenceError {
         reference: String,
         /// The path up to the part that is missing.
         path: String,
-        /// What stands there instead: the keys of the object, the length of the array, the type.
+        /// The value that was found instead: the keys of the object, the length of the array, the type.
         found: String,
     },
 }
@@ -109,11 +109,12 @@ impl fmt::Display for Reference {
 }
 
 impl Reference {
-    /// What the reference stands for now, as JSON: a status as a string, a result as its structured value, or as its text
-    /// where it has no structured value. A path goes into the structured value, or into the text read as JSON.
+    /// Resolves the reference to JSON: a status to a string, a result to its structured value, or to its text if it has
+    /// none. A path is resolved in the structured value, or in the text parsed as JSON.
     ///
     /// # Errors
-    /// [`ReferenceError`] where the step is unknown, has no result, or has nothing at the path.
+    ///
+    /// [`ReferenceError`] if the step is unknown, has no result, or has nothing at the path.
     pub fn value(&self, state: &ProgressState) -> Result<Value, ReferenceError> {
         let task = state
             .tasks
@@ -139,11 +140,12 @@ impl Reference {
         self.follow(root, path)
     }
 
-    /// What the reference stands for as text: the step's whole text, or the value at the path, a string as it is and
-    /// anything else as JSON.
+    /// Resolves the reference to text: the step's whole text, or the value at the path, a string unchanged and any
+    /// other value as JSON.
     ///
     /// # Errors
-    /// As [`Reference::value`].
+    ///
+    /// Those of [`Reference::value`].
     pub fn text(&self, state: &ProgressState) -> Result<String, ReferenceError> {
         if let Part::Result(path) = &self.part
             && path.is_empty()
@@ -173,7 +175,7 @@ impl Reference {
     }
 }
 
-/// A JSON value as text: a string without quotes, anything else as JSON.
+/// Formats a JSON value as text: a string without quotes, anything else as JSON.
 pub(crate) fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -198,7 +200,8 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// Every well-formed reference in the parameters, in order, each once. Malformed ones are left out; a check of the plan reports them.
+/// Returns every well-formed reference in the parameters, in order, each once. Leaves out malformed ones, which a check
+/// of the plan reports.
 #[must_use]
 pub fn references_in(parameters: &Map<String, Value>) -> Vec<Reference> {
     let mut found = Vec::new();
@@ -206,7 +209,7 @@ pub fn references_in(parameters: &Map<String, Value>) -> Vec<Reference> {
     found
 }
 
-/// Every well-formed reference in a text, in order, each once.
+/// Returns every well-formed reference in a text, in order, each once.
 #[must_use]
 pub(crate) fn references_in_text(text: &str) -> Vec<Reference> {
     let mut found = Vec::new();

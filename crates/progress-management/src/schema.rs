@@ -5,26 +5,26 @@ use serde_json::{Map, Value, json};
 
 use crate::{EVENT_SCHEMA, PATCH_SCHEMA, PLAN_SCHEMA, PROGRESS_SCHEMA, Plan, PlanPatch, ProgressEvent, Snapshot};
 
-/// The JSON Schema of a plan document, as people and models may write it: the `kind` of a task may be left out.
+/// Returns the JSON Schema of a plan document as people and models may write it: the `kind` of a task is optional.
 #[must_use]
 pub fn plan_schema() -> Value {
     with_open_kind(document::<Plan>(PLAN_SCHEMA))
 }
 
-/// The JSON Schema of a plan patch, as people and models may write it: the `kind` of a task may be left out.
+/// Returns the JSON Schema of a plan patch as people and models may write it: the `kind` of a task is optional.
 #[must_use]
 pub fn patch_schema() -> Value {
     with_open_kind(document::<PlanPatch>(PATCH_SCHEMA))
 }
 
-/// The JSON Schema of a progress snapshot.
+/// Returns the JSON Schema of a progress snapshot.
 #[must_use]
 pub fn progress_schema() -> Value {
     document::<Snapshot>(PROGRESS_SCHEMA)
 }
 
-/// The JSON Schema of an event as other programs see it: the members of a [`ProgressEvent`] beside `schema`, `run_id`,
-/// `seq` (from 1, without gaps) and `time` (RFC 3339, UTC).
+/// Returns the JSON Schema of an event document: the members of a [`ProgressEvent`], and `schema`, `run_id`, `seq`
+/// (from 1, without gaps) and `time` (RFC 3339, UTC).
 #[must_use]
 pub fn event_schema() -> Value {
     let mut schema = schema_for!(ProgressEvent);
@@ -42,7 +42,7 @@ pub fn event_schema() -> Value {
     schema.to_value()
 }
 
-/// What is written carries every task's kind; what is read infers it where it is missing.
+/// Makes every task's kind optional: written documents contain it, and the parser infers a missing one.
 fn with_open_kind(mut schema: Value) -> Value {
     if let Some(required) = schema.pointer_mut("/$defs/TaskSpec/required").and_then(Value::as_array_mut) {
         required.retain(|member| member != "kind");

@@ -1,4 +1,4 @@
-//! What follows from the graph alone: which tasks are ready, blocked, skipped or settled.
+//! Changes that follow from the graph alone: tasks become ready, blocked, skipped or settled.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use crate::{
     graph::{Need, Node},
 };
 
-/// How a task counts for those that depend on it.
+/// State of a task for those that depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DependencyState {
     /// Completed.
     Satisfied,
     /// Failed for good, skipped or rolled back.
     Unsatisfiable,
-    /// Not decided yet. A failure that may be retried is open.
+    /// Undecided. A failure that may be retried is open.
     Open,
-    /// Skipped because a condition did not hold or because it was a rollback that nobody needed. What hangs only on such
-    /// tasks is skipped as well; what also hangs on others goes on without it.
+    /// Skipped because a condition did not hold or because it was an unneeded rollback. Tasks that depend only on such
+    /// tasks are skipped as well; those with other dependencies continue without it.
     Void,
 }
 
@@ -28,13 +28,13 @@ pub struct StatusChange {
     pub task: TaskId,
     /// Its new status.
     pub to: TaskStatus,
-    /// For a failure: it will not be retried.
+    /// For a failure: true if the task is not retried.
     pub for_good: bool,
-    /// Why.
+    /// Reason for the change.
     pub reason: Option<String>,
 }
 
-/// What a task's dependencies allow.
+/// Combined state of a task's dependencies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Verdict {
     Go,
@@ -44,34 +44,36 @@ enum Verdict {
 }
 
 impl ProgressState {
-    /// Every change of status that follows from the graph alone, in plan order; at most one for each task. Apply them and
-    /// ask again until none is left. See [`TaskGraph::next_changes`], which saves building the graph anew.
+    /// Returns every change of status that follows from the graph alone, in plan order; at most one for each task.
+    /// Apply them and call this again until none is left. See [`TaskGraph::next_changes`], which avoids building the
+    /// graph again.
     #[must_use]
     pub fn next_changes(&self) -> Vec<StatusChange> {
         self.graph().next_changes(self)
     }
 
-    /// The changes that are due when a replan was refused or left things as they are. See [`TaskGraph::closing_changes`].
+    /// Returns the changes that are due after a replan was refused or changed nothing. See
+    /// [`TaskGraph::closing_changes`].
     #[must_use]
     pub fn closing_changes(&self) -> Vec<StatusChange> {
         self.graph().closing_changes(self)
     }
 
-    /// What the dependencies of `task` have come to, taken together, those of its groups included. A task without
-    /// dependencies, and an unknown one, is satisfied.
+    /// Returns the combined state of the dependencies of `task`, including those of its groups. A task without
+    /// dependencies, or an unknown one, is satisfied.
     #[must_use]
     pub fn settle_dependencies(&self, task: &TaskId) -> DependencyState {
         self.graph().settle_dependencies(self, task)
     }
 
-    /// How `task` counts for those that depend on it; nothing where it is unknown.
+    /// Returns the state of `task` for those that depend on it; `None` for an unknown task.
     #[must_use]
     pub fn dependency_state(&self, task: &TaskId) -> Option<DependencyState> {
         let graph = self.graph();
         graph.index.get(task).map(|at| View::new(&graph, self).state_of(*at))
     }
 
-    /// Why the dependencies of `task` block it, if they do.
+    /// Returns the reason why the dependencies of `task` block it, if they do.
     pub(crate) fn blocked_reason_of(&self, task: &TaskId) -> Option<String> {
         let graph = self.graph();
         let at = graph.index.get(task).copied()?;
@@ -81,10 +83,11 @@ impl ProgressState {
         }
     }
 
-    /// The event of a change of status, with the task's present status and count of attempts filled in.
+    /// Returns the event of a change of status, with the task's current status and number of attempts.
     ///
     /// # Errors
-    /// [`FoldError`] where the task is unknown or the transition illegal.
+    ///
+    /// [`FoldError`] if the task is unknown or the transition illegal.
     pub fn status_event(&self, change: &StatusChange) -> Result<ProgressEvent, FoldError> {
         let task = self.tasks.get(&change.task).ok_or_else(|| FoldError::UnknownTask { task: change.task.clone() })?;
         task.status.become_checked(change.to).map_err(|illegal| FoldError::IllegalTransition { task: change.task.clone(), illegal })?;
@@ -101,20 +104,21 @@ impl ProgressState {
 }
 
 impl TaskGraph {
-    /// Every change of status that follows from the graph alone:
+    /// Returns every change of status that follows from the graph alone:
     ///
-    /// - pending → ready when all dependencies are satisfied; ready → pending when a patch gave it an open one;
-    /// - pending or ready → blocked when one cannot be satisfied; blocked → pending when that clears, unless it is *held*;
-    /// - pending, ready or blocked → skipped when a condition does not hold, when all it hangs on was skipped for that
-    ///   reason, and for a rollback task whose sources can no longer fail;
+    /// - pending → ready when all dependencies are satisfied; ready → pending when a patch added an open one;
+    /// - pending or ready → blocked when one cannot be satisfied; blocked → pending when that clears, unless it is
+    ///   *held*;
+    /// - pending, ready or blocked → skipped when a condition does not hold, when all its dependencies were skipped for
+    ///   that reason, and for a rollback task whose sources can no longer fail;
     /// - failed → rolled_back when all its rollback tasks are done;
-    /// - groups: pending → ready by their dependencies, ready → running when a child has begun, running → completed when at
-    ///   least one child completed and none is open, → skipped (from anywhere) when all children were.
+    /// - groups: pending → ready by their dependencies, ready → running when a child has started, running → completed
+    ///   when at least one child completed and none is open, → skipped (from anywhere) when all children were.
     ///
-    /// A failed child keeps its group open, since it may be retried or replaced; [`TaskGraph::closing_changes`] settles
-    /// the group when that was given up.
+    /// A failed child keeps its group open, because it may be retried or replaced. [`TaskGraph::closing_changes`]
+    /// settles the group when the run gives that up.
     ///
-    /// `state` must be of the plan version the graph was built from.
+    /// `state` must be of the plan version that the graph was built from.
     #[must_use]
     pub fn next_changes(&self, state: &ProgressState) -> Vec<StatusChange> {
         let view = View::new(self, state);
@@ -132,10 +136,10 @@ impl TaskGraph {
         }
     }
 
-    /// The changes that are due when a replan was refused or left things as they are: what is blocked by its
-    /// dependencies is skipped; what a patch holds back is skipped too when nothing is left that runs or could run; a group
-    /// whose children have all come to an end is completed when at least one of them completed, else failed for good.
-    /// Apply them together with [`TaskGraph::next_changes`] until both are empty.
+    /// Returns the changes that are due after a replan was refused or changed nothing. Tasks blocked by their
+    /// dependencies are skipped. Held tasks are skipped too if no other task runs or could run. A group whose children
+    /// have all ended is completed if at least one of them completed, else failed for good. Apply these together with
+    /// [`TaskGraph::next_changes`] until both are empty.
     #[must_use]
     pub fn closing_changes(&self, state: &ProgressState) -> Vec<StatusChange> {
         let can_move = |task: &Task| task.spec.kind != TaskKind::Group && matches!(task.status, TaskStatus::Running | TaskStatus::Ready);
@@ -163,11 +167,11 @@ fn plain_change(node: &Node, to: TaskStatus) -> StatusChange {
     StatusChange { task: node.id.clone(), to, for_good: false, reason: None }
 }
 
-/// A graph seen with the statuses of one state.
+/// A graph with the statuses of one state.
 pub(crate) struct View<'a> {
     graph: &'a TaskGraph,
     state: &'a ProgressState,
-    /// Which tasks count as [`DependencyState::Void`].
+    /// Flags of the tasks that count as [`DependencyState::Void`].
     void: Cow<'a, [bool]>,
 }
 
@@ -185,12 +189,12 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The same where it is known which tasks are void.
+    /// Creates a view with known void flags.
     pub(crate) fn with_void(graph: &'a TaskGraph, state: &'a ProgressState, void: &'a [bool]) -> Self {
         Self { graph, state, void: Cow::Borrowed(void) }
     }
 
-    /// Which tasks are void, to be kept.
+    /// Returns the void flags, for reuse.
     pub(crate) fn into_void(self) -> Vec<bool> {
         self.void.into_owned()
     }
@@ -206,7 +210,7 @@ impl<'a> View<'a> {
 
     fn task(&self, at: usize) -> Option<&'a Task> {
         let id = &self.graph.nodes.get(at)?.id;
-        // The tasks of a state stand in the order of its plan.
+        // The tasks of a state are in the order of its plan.
         let here = self.state.tasks.get_index(at).filter(|(known, _)| *known == id).map(|(_, task)| task);
         here.or_else(|| self.state.tasks.get(id))
     }
@@ -232,7 +236,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The verdict of a task's own dependencies and of those of the groups around it: the worst of them.
+    /// Returns the verdict of a task: the worst of its own dependencies and those of the groups around it.
     fn verdict(&self, at: usize) -> Verdict {
         let mut worst = Verdict::Go;
         for node in std::iter::once(at).chain(self.graph.ancestors(at)) {
@@ -288,7 +292,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// For a rollback task: it waits until a source has failed for good, and is skipped when none can fail any more.
+    /// Returns the verdict of a rollback task: it waits until a source has failed for good, and is skipped when none
+    /// can fail any more.
     fn rollback_verdict(&self, node: &Node) -> Option<Verdict> {
         let sources: Vec<usize> =
             node.requires.iter().filter(|required| required.need == Need::Failure).map(|required| required.from).collect();
@@ -323,7 +328,7 @@ impl<'a> View<'a> {
         format!("waits for what cannot be had: {}", parts.join("; "))
     }
 
-    /// The change that is due at a position.
+    /// Returns the change that is due at a position.
     pub(crate) fn next_change(&self, at: usize) -> Option<StatusChange> {
         let (node, task) = (self.graph.nodes.get(at)?, self.task(at)?);
         if let Some(change) = self.group_change(node, task, false) {
@@ -342,7 +347,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What follows from children and rollbacks. With `closing`, a child that failed for good is no longer waited for.
+    /// Returns the change that follows from children and rollbacks. If `closing` is set, a child that failed for good
+    /// is no longer waited for.
     fn group_change(&self, node: &Node, task: &Task, closing: bool) -> Option<StatusChange> {
         if task.status == TaskStatus::Failed {
             return (task.failed_for_good && self.is_undone(node))

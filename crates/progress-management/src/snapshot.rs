@@ -1,6 +1,7 @@
 //! Progress snapshots, `aime.progress/v1`: the state of a run as a JSON file.
 //!
-//! A snapshot is a convenience for readers; the journal is the truth, and a snapshot that is lost or damaged is made from it anew.
+//! A snapshot is a convenience for readers. The journal is the truth, and a lost or damaged snapshot is rebuilt from
+//! it.
 
 use std::{
     fs,
@@ -16,7 +17,7 @@ use crate::{Inconsistency, ProgressState};
 /// The `schema` member of a snapshot.
 pub(crate) const PROGRESS_SCHEMA: &str = "aime.progress/v1";
 
-/// The largest snapshot that is read, in bytes.
+/// Maximum size of a snapshot that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
 /// A snapshot as it stands in a file.
@@ -29,7 +30,7 @@ pub struct Snapshot {
     pub state: ProgressState,
 }
 
-/// Why a snapshot could not be read or written.
+/// Reason why a snapshot could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -38,7 +39,7 @@ pub enum SnapshotError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         #[source]
         source: io::Error,
     },
@@ -47,19 +48,19 @@ pub enum SnapshotError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         #[source]
         source: io::Error,
     },
-    /// The file is not what it should be.
+    /// The file is not a valid snapshot.
     #[error("the snapshot {} is damaged ({why}); delete it: it can be rebuilt from the journal", .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong, with the line where there is one.
+        /// The fault, with its line if there is one.
         why: String,
     },
-    /// The state in it cannot have come from any events.
+    /// The state in the file contradicts itself.
     #[error("the snapshot {} contradicts itself ({}); delete it: it can be rebuilt from the journal", .path.display(), listed(.found))]
     Inconsistent {
         /// The file.
@@ -87,11 +88,12 @@ struct Written<'a> {
     state: &'a ProgressState,
 }
 
-/// Writes a snapshot to `path`: whole or not at all. After a power cut the former one may be there again: the journal has what came since.
-/// Missing folders are made.
+/// Writes a snapshot to `path` atomically. After a power cut the previous one may reappear; the journal has the later
+/// events. Creates missing folders.
 ///
 /// # Errors
-/// [`SnapshotError::Write`]; the former file is then as it was.
+///
+/// [`SnapshotError::Write`]; the previous file is then unchanged.
 pub fn write_snapshot(path: &Path, state: &ProgressState) -> Result<(), SnapshotError> {
     let failed = |source| SnapshotError::Write { path: path.to_owned(), source };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -108,8 +110,10 @@ pub fn write_snapshot(path: &Path, state: &ProgressState) -> Result<(), Snapshot
 /// Reads a snapshot.
 ///
 /// # Errors
-/// [`SnapshotError::Read`] where there is none or it cannot be read, [`SnapshotError::Damaged`] where it is no snapshot,
-/// [`SnapshotError::OtherVersion`] where it is of another version, [`SnapshotError::Inconsistent`] where its state cannot be.
+///
+/// [`SnapshotError::Read`] if the file is missing or unreadable, [`SnapshotError::Damaged`] if it is no snapshot,
+/// [`SnapshotError::OtherVersion`] if it has another version, [`SnapshotError::Inconsistent`] if its state contradicts
+/// itself.
 pub fn read_snapshot(path: &Path) -> Result<ProgressState, SnapshotError> {
     let unreadable = |source| SnapshotError::Read { path: path.to_owned(), source };
     let damaged = |why: String| SnapshotError::Damaged { path: path.to_owned(), why };

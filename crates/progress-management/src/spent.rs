@@ -31,7 +31,7 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl Spent {
-    /// Adds what another call has cost.
+    /// Adds the cost of another call.
     pub fn add(&mut self, other: &Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.input_tokens = self.input_tokens.saturating_add(other.input_tokens);
@@ -56,7 +56,7 @@ pub struct SpentBy {
 }
 
 impl SpentBy {
-    /// Adds what a call of this purpose has cost.
+    /// Adds the cost of a call with this purpose.
     pub(crate) fn add(&mut self, purpose: &str, for_task: bool, spent: &Spent) {
         let of = match purpose {
             "verdict" => &mut self.checks,
@@ -67,12 +67,12 @@ impl SpentBy {
         of.add(spent);
     }
 
-    /// Returns whether nothing was spent.
+    /// Returns true if nothing was spent.
     pub(crate) fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the parts by their names.
+    /// Returns the parts with their names.
     #[must_use]
     pub const fn parts(&self) -> [(&'static str, &Spent); 3] {
         [("lead", &self.lead), ("actors", &self.actors), ("checks", &self.checks)]

@@ -1,16 +1,16 @@
-//! The status machine of a task, and the words of statuses.
+//! The status machine of a task, and the words for statuses.
 
 use std::fmt;
 
 use crate::{PlanMode, RunStatus, TaskStatus};
 
-/// A task cannot go from one status to the other.
+/// An illegal change of a task's status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a task cannot go from {from} to {to}: from {from} it can become {}", options(*.from))]
 pub struct IllegalTransition {
-    /// Where it stands.
+    /// Current status.
     pub from: TaskStatus,
-    /// Where it was to go.
+    /// Requested status.
     pub to: TaskStatus,
 }
 
@@ -20,11 +20,11 @@ fn options(from: TaskStatus) -> String {
 }
 
 impl TaskStatus {
-    /// Every status, in the order in which a task meets them.
+    /// All statuses, in the order in which a task reaches them.
     pub const ALL: [Self; 8] =
         [Self::Pending, Self::Ready, Self::Running, Self::Blocked, Self::Completed, Self::Failed, Self::Skipped, Self::RolledBack];
 
-    /// Whether a task may go from this status to `to`. The whole table of the status machine:
+    /// Returns true if a task may change from this status to `to`. The whole table of the status machine:
     ///
     /// | from | to |
     /// |---|---|
@@ -46,28 +46,29 @@ impl TaskStatus {
         }
     }
 
-    /// Checks that a task may go from this status to `to`.
+    /// Checks that a task may change from this status to `to`.
     ///
     /// # Errors
-    /// [`IllegalTransition`] where the table has no such row.
+    ///
+    /// [`IllegalTransition`] if the table has no such row.
     pub const fn become_checked(self, to: Self) -> Result<(), IllegalTransition> {
         if self.can_become(to) { Ok(()) } else { Err(IllegalTransition { from: self, to }) }
     }
 
-    /// Nothing can follow: completed, skipped, rolled back.
+    /// Returns true for a status that never changes: completed, skipped, rolled back.
     #[must_use]
     pub const fn is_settled(self) -> bool {
         matches!(self, Self::Completed | Self::Skipped | Self::RolledBack)
     }
 
-    /// Still to be done or being done: pending, ready, running, blocked.
-    /// A failed task is neither open nor settled: it may be tried again, or be replaced.
+    /// Returns true for unfinished work: pending, ready, running, blocked. A failed task is neither open nor settled,
+    /// because it may be retried or replaced.
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Ready | Self::Running | Self::Blocked)
     }
 
-    /// The status as one snake_case word.
+    /// Returns the status as one snake_case word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -84,13 +85,13 @@ impl TaskStatus {
 }
 
 impl RunStatus {
-    /// The run has ended: completed, failed or cancelled.
+    /// Returns true if the run has ended: completed, failed or cancelled.
     #[must_use]
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// The status as one snake_case word.
+    /// Returns the status as one snake_case word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -107,7 +108,7 @@ impl RunStatus {
 }
 
 impl PlanMode {
-    /// The mode as one word.
+    /// Returns the mode as one word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

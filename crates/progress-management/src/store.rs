@@ -1,4 +1,4 @@
-//! The live states of many runs, safe to read from anywhere.
+//! The live states of many runs, safe to read from any thread.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use dashmap::{DashMap, Entry};
 
 use crate::{FoldError, ProgressEvent, ProgressState, RunId, Timestamp};
 
-/// The present state of each run. Reading gives a snapshot behind an [`Arc`]: it does not change any more and holds no lock.
+/// The current state of each run. Reading returns an immutable snapshot behind an [`Arc`] and holds no lock.
 #[derive(Debug, Default)]
 pub struct LiveStore {
     runs: DashMap<RunId, Arc<ProgressState>>,
 }
 
-/// Why an event was not taken in.
+/// Reason why an event was not applied.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StoreError {
-    /// The run is not here.
+    /// The run is not in the store.
     #[error("the run {:?} is not live", .run.as_str())]
     UnknownRun {
         /// The run.
@@ -26,39 +26,40 @@ pub enum StoreError {
     Fold {
         /// The run.
         run: RunId,
-        /// Why not.
+        /// The error of the fold.
         source: FoldError,
     },
 }
 
 impl LiveStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The state of a run as it is now.
+    /// Returns the current state of a run.
     #[must_use]
     pub fn get(&self, run: &RunId) -> Option<Arc<ProgressState>> {
         self.runs.get(run).map(|state| Arc::clone(state.value()))
     }
 
-    /// Sets the state of a run, for a run that was folded elsewhere (a resume). The former state is returned.
+    /// Sets the state of a run that was folded elsewhere, for example by a resume. Returns the previous state.
     pub fn insert(&self, run: RunId, state: impl Into<Arc<ProgressState>>) -> Option<Arc<ProgressState>> {
         self.runs.insert(run, state.into())
     }
 
-    /// Takes an event in and returns the state after it. A `run_started` begins a new run. Events of one run are taken in
-    /// one after the other, also from several threads.
+    /// Applies an event and returns the new state. A `run_started` starts a new run. Events of one run are applied one
+    /// after the other, also from several threads.
     ///
     /// # Errors
-    /// [`StoreError`] where the run is not live or the event does not follow; the state is then as before.
+    ///
+    /// [`StoreError`] if the run is not live or the event does not follow; the state is then unchanged.
     pub fn apply(&self, run: &RunId, at: Timestamp, event: &ProgressEvent) -> Result<Arc<ProgressState>, StoreError> {
         let refused = |source| StoreError::Fold { run: run.clone(), source };
         match self.runs.entry(run.clone()) {
             Entry::Occupied(mut entry) => {
-                // Copies the state only where somebody still reads the former one.
+                // Copies the state only if somebody still reads the previous one.
                 Arc::make_mut(entry.get_mut()).apply(at, event).map_err(refused)?;
                 Ok(Arc::clone(entry.get()))
             }
@@ -73,9 +74,11 @@ impl LiveStore {
         }
     }
 
-    /// Takes events in, in order, as [`apply`](Self::apply) does, without anybody between them. Those that do not follow are left out.
+    /// Applies events in order, like [`apply`](Self::apply), without events of other threads in between. Leaves out
+    /// those that do not follow.
     ///
     /// # Errors
+    ///
     /// [`StoreError`] of the first event that was left out.
     pub fn apply_all<'a>(&self, run: &RunId, events: impl IntoIterator<Item = (Timestamp, &'a ProgressEvent)>) -> Result<(), StoreError> {
         let mut events = events.into_iter().peekable();
@@ -94,7 +97,7 @@ impl LiveStore {
         if events.peek().is_none() {
             return Ok(());
         }
-        // Copies the state only where somebody still reads the former one.
+        // Copies the state only if somebody still reads the previous one.
         let state = Arc::make_mut(state.value_mut());
         for (at, event) in events {
             let taken = state.apply(at, event).map_err(refused);
@@ -103,12 +106,12 @@ impl LiveStore {
         first
     }
 
-    /// Takes a run out.
+    /// Removes a run.
     pub fn remove(&self, run: &RunId) -> Option<Arc<ProgressState>> {
         self.runs.remove(run).map(|(_, state)| state)
     }
 
-    /// The live runs, sorted.
+    /// Returns the live runs, sorted.
     #[must_use]
     pub fn runs(&self) -> Vec<RunId> {
         let mut runs: Vec<RunId> = self.runs.iter().map(|entry| entry.key().clone()).collect();

@@ -1,4 +1,4 @@
-//! A task while the run goes on.
+//! A task during the run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ pub enum FailureCause {
 }
 
 impl FailureCause {
-    /// Returns whether another attempt would end in the same way, so that the task has failed for good.
+    /// Returns true if another attempt would end in the same way, so that the task has failed for good.
     #[must_use]
     pub const fn is_final(self) -> bool {
         match self {
@@ -195,7 +195,7 @@ pub struct ProgressReport {
 }
 
 impl Task {
-    /// A task as it enters the plan: pending, never tried.
+    /// Returns a new task of the plan: pending, never started.
     #[must_use]
     pub fn new(spec: TaskSpec, version: u32) -> Self {
         Self {
@@ -220,7 +220,7 @@ impl Task {
 }
 
 impl Conclusion {
-    /// What others read of it: the whole text, or the summary where there is no more.
+    /// Returns the text that other tasks read: the whole text, or the summary if there is no other.
     #[must_use]
     pub fn text(&self) -> &str {
         self.text.as_deref().unwrap_or(&self.summary)

@@ -1,4 +1,4 @@
-//! What the tests build their plans and states from.
+//! Builders of plans and states for tests.
 
 use serde_json::{Map, Value};
 
@@ -60,7 +60,7 @@ pub(crate) fn patch_of(changes: Vec<PlanChange>) -> PlanPatch {
     PlanPatch { schema: PATCH_SCHEMA.into(), reasoning: "because".into(), changes }
 }
 
-/// A state with this plan at version 1.
+/// Returns a state with this plan at version 1.
 pub(crate) fn state_of(tasks: Vec<TaskSpec>, edges: Vec<Edge>) -> ProgressState {
     let mut state = empty_state();
     let plan = plan_of(tasks, edges);
@@ -68,7 +68,7 @@ pub(crate) fn state_of(tasks: Vec<TaskSpec>, edges: Vec<Edge>) -> ProgressState 
     state
 }
 
-/// A state with the tasks of `text`, one a line, each as [`spec`] reads it.
+/// Returns a state with the tasks of `text`, one per line, each in the form of [`spec`].
 pub(crate) fn state(text: &str) -> ProgressState {
     state_of(specs(text), vec![])
 }
@@ -99,7 +99,7 @@ impl ProgressState {
         self.tasks[&id(task)].status
     }
 
-    /// Makes one change of status by its event.
+    /// Changes one status by an event.
     pub(crate) fn go(&mut self, task: &str, to: TaskStatus) {
         self.change(&StatusChange { task: id(task), to, for_good: false, reason: None });
     }
@@ -109,7 +109,7 @@ impl ProgressState {
         self.apply(at(10), &event).unwrap();
     }
 
-    /// Makes every change that follows from the graph alone.
+    /// Applies every change that follows from the graph alone.
     pub(crate) fn settle(&mut self) -> &mut Self {
         for _ in 0..1_000 {
             let changes = self.next_changes();
@@ -121,7 +121,7 @@ impl ProgressState {
         panic!("the state does not settle");
     }
 
-    /// Gives up what is blocked, as after a refused replan.
+    /// Gives up blocked tasks, as after a refused replan.
     pub(crate) fn close(&mut self) -> &mut Self {
         for _ in 0..1_000 {
             self.settle();
@@ -174,7 +174,7 @@ impl ProgressState {
         self.check_patch(&patch_of(changes)).map_or_else(|faults| faults.lines(), |()| vec![])
     }
 
-    /// `a:completed b:ready …`
+    /// Returns the statuses in the form `a:completed b:ready …`.
     pub(crate) fn statuses(&self) -> String {
         self.tasks.values().map(|task| format!("{}:{}", task.spec.id, task.status)).collect::<Vec<_>>().join(" ")
     }

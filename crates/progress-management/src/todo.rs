@@ -1,4 +1,4 @@
-//! The TODO list that an actor keeps for itself.
+//! The private TODO list of an actor.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The most items a list may hold.
+/// Maximum number of items in a list.
 pub(crate) const MAX_TODOS: usize = 20;
 
 /// One item of a TODO list.
@@ -35,7 +35,7 @@ pub enum TodoStatus {
     Completed,
 }
 
-/// Why a TODO list is refused. The words are part of the contract with actors.
+/// Reason why a TODO list is refused. The messages are part of the contract with actors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TodoError {
     /// More than 20 items.
@@ -52,37 +52,38 @@ pub enum TodoError {
     InvalidStatus {
         /// The item's id, or its position from 1.
         id: String,
-        /// What stands there.
+        /// The invalid status.
         status: String,
     },
     /// More than one item in progress.
     #[error("Only one task can be in_progress at a time")]
     SeveralInProgress,
-    /// No list of items.
+    /// The parameters contain no list of items.
     #[error("items required: a list of {{id, text, status}}")]
     ItemsRequired,
 }
 
-/// A TODO list that keeps the rules: at most 20 items, each with text, at most one in progress.
+/// A valid TODO list: at most 20 items, each with text, at most one in progress.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TodoList {
     items: Vec<TodoItem>,
 }
 
 impl TodoList {
-    /// Reads the parameters of the `todo` tool, `{"items": [{id, text, status, active_form?}]}`, as a whole new list.
-    /// Tolerant: a status in any case, `-` or a space for `_`, no status (pending), a missing id (the position, from 1), a
-    /// number as id, an item that is only text, and the items as a JSON string are read.
+    /// Parses the parameters of the `todo` tool, `{"items": [{id, text, status, active_form?}]}`, as a whole new list.
+    /// Tolerant: it accepts a status in any case, `-` or a space for `_`, no status (pending), a missing id (the
+    /// position, from 1), a number as id, an item that is only text, and the items as a JSON string.
     ///
     /// # Errors
-    /// [`TodoError`] for the first item that breaks a rule; nothing is taken over then.
+    ///
+    /// [`TodoError`] for the first item that breaks a rule; the whole list is then refused.
     pub fn from_parameters(parameters: &Map<String, Value>) -> Result<Self, TodoError> {
         let items = parameters.get("items").or_else(|| parameters.get("todos")).ok_or(TodoError::ItemsRequired)?;
         let parsed;
         let items = match items {
             Value::String(text) => {
                 parsed = serde_json::from_str::<Value>(text.trim()).map_err(|_| TodoError::ItemsRequired)?;
-                // A whole parameter object written as a string is read as well.
+                // A whole parameter object written as a string is accepted too.
                 parsed.get("items").unwrap_or(&parsed)
             }
             other => other,
@@ -98,20 +99,20 @@ impl TodoList {
         Ok(Self { items })
     }
 
-    /// The items in order.
+    /// Returns the items in order.
     #[must_use]
     pub fn items(&self) -> &[TodoItem] {
         &self.items
     }
 
-    /// The items in order, taken out.
+    /// Returns the items in order, by value.
     #[must_use]
     pub fn into_items(self) -> Vec<TodoItem> {
         self.items
     }
 }
 
-/// The list as actors and people read it:
+/// Formats the list for actors and people:
 ///
 /// ```text
 /// [ ] #1: Read the file
@@ -120,14 +121,14 @@ impl TodoList {
 ///
 /// (1/3 completed)
 /// ```
-/// and `No todos.` where it is empty.
+/// and `No todos.` if it is empty.
 impl fmt::Display for TodoList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         render(&self.items, f)
     }
 }
 
-/// A list of items as [`TodoList`] shows it.
+/// Formats a list of items like [`TodoList`].
 #[must_use]
 pub fn render_todos(items: &[TodoItem]) -> String {
     struct Shown<'a>(&'a [TodoItem]);

@@ -1,10 +1,10 @@
-//! Changes of criteria: what a person and the project own stays, whatever a patch says.
+//! Changes of criteria. No patch removes the criteria of a person or of the project.
 
 use super::Patching;
 use crate::{AmendedCriterion, Criterion, Problem, TaskId};
 
 impl Patching {
-    /// Puts another criterion in the place of one that is wrong.
+    /// Replaces a wrong criterion by another.
     pub(super) fn amend(&mut self, place: &str, task: Option<&TaskId>, number: u32, to: &Criterion, evidence: &str) {
         if evidence.trim().is_empty() {
             self.found.add(format!("{place}.evidence"), Problem::MissingEvidence);
@@ -41,7 +41,7 @@ impl Patching {
         }
     }
 
-    /// Makes the criteria that a person or the project wants of a task criteria of the plan, because the task is taken out of it.
+    /// Moves the criteria that a person or the project set for a task to the plan, because the task is taken out.
     pub(super) fn keep_criteria_of(&mut self, id: &TaskId) {
         let Some(task) = self.state.tasks.get(id) else { return };
         let owned = task.spec.completion_criteria.iter().filter(|criterion| criterion.owner.needs_consent());
@@ -51,12 +51,12 @@ impl Patching {
     }
 }
 
-/// Returns the new criteria, and those of the former ones that no patch takes away: a person's and the project's.
+/// Returns the new criteria, and those of the former ones that no patch may remove: a person's and the project's.
 pub(super) fn replace(former: &[Criterion], new: &[Criterion]) -> Vec<Criterion> {
     with_kept(new.to_vec(), former.iter().filter(|criterion| criterion.owner.needs_consent()).cloned())
 }
 
-/// Adds criteria that must stay. One that is there already keeps its place.
+/// Adds criteria that must stay. An existing one keeps its place.
 pub(super) fn with_kept(mut criteria: Vec<Criterion>, kept: impl IntoIterator<Item = Criterion>) -> Vec<Criterion> {
     for criterion in kept {
         match criteria.iter_mut().find(|known| known.check == criterion.check) {

@@ -1,4 +1,4 @@
-//! What hung on a task that was taken away hangs on what takes its place.
+//! Redirects the dependents of a task that was taken out to its successors.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,8 @@ impl Patching {
         waits && !self.is_gone(id) && !self.has_begun(id)
     }
 
-    /// What stands in for `id` as a dependency of `of`: its successors, or its own dependencies where it was removed.
+    /// Returns the tasks that replace `id` as a dependency of `of`: its successors, or its own dependencies if it was
+    /// removed.
     fn substitutes(&self, id: &TaskId, of: &TaskId) -> Vec<TaskId> {
         let mut found = Vec::new();
         let mut seen = HashSet::new();
@@ -39,7 +40,7 @@ impl Patching {
             }
             match self.gone.get(&next) {
                 None if next != *of && !found.contains(&next) => found.push(next),
-                // A task never waits for what it replaces itself.
+                // A task never waits for a task that it replaces itself.
                 Some(successors) if successors.contains(of) => {}
                 Some(successors) if !successors.is_empty() => open.extend(successors.iter().rev().cloned()),
                 Some(_) => open.extend(self.plain_dependencies(&next).into_iter().rev()),
@@ -52,7 +53,7 @@ impl Patching {
     fn plain_dependencies(&self, id: &TaskId) -> Vec<TaskId> {
         let own = self.state.tasks.get(id).into_iter().flat_map(|task| task.spec.dependencies.iter().cloned());
         let edges = self.state.edges.iter().filter(|edge| edge.to == *id && is_dependency(edge)).map(|edge| edge.from.clone());
-        // What is settled otherwise than by completion cannot be waited for.
+        // A task that settled without completion cannot be waited for.
         let live = |id: &TaskId| {
             self.is_gone(id)
                 || self.state.tasks.get(id).is_none_or(|task| !matches!(task.status, TaskStatus::Skipped | TaskStatus::RolledBack))
@@ -67,7 +68,7 @@ impl Patching {
         }
         let mut rewired: Vec<TaskId> = Vec::new();
         for dependency in &task.spec.dependencies {
-            // A group that names its own tasks as dependencies says nothing by it.
+            // A group's dependency on its own tasks is redundant.
             if self.is_inside(dependency, id) {
                 continue;
             }
@@ -105,7 +106,7 @@ impl Patching {
         }
     }
 
-    /// The one task that takes the place of `id`, if it is one.
+    /// Returns the task that replaces `id`, if there is exactly one.
     fn successor(&self, id: &TaskId) -> Option<TaskId> {
         let mut seen = HashSet::new();
         let mut here = id.clone();
@@ -145,7 +146,7 @@ impl Patching {
             }
         }
         let removed = self.gone.get(&edge.from).is_some_and(Vec::is_empty);
-        // A rollback of a removed task stays, so that it is skipped; a condition over one is found by the checks.
+        // A rollback of a removed task stays, so that it is skipped. The checks find a condition over a removed task.
         if !self.is_gone(&edge.from) || (removed && edge.kind != EdgeType::Dependency) {
             return vec![edge];
         }

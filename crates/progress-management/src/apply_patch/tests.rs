@@ -188,7 +188,7 @@ fn blocking_and_unblocking() {
     state.patch(vec![PlanChange::BlockTask { id: id("a"), reason: "later".into() }, PlanChange::UnblockTask { id: id("b") }]).settle();
     assert_eq!(state.statuses(), "a:blocked b:ready c:pending");
     assert_eq!(state.tasks[&id("b")].failures, 0);
-    // What still blocks a task is named; mending it in the same patch is enough.
+    // The fault names the remaining blockers; resolving them in the same patch is enough.
     state.failed("b", true);
     assert_eq!(
         state.patch_faults(vec![PlanChange::UnblockTask { id: id("c") }]),
@@ -373,7 +373,7 @@ fn a_refused_patch_changes_nothing() {
     assert_eq!(state, before);
 }
 
-/// What a patch says of the strategic part, as a document.
+/// Returns a change of the strategic part, from its document.
 fn strategic(change: Value) -> PlanChange {
     serde_json::from_value(json!({"op": "set_strategic", "strategic": change})).unwrap()
 }
@@ -435,7 +435,7 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         (vec![failed.clone(), checked("a exists", None), failed.clone()], vec!["c", "a exists"]),
         (vec![failed.clone(), checked("a exists", Some(true))], vec!["c"]),
         (vec![checked("b exists", Some(true)), failed.clone(), checked("b exists", Some(false))], vec!["c", "a exists", "b exists"]),
-        // A person may take one back.
+        // A person may withdraw a criterion.
         (vec![failed.clone(), said("b is enough")], vec!["c"]),
         (vec![said("b is enough"), failed.clone()], vec!["c", "a exists"]),
         // The goal itself is no criterion of the plan.

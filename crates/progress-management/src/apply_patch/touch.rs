@@ -1,4 +1,4 @@
-//! What a patch may touch: only what has not run.
+//! Limits of a patch: it may change only tasks that have not run.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ const MEND_ROLLING_BACK: &str = "what it had done is being undone; add a task th
 const MEND_GROUP_SETTLED: &str = "its group has come to an end; add a new task outside of the group";
 
 impl Patching {
-    /// The status of a task that the patch names; an unknown one is a fault.
+    /// Returns the status of a task that the patch names. Adds a fault for an unknown task.
     pub(super) fn status_of(&mut self, place: &str, id: &TaskId) -> Option<TaskStatus> {
         if let Some(task) = self.state.tasks.get(id) {
             return Some(task.status);
@@ -25,7 +25,7 @@ impl Patching {
         self.found.add(place, Problem::Untouchable { id: id.clone(), status, mend });
     }
 
-    /// Whether a change of the task itself is allowed: it must not have run. Anything else is a fault.
+    /// Returns true if the task itself may be changed, because it has not run. Otherwise adds a fault.
     pub(super) fn touchable(&mut self, place: &str, id: &TaskId) -> bool {
         match self.status_of(place, id) {
             Some(status) if status.is_open() && self.has_begun(id) => {
@@ -57,7 +57,8 @@ impl Patching {
         self.state.tasks.get(self.state.tasks.get(id)?.spec.parent.as_ref()?)
     }
 
-    /// Whether something in a group has begun: then the group itself runs, though its status may not say so yet.
+    /// Returns true if a task in the group has started. The group itself then runs, even if its status does not say so
+    /// yet.
     pub(super) fn has_begun(&self, group: &TaskId) -> bool {
         let mut open = vec![group];
         let mut seen = HashSet::new();
@@ -74,13 +75,13 @@ impl Patching {
         false
     }
 
-    /// Whether a task is in a group, at any depth.
+    /// Returns true if a task is in a group, at any depth.
     pub(super) fn is_inside(&self, id: &TaskId, group: &TaskId) -> bool {
         let parent = |id: &&TaskId| self.state.tasks.get(*id).and_then(|task| task.spec.parent.as_ref());
         std::iter::successors(parent(&id), parent).take(self.state.tasks.len()).any(|around| around == group)
     }
 
-    /// Whether a rollback of the task has begun.
+    /// Returns true if a rollback of the task has started.
     pub(super) fn is_being_undone(&self, id: &TaskId) -> bool {
         let rollbacks = self.state.edges.iter().filter(|edge| edge.from == *id && edge.kind == EdgeType::Rollback);
         rollbacks

@@ -1,4 +1,4 @@
-//! The rules that hold after a patch.
+//! Rules that the patched plan must keep.
 
 use super::Patching;
 use crate::{
@@ -8,8 +8,8 @@ use crate::{
 };
 
 impl Patching {
-    /// Checks the plan as the patch leaves it: every rule of a plan for what is still to be done, no cycle, and nothing
-    /// that waits for what is gone.
+    /// Checks the patched plan: the remaining tasks keep every rule of a plan, there is no cycle, and no task waits for
+    /// one that was taken out.
     pub(super) fn verify(&mut self) {
         let mut found = std::mem::take(&mut self.found);
         let place = |id: &TaskId| self.places.get(id).cloned().unwrap_or_else(|| format!("tasks.{id}"));
@@ -40,7 +40,7 @@ impl Patching {
         self.found = found;
     }
 
-    /// A cycle stands where the patch touched it.
+    /// Returns the place where the patch touched a cycle.
     fn cycle_place(&self, tasks: &[Placed<'_>], path: &[TaskId]) -> String {
         match path.iter().find_map(|id| self.places.get(id)) {
             Some(place) if place.ends_with(".edge") => place.clone(),
@@ -49,7 +49,7 @@ impl Patching {
         }
     }
 
-    /// What the patch touched must not wait for what will not be completed.
+    /// Reports touched tasks that wait for tasks which will never be completed.
     fn dead_dependencies(&self, found: &mut Found) {
         for (id, place) in &self.places {
             let Some(task) = self.state.tasks.get(id).filter(|task| task.status.is_open()) else { continue };

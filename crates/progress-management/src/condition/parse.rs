@@ -1,11 +1,11 @@
-//! Reading conditions: words, then a recursive descent with a bound on depth.
+//! Parses conditions: tokens, then a recursive descent with a bound on depth.
 
 use serde_json::{Number, Value};
 
 use super::{Expression, Operand, Operator};
 use crate::reference::{Piece, scan};
 
-/// Deeper nesting is refused, so that a hostile condition cannot exhaust the stack.
+/// Maximum nesting depth, so that a hostile condition cannot exhaust the stack.
 const MAX_DEPTH: usize = 32;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ const SIGNS: [(&str, Token); 13] = [
     ("!", Token::Not),
     ("(", Token::Open),
     (")", Token::Close),
-    // A full-width sign that Chinese keyboards give.
+    // A full-width sign that Chinese keyboards produce.
     ("＝", Token::Operator(Operator::Equal)),
 ];
 

@@ -1,4 +1,4 @@
-//! Criteria as documents write them.
+//! Serialized form of criteria.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The result that a command must have.
+//! The expected result of a command.
 
 use std::{fmt, str::FromStr};
 
@@ -8,24 +8,24 @@ use serde_json::Value;
 
 use crate::{Segment, reference::parse_path};
 
-/// The largest compiled regular expression, in bytes.
+/// Maximum size of a compiled regular expression, in bytes.
 const PATTERN_BYTES: usize = 1 << 20;
-/// The written forms, for errors.
+/// The accepted forms, for error messages.
 const FORMS: &str = "`exit 0`, `output contains TEXT`, `output matches REGEX`, `json PATH equals VALUE`";
 
-/// The result that a command must have. Documents write it as one text.
+/// The expected result of a command. Documents write it as one text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Expectation {
-    /// `exit N`: it ends with this exit code.
+    /// `exit N`: the command ends with this exit code.
     Exit(i32),
-    /// `output contains TEXT`: whatever it writes has this text in it. The exit code does not matter.
+    /// `output contains TEXT`: any output stream contains this text. The exit code does not matter.
     Contains(String),
-    /// `output matches REGEX`: whatever it writes matches. The exit code does not matter.
+    /// `output matches REGEX`: any output stream matches. The exit code does not matter.
     Matches(Pattern),
-    /// `json PATH equals VALUE`: it writes JSON, in which a value is at the path. The exit code does not matter.
+    /// `json PATH equals VALUE`: the output is JSON and has this value at the path. The exit code does not matter.
     Json {
-        /// The place in the output.
+        /// The path in the output.
         path: JsonPath,
         /// The value.
         value: Value,
@@ -35,15 +35,15 @@ pub enum Expectation {
 /// The result of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandResult<'a> {
-    /// The exit code; nothing where a signal ended it.
+    /// The exit code; absent if a signal ended the command.
     pub exit: Option<i32>,
-    /// What it wrote to standard output.
+    /// Standard output.
     pub stdout: &'a str,
-    /// What it wrote to standard error.
+    /// Standard error.
     pub stderr: &'a str,
 }
 
-/// A regular expression that can be compiled.
+/// A valid regular expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -51,25 +51,25 @@ pub struct Pattern(String);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonPath(Vec<Segment>);
 
-/// A text that is no expectation.
+/// Error of a text that is no valid expectation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidExpectation {
-    /// It has none of the forms.
+    /// The text has none of the forms.
     #[error("{text:?} is no expectation: write {FORMS}")]
     Unknown {
         /// The text.
         text: String,
     },
-    /// The regular expression cannot be compiled.
+    /// The regular expression does not compile.
     #[error("the regular expression {pattern:?} is invalid: {why}")]
     Pattern {
         /// The regular expression.
         pattern: String,
-        /// The compiler's words, in one line.
+        /// The compiler's message, in one line.
         why: String,
     },
-    /// The path into JSON cannot be read.
+    /// The path into JSON is invalid.
     #[error("{path:?} is no path into JSON: write `.items[0].name`")]
     Path {
         /// The path.
@@ -78,13 +78,13 @@ pub enum InvalidExpectation {
 }
 
 impl Expectation {
-    /// Returns whether this is what is meant where no expectation is given.
+    /// Returns true for the expectation that a document implies if it gives none.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns whether a command with this result did what was expected.
+    /// Returns true if a command with this result met the expectation.
     #[must_use]
     pub fn holds(&self, result: &CommandResult<'_>) -> bool {
         let streams = [result.stdout, result.stderr];
@@ -132,7 +132,7 @@ impl FromStr for Expectation {
     }
 }
 
-/// Reads `exit 1`, `exit code 1`, `exits with 1`, `1`, and words for success.
+/// Parses `exit 1`, `exit code 1`, `exits with 1`, `1`, and words for success.
 fn exit_code(text: &str) -> Option<i32> {
     let lower = text.to_ascii_lowercase();
     if matches!(lower.as_str(), "" | "ok" | "success" | "succeeds" | "pass" | "passes") {
@@ -154,7 +154,7 @@ fn json(rest: &str) -> Option<Result<Expectation, InvalidExpectation>> {
     Some(JsonPath::new(path.trim()).map(|path| Expectation::Json { path, value }))
 }
 
-/// The text without quotes around it.
+/// Returns the text without quotes around it.
 fn unquoted(text: &str) -> String {
     match text.chars().next() {
         Some('"') => serde_json::from_str(text).unwrap_or_else(|_| text.to_owned()),
@@ -166,16 +166,17 @@ fn unquoted(text: &str) -> String {
     }
 }
 
-/// The text, in quotes where it would be read otherwise without them.
+/// Returns the text, quoted if it would be parsed differently without quotes.
 fn quoted(text: &str) -> String {
     if unquoted(text.trim()) == text && !text.contains(['\n', '\r']) { text.to_owned() } else { Value::from(text).to_string() }
 }
 
 impl Pattern {
-    /// Reads a regular expression. `^` and `$` match at the beginning and end of each line.
+    /// Compiles a regular expression. `^` and `$` match at the beginning and end of each line.
     ///
     /// # Errors
-    /// [`InvalidExpectation::Pattern`] where it cannot be compiled.
+    ///
+    /// [`InvalidExpectation::Pattern`] if it does not compile.
     pub fn new(pattern: impl Into<String>) -> Result<Self, InvalidExpectation> {
         let pattern = pattern.into();
         match compile(&pattern) {
@@ -187,13 +188,13 @@ impl Pattern {
         }
     }
 
-    /// Returns whether a text matches anywhere.
+    /// Returns true if the text matches anywhere.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         compile(&self.0).is_ok_and(|pattern| pattern.is_match(text))
     }
 
-    /// Returns the expression as it was written.
+    /// Returns the source of the expression.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -205,10 +206,11 @@ fn compile(pattern: &str) -> Result<regex::Regex, regex::Error> {
 }
 
 impl JsonPath {
-    /// Reads a path such as `.items[0].name`. A `$` before it and a missing first dot are understood.
+    /// Parses a path such as `.items[0].name`. A leading `$` and a missing first dot are accepted.
     ///
     /// # Errors
-    /// [`InvalidExpectation::Path`] where it is none.
+    ///
+    /// [`InvalidExpectation::Path`] if it is invalid.
     pub fn new(path: &str) -> Result<Self, InvalidExpectation> {
         let plain = path.strip_prefix('$').unwrap_or(path);
         let dotted = match plain.chars().next() {

@@ -27,7 +27,7 @@ fn trigger() -> TriggerReason {
     TriggerReason { kind: TriggerKind::Evidence, priority: 80, detail: "found".into(), tasks: vec![], evidence: vec![] }
 }
 
-/// Applies the event at the time 100 and gives the state after it.
+/// Applies the event at the time 100 and returns the new state.
 fn after(mut state: ProgressState, event: &ProgressEvent) -> Result<ProgressState, FoldError> {
     let before = state.clone();
     match state.apply(at(100), event) {
@@ -83,7 +83,7 @@ fn a_task_keeps_count_of_what_happens_to_it() {
     assert_eq!((task(&state).failures, task(&state).reason), (1, None));
     state.apply(at(7), &status("a", Pending, Ready, 1)).unwrap();
     state.apply(at(8), &status("a", Ready, Running, 2)).unwrap();
-    // Interrupted: the attempt is counted.
+    // An interruption still counts the attempt.
     state.apply(at(9), &status("a", Running, Pending, 2)).unwrap();
     state.apply(at(10), &status("a", Pending, Ready, 2)).unwrap();
     state.apply(at(11), &status("a", Ready, Running, 3)).unwrap();

@@ -14,15 +14,15 @@ fn cycles_are_named_in_full() {
         ("a: b\nb: a", &["a → b → a"]),
         ("a: c\nb: a\nc: b", &["a → b → c → a"]),
         ("a: b\nb: a\nc: d\nd: c\ne", &["a → b → a", "c → d → c"]),
-        // A knot is shown by a shortest cycle through its first task.
+        // A component is represented by a shortest cycle through its first task.
         ("a: b c\nb: a\nc: b", &["a → b → a"]),
         // A task in a group cannot wait for the group.
         ("g/\ng/a: g", &["g → a → g"]),
-        // A group cannot wait for what waits for it.
+        // A group cannot wait for a task that waits for the group.
         ("g/: b\ng/a\nb: g", &["g → b → g"]),
-        // What is in a group waits for what the group waits for.
+        // A task in a group inherits the group's dependencies.
         ("g/: b\ng/a\nb: a", &["a → b → a"]),
-        // That a group names its own tasks as dependencies says nothing.
+        // A group's dependency on its own tasks is redundant.
         ("g/: a h\ng/a\ng/h/\nh/b", &[]),
         ("o/\no/g/: b\ng/a\nb\nc: o", &[]),
     ];
@@ -37,7 +37,7 @@ fn edges_and_references_make_cycles_too() {
     assert_eq!(cycles(specs("a: b\nb"), &[edge("a", "b", EdgeType::Rollback)]), ["a → b → a"]);
     assert_eq!(cycles(specs("a: b\nb"), &[conditional("a", "b", "@{steps.a.result} > 0")]), ["a → b → a"]);
     assert_eq!(cycles(vec![spec("a: b"), tool("b", json!({"x": "@{steps.a.result}"}))], &[]), ["a → b → a"]);
-    // The condition itself may look at a third task.
+    // The condition itself may refer to a third task.
     assert_eq!(cycles(specs("a\nb\nc: b"), &[conditional("a", "b", "@{steps.c.status} == completed")]), ["b → c → b"]);
 }
 

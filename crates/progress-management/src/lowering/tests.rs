@@ -1,4 +1,4 @@
-//! What patches make of what failed.
+//! How patches deal with failed tasks.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{at, edge, id, patch_of, spec, state_of, tool};
 use crate::{Decision, Evidence, ReasoningEffort, Significance};
 
-/// `read` is done; `convert` has failed for good, as has the call `list`; `upload` waits.
+/// Returns a state in which `read` is done, `convert` and the call `list` have failed for good, and `upload` waits.
 fn troubled() -> ProgressState {
     let mut state =
         state_of(vec![spec("read"), spec("convert: read"), tool("list", json!({"command": "ls"})), spec("upload: convert")], vec![]);
@@ -34,12 +34,12 @@ fn unblock(task: &str) -> PlanChange {
     PlanChange::UnblockTask { id: id(task) }
 }
 
-/// `convert` waits for another task.
+/// Makes `convert` wait for another task.
 fn waits(from: &str) -> PlanChange {
     PlanChange::AddEdge { edge: edge(from, "convert", EdgeType::Dependency) }
 }
 
-/// What is made of `convert`, in words.
+/// Returns how the changes deal with `convert`, as text.
 fn made(changes: Vec<PlanChange>) -> Result<String, String> {
     let lowered = lowering(&troubled(), &patch_of(changes)).map_err(|faults| faults.join("\n"))?;
     assert_eq!(lowered.len(), 2, "each task that failed is told of: {lowered:?}");
@@ -54,7 +54,7 @@ fn each_replan_says_how_what_failed_is_made_smaller() {
         (vec![add(spec("one: read"), &[]), add(spec("two: one"), &["convert"])], "convert in 2 smaller tasks: one, two"),
         (vec![add(spec("one"), &["convert"]), add(spec("two"), &["convert"])], "convert in 2 smaller tasks: one, two"),
         (vec![add(spec("g/"), &["convert"]), add(spec("g/one"), &[]), add(spec("g/two"), &[])], "convert in 2 smaller tasks: one, two"),
-        // A preparation, and then the same again.
+        // A preparation, and then the same work again.
         (
             vec![add(spec("install"), &[]), add(doing("again: install", "Do convert"), &["convert"])],
             "convert in 2 smaller tasks: install, again",
@@ -100,7 +100,7 @@ fn the_same_over_again_is_refused_with_the_reason() {
         (vec![modify(TaskChange { description: Some("Do convert!".to_owned()), ..name() })], "changes nothing"),
         (vec![unblock("convert")], "unblock_task of \"convert\" would only do again what failed"),
         (vec![add(spec("unrelated"), &[]), unblock("list")], "unblock_task of \"list\""),
-        // It had waited for that before, and it is done.
+        // The task had already depended on this completed task.
         (vec![waits("read"), unblock("convert")], "unblock_task of \"convert\""),
     ];
     for (changes, why) in cases {
@@ -127,7 +127,7 @@ fn what_has_not_failed_for_good_is_not_looked_at() {
     };
     hold(&mut state, 3);
     assert!(lowering(&state, &same).is_err() && lowering(&state, &again).is_err());
-    // What never failed was held back by the plan, which lets it go, and so was what a decision held.
+    // The plan released a task that had never failed, which the plan or a decision had held.
     hold(&mut state, 0);
     assert_eq!(lowering(&state, &again), Ok(vec![]));
     hold(&mut state, 1);

@@ -14,7 +14,8 @@ fn depend(task: &str, on: &str) -> PlanChange {
     PlanChange::ModifyTask { id: id(task), change: Box::new(change) }
 }
 
-/// Checks which changes stay and which are dropped, each by its number, and how the first fault of each dropped one begins.
+/// Checks which changes are kept and which are dropped, each by its number, and the beginning of the first fault of
+/// each dropped one.
 fn check(state: &ProgressState, changes: Vec<PlanChange>, kept: &[usize], dropped: &[(usize, &str)]) {
     let rebased = state.rebase(&patch_of(changes.clone())).unwrap();
     let expected: Vec<PlanChange> = kept.iter().map(|at| changes[*at].clone()).collect();

@@ -1,18 +1,20 @@
-//! Putting results in the place of references.
+//! Replaces references by results.
 
 use serde_json::{Map, Value};
 
 use super::{Piece, Reference, ReferenceError, plain_text, scan};
 use crate::ProgressState;
 
-/// The parameters with every reference replaced by what it stands for.
+/// Returns the parameters with every reference replaced by its value.
 ///
-/// A parameter that is nothing but a reference keeps the JSON type of the result, unless `schema` (the tool's own JSON
-/// Schema) wants a string there: then it becomes the result's text. Inside a longer string the text is inserted. What is
-/// inserted is not expanded again. `@@{` becomes `@{`.
+/// A parameter that consists of a single reference keeps the JSON type of the result, unless `schema` (the tool's own
+/// JSON Schema) requires a string: then it becomes the result's text. Inside a longer string the text is inserted.
+/// Inserted text is not expanded again. `@@{` becomes `@{`.
 ///
 /// # Errors
-/// The first [`ReferenceError`]: a malformed reference, an unknown step, a step without a result, a path that is missing.
+///
+/// The first [`ReferenceError`]: a malformed reference, an unknown step, a step without a result, a path that is
+/// missing.
 pub fn expand(
     parameters: &Map<String, Value>,
     schema: Option<&Value>,
@@ -24,10 +26,11 @@ pub fn expand(
         .collect()
 }
 
-/// A text with every reference replaced by the text it stands for. `@@{` becomes `@{`.
+/// Returns a text with every reference replaced by its text. `@@{` becomes `@{`.
 ///
 /// # Errors
-/// As [`expand`].
+///
+/// Those of [`expand`].
 pub fn expand_text(text: &str, state: &ProgressState) -> Result<String, ReferenceError> {
     let mut expanded = String::with_capacity(text.len());
     for piece in scan(text) {
@@ -76,7 +79,7 @@ fn member_schema<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
     schema.get("properties")?.get(name)
 }
 
-/// Whether a schema takes text and nothing else, null aside.
+/// Returns true if a schema accepts only text, or text and null.
 fn wants_text(schema: &Value) -> bool {
     match schema.get("type") {
         Some(Value::String(kind)) => kind == "string",

@@ -1,24 +1,24 @@
-//! Reading references out of text.
+//! Scans text for references.
 
 use serde_json::{Map, Value};
 
 use super::{Part, Reference, Segment};
 use crate::TaskId;
 
-/// A stretch of a text.
+/// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Text that stays as it is.
+    /// Literal text.
     Text(&'a str),
-    /// `@@{`, which stands for `@{`.
+    /// `@@{`, an escaped `@{`.
     Escape,
     /// A reference.
     Reference(Reference),
-    /// It begins like a reference and is none.
+    /// Text that begins like a reference and is none.
     Malformed(&'a str),
 }
 
-/// Cuts a text into its pieces. Nothing is lost: written one after the other they give the text again.
+/// Splits a text into its pieces. Their concatenation gives the text again.
 pub(crate) fn scan(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -45,7 +45,8 @@ pub(crate) fn scan(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// What stands at `from`, which begins with `@{`: how many bytes, and the piece if it is more than text.
+/// Parses the beginning of `from`, which starts with `@{`. Returns its length in bytes, and the piece unless it is
+/// literal text.
 fn reference_at(from: &str) -> (usize, Option<Piece<'_>>) {
     let inside = from.get(2..).unwrap_or_default();
     if !inside.trim_start().starts_with("steps.") {
@@ -58,7 +59,7 @@ fn reference_at(from: &str) -> (usize, Option<Piece<'_>>) {
     (length, Some(parse_body(body).map_or(Piece::Malformed(whole), Piece::Reference)))
 }
 
-/// The first `}` outside a quoted key.
+/// Returns the position of the first `}` outside a quoted key.
 fn closing_brace(inside: &str) -> Option<usize> {
     let mut quote = None;
     for (at, c) in inside.char_indices() {
@@ -72,7 +73,8 @@ fn closing_brace(inside: &str) -> Option<usize> {
     None
 }
 
-/// `steps.ID.result…` or `steps.ID.status`. An id may hold dots; the first `.result` or `.status` that is a whole word ends it.
+/// Parses `steps.ID.result…` or `steps.ID.status`. An id may contain dots; the first `.result` or `.status` that is a
+/// whole word ends it.
 fn parse_body(body: &str) -> Option<Reference> {
     let rest = body.strip_prefix("steps.")?;
     for (at, _) in rest.match_indices('.') {
@@ -120,7 +122,7 @@ pub(crate) fn parse_path(mut rest: &str) -> Option<Vec<Segment>> {
     Some(path)
 }
 
-/// The text with every reference to `old` made one to `new`.
+/// Returns the text with every reference to `old` changed to `new`.
 pub(crate) fn rename(text: &str, old: &TaskId, new: &TaskId) -> String {
     scan(text)
         .into_iter()
@@ -137,7 +139,7 @@ pub(crate) fn rename(text: &str, old: &TaskId, new: &TaskId) -> String {
         .collect()
 }
 
-/// As [`rename`], in every string of the parameters.
+/// Does the same as [`rename`] in every string of the parameters.
 pub(crate) fn rename_in(parameters: &mut Map<String, Value>, old: &TaskId, new: &TaskId) {
     parameters.values_mut().for_each(|value| rename_value(value, old, new));
 }

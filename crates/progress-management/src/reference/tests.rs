@@ -89,7 +89,7 @@ fn expansion_keeps_types_and_interpolates() {
         (&any, json!("@{steps.b.status}"), json!("completed")),
         (&any, json!("@{steps.d.status}"), json!("ready")),
         (&number, json!("@{steps.a.result.n}"), json!(3)),
-        // A path goes into text that is JSON.
+        // A path is resolved in text that is JSON.
         (&any, json!("@{steps.c.result.count}"), json!(7)),
         // A tool that wants a string gets the text.
         (&text, json!("@{steps.a.result}"), json!("the text of a")),
@@ -100,13 +100,13 @@ fn expansion_keeps_types_and_interpolates() {
         // Inside a longer string the text is inserted.
         (&any, json!("<@{steps.a.result}>"), json!("<the text of a>")),
         (&any, json!("n=@{steps.a.result.n} l=@{steps.a.result.list}"), json!(r#"n=3 l=[1,{"x":"deep"}]"#)),
-        // Literals stay.
+        // Escaped literals stay.
         (&any, json!("@@{steps.a.result}"), json!("@{steps.a.result}")),
         (&any, json!("echo @{foo} ${bar} a@b.c"), json!("echo @{foo} ${bar} a@b.c")),
         (&any, json!(5), json!(5)),
         // At any depth.
         (&any, json!({"x": ["@{steps.a.result.n}", "-@{steps.a.result.n}"]}), json!({"x": [3, "-3"]})),
-        // What is inserted is never looked at again.
+        // Inserted text is never expanded again.
         (&any, json!("@{steps.c.result.trap}"), json!("@{steps.a.result}")),
         (&any, json!("[@{steps.c.result.trap}]"), json!("[@{steps.a.result}]")),
     ];

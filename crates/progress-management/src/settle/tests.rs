@@ -48,7 +48,7 @@ fn what_a_patch_holds_back_only_a_patch_releases() {
     state.patch(vec![PlanChange::BlockTask { id: id("a"), reason: "later".into() }]).settle();
     assert_eq!(state.statuses(), "a:blocked b:pending c:ready");
     assert!(state.tasks[&id("a")].held);
-    // Something can still run: what is held back is not given up.
+    // Another task can still run, so held tasks are not given up.
     assert_eq!(state.closing_changes(), []);
     state.patch(vec![PlanChange::UnblockTask { id: id("a") }]).settle();
     assert_eq!(state.statuses(), "a:ready b:pending c:ready");

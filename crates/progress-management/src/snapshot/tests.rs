@@ -77,7 +77,7 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     assert!(error.to_string().contains("was never started") && error.to_string().contains("can be rebuilt from the journal"), "{error}");
 }
 
-/// The first version of the format, as it was written: it must be read for ever.
+/// The first version of the format, byte for byte. It must stay readable.
 // Requirement: 7.1, 7.11
 #[test]
 fn the_first_version_is_still_read() {

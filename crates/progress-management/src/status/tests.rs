@@ -1,7 +1,6 @@
 use super::*;
 
-/// The table of the specification, row by row: `x` where the transition is legal.
-/// Columns as in `TaskStatus::ALL`.
+/// The table of the specification, row by row: `x` for a legal transition. Columns as in `TaskStatus::ALL`.
 const TABLE: [(TaskStatus, &str); 8] = [
     //                          P R U B C F S O
     (TaskStatus::Pending, /**/ "- x - x - - x -"),

@@ -6,7 +6,8 @@ fn of(text: &str, owner: Owner) -> Criterion {
     Criterion::text(text).owned_by(owner)
 }
 
-/// A plan with success criteria of each owner, and a task `a` with completion criteria of the lead and of a person.
+/// Returns a plan with success criteria of each owner, and a task `a` with completion criteria of the lead and of a
+/// person.
 fn owned() -> ProgressState {
     let mut state = state("a\nb: a");
     state.strategic.success_criteria =
