@@ -1,5 +1,6 @@
-//! A planner with an executor of one's own: a model plans, plain code carries the plan out, and when a task fails the model is asked for a
-//! patch. The model is scripted, so that nothing is needed: `cargo run -p aime-planner --example own_executor`
+//! The planner with your own executor: a model plans, plain code executes the plan, and the model is asked for a patch
+//! when a task fails. The model is scripted, so the example needs no server: `cargo run -p aime-planner --example
+//! own_executor`
 #![expect(clippy::print_stdout, clippy::indexing_slicing, reason = "it shows what it does, and asks for tasks that it has")]
 
 use std::error::Error;
@@ -21,7 +22,8 @@ fn carry_out(task: &TaskSpec) -> Result<String, String> {
     if task.description.contains("oven") { Err("there is no oven".to_owned()) } else { Ok("done".to_owned()) }
 }
 
-/// What a model might answer: first a plan with a slip in it, then a patch. `aime_llm::ModelStack::server` asks real ones.
+/// Returns a scripted model: its first answer is a plan with a mistake, its second a patch.
+/// `aime_llm::ModelStack::server` calls real ones.
 fn model() -> ScriptedModel {
     let plan = json!({"tasks": [
         {"id": "dough", "description": "Knead the dough"},
@@ -39,7 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let goal = "First knead a dough, then bake it, and serve the bread afterwards";
     let planner = Planner::new(model().built(), PlannerSettings::default());
 
-    // How is it planned? Rules decide; only where they are unsure would a model be asked (`ask_route`).
+    // Rules choose the mode. If they are unsure, a model can decide (`ask_route`).
     let mode = match route(goal, &RouteSettings::default(), &default_categories()) {
         Route::Decided(routed) => routed.mode,
         Route::AskModel(_) => PlanMode::Complex,
@@ -47,7 +49,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let planned = planner.plan(&PlanRequest::new(goal, mode)).await?;
     println!("{mode} plan of {} tasks; mended: {}", planned.plan.tasks.len(), planned.repairs.join("; "));
 
-    // The progress of the plan is the fold of events. The times are yours; here they stand still.
+    // The progress of the plan is the fold of events. You provide the times; here they are constant.
     let now = Timestamp::from_millis(0);
     let mut state = ProgressState::new("bread".parse()?, goal, now);
     state.apply(now, &ProgressEvent::PlanCreated { plan: planned.plan, repairs: planned.repairs, fallback: planned.fallback })?;
@@ -72,7 +74,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks for a patch. What the model answers was checked against the plan as it stands, and asked for again where it did not fit.
+/// Asks for a patch. Answers are checked against the current plan, and the model is asked again if one does not fit.
 async fn mend(planner: &Planner, state: &mut ProgressState, failed: TaskId, error: String) -> Result<(), Box<dyn Error>> {
     println!("  {failed} failed: {error}");
     let trigger = TriggerReason { tasks: vec![failed], ..TriggerReason::new(TriggerKind::TaskFailed, 90, error) };

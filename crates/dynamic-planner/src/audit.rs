@@ -8,7 +8,7 @@ use crate::{
     draft::{Draft, Share, one_line},
 };
 
-/// The call that shows what a cut diff leaves out.
+/// The call that shows the omitted part of a cut diff.
 const READ_FILE: &str = "`read_file`";
 
 /// The facts in an auditor's prompt. Texts may be empty.
@@ -22,7 +22,7 @@ pub struct AuditBrief {
     pub criteria: Vec<String>,
     /// The criteria that aime has checked itself, a line each.
     pub executed: Vec<String>,
-    /// The result as the worker put it.
+    /// The worker's statement on the result.
     pub claim: String,
     /// The files that the work changed, by path.
     pub changes: Vec<AuditedChange>,
@@ -39,11 +39,11 @@ pub struct AuditedChange {
     pub path: String,
     /// `created`, `changed` or `deleted`.
     pub did: String,
-    /// Lines that were added.
+    /// Number of added lines.
     pub added: usize,
-    /// Lines that were removed.
+    /// Number of removed lines.
     pub removed: usize,
-    /// The unified diff; empty where it cannot be shown.
+    /// The unified diff; empty if it cannot be shown.
     pub diff: String,
 }
 
@@ -66,9 +66,10 @@ pub(crate) struct AuditContext {
 }
 
 impl Prompts {
-    /// Returns the prompt of an auditor. The record of the work takes at most so many tokens, as they are estimated.
+    /// Returns the prompt of an auditor. The record of the work takes at most `budget_tokens` estimated tokens.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub fn audit(&self, brief: &AuditBrief, budget_tokens: u64) -> Result<AuditPrompt, PromptError> {
         let context = AuditContext {
@@ -89,7 +90,7 @@ impl Prompts {
     }
 }
 
-/// Returns the record of the work: texts that have no room are cut to a note.
+/// Returns the record of the work. Texts that do not fit are cut and end in a note.
 fn record(brief: &AuditBrief, budget_tokens: u64) -> String {
     let mut draft = Draft::default();
     changes(&brief.changes, &mut draft);
@@ -130,7 +131,7 @@ fn changes(changes: &[AuditedChange], draft: &mut Draft) {
     }
 }
 
-/// Whether a path is that of a test, by its name.
+/// Returns true if the name of a path looks like that of a test.
 fn looks_like_a_test(path: &str) -> bool {
     path.split(['/', '.', '_', '-']).any(|part| ["test", "tests", "spec", "specs", "__tests__"].contains(&part.to_lowercase().as_str()))
 }

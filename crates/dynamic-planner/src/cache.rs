@@ -1,4 +1,4 @@
-//! Plans of goals that were planned before: the same goal's is used again, a similar one's is an example.
+//! Cache of plans: the plan of an identical request is reused, that of a similar goal serves as an example.
 
 use std::collections::VecDeque;
 
@@ -7,24 +7,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PlanRequest, PlannerSettings, Prompts};
 
-/// How similar two goals must be for the plan of one to be an example for the other: the part of letter pairs that they share, 0 to 1.
+/// Minimum similarity of two goals for using one's plan as an example for the other: the share of common letter pairs,
+/// 0 to 1.
 const SIMILAR: f64 = 0.55;
 
-/// What makes two requests for a plan the same.
+/// Key of a plan: two requests with equal keys are the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanKey {
-    /// The goal, without spaces around it.
+    /// The goal, trimmed.
     pub goal: String,
     /// The mode.
     pub mode: PlanMode,
-    /// A digest of what else shapes a plan: images of the goal, tools, profiles, bundles, project notes, settings, prompts and the model. Not of what is
-    /// known of the goal, which every run adds to, nor of the folder, which [`KeptPlan::folders`] tells.
+    /// Digest of the other inputs of a plan: images of the goal, tools, profiles, bundles, project notes, settings,
+    /// prompts and the model. It excludes recalled texts, which every run extends, and the folder, which
+    /// [`KeptPlan::folders`] describes.
     pub with: u64,
 }
 
 impl PlanKey {
-    /// The key of a request to a planner with these settings and prompts that asks this model.
+    /// Returns the key of a request to a planner with these settings and prompts and this model.
     #[must_use]
     pub fn of(request: &PlanRequest, settings: &PlannerSettings, prompts: &Prompts, model: &str) -> Self {
         let mut digest = Digest::new();
@@ -40,7 +42,8 @@ impl PlanKey {
         Self { goal: request.goal.trim().to_owned(), mode: request.mode, with: digest.0 }
     }
 
-    /// A name for the key that is valid as the name of a file: 16 hexadecimal digits. Two keys may share one, though hardly ever.
+    /// Returns a name for the key that is valid as a file name: 16 hexadecimal digits. Collisions are possible but
+    /// unlikely.
     #[must_use]
     pub fn name(&self) -> String {
         let mut digest = Digest::new();
@@ -57,7 +60,7 @@ impl Digest {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
-    /// Adds a text and a byte that occurs in none, so that `ab, c` and `a, bc` differ.
+    /// Adds a text and a byte that occurs in no text, so that `ab, c` and `a, bc` differ.
     fn add(&mut self, text: &str) {
         self.bytes(text.bytes().chain([0xff]));
     }
@@ -75,41 +78,41 @@ impl Digest {
     }
 }
 
-/// A plan of before.
+/// A plan of an earlier request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptPlan {
-    /// What it was asked for with.
+    /// Key of the request.
     pub key: PlanKey,
-    /// What the working folder held when the plan was made and, where that is known, when it had been carried out. In any other folder the plan
-    /// is not used again: it may name files that are gone, or know nothing of new ones.
+    /// Descriptions of the working folder's content when the plan was made and, if known, after it was executed. The
+    /// plan is not reused for another content, because it may name missing files or ignore new ones.
     pub folders: Vec<String>,
     /// The plan.
     pub plan: Plan,
-    /// Whose it is, such as the name of a run.
+    /// Owner of the plan, such as the name of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When it was last used, in milliseconds since 1970.
+    /// Time of the last use, in milliseconds since 1970.
     #[serde(default)]
     pub used_at: i64,
 }
 
-/// Plans by request, the least recently used one leaving first.
+/// Plans by request. Evicts the least recently used one first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanCache {
     capacity: usize,
-    /// The most recently used one last.
+    /// Entries from the least to the most recently used.
     entries: VecDeque<KeptPlan>,
 }
 
 impl PlanCache {
-    /// A cache of at most `capacity` plans.
+    /// Creates a cache of at most `capacity` plans.
     #[must_use]
     pub const fn new(capacity: usize) -> Self {
         Self { capacity, entries: VecDeque::new() }
     }
 
-    /// The plan of the same request, over a folder that holds the same.
+    /// Returns the plan of the same request, if the folder has the same content.
     pub fn get(&mut self, key: &PlanKey, folder: &str) -> Option<&KeptPlan> {
         let same = |kept: &KeptPlan| kept.key == *key && kept.folders.iter().any(|held| held.trim() == folder.trim());
         let at = self.entries.iter().position(same)?;
@@ -118,9 +121,10 @@ impl PlanCache {
         self.entries.back()
     }
 
-    /// The plan of the goal that is most similar to this key's, in the same mode; none where no goal is similar enough.
+    /// Returns the plan of the most similar goal in the same mode, or `None` if no goal is similar enough.
     ///
-    /// Goals are compared by the pairs of letters that they share (Sørensen–Dice), which serves scripts without spaces too.
+    /// Goals are compared by their common pairs of letters (Sørensen–Dice), which also works for scripts without
+    /// spaces.
     #[must_use]
     pub fn similar(&self, key: &PlanKey) -> Option<&KeptPlan> {
         let goal = letters(&key.goal);
@@ -130,7 +134,7 @@ impl PlanCache {
         (rating >= SIMILAR).then_some(kept)
     }
 
-    /// Keeps a plan, in the place of one of the same request.
+    /// Adds a plan, replacing one of the same request.
     pub fn insert(&mut self, kept: KeptPlan) {
         self.remove(&kept.key);
         self.entries.push_back(kept);
@@ -139,33 +143,33 @@ impl PlanCache {
         }
     }
 
-    /// Forgets the plan of a request.
+    /// Removes the plan of a request.
     pub fn remove(&mut self, key: &PlanKey) {
         self.entries.retain(|kept| kept.key != *key);
     }
 
-    /// How many plans it holds.
+    /// Returns the number of plans.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it holds none.
+    /// Returns true if there are no plans.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 }
 
-/// A goal as it is compared: without case and spaces.
+/// Returns a goal without case and spaces, for comparison.
 fn letters(goal: &str) -> String {
     goal.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase).collect()
 }
 
-/// The part of their letter pairs that two texts share, 0 to 1.
+/// Returns the share of common letter pairs of two texts, 0 to 1.
 fn likeness(one: &str, other: &str) -> f64 {
     let pairs = |one: usize, other: usize| (one + other).saturating_sub(2).max(1) as f64;
-    // The library divides by bytes where it means letters.
+    // The library divides by the number of bytes instead of letters.
     let mend = pairs(one.len(), other.len()) / pairs(one.chars().count(), other.chars().count());
     (strsim::sorensen_dice(one, other) * mend).min(1.0)
 }

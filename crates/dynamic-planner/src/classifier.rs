@@ -1,4 +1,4 @@
-//! Stage 2 of the classifier: a model chooses where the rules are unsure.
+//! Stage 2 of the classifier: a model chooses if the rules are unsure.
 
 use std::sync::Arc;
 
@@ -12,26 +12,28 @@ use crate::{
     schema, spent,
 };
 
-/// The most characters of a goal that the classifier sees.
+/// Maximum number of characters of a goal in the prompt.
 const MAX_GOAL: usize = 4_000;
 
 /// The answer of stage 2.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AskedRoute {
-    /// The way that was chosen.
+    /// The chosen route.
     pub routed: Routed,
-    /// What the question cost.
+    /// Cost of the request.
     pub spent: Spent,
     /// The model that was asked.
     pub model: String,
-    /// Why it gave no usable answer, where it gave none; the way is complex then.
+    /// Reason why the model gave no usable answer, if so; the goal then counts as complex.
     pub failure: Option<String>,
 }
 
-/// Asks a model, at temperature 0, whether a goal is simple or complex. When it gives no usable answer the goal is complex: a plan
-/// that is too large costs less than one that is too small. A model that cannot be reached is no error here; planning will meet it.
+/// Asks a model, at temperature 0, if a goal is simple or complex. Without a usable answer the goal counts as complex,
+/// because a plan that is too large costs less than one that is too small. An unreachable model is no error here,
+/// because planning will report it.
 ///
 /// # Errors
+///
 /// [`PromptError`] if a user's prompt cannot be filled in.
 pub async fn ask_route(
     model: &Model,

@@ -3,22 +3,24 @@
 use aime_llm::estimate_tokens;
 use aime_tools::cut_output;
 
-/// The place of every whole text that no tool of the lead reads.
+/// Source of every whole text that no tool of the lead can read.
 const JOURNAL: &str = "the journal of the run";
 
-/// The form of a text in the message, and the reader's way to see what was cut.
+/// Form of a text in the message, with the source of its omitted part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Form {
     /// On one line, its white space collapsed.
     Line,
-    /// Quoted line by line, so that no line of it can pass for a line of the message. A note says where the whole is.
+    /// Quoted line by line, so that none of its lines can look like a line of the message. A note names the source of
+    /// the whole text.
     Quoted {
-        /// The call that reads the whole; without one it is in the journal.
+        /// The call that reads the whole text; without one, it is in the journal.
         whole: Option<String>,
     },
 }
 
-/// The part of the message that a text belongs to. Each part may take a share of the budget, and what another part leaves.
+/// Section of the message that a text belongs to. Each section may use its share of the budget and the unused shares of
+/// others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Share {
     /// The error, and the findings.
@@ -32,7 +34,7 @@ pub(crate) enum Share {
 impl Share {
     const ALL: [Self; 3] = [Self::News, Self::Results, Self::Plan];
 
-    /// The part of the budget, in percent, that the others cannot take.
+    /// Share of the budget in percent that other sections cannot use.
     const fn percent(self) -> u64 {
         match self {
             Self::News => 35,
@@ -44,20 +46,20 @@ impl Share {
 
 #[derive(Debug)]
 enum Piece {
-    /// Stays whole.
+    /// Never cut.
     Fixed(String),
-    /// Is cut where the budget demands it.
+    /// Cut if the budget requires it.
     Text { text: String, form: Form, share: Share },
 }
 
-/// A message under construction: words that stay whole, and texts that are cut where the budget demands it.
+/// A message under construction: fixed words that are never cut, and texts that are cut if the budget requires it.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     pieces: Vec<Piece>,
 }
 
 impl Draft {
-    /// Adds words that stay whole.
+    /// Adds fixed words.
     pub(crate) fn fixed(&mut self, words: impl AsRef<str>) {
         match self.pieces.last_mut() {
             Some(Piece::Fixed(before)) => before.push_str(words.as_ref()),
@@ -70,17 +72,17 @@ impl Draft {
         self.pieces.push(Piece::Text { text: one_line(text), form: Form::Line, share });
     }
 
-    /// Adds a text in lines of its own, quoted.
+    /// Adds a quoted text in lines of its own.
     pub(crate) fn quoted(&mut self, text: &str, whole: Option<String>, share: Share) {
         self.pieces.push(Piece::Text { text: text.trim_end().to_owned(), form: Form::Quoted { whole }, share });
     }
 
-    /// Adds a text in lines of its own, quoted, which stays whole.
+    /// Adds a quoted text in lines of its own that is never cut.
     pub(crate) fn quoted_whole(&mut self, text: &str) {
         self.fixed(quote(text.trim_end()));
     }
 
-    /// Returns the message in at most so many tokens, as they are estimated, if the words that stay whole leave room for the texts.
+    /// Returns the message in at most `budget` estimated tokens, if the fixed words leave room for the texts.
     pub(crate) fn into_text(self, budget: u64) -> String {
         let least: u64 = self.pieces.iter().map(Piece::least).sum();
         let room = budget.saturating_sub(least);
@@ -98,7 +100,7 @@ impl Piece {
         }
     }
 
-    /// The tokens that the piece takes at least: of a text that is cut down to nothing, the note.
+    /// Returns the minimum number of tokens of the piece. For a text that is cut completely, that is the note.
     fn least(&self) -> u64 {
         match self {
             Self::Fixed(words) => estimate_tokens(words),
@@ -106,7 +108,7 @@ impl Piece {
         }
     }
 
-    /// The tokens beyond the least that it takes as a whole.
+    /// Returns the number of tokens above the minimum that the whole piece takes.
     fn wish(&self) -> u64 {
         match self {
             Self::Fixed(_) => 0,
@@ -122,7 +124,7 @@ impl Piece {
         }
     }
 
-    /// The text with about so many characters of it.
+    /// Returns the text cut to about `characters` characters.
     fn cut(&self, characters: usize) -> String {
         match self {
             Self::Fixed(words) => words.clone(),
@@ -134,13 +136,14 @@ impl Piece {
         }
     }
 
-    /// The text in at most so many tokens, and never less than its least.
+    /// Returns the text in at most `tokens` tokens, but at least its minimum.
     fn within(&self, tokens: u64) -> String {
         let whole = self.whole();
         if matches!(self, Self::Fixed(_)) || estimate_tokens(&whole) <= tokens {
             return whole;
         }
-        // The longest cut that fits. Cuts end with lines, so that a longer limit may give a shorter text: any that fits will do.
+        // Searches for the longest cut that fits. Cuts end at lines, so a higher limit may give a shorter text, and any
+        // text that fits will do.
         let (mut fits, mut too_long) = (0, whole.chars().count());
         while too_long - fits > 1 {
             let middle = fits + (too_long - fits) / 2;
@@ -150,8 +153,8 @@ impl Piece {
     }
 }
 
-/// Divides the room among texts. Each share gets its percentage or what it wishes, then what is left goes to the shares in their order. Within a
-/// share short texts stay whole, and the long ones get the same each.
+/// Divides the room among texts. Each section gets its share or its wish, whichever is smaller; the rest goes to the
+/// sections in order. Within a section short texts stay whole, and the long ones get equal parts.
 fn grants(wishes: &[(Share, u64)], room: u64) -> Vec<u64> {
     let wished = |share: Share| wishes.iter().filter(|(of, _)| *of == share).map(|(_, wish)| wish).sum::<u64>();
     let mut rooms = Share::ALL.map(|share| wished(share).min(room * share.percent() / 100));
@@ -173,7 +176,7 @@ fn grants(wishes: &[(Share, u64)], room: u64) -> Vec<u64> {
     wishes.iter().map(|(share, wish)| (*wish).min(cap(*share))).collect()
 }
 
-/// The highest cap for which all wishes, each up to the cap, fit the room.
+/// Returns the highest cap for which all wishes, each limited to the cap, fit the room.
 fn level(mut wishes: Vec<u64>, mut room: u64) -> u64 {
     wishes.sort_unstable();
     let mut open = wishes.len() as u64;
@@ -187,12 +190,12 @@ fn level(mut wishes: Vec<u64>, mut room: u64) -> u64 {
     u64::MAX
 }
 
-/// A text on one line.
+/// Returns a text on one line.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A text between marks that no line of it can forge: each line begins with `>`.
+/// Quotes a text so that no line of it can forge the marks: each line begins with `>`.
 pub(crate) fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     for line in text.lines() {

@@ -1,31 +1,31 @@
-//! A fault of a plan or patch: where it is, what it is, and how it is mended.
+//! Faults of a plan or patch: place, problem and hint.
 
 use std::fmt;
 
 use aime_progress::{Fault, Problem};
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
-/// Something in a plan or patch that cannot stand.
+/// A fault in a plan or patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanFault {
-    /// Where it is: `tasks[2].tool`, `changes[0]`, or `plan` for the whole.
+    /// Place: `tasks[2].tool`, `changes[0]`, or `plan` for the whole.
     pub place: String,
-    /// The id of the task it lies on, where it lies on one.
+    /// Id of the affected task, if the fault concerns one.
     pub task: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub problem: PlanProblem,
-    /// How it can be mended, where that is known.
+    /// Hint on how to fix it, if known.
     pub hint: Option<String>,
 }
 
-/// A fault in a proposed plan or patch.
+/// Kind of fault in a proposed plan or patch.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanProblem {
-    /// A rule between tasks is broken: a cycle, an unknown dependency, a task that may not be touched.
+    /// A violated rule between tasks: a cycle, an unknown dependency, a task that must not be changed.
     #[error(transparent)]
     Rule(#[from] Problem),
-    /// There is no such tool.
+    /// The tool does not exist.
     #[error("there is no tool {name:?}")]
     UnknownTool {
         /// Its name.
@@ -45,25 +45,25 @@ pub enum PlanProblem {
         /// The reason.
         detail: String,
     },
-    /// There is no such profile.
+    /// The profile does not exist.
     #[error("there is no profile {name:?}")]
     UnknownProfile {
         /// Its name.
         name: String,
     },
-    /// There is no such model.
+    /// The model does not exist.
     #[error("there is no model {name:?}")]
     UnknownModel {
         /// Its name.
         name: String,
     },
-    /// There is no such tool bundle.
+    /// The tool bundle does not exist.
     #[error("there is no tool bundle {name:?}")]
     UnknownBundle {
         /// Its name.
         name: String,
     },
-    /// A task names a profile, and a bundle of which the profile's actors never get a tool.
+    /// The task names a profile, and a bundle of which the profile's actors never get a tool.
     #[error("actors of the profile {profile:?} never get a tool of {bundle:?}")]
     Incapable {
         /// The profile.
@@ -71,10 +71,10 @@ pub enum PlanProblem {
         /// The bundle, or the tool.
         bundle: String,
     },
-    /// It is larger than the mode allows.
+    /// The plan is larger than the mode allows.
     #[error("{0}")]
     TooLarge(String),
-    /// Anything else: the document cannot be read, or a rule of one's own is broken.
+    /// Any other fault: the document cannot be parsed, or a custom rule is violated.
     #[error("{0}")]
     Other(String),
 }
@@ -92,12 +92,12 @@ impl From<&str> for PlanProblem {
 }
 
 impl PlanFault {
-    /// A fault without a hint.
+    /// Creates a fault without a hint.
     pub fn new(place: impl Into<String>, problem: impl Into<PlanProblem>) -> Self {
         Self { place: place.into(), task: None, problem: problem.into(), hint: None }
     }
 
-    /// The same fault with a hint.
+    /// Adds a hint to the fault.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -111,7 +111,7 @@ impl From<Fault> for PlanFault {
     }
 }
 
-/// As an object of `place`, `task`, `message` and `hint`.
+/// Serializes as an object of `place`, `task`, `message` and `hint`.
 impl Serialize for PlanFault {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let members = 2 + usize::from(self.task.is_some()) + usize::from(self.hint.is_some());
@@ -142,7 +142,7 @@ impl fmt::Display for PlanFault {
     }
 }
 
-/// The name of `known` that `name` is most like, if any is like it.
+/// Returns the most similar name in `known`, if one is close to `name`.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let name = name.to_lowercase();
     known
@@ -153,7 +153,7 @@ pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
         .map(|(_, candidate)| candidate)
 }
 
-/// A hint that names the nearest of `known`, or all of them where none is near.
+/// Returns a hint that names the most similar name in `known`, or all of them if none is close.
 pub(crate) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(name, known.clone()) {
         Some(near) => format!("did you mean {near:?}?"),

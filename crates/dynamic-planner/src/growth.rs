@@ -1,6 +1,6 @@
-//! How a plan grows while it is carried out: an emergent one by updates after its TODOs, a complex one between its tasks.
+//! Growth of a plan during its execution: an emergent plan is updated after its TODOs, a complex one between its tasks.
 //!
-//! Pure rules: when the model is asked to look at the plan again, and what it may then do.
+//! Pure rules: they decide when the model is asked for an update, and limit the update.
 
 use aime_progress::{Census, EvidenceId, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
 use schemars::JsonSchema;
@@ -41,38 +41,39 @@ pub enum Adaptive {
     Always,
 }
 
-/// What has happened since a plan was last looked at.
+/// Progress since the last update of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Growth {
     completed: u32,
     failed: Vec<String>,
-    /// Looks in a row without a completed task.
+    /// Number of consecutive updates without a completed task.
     stagnant: u32,
-    /// The version at the last look.
+    /// Version of the plan at the last update.
     looked_at: Option<u32>,
-    /// The last look came to nothing: it was stopped, or the plan moved on before its answer.
+    /// True if the last update had no result, because it was stopped or the plan changed before its answer.
     lost: bool,
 }
 
 impl Growth {
-    /// A task was completed.
+    /// Records that a task was completed.
     pub const fn completed(&mut self) {
         self.completed = self.completed.saturating_add(1);
     }
 
-    /// An attempt at a task failed.
+    /// Records that an attempt at a task failed.
     pub fn failed(&mut self, task: &str) {
         if !self.failed.iter().any(|known| known == task) {
             self.failed.push(task.to_owned());
         }
     }
 
-    /// The last look came to nothing, and is to be taken again.
+    /// Records that the last update had no result and must be repeated.
     pub const fn lost(&mut self) {
         self.lost = true;
     }
 
-    /// Why the plan of an emergent run is to be looked at now, if it is. `still` says that nothing runs and nothing is ready.
+    /// Returns the reason for an update of an emergent plan now, if there is one. `still` is true if no task runs or is
+    /// ready.
     #[must_use]
     pub fn update_due(&self, state: &ProgressState, still: bool, settings: &GrowthSettings) -> Option<String> {
         if !self.failed.is_empty() {
@@ -96,8 +97,8 @@ impl Growth {
         })
     }
 
-    /// Why a complex plan is to be looked at between two tasks, if it is. `census` is that of the state; evidence of which `is_known` says that it was
-    /// looked at already is no news.
+    /// Returns the reason for an update of a complex plan between two tasks, if there is one. `census` is that of the
+    /// state; evidence for which `is_known` returns true was processed earlier and is no reason.
     #[must_use]
     pub fn adaptation_due(
         &self,
@@ -122,7 +123,8 @@ impl Growth {
         }
     }
 
-    /// The plan is looked at now. Answers how many looks in a row, this one included, found no completed task.
+    /// Records an update of the plan now. Returns the number of consecutive updates, including this one, without a
+    /// completed task.
     pub fn look(&mut self, state: &ProgressState) -> u32 {
         self.stagnant = if self.completed == 0 { self.stagnant.saturating_add(1) } else { 0 };
         self.completed = 0;
@@ -133,7 +135,7 @@ impl Growth {
     }
 }
 
-/// What an update may not do: every fault, in words for the model.
+/// Checks an update against the rules of growth. Returns every fault as a text for the model.
 #[must_use]
 pub fn check_update(before: &ProgressState, after: &ProgressState, patch: &PlanPatch, settings: &GrowthSettings) -> Vec<String> {
     let (had, has) = (count(before), count(after));
@@ -152,19 +154,19 @@ pub fn check_update(before: &ProgressState, after: &ProgressState, patch: &PlanP
     faults
 }
 
-/// How much room a growing plan has.
+/// Room of a growing plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Room {
-    /// Tasks that count.
+    /// Number of tasks that count.
     pub used: u32,
-    /// The most there may be.
+    /// Maximum number of tasks.
     pub most: u32,
-    /// So many are used that none may be added while others are open, unless some are merged.
+    /// True if so few are left that no task may be added while others are open, unless some are merged.
     pub must_merge: bool,
 }
 
 impl Room {
-    /// The room of a plan as it stands.
+    /// Returns the room of the current plan.
     #[must_use]
     pub fn of(state: &ProgressState, settings: &GrowthSettings) -> Self {
         Self { used: count(state), most: settings.max_todos, must_merge: must_merge(state, settings) }
@@ -176,12 +178,12 @@ fn must_merge(state: &ProgressState, settings: &GrowthSettings) -> bool {
     f64::from(count(state)) >= most && todos(state).any(|(_, status)| status.is_open())
 }
 
-/// The TODOs that count: what was merged, replaced or removed does not.
+/// Returns the number of TODOs that count; merged, replaced or removed ones do not.
 fn count(state: &ProgressState) -> u32 {
     u32::try_from(todos(state).filter(|(_, status)| *status != TaskStatus::Skipped).count()).unwrap_or(u32::MAX)
 }
 
-/// What is work of its own: groups only hold it together.
+/// Returns the tasks that are work themselves, without groups.
 fn todos(state: &ProgressState) -> impl Iterator<Item = (&str, TaskStatus)> {
     let work = state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group);
     work.map(|task| (task.spec.id.as_str(), task.status))

@@ -1,7 +1,8 @@
 //! The lead: the one conversation of a run that plans it.
 //!
-//! The lead has [plan tools](lead_tools), whose calls [`parse_command`] turns into commands for the run. Between two commands it
-//! rests. [`wake_message`] says what changed since it last looked, and [`kept_words`] what a compaction must keep.
+//! The lead has [plan tools](lead_tools), whose calls [`parse_command`] turns into commands for the run. Between its
+//! commands the conversation pauses. [`wake_message`] describes the changes since the last wake, and [`kept_words`]
+//! returns the texts that a compaction must keep.
 
 mod call;
 mod command;

@@ -1,39 +1,39 @@
-//! How planning goes.
+//! Planning metrics.
 
 use serde::{Deserialize, Serialize};
 
-/// How planning goes, counted by whoever plans.
+/// Planning metrics, counted by the user of the planner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanningMetrics {
-    /// Plans that were asked for.
+    /// Number of requested plans.
     pub asked: u64,
-    /// Those that were made as asked.
+    /// Number of requested plans that were made as requested.
     pub made: u64,
     /// The time that planning took, in milliseconds.
     pub planning_ms: u64,
-    /// Plans of before that were used again, for which nobody was asked.
+    /// Number of kept plans that were reused without a request.
     #[serde(default)]
     pub reused: u64,
-    /// Plans that were carried out to an end.
+    /// Number of plans executed to an end.
     pub executed: u64,
-    /// Those that reached their goal.
+    /// Number of executed plans that reached their goal.
     pub succeeded: u64,
 }
 
 impl PlanningMetrics {
-    /// Counts a plan that was asked for: whether it was made as asked (no fallback, no error), and how long that took.
+    /// Counts a requested plan. `as_asked` is true if it was made without fallback and error.
     pub const fn planned(&mut self, as_asked: bool, took_ms: u64) {
         self.asked += 1;
         self.made += as_asked as u64;
         self.planning_ms += took_ms;
     }
 
-    /// Counts a plan that was used again.
+    /// Counts a reused plan.
     pub const fn reused(&mut self) {
         self.reused += 1;
     }
 
-    /// Adds what somebody else has counted.
+    /// Adds other counts.
     pub const fn add(&mut self, other: &Self) {
         self.asked += other.asked;
         self.made += other.made;
@@ -43,25 +43,25 @@ impl PlanningMetrics {
         self.succeeded += other.succeeded;
     }
 
-    /// Counts a plan that was carried out to an end.
+    /// Counts a plan executed to an end.
     pub const fn executed(&mut self, reached_goal: bool) {
         self.executed += 1;
         self.succeeded += reached_goal as u64;
     }
 
-    /// The part of plans that were made as asked, 0 to 1; nothing before the first.
+    /// Returns the share of requested plans that were made as requested, 0 to 1; `None` before the first.
     #[must_use]
     pub fn planning_success_rate(&self) -> Option<f64> {
         rate(self.made, self.asked)
     }
 
-    /// The part of executed plans that reached their goal, 0 to 1; nothing before the first.
+    /// Returns the share of executed plans that reached their goal, 0 to 1; `None` before the first.
     #[must_use]
     pub fn execution_success_rate(&self) -> Option<f64> {
         rate(self.succeeded, self.executed)
     }
 
-    /// The mean time of planning in milliseconds; nothing before the first.
+    /// Returns the mean time of planning in milliseconds; `None` before the first.
     #[must_use]
     pub fn mean_planning_ms(&self) -> Option<f64> {
         rate(self.planning_ms, self.asked)

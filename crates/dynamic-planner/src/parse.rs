@@ -1,7 +1,7 @@
-//! Reading plans and patches as models and people write them.
+//! Parses plans and patches in the forms that models and people write.
 //!
-//! Reading is lenient: other names for members, ids of any kind, nested lists, the step form. Each thing that had to be mended
-//! is told in words. What cannot be understood is a fault with its place, and all faults are told at once.
+//! Parsing is lenient: it accepts other names for members, ids of any kind, nested lists, and the step form. It reports
+//! each repair as text. Input that cannot be understood is a fault with its place, and all faults are reported at once.
 
 mod coerce;
 mod ids;
@@ -25,19 +25,19 @@ use crate::PlanFault;
 pub(crate) use coerce::criterion;
 pub use patch::{ParsedPatch, parse_patch, patch_from_value};
 
-/// The most tasks that are read from one plan; a bound, not a rule for good plans.
+/// Maximum number of tasks parsed from one plan: a safety limit, not a rule for good plans.
 const MAX_TASKS: usize = 1_000;
 
-/// A plan as it was understood.
+/// A parsed plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedPlan {
-    /// The plan. Nothing is known of it but that every member has the right type.
+    /// The plan. Every member has the right type; nothing else is checked.
     pub plan: Plan,
-    /// What was mended, in words.
+    /// Descriptions of the repairs.
     pub repairs: Vec<String>,
-    /// Where each task stood in the document: `tasks[2]`, `steps[0]`, `tasks[0].actions[1]`.
+    /// Place of each task in the document: `tasks[2]`, `steps[0]`, `tasks[0].actions[1]`.
     pub places: Vec<String>,
-    /// Values that were left out although a task needs none in their place: a person is told, a model is not asked again.
+    /// Omitted values that a task does not need. They are reported to a person, but a model is not asked again.
     pub(crate) unread: Vec<PlanFault>,
 }
 
@@ -59,17 +59,18 @@ pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
     Ok(parsed)
 }
 
-/// Reads a plan from JSON.
+/// Parses a plan from JSON.
 ///
 /// # Errors
-/// Every fault that keeps it from being understood.
+///
+/// Every fault that makes the plan unintelligible.
 pub(crate) fn plan_from_value(value: &Value) -> Result<ParsedPlan, Vec<PlanFault>> {
     let (mut parsed, faults) = read_plan(value);
     parsed.leave_out_unread();
     if faults.is_empty() { Ok(parsed) } else { Err(faults) }
 }
 
-/// The JSON of a text, refused if its end is missing.
+/// Returns the JSON of a text. Refuses a truncated text.
 pub(crate) fn read_whole(text: &str) -> Result<(Value, Vec<String>), Vec<PlanFault>> {
     let read = read_json(text).map_err(|error| vec![PlanFault::new("json", error.to_string()).hint("answer with one JSON object")])?;
     if read.cut {
@@ -79,7 +80,7 @@ pub(crate) fn read_whole(text: &str) -> Result<(Value, Vec<String>), Vec<PlanFau
     Ok((read.value, read.repairs))
 }
 
-/// Reads as much of a plan as can be understood, and tells what cannot.
+/// Parses as much of a plan as can be understood, and returns the faults of the rest.
 pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
     let mut notes = Notes::default();
     let mut faults = Vec::new();
@@ -133,24 +134,24 @@ pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
 }
 
 impl ParsedPlan {
-    /// Turns what was not read into repairs.
+    /// Turns omitted values into repairs.
     pub(crate) fn leave_out_unread(&mut self) {
         self.repairs.extend(self.unread.drain(..).map(|fault| left_out(&fault)));
     }
 }
 
-/// The fault of an effort that is no level.
+/// Returns the fault of an effort that is no known level.
 fn unread_effort(place: &str, written: &str) -> PlanFault {
     let levels = ReasoningEffort::ALL.map(ReasoningEffort::as_str).join(", ");
     PlanFault::new(format!("{place}.effort"), format!("there is no effort {written:?}")).hint(format!("there are: {levels}"))
 }
 
-/// What is said of a value that was left out.
+/// Returns the message about an omitted value.
 fn left_out(fault: &PlanFault) -> String {
     format!("{}: {}; it was left out", fault.place, fault.problem)
 }
 
-/// Takes a plan out of the objects that models put around it.
+/// Unwraps a plan from the objects that models put around it.
 fn unwrap<'a>(value: &'a Value, notes: &mut Notes, depth: usize) -> &'a Value {
     let Value::Object(object) = value else { return value };
     let has_tasks = object.keys().any(|key| matches!(snake(key).as_str(), "tasks" | "steps"));
@@ -169,7 +170,7 @@ fn unwrap<'a>(value: &'a Value, notes: &mut Notes, depth: usize) -> &'a Value {
     }
 }
 
-/// Everything of a plan but its tasks and edges.
+/// Parses all of a plan except its tasks and edges.
 fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faults: &mut Vec<PlanFault>) {
     if let Some(schema) = members.take("schema", &["$schema"], notes).and_then(text)
         && schema != PLAN_SCHEMA
@@ -183,7 +184,7 @@ fn read_head(members: &mut Members<'_>, plan: &mut Plan, notes: &mut Notes, faul
     plan.strategic = strategic::read(members, notes, faults);
 }
 
-/// Gives ids, resolves mentions, infers kinds.
+/// Assigns ids, resolves mentions, and infers kinds.
 fn assemble(drafts: Vec<Draft>, plan: &mut Plan, notes: &mut Notes) -> Names {
     let mut names = Names::default();
     for draft in &drafts {
@@ -231,8 +232,9 @@ fn parent_of(draft: &Draft, id: &TaskId, ids: &[TaskId], names: &Names, notes: &
     found
 }
 
-/// Takes away parents that are work of their own and come before or after a task that names them so, by their dependencies: small models write such.
-/// As a group such a parent would be done when what is inside of it is, and its own work never.
+/// Removes a parent that is a task with work of its own and, by the dependencies, precedes or follows the task that
+/// names it. Small models write such plans. As a group the parent would be done when its children are, and its own work
+/// would never be done.
 fn leave_orders(drafts: &[Draft], ids: &[TaskId], names: &Names, parents: &mut [Option<TaskId>], notes: &mut Notes) {
     let find = |id: &TaskId| ids.iter().position(|known| known == id);
     let waits_for: Vec<Vec<usize>> = drafts
@@ -301,7 +303,7 @@ fn spec_of(draft: Draft, id: TaskId, is_parent: bool, names: &Names, notes: &mut
     spec
 }
 
-/// The kind that was written where it can be, else the one that follows from the other members.
+/// Returns the written kind if it is possible, otherwise the kind that follows from the other members.
 fn kind(written: Option<TaskKind>, has_tool: bool, is_parent: bool, spec: &TaskSpec, notes: &mut Notes) -> TaskKind {
     let id = &spec.id;
     match written {
@@ -340,7 +342,7 @@ fn read_edges(value: &Value, names: &Names, notes: &mut Notes, faults: &mut Vec<
     items.iter().enumerate().filter_map(read).collect()
 }
 
-/// Reads one edge.
+/// Parses one edge.
 fn read_edge(members: &mut Members<'_>, place: &str, names: &Names, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Option<Edge> {
     let mut end = |name: &str, other: &[&str], notes: &mut Notes| {
         let id = members.take(name, other, notes).and_then(text).and_then(|mention| names.resolve(&mention, notes));

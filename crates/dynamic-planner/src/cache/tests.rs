@@ -1,4 +1,4 @@
-//! What is kept, what leaves, and what is alike.
+//! Tests of keeping, evicting and comparing plans.
 
 use super::*;
 use crate::direct_plan;
@@ -42,7 +42,7 @@ fn a_cache_for_nothing_keeps_nothing() {
     assert!(cache.is_empty());
 }
 
-/// An image of one pixel's height.
+/// Returns an image of one pixel's height.
 fn gif(width: u8) -> aime_llm::Image {
     aime_llm::Image::new("a.gif", &[b"GIF89a".as_slice(), &[width, 0, 1, 0, 0, 0, 0]].concat()).unwrap()
 }

@@ -5,7 +5,7 @@ use super::*;
 
 const NOW: Timestamp = Timestamp::from_millis(0);
 
-/// A running plan of tasks with these ids, of which the first `completed` are done.
+/// Returns a running plan of tasks with these ids, of which the first `completed` are done.
 fn state(ids: &[String], completed: usize) -> ProgressState {
     let tasks: Vec<TaskSpec> = ids.iter().map(|id| TaskSpec::actor(TaskId::new(id.as_str()).unwrap(), "Do it")).collect();
     let plan =
@@ -30,7 +30,7 @@ fn add(id: &str) -> Value {
     json!({"op": "add_task", "task": {"id": id, "kind": "actor", "description": "More"}})
 }
 
-/// Completions, failures, whether nothing moves, the state; what is said.
+/// Number of completions, failures, a flag that all progress has stopped, the state; the expected reason.
 type DueCase<'a> = (u32, &'a [&'a str], bool, &'a ProgressState, Option<&'a str>);
 
 // Requirement: 3.55
@@ -120,7 +120,7 @@ fn a_complex_plan_adapts_between_tasks_when_there_is_news() {
 #[test]
 fn growth_has_a_cap_and_merges_near_it() {
     let settings = GrowthSettings::default();
-    // TODOs, completed ones, changes; what is refused.
+    // TODOs, completed ones, changes; the expected faults.
     let table = [
         (3, 1, json!([add("x")]), None),
         (15, 0, json!([add("x")]), None),

@@ -1,11 +1,11 @@
-//! The parameters of a call, read with all their faults.
+//! Parses the parameters of a call and collects all faults.
 
 use aime_progress::Criterion;
 use serde_json::{Map, Value};
 
 use crate::{PlanFault, parse::criterion};
 
-/// A call while its parameters are read.
+/// A call during the parsing of its parameters.
 #[derive(Debug)]
 pub(super) struct Call<'a> {
     parameters: &'a Map<String, Value>,
@@ -17,7 +17,7 @@ impl<'a> Call<'a> {
         Self { parameters, faults: Vec::new() }
     }
 
-    /// Returns a text that the call must hold. Ids may stand between backticks, as messages show them.
+    /// Returns a required text. Ids may be enclosed in backticks, as messages show them.
     pub(super) fn text(&mut self, name: &str) -> Option<String> {
         let text = self.given(name).and_then(text);
         let text = text.filter(|text| !text.is_empty());
@@ -27,7 +27,7 @@ impl<'a> Call<'a> {
         text
     }
 
-    /// Returns a criterion that the call must hold.
+    /// Returns a required criterion.
     pub(super) fn criterion(&mut self, name: &str) -> Option<Criterion> {
         let Some(given) = self.given(name) else {
             self.faults.push(PlanFault::new(name, "is missing"));
@@ -45,7 +45,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Returns a number that the call must hold.
+    /// Returns a required number.
     pub(super) fn number(&mut self, name: &str) -> Option<usize> {
         if self.given(name).is_none() {
             self.faults.push(PlanFault::new(name, "is missing"));
@@ -53,7 +53,7 @@ impl<'a> Call<'a> {
         self.count(name)
     }
 
-    /// Returns a number that the call may hold.
+    /// Returns an optional number.
     pub(super) fn count(&mut self, name: &str) -> Option<usize> {
         let given = self.given(name)?;
         let count = text(given).and_then(|text| text.parse().ok());
@@ -68,10 +68,11 @@ impl<'a> Call<'a> {
         self.faults.extend(faults);
     }
 
-    /// Returns what was read.
+    /// Returns the parsed value.
     ///
     /// # Errors
-    /// All faults. Whatever was not read has one.
+    ///
+    /// All faults. Every value that was not parsed has one.
     pub(super) fn close<T>(self, read: Option<T>) -> Result<T, Vec<PlanFault>> {
         match read {
             Some(read) if self.faults.is_empty() => Ok(read),

@@ -1,4 +1,4 @@
-//! Reading the calls of plan tools.
+//! Parses the calls of plan tools.
 
 use aime_progress::{
     EvidenceId, LeadCommand, Owner, PlanChange, PlanMode, PlanPatch, ProgressState, Task, TaskId, TaskKind, TaskStatus, lowering,
@@ -8,20 +8,22 @@ use serde_json::{Map, Value};
 use super::{PlanTool, call::Call};
 use crate::{CheckedPlan, GrowthSettings, ParsedPatch, PlanChecker, PlanFault, check_update, patch_from_value};
 
-/// The rules that the lead's calls are checked against.
+/// Rules that the lead's calls are checked against.
 #[derive(Debug, Clone)]
 pub struct PlanRules<'a> {
     /// The rules for plans and patches. Without a mode the lead chooses one.
     pub checker: PlanChecker<'a>,
-    /// How an emergent plan may grow.
+    /// Rules of growth of an emergent plan.
     pub growth: &'a GrowthSettings,
 }
 
-/// Reads a call of a plan tool and checks it against the state of the run.
+/// Parses a call of a plan tool and checks it against the state of the run.
 ///
-/// A change is accepted where a part of it fits after a rebase. The run tells the lead in its next message which part did not.
+/// A change is accepted if a part of it fits after a rebase. The run's next message to the lead names the part that did
+/// not fit.
 ///
 /// # Errors
+///
 /// Every fault of the call at once.
 pub fn parse_command(
     tool: PlanTool,
@@ -74,14 +76,14 @@ pub fn parse_command(
     }
 }
 
-/// An actor works on it now.
+/// Returns true if an actor works on the task now.
 fn is_worked_on(task: &Task) -> bool {
     task.status == TaskStatus::Running && task.spec.kind == TaskKind::Actor
 }
 
 fn submit(parameters: &Map<String, Value>, state: &ProgressState, rules: &PlanRules<'_>) -> Result<LeadCommand, Vec<PlanFault>> {
     let mut faults = Vec::new();
-    // The lead's own work is one task, which a plan takes the place of.
+    // The lead's own work is one task, which a plan replaces.
     let is_planned = |task: &&Task| task.spec.kind != TaskKind::Group && task.spec.id.as_str() != "main" && task.status.is_open();
     let planned: Vec<&str> = state.tasks.values().filter(is_planned).map(|task| task.spec.id.as_str()).collect();
     if !planned.is_empty() {
@@ -132,7 +134,7 @@ fn change(parameters: &Map<String, Value>, state: &ProgressState, rules: &PlanRu
     call.close(Some(LeadCommand::ChangePlan { patch, handled, repairs }))
 }
 
-/// The faults of a patch that fits the plan: what it does over again, how it lets the plan grow, and further rules.
+/// Returns the faults of a patch that fits the plan: repeated failures, violations of growth rules, and custom rules.
 fn faults_of(patch: &PlanPatch, state: &ProgressState, rules: &PlanRules<'_>) -> Vec<PlanFault> {
     let after = match state.patched(patch, state.last_progress_at) {
         Ok(after) => after,
@@ -150,7 +152,8 @@ fn faults_of(patch: &PlanPatch, state: &ProgressState, rules: &PlanRules<'_>) ->
     faults
 }
 
-/// The evidence that a change handles. An unknown id is a fault: what it means would count as not handled.
+/// Returns the evidence that a change handles. An unknown id is a fault, because the evidence that the model meant
+/// would stay unhandled.
 fn handled(call: &mut Call<'_>, state: &ProgressState) -> Vec<EvidenceId> {
     let mut handled: Vec<EvidenceId> = Vec::new();
     for (at, written) in call.texts("handled").into_iter().enumerate() {
@@ -168,7 +171,7 @@ fn handled(call: &mut Call<'_>, state: &ProgressState) -> Vec<EvidenceId> {
 }
 
 impl<'s> Call<'_> {
-    /// The task that the call names; an unknown one is a fault.
+    /// Returns the task that the call names. An unknown one is a fault.
     pub(super) fn task(&mut self, state: &'s ProgressState) -> Option<&'s Task> {
         let written = self.text("task")?;
         let found = TaskId::new(written.as_str()).ok().and_then(|id| state.tasks.get(&id));
@@ -180,7 +183,7 @@ impl<'s> Call<'_> {
         found
     }
 
-    /// Refuses a task that does not allow the call.
+    /// Adds a fault if the task does not allow the call.
     fn check(&mut self, task: Option<&Task>, allows: impl Fn(&Task) -> bool, hint: &str) {
         if let Some(task) = task.filter(|task| !allows(task)) {
             let kind = if task.spec.kind == TaskKind::Group { "a group and " } else { "" };

@@ -1,4 +1,4 @@
-//! The success criteria as the lead reads them.
+//! The success criteria in the form for the lead.
 
 use aime_progress::{Criterion, Owner, ProgressState};
 
@@ -17,13 +17,13 @@ pub(super) fn section(state: &ProgressState, draft: &mut Draft) {
     }
 }
 
-/// The criteria of the goal, whole.
+/// Returns the criteria of the goal, uncut.
 pub(super) fn whole(state: &ProgressState) -> String {
     let criteria = state.strategic.success_criteria.iter().enumerate();
     criteria.map(|(at, criterion)| format!("{}. {}{}\n", at + 1, one_line(&criterion.to_string()), standing(criterion, state))).collect()
 }
 
-/// The owner of a criterion, where that is not the lead, and whether it did not hold.
+/// Returns the owner of a criterion, unless it is the lead, and a note if its last check failed.
 fn standing(criterion: &Criterion, state: &ProgressState) -> String {
     let owner = match criterion.owner {
         Owner::Person => Some("of a person"),

@@ -1,11 +1,12 @@
-//! The words that a compaction of the lead's conversation must keep.
+//! Texts that a compaction of the lead's conversation must keep.
 
 use aime_progress::ProgressState;
 
 use super::{PersonWords, criteria, tasks};
 use crate::draft::{one_line, quote};
 
-/// Returns what the lead must not forget, whole: the goal, the plan as a checklist, the success criteria, and the words of people that it has not handled.
+/// Returns, uncut, what the lead must remember: the goal, the plan as a checklist, the success criteria, and the
+/// unhandled messages of people.
 #[must_use]
 pub fn kept_words(state: &ProgressState, unhandled: &[PersonWords]) -> String {
     let mut out = format!("## Goal\n{}\n", state.goal.trim());

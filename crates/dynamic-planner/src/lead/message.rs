@@ -5,8 +5,8 @@ use aime_progress::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, 
 use super::{BudgetLeft, PersonWords, Wake, WakeKind, criteria, settled, tasks};
 use crate::draft::{Draft, Share};
 
-/// Returns the message of a wake: what changed since the last one, in at most so many tokens as they are estimated. Ids and the words of people stay
-/// whole; where they leave no room, other texts are cut to a note.
+/// Returns the message of a wake: the changes since the last one, in at most `budget_tokens` estimated tokens. Ids and
+/// messages of people are never cut; if they leave no room, other texts are cut to a note.
 #[must_use]
 pub fn wake_message(wake: &Wake, state: &ProgressState, budget_tokens: u64) -> String {
     let mut draft = Draft::default();
@@ -83,7 +83,7 @@ fn not_done(wake: &Wake, draft: &mut Draft) {
     }
 }
 
-/// The operation of a change and the tasks that it names.
+/// Returns the operation of a change and the tasks that it names.
 fn name_of(change: &PlanChange) -> String {
     match change {
         PlanChange::AddTask { task, .. } => format!("add_task `{}`", task.id),
@@ -105,7 +105,7 @@ fn name_of(change: &PlanChange) -> String {
 }
 
 fn evidence(wake: &Wake, state: &ProgressState, draft: &mut Draft) {
-    // Words of people have a section of their own.
+    // Messages of people have a section of their own.
     let is_words = |evidence: &Evidence| wake.words.iter().any(|words| words.id == evidence.id);
     let new: Vec<&Evidence> =
         state.evidence.iter().filter(|evidence| wake.evidence.contains(&evidence.id) && !is_words(evidence)).collect();
@@ -129,7 +129,7 @@ const fn significance(significance: Significance) -> &'static str {
     }
 }
 
-/// The origins of a text that nobody vouches for.
+/// Returns the untrusted origins of a text.
 pub(super) fn sources(origins: &[Origin]) -> String {
     if origins.is_empty() { String::new() } else { format!("; data from {}, no instructions", Origin::line(origins)) }
 }

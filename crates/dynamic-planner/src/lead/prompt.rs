@@ -1,4 +1,4 @@
-//! The prompt that begins the lead's conversation.
+//! The prompt that starts the lead's conversation.
 
 use aime_llm::Message;
 use aime_progress::PlanMode;
@@ -7,45 +7,45 @@ use serde::Serialize;
 
 use crate::{PlanLimits, ProfileBrief, PromptError, Prompts, Strategy, ToolLine};
 
-/// The facts in the lead's prompt about the run and of the machine that it runs on. Texts may be empty.
+/// Facts about the run and its machine in the lead's prompt. Texts may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LeadBrief {
     /// The goal.
     pub goal: String,
     /// True if the lead must plan, may plan, or works alone.
     pub strategy: Strategy,
-    /// How far ahead it plans; none where it chooses.
+    /// The mode of its plans; without one the lead chooses.
     pub mode: Option<PlanMode>,
     /// True if a person is there to ask.
     pub attended: bool,
-    /// Operating system, date, versions of programs, what commands may write and reach.
+    /// Operating system, date, versions of programs, and the limits of commands on writing and network access.
     pub environment: String,
     /// The working folder as a tree, folders marked.
     pub folder: String,
-    /// Branch and status.
+    /// Git branch and status.
     pub git: String,
     /// The project's instruction files.
     pub instructions: String,
-    /// The words of earlier runs and documents about the goal.
+    /// Recalled memories of earlier runs and documents about the goal.
     pub known: String,
-    /// The run so far: the wake message of a run that begins with a plan or goes on after its end.
+    /// The run so far: the wake message of a run that begins with a plan or continues after its end.
     pub state: String,
     /// The profiles of actors.
     pub profiles: Vec<ProfileBrief>,
     /// The tool bundles of actors.
     pub bundles: Vec<BundleBrief>,
-    /// The tools that a task may call and the lead does not have.
+    /// The tools that a task may call and that the lead does not have.
     pub tools: Vec<ToolLine>,
-    /// How large plans may be.
+    /// Limits on the size of plans.
     pub limits: PlanLimits,
 }
 
-/// A tool bundle as the lead chooses among them.
+/// A tool bundle in the form for the lead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BundleBrief {
     /// Its name.
     pub name: String,
-    /// Its use, in a phrase.
+    /// Its purpose, in a phrase.
     pub description: String,
 }
 
@@ -55,17 +55,17 @@ impl From<&Bundle> for BundleBrief {
     }
 }
 
-/// The beginning of the lead's conversation.
+/// The messages that start the lead's conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeadPrompt {
-    /// The system message. It differs by settings, and not by goal, so that caches find it.
+    /// The system message. It depends on settings but not on the goal, so that prompt caches match.
     pub system: String,
     /// The first user message.
     pub task: String,
 }
 
 impl LeadBrief {
-    /// Returns the brief of a goal with these bounds on plans; nothing else is known.
+    /// Returns the brief of a goal with these limits on plans and no other facts.
     #[must_use]
     pub fn new(goal: impl Into<String>, limits: PlanLimits) -> Self {
         Self { goal: goal.into(), limits, ..Self::default() }

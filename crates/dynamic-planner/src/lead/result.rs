@@ -1,4 +1,4 @@
-//! `read_result`: the whole text that a task came to.
+//! `read_result`: returns the whole result text of a task.
 
 use aime_llm::estimate_tokens;
 use aime_progress::{ProgressState, Task};
@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 use super::{call::Call, message::sources};
 use crate::{PlanFault, draft::quote};
 
-/// Returns what `read_result` answers: the text that a task came to, in at most about so many tokens. Of a longer text it returns the part that the
-/// call asks for, and says where the next one begins.
+/// Returns the answer of `read_result`: the task's result text, in at most about `budget_tokens` tokens. From a longer
+/// text it returns the requested part, and names the start of the next one.
 ///
 /// # Errors
+///
 /// Every fault of the call.
 pub fn read_result(parameters: &Map<String, Value>, state: &ProgressState, budget_tokens: u64) -> Result<String, Vec<PlanFault>> {
     let mut call = Call::of(parameters);
@@ -38,7 +39,7 @@ pub fn read_result(parameters: &Map<String, Value>, state: &ProgressState, budge
     Ok(out)
 }
 
-/// Everything that an attempt came to.
+/// Returns all texts of a task's result.
 fn whole(task: &Task) -> Option<String> {
     let conclusion = task.conclusion.as_ref()?;
     let mut parts = Vec::new();
@@ -59,7 +60,7 @@ fn whole(task: &Task) -> Option<String> {
     Some(parts.join("\n"))
 }
 
-/// Cuts a text so that it takes at most so many tokens once it is quoted; one character is left of any text.
+/// Cuts a text so that it takes at most `tokens` tokens when quoted. Keeps at least one character.
 fn shorten(text: &mut String, tokens: u64) {
     let within = |end: usize| estimate_tokens(&quote(text.get(..end).unwrap_or_default())) <= tokens;
     if within(text.len()) {

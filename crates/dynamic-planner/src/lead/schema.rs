@@ -1,14 +1,15 @@
 //! The parameters of the plan tools, as JSON Schemas.
 //!
-//! They are written for servers that hold their models to few rules: no references, no alternatives but one, no bounds. A change is one
-//! object with all members that any operation takes. [`parse_command`](super::parse_command) checks what the schemas leave open.
+//! They suit servers that support few schema rules: no references, no alternatives but one, no bounds. A change is one
+//! object with all members of any operation. [`parse_command`](super::parse_command) checks the rules that the schemas
+//! leave out.
 
 use aime_progress::{PlanMode, ReasoningEffort, TaskKind};
 use serde_json::{Map, Value, json};
 
 use crate::PlanChecker;
 
-/// More names than this are not enumerated: servers bound what a schema may hold.
+/// Maximum number of enumerated names, because servers limit the size of a schema.
 const MOST_NAMES: usize = 100;
 
 const CRITERION: &str = "Best a command that shows it: {command, expect?}; else a fact about a file: {file, contains?}; else a sentence.";
@@ -33,7 +34,7 @@ pub(super) fn submit_plan(names: &PlanChecker<'_>) -> Value {
     object(members, &["tasks"])
 }
 
-/// The parameters of `change_plan`: the patch document, and what it handles.
+/// The parameters of `change_plan`: the patch document, and the evidence that it handles.
 pub(super) fn change_plan(names: &PlanChecker<'_>) -> Value {
     let ops = [
         "add_task",

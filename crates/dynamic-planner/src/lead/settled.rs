@@ -1,4 +1,4 @@
-//! The tasks that came to an end since the last wake.
+//! The tasks that settled or failed since the last wake.
 
 use aime_progress::{ProgressState, Task, TaskStatus};
 use serde_json::Value;
@@ -70,7 +70,7 @@ fn outcome(task: &Task) -> String {
     }
 }
 
-/// Writes the description of a task: the lead needs it to change the task.
+/// Writes the description of a task, which the lead needs to change the task.
 pub(super) fn orders(task: &Task, depth: usize, draft: &mut Draft) {
     let (spec, indent) = (&task.spec, "  ".repeat(depth));
     if let Some(tool) = &spec.tool {

@@ -1,11 +1,11 @@
-//! The plan as the lead reads it: what runs, what waits and for what.
+//! The plan in the form for the lead: running tasks, waiting tasks and their dependencies.
 
 use aime_progress::{EdgeType, ProgressState, Task, TaskId, TaskKind, TaskStatus};
 
 use super::settled;
 use crate::draft::{Draft, Share, one_line};
 
-/// The plan as a checklist; `with_orders` of open tasks also what they were asked to do.
+/// Writes the plan as a checklist; if `with_orders` is set, with the descriptions of open tasks.
 pub(super) fn section(state: &ProgressState, with_orders: bool, draft: &mut Draft) {
     if state.tasks.is_empty() {
         return;
@@ -25,7 +25,7 @@ pub(super) fn section(state: &ProgressState, with_orders: bool, draft: &mut Draf
     }
 }
 
-/// The tasks in the order of the plan, each after the group that holds it, with its depth.
+/// Returns the tasks in the order of the plan, each after its group, with its depth.
 pub(super) fn in_order(state: &ProgressState) -> Vec<(&Task, usize)> {
     let mut ordered = Vec::with_capacity(state.tasks.len());
     let is_top = |task: &&Task| task.spec.parent.as_ref().is_none_or(|parent| !state.tasks.contains_key(parent));
@@ -99,7 +99,7 @@ fn standing(state: &ProgressState, task: &Task, draft: &mut Draft) {
     }
 }
 
-/// The tasks that a task waits for, each with its status. What blocks a task may be settled, too.
+/// Returns the dependencies of a task, each with its status. A task that blocks another may be settled too.
 pub(super) fn waits_for(state: &ProgressState, id: &TaskId) -> Vec<String> {
     let Some(task) = state.tasks.get(id) else { return Vec::new() };
     let status = |id: &TaskId| state.tasks.get(id).map(|task| task.status);

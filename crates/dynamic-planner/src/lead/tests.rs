@@ -1,4 +1,4 @@
-//! A run that counts TODO comments and reports them, as its lead sees it.
+//! A run that counts TODO comments and reports them, from the lead's point of view.
 
 mod calls;
 mod messages;
@@ -19,12 +19,12 @@ fn id(text: &str) -> TaskId {
     TaskId::new(text).unwrap()
 }
 
-/// The run before it has a plan.
+/// Returns the run before it has a plan.
 fn unplanned() -> ProgressState {
     ProgressState::new("plan".parse().unwrap(), "Count the TODO comments and write a report", NOW)
 }
 
-/// The run with a plan of tasks, all pending.
+/// Returns the run with a plan of tasks, all pending.
 fn planned(plan: &Value) -> ProgressState {
     let mut state = unplanned();
     let plan: Plan = parse_plan(&plan.to_string()).unwrap().plan;
@@ -32,7 +32,7 @@ fn planned(plan: &Value) -> ProgressState {
     state
 }
 
-/// The run at work: `find` is done, `slow` runs, `lint` failed for good, `report` waits, `publish` is held back.
+/// Returns the run in progress: `find` is done, `slow` runs, `lint` failed for good, `report` waits, `publish` is held.
 fn at_work() -> ProgressState {
     let mut state = planned(&json!({
         "strategic": {"approach": "Look for both, then report.", "success_criteria": ["report.md lists every TODO", {"command": "make check"}]},
@@ -76,7 +76,7 @@ fn task(state: &mut ProgressState, name: &str, change: impl FnOnce(&mut Task)) {
     change(state.tasks.get_mut(&id(name)).unwrap());
 }
 
-/// Adds evidence, and returns its id.
+/// Adds evidence and returns its id.
 fn learn(state: &mut ProgressState, name: &str, content: &str, kind: &str) -> aime_progress::EvidenceId {
     let evidence = json!({"id": name, "at": NOW, "type": kind, "significance": "high", "content": content});
     state.evidence.push(serde_json::from_value(evidence).unwrap());
@@ -88,7 +88,7 @@ fn tool(name: &str, properties: &Value, required: &Value) -> ToolDefinition {
     ToolDefinition { name: name.to_owned(), description: format!("Does {name}."), parameters: parameters.into() }
 }
 
-/// The names that plans may use.
+/// Names that plans may use.
 struct Names {
     tools: Vec<ToolDefinition>,
     profiles: Vec<ProfileBrief>,

@@ -1,4 +1,4 @@
-//! The tools with which the lead plans.
+//! The plan tools of the lead.
 
 use std::{fmt, sync::Arc};
 
@@ -16,13 +16,13 @@ pub enum PlanTool {
     SubmitPlan,
     /// Changes the plan.
     ChangePlan,
-    /// Tells the actor of a running task something.
+    /// Sends a message to the actor of a running task.
     TellTask,
-    /// Stops a running task after its call under way.
+    /// Stops a running task after its current call.
     HoldTask,
-    /// Lets a held task go on.
+    /// Lets a held task continue.
     ReleaseTask,
-    /// Ends a task for good.
+    /// Cancels a task for good.
     CancelTask,
     /// Rewords a success criterion.
     AmendCriterion,
@@ -31,7 +31,7 @@ pub enum PlanTool {
 }
 
 impl PlanTool {
-    /// Every plan tool, in the order in which the lead is offered them.
+    /// All plan tools, in the order in which the lead's requests list them.
     pub const ALL: [Self; 8] = [
         Self::SubmitPlan,
         Self::ChangePlan,
@@ -43,7 +43,7 @@ impl PlanTool {
         Self::ReadResult,
     ];
 
-    /// The name of the tool, as the model calls it.
+    /// Returns the name by which the model calls the tool.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,8 +105,8 @@ impl fmt::Display for PlanTool {
     }
 }
 
-/// Returns the plan tools of a run's lead. They name the tools, profiles, bundles and models that plans are checked against, and no task, so that the list
-/// stays the same for the whole run and its prefix is found in caches.
+/// Returns the plan tools of a run's lead. Their schemas name the tools, profiles, bundles and models that plans are
+/// checked against, but no task, so that the list stays the same for the whole run and prompt caches match.
 #[must_use]
 pub fn lead_tools(names: &PlanChecker<'_>) -> Vec<Arc<ToolSheet>> {
     let sheet = |tool: PlanTool| {
@@ -117,7 +117,7 @@ pub fn lead_tools(names: &PlanChecker<'_>) -> Vec<Arc<ToolSheet>> {
         };
         let mut sheet = ToolSheet::new(definition);
         (sheet.handled_by, sheet.touches) = (HandledBy::Run, Touches::Nothing);
-        // The run answers a repeated call with the answer that it gave before.
+        // The run answers a repeated call with its earlier answer.
         (sheet.read_only, sheet.idempotent) = (tool == PlanTool::ReadResult, true);
         Arc::new(sheet)
     };

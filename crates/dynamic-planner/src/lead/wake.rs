@@ -1,9 +1,9 @@
-//! The facts that a wake gives the lead.
+//! The content of a wake of the lead.
 
 use aime_progress::{DroppedChange, EvidenceId, Origin, ProgressState, TaskId, TriggerReason};
 use serde::{Deserialize, Serialize};
 
-/// Why the lead is woken.
+/// Reason for a wake of the lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WakeKind {
@@ -15,9 +15,9 @@ pub enum WakeKind {
     NothingReady,
     /// Every task is settled.
     Done,
-    /// A person spoke.
+    /// A person sent a message.
     Person,
-    /// The plan is due for a look by the policy of its mode.
+    /// The policy of the plan's mode asks for an update.
     Update,
     /// The run could not carry out the last command, or only a part of it.
     Refused,
@@ -28,7 +28,7 @@ pub enum WakeKind {
 pub struct Wake {
     /// The number of the wake in the run, from 1.
     pub number: u32,
-    /// Why the lead is woken.
+    /// Reason for the wake.
     pub kind: WakeKind,
     /// The triggers that fired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -39,7 +39,7 @@ pub struct Wake {
     /// The evidence that came since the last wake.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceId>,
-    /// Words of people that the lead has not handled yet.
+    /// Messages of people that the lead has not handled yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<PersonWords>,
     /// Changes of the last `change_plan` that did not fit.
@@ -55,19 +55,19 @@ pub struct Wake {
     pub may_write: bool,
 }
 
-/// Words that a person said unasked.
+/// An unsolicited message of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonWords {
-    /// The evidence that they became; `change_plan` names it in `handled`.
+    /// The id of its evidence; `change_plan` names it in `handled`.
     pub id: EvidenceId,
     /// The task whose actor the person addressed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The words.
+    /// Text of the message.
     pub text: String,
 }
 
-/// The rest of a run's budgets. An absent budget has no limit.
+/// Remaining budgets of a run. An absent budget has no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetLeft {
@@ -103,7 +103,7 @@ impl Wake {
         }
     }
 
-    /// Returns the origins of the texts in the message that nobody vouches for. Whoever reads the message has read them.
+    /// Returns the untrusted origins of the texts in the message, which a reader of the message takes over.
     #[must_use]
     pub fn origins(&self, state: &ProgressState) -> Vec<Origin> {
         let mut origins = Vec::new();

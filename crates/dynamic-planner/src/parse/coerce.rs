@@ -1,4 +1,4 @@
-//! Reading values of the wrong type as what was meant.
+//! Coerces values of the wrong type into the intended ones.
 
 use aime_llm::read_json;
 use aime_progress::{Criterion, ReasoningEffort};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::PlanFault;
 
-/// What was repaired while reading, each thing once.
+/// Repairs made while parsing, each once.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     pub(super) list: Vec<String>,
@@ -21,7 +21,7 @@ impl Notes {
     }
 }
 
-/// Members of an object under their own name or another one that models use.
+/// Members of an object, under their own name or another one that models use.
 pub(super) struct Members<'a> {
     object: &'a Map<String, Value>,
     used: Vec<&'a str>,
@@ -32,12 +32,13 @@ impl<'a> Members<'a> {
         Self { object, used: Vec::new() }
     }
 
-    /// The member `name`, or the first of its other names that is there and not null. A member is taken once.
+    /// Takes the member `name`, or the first of its other names that is present and not null. A member is taken only
+    /// once.
     pub(super) fn take(&mut self, name: &str, others: &[&str], notes: &mut Notes) -> Option<&'a Value> {
         self.take_where(name, others, notes, |_| true)
     }
 
-    /// As [`Self::take`], for values that `fit`.
+    /// Does the same as [`Self::take`] for values that `fit`.
     pub(super) fn take_where(&mut self, name: &str, others: &[&str], notes: &mut Notes, fit: impl Fn(&Value) -> bool) -> Option<&'a Value> {
         for wanted in std::iter::once(&name).chain(others) {
             let Some((key, value)) = self.object.iter().find(|(key, _)| snake(key) == *wanted) else { continue };
@@ -65,18 +66,19 @@ impl<'a> Members<'a> {
         Some(value)
     }
 
-    /// Whether there is a member of that name, slips of the hand aside.
+    /// Returns true if there is a member of that name, tolerating typing errors.
     pub(super) fn has(&self, name: &str) -> bool {
         self.object.keys().any(|key| snake(key) == name)
     }
 
-    /// Keys that nobody took.
+    /// Returns the keys that were not taken.
     pub(super) fn rest(&self) -> impl Iterator<Item = &'a str> {
         self.object.keys().map(String::as_str).filter(|key| !self.used.contains(key)).collect::<Vec<_>>().into_iter()
     }
 }
 
-/// Whether a key is a name with a slip of the hand in it: a letter too few, too many, changed, or two in the wrong order; two of them in a long name.
+/// Returns true if a key is a name with a typing error: a letter too few, too many, changed, or two transposed. A long
+/// name may have two errors.
 fn is_slip_of(key: &str, name: &str) -> bool {
     let most = match name.len() {
         0..5 => 0,
@@ -86,12 +88,12 @@ fn is_slip_of(key: &str, name: &str) -> bool {
     strsim::damerau_levenshtein(key, name) <= most
 }
 
-/// The members of the step form, which is a format of its own and needs no mending.
+/// Returns true for the members of the step form, which is a format of its own and needs no repair.
 fn is_step_form(key: &str) -> bool {
     matches!(key, "steps" | "step_id" | "tool_name" | "tool_parameters" | "plan_id" | "task_id")
 }
 
-/// `dependsOn`, `Depends On`, `depends-on` → `depends_on`.
+/// Converts `dependsOn`, `Depends On`, `depends-on` to `depends_on`.
 pub(super) fn snake(key: &str) -> String {
     let mut out = String::with_capacity(key.len());
     let mut lower_before = false;
@@ -105,7 +107,7 @@ pub(super) fn snake(key: &str) -> String {
     out
 }
 
-/// A text, or a number or truth value as text.
+/// Returns a text, or a number or boolean as text.
 pub(super) fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.trim().to_owned()),
@@ -118,12 +120,12 @@ pub(super) fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// Words that mean *nothing here*.
+/// Returns true for words that mean *nothing here*.
 pub(super) fn is_nothing(text: &str) -> bool {
     matches!(text.trim().to_lowercase().as_str(), "" | "none" | "null" | "nil" | "n/a" | "na" | "-" | "[]" | "无")
 }
 
-/// A list of texts from a list, a lone text, or objects that hold a text.
+/// Returns the texts of a list, of a lone text, or of objects that contain a text.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().flat_map(texts).collect(),
@@ -135,7 +137,8 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// A list of criteria: texts, commands and facts about files. Nobody but a person decides on the owner, so `owner` is not read.
+/// Parses a list of criteria: texts, commands and facts about files. Ignores `owner`, because only a person decides on
+/// it.
 pub(super) fn criteria(value: &Value, place: &str, faults: &mut Vec<PlanFault>) -> Vec<Criterion> {
     let mut read = Vec::new();
     match value {
@@ -149,7 +152,7 @@ pub(super) fn criteria(value: &Value, place: &str, faults: &mut Vec<PlanFault>) 
     read
 }
 
-/// Reads a criterion: a text, an object, or an object written as a text.
+/// Parses a criterion: a text, an object, or an object written as a text.
 pub(crate) fn criterion(value: &Value, place: &str, faults: &mut Vec<PlanFault>) -> Option<Criterion> {
     let object = match value {
         Value::Object(object) => object.clone(),
@@ -182,7 +185,7 @@ pub(crate) fn criterion(value: &Value, place: &str, faults: &mut Vec<PlanFault>)
 const CRITERION_MEMBERS: [&str; 7] = ["command", "expect", "file", "exists", "contains", "matches", "unchanged"];
 const CRITERION_HINT: &str = "a criterion is a sentence, {\"command\", \"expect\"} or {\"file\", \"contains\"}";
 
-/// Mentions of tasks: a list, a lone mention, `a, b`, numbers, or objects with an id.
+/// Parses mentions of tasks: a list, a lone mention, `a, b`, numbers, or objects with an id.
 pub(super) fn mentions(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().flat_map(mentions).collect(),
@@ -195,7 +198,7 @@ pub(super) fn mentions(value: &Value) -> Vec<String> {
     }
 }
 
-/// An object, also one that stands in a string.
+/// Returns an object, also from a string that contains one.
 pub(super) fn object(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(object) => Some(object.clone()),
@@ -209,24 +212,25 @@ pub(super) fn object(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
-/// A level of effort from its word.
+/// Parses a level of effort.
 pub(super) fn effort(value: &Value) -> Option<ReasoningEffort> {
     let word: String = text(value)?.chars().filter(char::is_ascii_alphabetic).collect();
     ReasoningEffort::ALL.into_iter().find(|level| level.as_str().eq_ignore_ascii_case(&word))
 }
 
-/// Whether a value of `effort` is a level, or meant as one, and not an estimate of time such as `60` or `5 minutes`.
+/// Returns true if a value of `effort` is a level, or meant as one, and not an estimate of time such as `60` or `5
+/// minutes`.
 pub(super) fn is_level(value: &Value) -> bool {
     text(value).is_none_or(|text| !text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// What is written in the place of a level of effort and is none.
+/// Returns a value in the place of a level of effort that is no level.
 pub(super) fn unread_level(value: &Value) -> Option<String> {
     let written = text(value).unwrap_or_else(|| value.to_string());
     (effort(value).is_none() && !is_nothing(&written)).then_some(written)
 }
 
-/// Seconds from a number or a text that begins with one; `5 minutes` is understood.
+/// Parses seconds from a number or a text that begins with one, such as `5 minutes`.
 pub(super) fn seconds(value: &Value) -> Option<u32> {
     let text = text(value)?;
     let digits: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();

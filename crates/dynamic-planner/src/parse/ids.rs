@@ -1,4 +1,4 @@
-//! Identifiers as models write them, made valid, and every mention of them with them.
+//! Makes the identifiers of models valid, and renames every mention of them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::coerce::Notes;
 
-/// The valid identifier nearest to a text; nothing if no character of it can stay.
+/// Returns the valid identifier nearest to a text, or `None` if no character of it is valid.
 pub(super) fn normalise(text: &str) -> Option<TaskId> {
     if let Ok(id) = TaskId::new(text) {
         return Some(id);
@@ -22,7 +22,7 @@ pub(super) fn normalise(text: &str) -> Option<TaskId> {
     TaskId::new(out.trim_matches(['-', '.'])).ok()
 }
 
-/// What the tasks of a plan are called, and what they were called by the model.
+/// Ids of a plan's tasks, with the names that the model used.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     ids: Vec<TaskId>,
@@ -31,7 +31,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Keeps a text for the task that was given it, if it is a valid id: who wrote a valid one shall have it.
+    /// Reserves a valid id for the task that the model gave it to, so that a renamed task does not take it.
     pub(super) fn reserve(&mut self, written: &str) {
         if let Ok(id) = TaskId::new(written) {
             self.push(&id);
@@ -39,7 +39,8 @@ impl Names {
         }
     }
 
-    /// Gives a task its id. A text that was given before gets the same id again: two tasks with one id are a fault to be told.
+    /// Assigns an id to a task. A repeated text gets the same id again, because two tasks with one id are a fault to
+    /// report.
     pub(super) fn give(&mut self, written: Option<&str>, title: &str, position: usize, notes: &mut Notes) -> TaskId {
         let id = match written.filter(|text| !text.is_empty()) {
             Some(text) => self.named(text, position, notes),
@@ -54,7 +55,7 @@ impl Names {
         id
     }
 
-    /// How many ids are known.
+    /// Returns the number of known ids.
     pub(super) fn len(&self) -> usize {
         self.ids.len()
     }
@@ -81,7 +82,7 @@ impl Names {
         id
     }
 
-    /// An id that begins like `stem` and is not taken.
+    /// Returns an unused id that begins with `stem`.
     fn free(&self, stem: &str) -> TaskId {
         let stem: String = stem.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')).take(MAX_ID_BYTES - 20).collect();
         let stem = if stem.is_empty() { "task".to_owned() } else { stem };
@@ -103,7 +104,7 @@ impl Names {
         }
     }
 
-    /// The task that a mention means: by what the model wrote, by id, by name, or by number.
+    /// Returns the task that a mention refers to: by the model's text, by id, by name, or by number.
     pub(super) fn find(&self, mention: &str) -> Option<TaskId> {
         if let Some(id) = self.written.get(mention) {
             return Some(id.clone());
@@ -127,7 +128,8 @@ impl Names {
         by_id().or_else(|| self.titles.get(&key).cloned().flatten()).or_else(by_number)
     }
 
-    /// [`Self::find`]; a mention of no task stays as it is, so that the validation can name it.
+    /// Does the same as [`Self::find`], but returns an unresolvable mention unchanged, so that the validation can name
+    /// it.
     pub(super) fn resolve(&self, mention: &str, notes: &mut Notes) -> Option<TaskId> {
         let found = self.find(mention);
         if let Some(id) = &found
@@ -139,12 +141,12 @@ impl Names {
         found.or_else(|| normalise(mention))
     }
 
-    /// The ids that are not what the model wrote.
+    /// Returns the ids that differ from the model's text.
     pub(super) fn renamed(&self) -> impl Iterator<Item = (&str, &TaskId)> {
         self.written.iter().map(|(text, id)| (text.as_str(), id)).filter(|(text, id)| *text != id.as_str())
     }
 
-    /// Puts new ids into the references `@{steps.ID…}` of a value.
+    /// Renames the ids in the references `@{steps.ID…}` of a value.
     pub(super) fn rename_references(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.rename_in_text(text),
@@ -154,7 +156,7 @@ impl Names {
         }
     }
 
-    /// The same for one text.
+    /// Does the same for one text.
     pub(super) fn rename_in_text(&self, text: &mut String) {
         if text.contains("@{steps.") {
             for (old, new) in self.renamed() {
@@ -166,7 +168,7 @@ impl Names {
     }
 }
 
-/// Letters and digits alone, in lower case.
+/// Returns only the letters and digits, in lower case.
 fn plain(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

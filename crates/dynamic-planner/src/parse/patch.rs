@@ -1,4 +1,4 @@
-//! Reading plan patches.
+//! Parses plan patches.
 
 use aime_progress::{Owner, PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
@@ -14,19 +14,20 @@ use super::{
 };
 use crate::PlanFault;
 
-/// A patch as it was understood.
+/// A parsed patch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedPatch {
-    /// The patch. Nothing is known of it but that every member has the right type.
+    /// The patch. Every member has the right type; nothing else is checked.
     pub patch: PlanPatch,
-    /// What was mended, in words.
+    /// Descriptions of the repairs.
     pub repairs: Vec<String>,
 }
 
-/// Reads a patch from a text. An empty list of changes is legal: the plan stays as it is.
+/// Parses a patch from a text. An empty list of changes is legal: the plan stays unchanged.
 ///
 /// # Errors
-/// Every fault that keeps it from being understood. Whether it fits a plan is for the progress state to say.
+///
+/// Every fault that makes the patch unintelligible. The progress state checks if the patch fits a plan.
 pub fn parse_patch(text: &str) -> Result<ParsedPatch, Vec<PlanFault>> {
     let (value, repairs) = read_whole(text)?;
     let mut parsed = patch_from_value(&value)?;
@@ -34,10 +35,11 @@ pub fn parse_patch(text: &str) -> Result<ParsedPatch, Vec<PlanFault>> {
     Ok(parsed)
 }
 
-/// Reads a patch from JSON.
+/// Parses a patch from JSON.
 ///
 /// # Errors
-/// Every fault that keeps it from being understood.
+///
+/// Every fault that makes the patch unintelligible.
 pub fn patch_from_value(value: &Value) -> Result<ParsedPatch, Vec<PlanFault>> {
     let mut notes = Notes::default();
     let mut faults = Vec::new();
@@ -150,13 +152,13 @@ fn read_op(written: &str) -> Option<Op> {
     })
 }
 
-/// Whether a key names an operation by its full name, as in `{"add_task": {…}}`.
+/// Returns true if a key is the full name of an operation, as in `{"add_task": {…}}`.
 fn is_operation(key: &str) -> bool {
     let key = snake(key);
     (key.ends_with("_task") || key.ends_with("_tasks") || key.ends_with("_edge") || key == "op") && (key == "op" || read_op(&key).is_some())
 }
 
-/// The id of the task that a change brings, as it was written.
+/// Returns the written id of the task that a change adds.
 fn new_task_id(change: &Map<String, Value>) -> Option<String> {
     let (op, body) = operation(change)?;
     let id = |object: &Map<String, Value>| ["id", "task_id", "step_id"].iter().find_map(|key| object.get(*key).and_then(text));
@@ -167,7 +169,7 @@ fn new_task_id(change: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// The operation of a change and the object that holds the rest of it.
+/// Returns the operation of a change and the object with its other members.
 fn operation(change: &Map<String, Value>) -> Option<(Op, &Map<String, Value>)> {
     let named =
         OP_NAMES.iter().find_map(|key| change.iter().find(|(k, _)| snake(k) == *key)).and_then(|(_, value)| read_op(value.as_str()?));
@@ -360,7 +362,7 @@ impl Reader<'_> {
         let mut members = Members::of(body);
         let others = ["changes", "fields", "set", "updates", "with", "new_values", "modifications", "task", "new_task", "updated_task"];
         let ids = ["id", "task_id", "step_id"];
-        // `task` may name the task, hold what is changed, or both.
+        // `task` may name the task, contain the changes, or both.
         let holds_changes =
             |value: &Value| value.as_object().is_some_and(|object| object.keys().any(|key| !ids.contains(&snake(key).as_str())));
         let nested = members.take_where("change", &others, self.notes, holds_changes).and_then(Value::as_object);
@@ -378,7 +380,7 @@ impl Reader<'_> {
             body
         });
         let mut fields = Members::of(fields);
-        // `mode` is no slip of it.
+        // `mode` is not a misspelt `model`.
         let model = if fields.has("model") { fields.take("model", &[], self.notes).and_then(text) } else { None };
         let model = model.filter(|model| !is_nothing(model));
         let level = fields.take_where("effort", &[], self.notes, is_level).cloned();

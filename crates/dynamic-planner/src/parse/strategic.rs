@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::coerce::{Members, Notes, criteria, text};
 use crate::PlanFault;
 
-/// Reads the strategic part from its own member, or from members beside the tasks.
+/// Parses the strategic part from its own member, or from members beside the tasks.
 pub(super) fn read(members: &mut Members<'_>, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> Strategic {
     let mut strategic = Strategic::default();
     if let Some(value) = members.take("strategic", &["strategy", "strategic_plan"], notes) {
@@ -16,7 +16,7 @@ pub(super) fn read(members: &mut Members<'_>, notes: &mut Notes, faults: &mut Ve
     strategic
 }
 
-/// Reads what a patch changes of the strategic part. What it does not name stays.
+/// Parses a patch's changes of the strategic part. Members that it does not name stay.
 pub(super) fn change_from_value(value: &Value, place: &str, notes: &mut Notes, faults: &mut Vec<PlanFault>) -> StrategicChange {
     match value {
         Value::Object(object) => change(&mut Members::of(object), place, notes, faults),
@@ -40,7 +40,7 @@ fn change(members: &mut Members<'_>, place: &str, notes: &mut Notes, faults: &mu
     }
 }
 
-/// Adds what was read further.
+/// Adds the parsed changes to the strategic part.
 fn fill(strategic: &mut Strategic, read: StrategicChange) {
     let StrategicChange { approach, phases, risks, success_criteria } = read;
     if strategic.approach.is_empty() {
@@ -51,7 +51,7 @@ fn fill(strategic: &mut Strategic, read: StrategicChange) {
     strategic.success_criteria.extend(success_criteria.into_iter().flatten());
 }
 
-/// Pairs of texts from a list of objects or of texts; what has no first text is left out.
+/// Returns pairs of texts from a list of objects or of texts; leaves out entries without a first text.
 fn pairs(value: &Value, first: &str, second: &str) -> Vec<(String, String)> {
     match value {
         Value::Array(items) => items.iter().flat_map(|item| pairs(item, first, second)).collect(),
@@ -60,7 +60,7 @@ fn pairs(value: &Value, first: &str, second: &str) -> Vec<(String, String)> {
             let a = std::iter::once(&first).chain(&other_names).find_map(|key| object.get(*key).and_then(text));
             let other_names = ["goal", "description", "response"];
             let b = object.get(second).and_then(text);
-            // Of a member that may mean both, the first has it.
+            // A member that may mean both counts as the first.
             let other = || other_names.iter().find_map(|key| object.get(*key).and_then(text)).filter(|b| a.as_ref() != Some(b));
             let b = b.or_else(other).unwrap_or_default();
             a.into_iter().filter(|a| !a.is_empty()).map(|a| (a, b.clone())).collect()

@@ -1,4 +1,4 @@
-//! One task as a model writes it.
+//! Parses one task of a plan.
 
 use aime_progress::{Criterion, ReasoningEffort, TaskKind};
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::coerce::{Members, Notes, criteria, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level};
 use crate::PlanFault;
 
-/// Members that hold the tasks of a plan, or of a task.
+/// Members that contain the tasks of a plan, or of a task.
 pub(super) const CHILDREN: &[&str] = &[
     "subtasks",
     "sub_tasks",
@@ -36,7 +36,7 @@ pub(super) struct Draft {
     pub(super) criteria: Vec<Criterion>,
     pub(super) dependencies: Vec<String>,
     pub(super) parent: Option<String>,
-    /// The position of the task in which this one stood.
+    /// Index of the enclosing task.
     pub(super) inside: Option<usize>,
     pub(super) profile: Option<String>,
     pub(super) bundles: Vec<String>,
@@ -47,11 +47,11 @@ pub(super) struct Draft {
     pub(super) effort_seconds: Option<u32>,
     pub(super) model: Option<String>,
     pub(super) effort: Option<ReasoningEffort>,
-    /// What stood in the place of a level of effort and is none.
+    /// The value in the place of a level of effort that is no level.
     pub(super) unread_effort: Option<String>,
 }
 
-/// Reads a list of tasks, with those inside them, into `drafts`.
+/// Parses a list of tasks, including nested ones, into `drafts`.
 pub(super) fn read_list(
     list: &Value,
     place: &str,
@@ -114,7 +114,7 @@ fn read(
     }
 }
 
-/// `{"task": {…}}` and `{"add_task": {…}}` are the object inside.
+/// Unwraps `{"task": {…}}` and `{"add_task": {…}}`.
 fn wrapped<'a>(members: &'a Map<String, Value>, notes: &mut Notes) -> &'a Map<String, Value> {
     match members.iter().next() {
         Some((key, Value::Object(inner))) if members.len() == 1 => {
@@ -125,7 +125,7 @@ fn wrapped<'a>(members: &'a Map<String, Value>, notes: &mut Notes) -> &'a Map<St
     }
 }
 
-/// Reads the members of a task; what stands inside it is handed back.
+/// Parses the members of a task; returns the nested tasks.
 pub(super) fn read_object<'a>(
     members: &mut Members<'a>,
     place: &str,
@@ -139,7 +139,7 @@ pub(super) fn read_object<'a>(
         members.take_where(name, &[], notes, fit).map(|list| ((*name).to_owned(), list))
     });
     let written = members.take("id", &["step_id", "task_id", "key", "number", "step_number"], notes);
-    // `step` may be a number or the very work.
+    // `step` may be a number or the description of the work.
     let is_id = |value: &Value| value.as_str().map_or(value.is_number(), |text| !text.trim().contains(' '));
     draft.id = written.or_else(|| members.take_where("id", &["step"], notes, is_id)).and_then(|value| {
         if value.is_number() && !place.contains("steps") {
@@ -209,7 +209,7 @@ pub(super) fn read_object<'a>(
     draft.denied_tools = members.take("denied_tools", &["exclude_tools"], notes).map(texts).unwrap_or_default();
     draft.skills = members.take("skills", &["skill"], notes).map(texts).unwrap_or_default();
     draft.exclusive = members.take("exclusive", &["exclusively", "locks"], notes).map(texts).unwrap_or_default();
-    // `mode` is no slip of it.
+    // `mode` is not a misspelt `model`.
     if members.has("model") {
         draft.model = members.take_where("model", &[], notes, is_name).and_then(text).filter(|model| !is_nothing(model));
     }
@@ -273,7 +273,7 @@ fn read_kind(written: &str) -> Option<TaskKind> {
     }
 }
 
-/// `1. Read it` → `Read it`.
+/// Removes a leading number: `1. Read it` → `Read it`.
 fn without_number(line: &str) -> String {
     let line = line.trim().trim_start_matches(['-', '*']).trim_start();
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -281,7 +281,7 @@ fn without_number(line: &str) -> String {
     rest.trim().to_owned()
 }
 
-/// What a value is, in words.
+/// Returns the type of a value as text.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

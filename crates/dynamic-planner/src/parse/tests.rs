@@ -1,4 +1,4 @@
-//! Plans and patches in the many forms in which they come.
+//! Plans and patches in many written forms.
 
 mod corpus;
 mod patch;
@@ -52,7 +52,7 @@ fn a_plan_that_was_read_is_read_again_without_repairs() {
     assert_eq!((again.plan, again.repairs), (parsed.plan, vec![]));
 }
 
-/// A person who writes a plan slips: what they meant is not left out.
+/// A person who writes a plan makes typing errors; the intended values are not left out.
 #[test]
 fn a_slip_in_a_name_is_read_as_what_is_meant() {
     let parsed = read(json!({"edge": [{"from": "a", "to": "b", "type": "conditional", "condition": "@{steps.a.result} > 0"}], "tasks": [
@@ -166,7 +166,7 @@ fn a_text_that_is_cut_off_is_no_plan() {
     assert!(parse_plan("```json\n{'tasks': [{'id': 'a', 'description': 'x',}]}\n```").is_ok());
 }
 
-/// JSON of any shape, with the words of a plan in it more often than chance would have it.
+/// Generates JSON of any shape, with more words of a plan than by chance.
 fn anything() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "tasks",

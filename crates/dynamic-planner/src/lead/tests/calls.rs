@@ -29,7 +29,7 @@ fn the_tools_of_the_lead() {
     insta::assert_snapshot!(shown.join("\n\n"));
 }
 
-/// Keywords that some server refuses in the parameters of a tool, or bounds closely.
+/// Keywords that some server refuses or limits in the parameters of a tool.
 #[test]
 fn schemas_keep_to_what_every_server_takes() {
     fn look(schema: &Value, depth: usize, unions: &mut usize) {

@@ -1,4 +1,4 @@
-//! Wake messages and the words that a compaction keeps.
+//! Wake messages and the texts that a compaction keeps.
 
 use aime_progress::{TriggerKind, TriggerReason};
 

@@ -8,7 +8,7 @@ use super::*;
 const STATUSES: [TaskStatus; 8] = TaskStatus::ALL;
 
 prop_compose! {
-    /// A run of up to eight tasks with texts at random, and a wake that names them all.
+    /// Generates a run of up to eight tasks with random texts, and a wake that names them all.
     fn worlds()(
         tasks in prop::collection::vec((0_usize..8, "\\PC{0,40}(\n\\PC{0,40}){0,30}", any::<bool>()), 1..8),
         evidence in prop::collection::vec("\\PC{0,80}(\n\\PC{0,40}){0,3}", 0..4),

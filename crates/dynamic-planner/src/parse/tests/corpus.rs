@@ -28,7 +28,7 @@ fn patches() -> Vec<Case> {
     toml::from_str::<Corpus>(include_str!("../../../tests/corpus/patches.toml")).unwrap().case
 }
 
-/// `id(kind)<-dependencies^parent` of each task.
+/// Formats each task as `id(kind)<-dependencies^parent`.
 fn outline(plan: &Plan) -> String {
     let one = |task: &TaskSpec| {
         let kind = match task.kind {
@@ -44,7 +44,7 @@ fn outline(plan: &Plan) -> String {
     plan.tasks.iter().map(one).collect::<Vec<_>>().join(" ")
 }
 
-/// Checks every case: what was understood, as it is shown, or that a fault begins as the case says.
+/// Checks every case: its displayed parse result, or the beginning of its fault.
 fn check(cases: Vec<Case>, read: impl Fn(&str) -> Result<String, Vec<PlanFault>>) {
     let mut wrong = Vec::new();
     for case in cases {

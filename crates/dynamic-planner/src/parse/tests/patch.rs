@@ -1,4 +1,4 @@
-//! Patches in the many forms in which they come.
+//! Patches in many written forms.
 
 use aime_progress::PlanPatch;
 use serde_json::{Value, json};
