@@ -1,4 +1,4 @@
-//! The program that opened a folder: it hears notices, and a person at it may interrupt a wait.
+//! Interface to the program that opened a folder: it receives notices, and a person may interrupt a wait there.
 
 use std::future;
 
@@ -8,12 +8,12 @@ use futures::future::BoxFuture;
 
 use crate::{Setup, models::Choice};
 
-/// The program that opened a folder. Every method has a default, so `()` is a caller that hears nothing.
+/// Program that opened a folder. Every method has a default, so `()` is a caller that ignores everything.
 pub trait Caller: Send + Sync {
-    /// Takes a notice.
+    /// Receives a notice.
     fn hear(&self, _notice: &Notice<'_>) {}
 
-    /// Ends when a person interrupts what takes long, such as fetching a model.
+    /// Completes when a person interrupts a long operation, such as the download of a model.
     fn interrupted(&self) -> BoxFuture<'static, ()> {
         Box::pin(future::pending())
     }
@@ -21,40 +21,40 @@ pub trait Caller: Send + Sync {
 
 impl Caller for () {}
 
-/// Something that a caller may show and that is no error.
+/// Information for the caller that is not an error.
 #[non_exhaustive]
 pub enum Notice<'a> {
-    /// One English sentence, such as which setting was left out. Servers and files have a part in it: it may hold control characters.
+    /// One English sentence, for example on a setting that was left out. It may quote servers and files, and so contain control characters.
     Text(&'a str),
-    /// A model was chosen for runs of this folder, and is about to be made ready.
+    /// A model was chosen for the runs of this folder and is about to be prepared.
     Model {
-        /// The models, and why the default one was chosen.
+        /// The models, with the reason for the default one.
         choice: &'a Choice,
         /// The folder.
         setup: &'a Setup,
     },
-    /// Telemetry was lost.
+    /// Telemetry could not be sent.
     TelemetryLost {
-        /// Spans, measures and records.
+        /// Number of lost spans, metrics and log records.
         pieces: u64,
     },
-    /// A model is about to be fetched.
+    /// A model is about to be downloaded.
     #[cfg(feature = "local-model")]
     FetchBegins {
         /// The model.
         model: &'a CatalogModel,
-        /// The place where it is kept.
+        /// Store that will keep its file.
         store: &'a ModelStore,
-        /// True if the network may be used; the fetch fails otherwise.
+        /// True if the network may be used; the download fails otherwise.
         online: bool,
     },
-    /// How far a fetch is.
+    /// Progress of a download.
     #[cfg(feature = "local-model")]
     Fetch(&'a FetchNews<'a>),
-    /// A fetch ended, with the file or without.
+    /// A download ended, successfully or not.
     #[cfg(feature = "local-model")]
     FetchEnds {
-        /// The file of the model, if it is here.
+        /// File of the model, if the download succeeded.
         file: Option<&'a std::path::Path>,
     },
 }

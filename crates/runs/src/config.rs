@@ -1,4 +1,4 @@
-//! The configuration: what it holds, where it comes from.
+//! Configuration: its settings and their sources.
 
 mod check;
 mod hooks;
@@ -105,7 +105,7 @@ pub enum CheckConfig {
 }
 
 impl CheckConfig {
-    /// Returns the check as a criterion of the project.
+    /// Returns the check as a completion criterion of the project.
     #[must_use]
     pub fn criterion(&self) -> Criterion {
         let check = match self {

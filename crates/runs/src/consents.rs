@@ -1,4 +1,4 @@
-//! What people have allowed for good, by folder: a file of the user's own, where no run can write.
+//! Permanent consents of people, by folder. They are kept in a file of the user, outside the reach of runs.
 
 #[cfg(test)]
 mod tests;
@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{environment::Environment, error::RunsError};
 
-/// The form of the file. One that is newer is left alone.
+/// Version of the file format. A file with a newer version is left unchanged.
 const VERSION: u32 = 1;
 
-/// Where consents are kept, for one working folder.
+/// Store of consents for one working folder.
 #[derive(Debug, Clone)]
 pub struct Consents {
     file: PathBuf,
-    /// The working folder without links: the key.
+    /// Working folder without links; the key in the file.
     folder: String,
 }
 
-/// The file.
+/// Content of the file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept {
     version: u32,
-    /// By working folder.
+    /// Consents by working folder.
     #[serde(default)]
     folders: BTreeMap<String, Vec<Consent>>,
 }
@@ -41,39 +41,39 @@ impl Default for Kept {
     }
 }
 
-/// One consent. What this version cannot read as a rule is kept, and holds for nothing.
+/// One consent. If this version cannot parse its rule, it is kept but has no effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
-    /// What is allowed.
+    /// Rule that is allowed.
     pub rule: String,
-    /// When, in milliseconds since 1970.
+    /// Time of the consent, in milliseconds since 1970.
     #[serde(default)]
     pub at: i64,
 }
 
 impl Consents {
-    /// Where the consents for a folder are; none where the user has no folder of their own for it, or where it lies in the working
-    /// folder itself, in which runs write.
+    /// Returns the store for a folder. There is none if the user has no state folder, or if that lies in the working folder, where runs
+    /// write.
     pub fn of(environment: &Environment, folder: &Path) -> Option<Self> {
         let base = environment.path("XDG_STATE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".local").join("state")))?;
         let folder = folder.canonicalize().ok()?;
         let within = |path: &Path| path.ancestors().find_map(|part| part.canonicalize().ok()).is_some_and(|real| real.starts_with(&folder));
         let place = base.join("aime");
-        // What is not there yet would be made below what is.
+        // If the folder does not exist yet, its nearest existing ancestor decides where it would be created.
         (base.is_absolute() && !within(&place)).then(|| Self { file: place.join("permissions.json"), folder: folder.display().to_string() })
     }
 
-    /// The consents for this folder, the oldest first.
+    /// Returns the consents for this folder, oldest first.
     pub fn list(&self) -> Result<Vec<Consent>, RunsError> {
         Ok(self.read()?.folders.remove(&self.folder).unwrap_or_default())
     }
 
-    /// The same as rules.
+    /// Returns the consents for this folder as rules.
     pub fn rules(&self) -> Result<Vec<PermissionRule>, RunsError> {
         Ok(self.list()?.iter().filter_map(|consent| consent.rule.parse().ok()).collect())
     }
 
-    /// Adds rules that are not there yet.
+    /// Adds the rules that are not there yet.
     pub fn add(&self, rules: &[String], at: i64) -> Result<(), RunsError> {
         self.change(|known| {
             for rule in rules {
@@ -84,7 +84,7 @@ impl Consents {
         })
     }
 
-    /// Removes the consent at a place in the list, from 1; all of them without one. Gives what was removed.
+    /// Removes the consent with this number in the list, from 1, or all of them. Returns the removed ones.
     pub fn forget(&self, number: Option<usize>) -> Result<Vec<Consent>, RunsError> {
         let mut gone = Vec::new();
         self.change(|known| match number {
@@ -94,7 +94,7 @@ impl Consents {
         Ok(gone)
     }
 
-    /// The file, for people.
+    /// Returns the path of the file, for people.
     pub fn file(&self) -> &Path {
         &self.file
     }
@@ -116,7 +116,7 @@ impl Consents {
         Ok(kept)
     }
 
-    /// Changes the list of this folder, while no other process does, and puts the new file in the place of the old one at once.
+    /// Changes the list of this folder under a lock against other processes, and replaces the file atomically.
     fn change(&self, change: impl FnOnce(&mut Vec<Consent>)) -> Result<(), RunsError> {
         let folder = self.file.parent().unwrap_or(Path::new("."));
         let failed = |error: io::Error| self.failed(&error);
@@ -142,7 +142,7 @@ impl Consents {
     }
 }
 
-/// Held while the file lives.
+/// Takes the lock, which lasts as long as the returned file.
 fn lock(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
     file.lock()?;

@@ -1,4 +1,4 @@
-//! The environment of the process, read once. Nothing else in the crate reads it.
+//! Environment of the process, read once. No other module of the crate reads it.
 
 use std::{
     collections::BTreeMap,
@@ -6,20 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The environment, read once.
+/// Environment variables, read once.
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
     variables: BTreeMap<OsString, OsString>,
 }
 
 impl Environment {
-    /// The environment of this process.
+    /// Reads the environment of this process.
     #[expect(clippy::disallowed_methods, reason = "this is the one place where the command reads the environment")]
     pub fn of_process() -> Self {
         Self::as_the_system_has_it(std::env::vars_os(), cfg!(windows))
     }
 
-    /// On Windows the names of variables have no case, and the home folder has another name.
+    /// Normalizes variables. On Windows their names are case-insensitive, and the home folder has another name.
     fn as_the_system_has_it(variables: impl Iterator<Item = (OsString, OsString)>, windows: bool) -> Self {
         if !windows {
             return Self { variables: variables.collect() };
@@ -31,38 +31,38 @@ impl Environment {
         Self { variables }
     }
 
-    /// An environment of these variables alone.
+    /// Creates an environment of only these variables.
     pub fn of<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         Self { variables: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
     }
 
-    /// A variable that is set, not empty, and text.
+    /// Returns the value of a variable that is set, not empty, and valid text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.variables.get(std::ffi::OsStr::new(name)).and_then(|value| value.to_str()).filter(|value| !value.trim().is_empty())
     }
 
-    /// A variable that is set and not empty, as a path.
+    /// Returns the value of a variable that is set and not empty, as a path.
     pub fn path(&self, name: &str) -> Option<PathBuf> {
         self.variables.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 
-    /// Whether a variable says yes: anything but nothing, `0`, `false`, `no` and `off`.
+    /// Returns true unless the variable is unset, empty, `0`, `false`, `no` or `off`.
     pub fn is_set(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| !["0", "false", "no", "off"].contains(&value.trim().to_lowercase().as_str()))
     }
 
-    /// All variables.
+    /// Iterates over all variables.
     pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
         self.variables.iter().map(|(name, value)| (name.clone(), value.clone()))
     }
 
-    /// `AIME__SECTION__KEY` and its value; one that is empty sets nothing.
+    /// Iterates over the non-empty variables `AIME__SECTION__KEY` with their values.
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         let text = self.variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
         text.filter(|(name, value)| name.starts_with("AIME__") && !value.trim().is_empty())
     }
 
-    /// `~/x` in the home folder, if that is known.
+    /// Expands `~/x` to the home folder, if that is known.
     pub fn expand_home(&self, path: &Path) -> PathBuf {
         match (path.strip_prefix("~"), self.path("HOME")) {
             (Ok(rest), Some(home)) => home.join(rest),

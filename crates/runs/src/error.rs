@@ -1,4 +1,4 @@
-//! Why an operation failed: its kind, the message, the hint, the cause.
+//! Errors of operations: kind, message, hint and cause.
 
 use std::{error::Error, fmt, sync::Arc};
 
@@ -7,70 +7,70 @@ use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure};
 
 use crate::config::ConfigFault;
 
-/// How a caller can treat a failure: an exit code, an HTTP status, a tool error.
+/// Class of a failure, from which a caller derives an exit code, an HTTP status or a tool error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request or the configuration is wrong: the caller can correct it.
+    /// The request or the configuration is wrong; the caller can correct it.
     Usage,
     /// The run does not exist.
     NotFound,
-    /// The run ended, or could not begin, for one of the reasons that a result names.
+    /// The run ended, or could not begin, for a reason that a run result can name.
     Run(FailureCode),
 }
 
 impl ErrorKind {
-    /// The model cannot be used.
+    /// The model is unusable.
     pub(crate) const MODEL: Self = Self::Run(FailureCode::ModelUnavailable);
 }
 
-/// A failed operation. `Display` gives the message alone; [`RunsError::with_causes`] adds what is behind it.
+/// Failed operation. `Display` gives the message alone; [`RunsError::with_causes`] adds the causes.
 #[derive(Debug, Clone)]
 pub struct RunsError {
-    /// How a caller can treat it.
+    /// Class of the failure.
     pub kind: ErrorKind,
-    /// What failed.
+    /// Description of the failure.
     pub message: String,
-    /// The next step for the user.
+    /// Next step for the user.
     pub hint: Option<String>,
-    /// The error of a library that the message repeats.
+    /// Underlying library error, whose text the message repeats.
     original: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl RunsError {
-    /// An error of a kind.
+    /// Creates an error of this kind.
     pub fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
         Self { kind, message: message.to_string(), hint: None, original: None }
     }
 
-    /// The caller can correct it.
+    /// Creates an error that the caller can correct.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Usage, message)
     }
 
-    /// The model cannot be used.
+    /// Creates an error for an unusable model.
     pub fn model(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::MODEL, message)
     }
 
-    /// A fault in aime itself.
+    /// Creates an error for a fault in aime itself.
     pub fn internal(message: impl fmt::Display) -> Self {
         Self::new(ErrorKind::Run(FailureCode::Internal), message)
     }
 
-    /// An error of a library, with all causes behind it.
+    /// Wraps a library error with all its causes.
     pub fn caused(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
         let message = error.to_string();
         Self { original: Some(Arc::new(error)), ..Self::new(kind, message) }
     }
 
-    /// Adds what to do next.
+    /// Adds a hint on what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl fmt::Display) -> Self {
         self.hint = Some(hint.to_string());
         self
     }
 
-    /// The message, and below it each cause that it does not repeat.
+    /// Returns the message and, below it, each cause that it does not repeat.
     pub fn with_causes(&self) -> String {
         let mut message = self.message.clone();
         let mut cause = self.source();
@@ -131,7 +131,7 @@ impl From<OrchestratorError> for RunsError {
             ),
             OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. })
             | OrchestratorError::Unreplayable { .. } => (ErrorKind::Run(FailureCode::Internal), None),
-            // A full disk, missing rights, another version: not faults of aime, and what was recorded before is safe.
+            // Causes such as a full disk, missing rights or another version are not faults of aime, and the existing records are safe.
             OrchestratorError::Journal(_) => {
                 (ErrorKind::Usage, Some("what was recorded before is safe: mend it, then `aime resume` the run".to_owned()))
             }

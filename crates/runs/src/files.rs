@@ -1,17 +1,17 @@
-//! Files that are written whole.
+//! Atomic writes of files.
 
 use std::{
     io::{self, Write},
     path::Path,
 };
 
-/// Writes a file whole or not at all. A path that is no file, such as a pipe, is written as it comes. `replace` says whether an existing file is
-/// replaced.
+/// Writes a file completely or not at all. A path that is not a regular file, such as a pipe, is written directly. `replace` permits
+/// replacing an existing file.
 pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     if replace && path.metadata().is_ok_and(|found| !found.is_file()) {
         return std::fs::write(path, text);
     }
-    // A link stays a link: the file that it leads to is written.
+    // A link stays a link, and its target is written.
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();

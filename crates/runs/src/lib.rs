@@ -1,4 +1,4 @@
-//! Runs in folders, as they are configured there.
+//! Runs goals in folders, with the configuration of each folder.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {

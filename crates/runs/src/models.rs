@@ -1,4 +1,4 @@
-//! Which model: flags, then environment, then files.
+//! Selection of models: flags, then environment, then files.
 
 #[cfg(feature = "local-model")]
 pub mod local;
@@ -29,28 +29,28 @@ use crate::{
     setup::Setup,
 };
 
-/// The names that mean a model also where none of that name is configured.
+/// Roles that resolve to a model even if none of that name is configured.
 pub const ROLES: [&str; 3] = ["default", "planner", "classifier"];
-/// What a server on this machine is taken to hold where it does not say.
+/// Assumed context window of a nearby server that does not report one, in tokens.
 const NEAR_WINDOW: u32 = 32_768;
-/// The longest answer of a small model on this machine, in tokens; others may think first.
+/// Longest answer of a small nearby model, in tokens. Other models may think first, so they get no such limit.
 const NEAR_ANSWER: u32 = 4_096;
 
-/// Why the local model is the default.
+/// Reason for the local model as the default.
 pub const NO_OTHER: &str = "no other is configured";
 
-/// What was found out about models before any is called.
+/// Models that were selected before any is called.
 #[derive(Debug, Clone)]
 pub struct Choice {
-    /// Every model that can be used, by role or name; `default` is always among them.
+    /// Every usable model by role or name; `default` is always among them.
     pub models: BTreeMap<String, ModelConfig>,
-    /// Why this default, for people.
+    /// Reason for this default, for people.
     pub because: String,
 }
 
-/// Chooses without connecting. Where nothing says which model to use it is the local one, in a build that has it.
+/// Selects models without connecting. If nothing names a model, it selects the local one, in a build that has it.
 ///
-/// A name that local models have means one of them, unless a server is configured: then it is the server's own name.
+/// A name in the local catalog means a local model, unless a server is configured: then it is the server's own name.
 pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) -> Result<Option<Choice>, RunsError> {
     let named = flag.map(|name| (name, "--model")).or_else(|| environment.text("AIME_MODEL").map(|name| (name, "AIME_MODEL")));
     let configured = config.models.get("default");
@@ -88,7 +88,7 @@ pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) ->
     Ok(Some(Choice { models, because }))
 }
 
-/// What to say when no model is configured.
+/// Returns the error for a missing model configuration.
 pub fn none_configured() -> RunsError {
     let keys: Vec<&str> = key_variables().collect();
     RunsError::model("no model is configured").hint(format!(
@@ -98,7 +98,7 @@ pub fn none_configured() -> RunsError {
     ))
 }
 
-/// Makes the models of a choice, and fetches the local ones that are used and not here.
+/// Creates the models of a choice, and downloads the local ones that are used and missing.
 pub async fn ready(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> {
     let used = used(choice, setup)?;
     local::prepare(choice, &used, setup).await?;
@@ -108,8 +108,7 @@ pub async fn ready(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> 
     build(&choice, setup)
 }
 
-/// Fills in the window of a model on a server nearby, where no file gives one and the server tells it. Where aime is to be offline, only servers on
-/// this machine are asked.
+/// Asks a nearby server for the window of its model if no file sets one. In offline mode it asks only servers on this machine.
 pub async fn ask_for_window(name: &str, config: &mut ModelConfig, environment: &Environment) {
     let url = server(config, environment).0;
     let may_ask = is_near(&url) && (is_loopback(&url) || !environment.is_set("AIME_OFFLINE"));
@@ -121,7 +120,7 @@ pub async fn ask_for_window(name: &str, config: &mut ModelConfig, environment: &
     }
 }
 
-/// Makes the models of a choice. Local ones that nothing uses are left out: they need not be here.
+/// Creates the models of a choice. Unused local models are left out, since their files may be missing.
 pub fn build(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> {
     let used = used(choice, setup)?;
     let mut opened = local::Opened::default();
@@ -141,8 +140,8 @@ pub fn build(choice: &Choice, setup: &Setup) -> Result<Models, RunsError> {
     Models::new(roles).ok_or_else(none_configured)
 }
 
-/// The models that a run may ask: the roles, those that profiles and categories name, what is asked in their place, and all on servers, which
-/// tasks of a plan may name.
+/// Returns the models that a run may ask: the roles, those that profiles and categories name, their fallbacks, and all models on servers,
+/// which tasks of a plan may name.
 fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, RunsError> {
     let mut open: Vec<String> = ROLES.map(str::to_owned).to_vec();
     open.extend(setup.profiles()?.iter().filter_map(|profile| profile.model.clone()));
@@ -159,22 +158,22 @@ fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, RunsError> {
     Ok(used)
 }
 
-/// The names that a task of a plan may give as its model: the roles, and what is configured. Local models that no role, profile or category names
-/// are not opened for a run, so they are left out.
+/// Returns the names that a task of a plan may give as its model: the roles and the configured models. Local models that no role, profile
+/// or category names are left out, since a run does not load them.
 pub fn of_tasks(setup: &Setup) -> Result<Vec<String>, RunsError> {
     let choice = Choice { models: setup.config.models.clone(), because: String::new() };
     let configured = used(&choice, setup)?.into_iter().filter(|name| !ROLES.contains(&name.as_str()));
     Ok(ROLES.into_iter().map(str::to_owned).chain(configured).collect())
 }
 
-/// The models that a run may ask and that have no prices: what they answer counts as 0. One in this process costs nothing.
+/// Returns the models that a run may ask and that have no price. Their answers count as 0. Models in this process cost nothing.
 pub fn unpriced(choice: &Choice, setup: &Setup) -> Result<Vec<String>, RunsError> {
     let known = |model: &ModelConfig| model.provider == Provider::Local || prices(model, &setup.environment).is_some();
     let costs = |name: &String| choice.models.get(name).is_some_and(|model| !known(model));
     Ok(used(choice, setup)?.into_iter().filter(costs).collect())
 }
 
-/// Where a model is served, and whether a file says so. The provider's own address is no news.
+/// Returns the address of a model's server, and whether a file sets it. The provider's default address counts as unset.
 pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool) {
     let served = Served::of(config.provider);
     let own = served.map_or("", |served| served.address);
@@ -186,14 +185,14 @@ pub fn server(config: &ModelConfig, environment: &Environment) -> (String, bool)
     }
 }
 
-/// The variable in which the key of a model is looked for; none where no key is sent.
+/// Returns the variable that holds the key of a model; none if no key is sent.
 pub fn key_variable(config: &ModelConfig, environment: &Environment) -> Option<String> {
     let named = server(config, environment).1;
     let own = || Served::of(config.provider).map(|served| served.key_variable(environment).to_owned());
     config.api_key_env.clone().or_else(|| own().filter(|_| !named))
 }
 
-/// What only all models together show: fallbacks that are not there.
+/// Checks across all models that every fallback exists.
 pub fn check(config: &Config) -> Result<(), RunsError> {
     config.models.iter().try_for_each(|(name, model)| check_fallbacks(name, model, |other| config.models.contains_key(other)))
 }
@@ -206,7 +205,7 @@ fn check_fallbacks(name: &str, model: &ModelConfig, known: impl Fn(&str) -> bool
     }
 }
 
-/// One model alone, without those that would be asked in its place.
+/// Creates one model without its fallbacks.
 pub fn single(
     name: &str,
     config: &ModelConfig,
@@ -220,7 +219,7 @@ pub fn single(
     }
 }
 
-/// Where a model is, for people.
+/// Describes the location of a model, for people.
 pub fn place(config: &ModelConfig, environment: &Environment) -> String {
     match config.provider {
         Provider::Local => "in this process".to_owned(),
@@ -228,7 +227,7 @@ pub fn place(config: &ModelConfig, environment: &Environment) -> String {
     }
 }
 
-/// The client of a model behind a server.
+/// Creates the client of a model on a server.
 pub fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Result<ModelStack, RunsError> {
     ModelStack::server(settings(name, config, environment)?).map_err(|error| {
         let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
@@ -260,7 +259,7 @@ fn settings(name: &str, config: &ModelConfig, environment: &Environment) -> Resu
     Ok(settings)
 }
 
-/// What the catalog knows of a model.
+/// Returns the catalog's data on a model.
 pub fn facts(config: &ModelConfig, environment: &Environment) -> ModelFacts {
     let provider = match Served::of(config.provider) {
         Some(served) if served.client.is_some() => Some(served.catalog),
@@ -273,17 +272,17 @@ pub fn facts(config: &ModelConfig, environment: &Environment) -> ModelFacts {
     model_facts(provider, &model_name(config))
 }
 
-/// Whether the catalog says that this very model sees images or does not. Of others the server's answer tells.
+/// Returns the catalog's statement on image input if it lists exactly this model. For others the server's answer decides.
 fn known_images(facts: &ModelFacts) -> Option<bool> {
     (facts.source == FactsSource::Exact).then_some(facts.images)
 }
 
-/// Whether a model is on a server of one's own, of which only the server knows.
+/// Returns true if a model is on the user's own server, so that only the server can describe it.
 fn is_own_server(config: &ModelConfig, environment: &Environment) -> bool {
     config.provider == Provider::Openai && is_near(&server(config, environment).0)
 }
 
-/// Files win over the catalog. The bound on an answer counts what the model thinks before it.
+/// Returns the limits of a model. Files override the catalog. The limit on an answer includes the model's thinking.
 pub fn limits(config: &ModelConfig, environment: &Environment) -> ModelLimits {
     let facts = facts(config, environment).limits;
     let small = config.small.unwrap_or(facts.small);
@@ -297,7 +296,7 @@ pub fn limits(config: &ModelConfig, environment: &Environment) -> ModelLimits {
     ModelLimits { context_tokens, max_output_tokens: config.max_output_tokens.unwrap_or(answer), small }
 }
 
-/// Prices that a file names, else those of the catalog. What a server of one's own costs, only its owner knows.
+/// Returns the prices from a file, else from the catalog. Models on the user's own server have no catalog price.
 pub fn prices(config: &ModelConfig, environment: &Environment) -> Option<Prices> {
     let named = config.prices.map(|prices| Prices {
         input: prices.input,
@@ -309,7 +308,7 @@ pub fn prices(config: &ModelConfig, environment: &Environment) -> Option<Prices>
     named.or_else(|| facts(config, environment).prices.filter(|_| !is_own_server(config, environment)))
 }
 
-/// The name of a model at its server.
+/// Returns the name of a model at its server.
 pub fn model_name(config: &ModelConfig) -> String {
     if config.provider == Provider::Local {
         return local::shown_name(config);
@@ -318,17 +317,17 @@ pub fn model_name(config: &ModelConfig) -> String {
     if config.model.is_empty() { usual() } else { config.model.clone() }
 }
 
-/// Whether a model is at its provider's own address.
+/// Returns true if a model is at its provider's own address.
 pub fn asks_for_a_key(config: &ModelConfig, environment: &Environment) -> bool {
     is_own_address(config, &server(config, environment).0)
 }
 
-/// Whether an address is the provider's own, which asks for a key.
+/// Returns true if an address is the provider's own, which requires a key.
 fn is_own_address(config: &ModelConfig, url: &str) -> bool {
     Served::of(config.provider).is_some_and(|served| served.address == url.trim_end_matches('/'))
 }
 
-/// The key for a server. A provider's key never goes to a server that a file names, unless the file says so.
+/// Returns the key for a server. A provider's key never goes to a server that a file names, unless the file says so.
 fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -> Result<Option<SecretString>, RunsError> {
     let Some(variable) = key_variable(config, environment) else { return Ok(None) };
     match environment.text(&variable) {
@@ -338,7 +337,7 @@ fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -
     }
 }
 
-/// Says which key is missing, and names the provider whose key is set, if one is.
+/// Returns the error for a missing key. It mentions another provider whose key is set.
 fn missing_key(name: &str, config: &ModelConfig, environment: &Environment, variable: &str) -> RunsError {
     let failure = RunsError::model(format!("no key for models.{name}: {variable} is not set"));
     let other = SERVED.iter().find_map(|served| Some((served, served.set_key(environment)?)));

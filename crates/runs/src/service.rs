@@ -1,4 +1,4 @@
-//! The runs of one folder: every operation that a face offers.
+//! Run service of one folder: every operation that a front end offers.
 
 mod drive;
 mod look;
@@ -35,17 +35,17 @@ pub use self::{
     settings::{raised, settings_of},
 };
 
-/// How long runs have to stop when their caller ends: their actors have ten seconds.
+/// Time that runs have to stop when their caller ends. Their actors have ten seconds.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The runs of one folder. Each run that is driven here goes on in a task of its own, so it ends in order also when nobody waits for it.
+/// Runs of one folder. Each run that is driven here has its own tokio task, so it ends properly even if nobody awaits it.
 pub struct Runs {
     setup: Arc<Setup>,
-    /// True if clients are served. One of them may be a run of aime, whose settings name this process as a server.
+    /// True if clients are served. A client may itself be a run of aime whose settings name this process as a server.
     for_clients: bool,
-    /// Set when the tools of the settings' own servers are known.
+    /// Set once the tools of the configured servers are known.
     servers: OnceCell<()>,
-    /// Made once by name: a model in this process is large.
+    /// Models by name, each created once, because a model in this process is large.
     models: AsyncMutex<BTreeMap<Option<String>, Models>>,
     driven: Mutex<JoinSet<()>>,
     /// Stops all runs.
@@ -53,30 +53,30 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// The runs of a folder, with the environment of this process.
+    /// Opens the runs of a folder, with the environment of this process.
     pub fn open(folder: &Path) -> Result<Self, RunsError> {
         Setup::builder(Environment::of_process()).open(Some(folder)).map(Self::new)
     }
 
-    /// The runs of a folder that was opened.
+    /// Wraps a folder that is already open.
     pub fn new(setup: Setup) -> Self {
         let (servers, models, driven) = (OnceCell::new(), AsyncMutex::default(), Mutex::default());
         Self { setup: Arc::new(setup), for_clients: false, servers, models, driven, stop: CancellationToken::new() }
     }
 
-    /// The same for clients that other programs are: a process that an aime started leaves out the MCP servers of the settings, since one of them
-    /// may be this process.
+    /// Prepares for clients that are other programs. If aime itself started this process, the configured MCP servers are left out, since
+    /// one of them may be this process.
     #[must_use]
     pub fn for_clients(self) -> Self {
         Self { for_clients: true, ..self }
     }
 
-    /// The folder with its settings.
+    /// Returns the folder with its settings.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
 
-    /// Starts the MCP servers of the settings whose tools are not known yet. [`Self::end`] ends them.
+    /// Starts the configured MCP servers whose tools are not known yet. [`Self::end`] ends them.
     pub async fn ready(&self) -> Result<(), RunsError> {
         let begin = || async {
             if self.for_clients && self.setup.environment.text(aime_sandbox::PROCESS_VARIABLE).is_some() {
@@ -88,7 +88,7 @@ impl Runs {
         self.servers.get_or_try_init(begin).await.copied()
     }
 
-    /// The models of a name, or the configured ones; nothing if none is needed and none can be used without a fetch.
+    /// Returns the models of a name, or the configured ones. If no model is needed, returns none instead of an error or a download.
     pub async fn models(&self, name: Option<&str>, needed: bool) -> Result<Option<Models>, RunsError> {
         let choice = models::choose(&self.setup.config, &self.setup.environment, name)?;
         let choice = match choice {
@@ -107,7 +107,7 @@ impl Runs {
         Ok(Some(models))
     }
 
-    /// Stops all runs so that they can be resumed, ends the MCP servers and sends what is left of telemetry.
+    /// Stops all runs resumably, ends the MCP servers and sends the remaining telemetry.
     pub async fn end(&self) {
         self.stop.cancel();
         let mut driven = std::mem::take(&mut *self.driven.lock().unwrap_or_else(PoisonError::into_inner));

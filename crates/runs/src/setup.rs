@@ -1,4 +1,4 @@
-//! A folder with its configuration, and the parts of runs that are made from it.
+//! Folder with its configuration, and the parts of runs that are created from it.
 
 mod hooks;
 mod own;
@@ -39,7 +39,7 @@ use crate::{
 
 pub use self::{own::OwnPrompts, servers::Servers, skills::FoundSkills, telemetry::Watched};
 
-/// How folders are opened: with which environment, settings file, caller and launcher. One builder opens any number of folders.
+/// Options for opening folders: environment, settings file, caller and launcher. One builder can open several folders.
 #[derive(Clone)]
 pub struct SetupBuilder {
     environment: Environment,
@@ -55,29 +55,30 @@ impl SetupBuilder {
         Self { config_file: file, ..self }
     }
 
-    /// Tells notices to this caller.
+    /// Sends notices to this caller.
     #[must_use]
     pub fn caller(self, caller: Arc<dyn Caller>) -> Self {
         Self { caller, ..self }
     }
 
-    /// Gives confined commands a network of their own by this launcher. Without one, a command that is to reach single hosts is refused on Linux.
+    /// Sets the launcher that gives confined commands their own network. Without one, Linux refuses a command that is limited to certain
+    /// hosts.
     #[must_use]
     pub fn launcher(self, launcher: Launcher) -> Self {
         Self { launcher: Some(launcher), ..self }
     }
 
-    /// The variables of the environment.
+    /// Returns the environment.
     pub const fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// The settings files for a folder.
+    /// Returns the settings files for a folder.
     pub fn places(&self, folder: &Path) -> Places {
         Places::new(&self.environment, folder, self.config_file.clone())
     }
 
-    /// Reads the configuration for a working folder; without one for the current folder.
+    /// Reads the configuration for a working folder, or for the current folder.
     pub fn open(&self, folder: Option<&Path>) -> Result<Setup, RunsError> {
         let folder = working_folder(folder)?;
         let places = self.places(&folder);
@@ -106,65 +107,65 @@ impl SetupBuilder {
     }
 }
 
-/// A folder with its configuration, and the parts of runs made from it.
+/// Folder with its configuration, and the parts of runs created from it.
 pub struct Setup {
     /// The environment.
     pub environment: Environment,
     opener: SetupBuilder,
-    /// The working folder, without links.
+    /// Working folder, without links.
     pub folder: PathBuf,
     /// The settings files.
     pub places: Places,
     /// The settings in force.
     pub config: Config,
-    /// The files and variables that were read, lowest first.
+    /// Files and variables that were read, lowest precedence first.
     pub sources: Vec<String>,
-    /// The settings that were left out, and why.
+    /// Settings that were left out, with the reasons.
     pub notes: Vec<String>,
-    /// Read at the first use.
+    /// Loaded at the first use.
     skills: OnceLock<FoundSkills>,
-    /// One for all processes: they share a temp folder.
+    /// Shared by all processes, so that they share a temp folder.
     confinement: OnceLock<Confinement>,
-    /// MCP servers, made at the first use; they start later still.
+    /// MCP servers, created at the first use and started later.
     servers: OnceLock<Servers>,
-    /// Sends telemetry, if the variables of telemetry are set; made when a run is first watched.
+    /// Sends telemetry if its variables are set; created when the first run is watched.
     #[cfg(feature = "otel")]
     telemetry: OnceLock<Option<aime_telemetry::Telemetry>>,
     redactor: Redactor,
 }
 
 impl Setup {
-    /// A builder for folders that are opened with this environment.
+    /// Returns a builder for folders that are opened with this environment.
     pub fn builder(environment: Environment) -> SetupBuilder {
         SetupBuilder { environment, config_file: None, caller: Arc::new(()), launcher: None }
     }
 
-    /// Tells the caller a sentence.
+    /// Sends a sentence to the caller.
     pub(crate) fn note(&self, text: impl AsRef<str>) {
         self.caller().hear(&Notice::Text(text.as_ref()));
     }
 
-    /// Starts confined commands in a network of their own, if the program has a launcher.
+    /// Returns the program that starts confined commands in their own network, if there is one.
     pub const fn launcher(&self) -> Option<&Launcher> {
         self.opener.launcher.as_ref()
     }
 
-    /// The program that opened the folder.
+    /// Returns the program that opened the folder.
     pub(crate) fn caller(&self) -> &dyn Caller {
         self.opener.caller.as_ref()
     }
 
-    /// The builder that opened the folder: it opens others in the same way.
+    /// Returns the builder that opened the folder, for opening others in the same way.
     pub const fn opener(&self) -> &SetupBuilder {
         &self.opener
     }
 
-    /// Takes secrets out of what models, journals and people see.
+    /// Returns the redactor, which removes secrets from the texts for models, journals and people.
     pub const fn redactor(&self) -> &Redactor {
         &self.redactor
     }
 
-    /// Tells the caller what was left out of the configuration.
+    /// Tells the caller which parts of the configuration were left out.
     pub fn tell_notes(&self) {
         self.notes.iter().for_each(|note| self.note(note));
     }
@@ -174,7 +175,7 @@ impl Setup {
         self.folder.join(".aime")
     }
 
-    /// The same, unless something else has that name.
+    /// Returns the folder of the runs, unless something else has that name.
     pub fn usable_keep(&self) -> Result<PathBuf, RunsError> {
         let keep = self.keep();
         if keep.exists() && !keep.is_dir() {
@@ -184,13 +185,13 @@ impl Setup {
         Ok(keep)
     }
 
-    /// The journal, made if it is not there yet.
+    /// Opens the journal, and creates it if necessary.
     pub fn journal(&self) -> Result<Journal, RunsError> {
         let keep = self.made_keep()?;
         Journal::open(keep.join("aime.db")).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
     }
 
-    /// Returns the folder of the runs. Makes it, and keeps it out of git.
+    /// Returns the folder of the runs. Creates it and excludes it from git.
     pub fn made_keep(&self) -> Result<PathBuf, RunsError> {
         let keep = self.usable_keep()?;
         let failed = |error: std::io::Error| {
@@ -205,7 +206,7 @@ impl Setup {
         Ok(keep)
     }
 
-    /// The journal, if there is one. Where nobody may look that is no answer.
+    /// Opens the journal if it exists. Missing access rights are an error, not an absence.
     pub fn existing_journal(&self) -> Result<Option<Journal>, RunsError> {
         let keep = self.usable_keep()?;
         let there = keep.join("aime.db").try_exists().map_err(|error| {
@@ -215,12 +216,12 @@ impl Setup {
         if there { self.journal().map(Some) } else { Ok(None) }
     }
 
-    /// Returns whether a run was ever begun in this folder.
+    /// Returns true if a run was ever started in this folder.
     pub fn has_runs(&self) -> bool {
         self.keep().join("aime.db").exists()
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub fn tools(&self) -> Arc<ToolRegistry> {
         let tools = &self.config.tools;
         let mut registry = builtin_with(&BuiltinSettings {
@@ -241,7 +242,7 @@ impl Setup {
         Arc::new(registry)
     }
 
-    /// The same, and those of servers that stand in no model's request: actors find them on demand.
+    /// Returns all tools, including those of servers that no model request lists: actors find them on demand.
     pub fn every_tool(&self) -> ToolRegistry {
         let mut registry = self.tools().as_ref().clone();
         for tool in self.servers_known().into_iter().flat_map(Servers::every_tool) {
@@ -267,7 +268,7 @@ impl Setup {
         }
     }
 
-    /// The skills: the user's own, then the project's. They are text for a model, as `AGENTS.md` is, so no trust is asked for.
+    /// Returns the skills: the user's own, then the project's. Like `AGENTS.md` they are text for a model, so they need no trust.
     pub fn skills(&self) -> &FoundSkills {
         let own = || self.places.user_folder().map(|folder| (folder.join("skills"), None));
         let of_the_project =
@@ -275,18 +276,18 @@ impl Setup {
         self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
     }
 
-    /// Returns the environment of commands: listed variables, and none that looks like a secret.
+    /// Returns the environment of commands: the listed variables, without those that look like secrets.
     pub fn clean_environment(&self) -> BTreeMap<OsString, OsString> {
         let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
         clean_environment(self.environment.variables(), &allowed)
     }
 
-    /// How processes are confined.
+    /// Returns the sandbox of processes.
     pub fn confinement(&self) -> &Confinement {
         self.confinement.get_or_init(|| self.confinement_with(|_| {}))
     }
 
-    /// The same with a change, and a temp folder of its own.
+    /// Returns a sandbox with changed settings and its own temp folder.
     fn confinement_with(&self, change: impl FnOnce(&mut ConfinementSettings)) -> Confinement {
         let sandbox = &self.config.sandbox;
         if sandbox.mode == SandboxMode::Off {
@@ -304,21 +305,22 @@ impl Setup {
         Confinement::or_refuse(settings)
     }
 
-    /// Returns the permanent consents of people; none if there is no place for them outside of the working folder.
+    /// Returns the store of permanent consents; none if the user has no place for it outside of the working folder.
     pub fn consents(&self) -> Option<Consents> {
         Consents::of(&self.environment, &self.folder)
     }
 
-    /// The rules of the configuration.
+    /// Returns the configured rules.
     fn configured_rules(&self) -> RuleLists {
         let permissions = &self.config.permissions;
-        // They were read once when the configuration was checked.
+        // Parsing succeeds, because the check of the configuration has parsed every rule.
         let read = |rules: &[String]| rules.iter().filter_map(|rule| rule.parse().ok()).collect();
         let (allow, ask, deny) = (read(&permissions.allow), read(&permissions.ask), read(&permissions.deny));
         RuleLists { allow, ask, deny, remembered: Vec::new() }
     }
 
-    /// The same with what is remembered for this folder. A list that cannot be read holds for nothing, and that is said.
+    /// Returns the configured rules with the stored consents for this folder. If the consents cannot be read, a notice says so and none
+    /// applies.
     fn rules(&self) -> RuleLists {
         let remembered = self.consents().map(|consents| consents.rules()).transpose().unwrap_or_else(|failure| {
             self.note(format!("what \"always\" has allowed is left out: {}", failure.message));
@@ -330,7 +332,7 @@ impl Setup {
     /// Returns the context of tool calls.
     pub fn tool_context(&self) -> Result<ToolContext, RunsError> {
         let files = ConfinedFolder::open(&self.folder).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
-        // The shell knows the folder by the links that led there.
+        // The shell may show the folder by a path with links.
         let files = match self.environment.text("PWD") {
             Some(shown) => files.also_named(Path::new(shown)),
             None => files,
@@ -343,13 +345,13 @@ impl Setup {
         Ok(context.with_rules(self.configured_rules()).with_redactor(self.redactor.clone()))
     }
 
-    /// How goals are routed and planned.
+    /// Returns the settings for routing goals.
     pub fn route(&self) -> RouteSettings {
         let planning = &self.config.planning;
         RouteSettings { strategy: planning.strategy, mode: None, bypass: planning.bypass.clone(), classifier: planning.classifier.clone() }
     }
 
-    /// How plans are asked for and checked.
+    /// Returns the settings for requesting and checking plans.
     pub fn planner(&self) -> PlannerSettings {
         PlannerSettings {
             tries: self.config.planning.tries,
@@ -364,23 +366,23 @@ impl Setup {
         }
     }
 
-    /// Returns the store of plans that later runs use.
+    /// Returns the store of plans that later runs reuse.
     pub fn kept_plans(&self) -> KeptPlans {
         KeptPlans::new(self.keep().join("plans"))
     }
 
-    /// The file of the project's memory.
+    /// Returns the file of the project's memory.
     pub fn memory_file(&self) -> PathBuf {
         self.keep().join("memory.db")
     }
 
-    /// The folder of documents, if one is named.
+    /// Returns the configured folder of documents, if any.
     pub fn knowledge_folder(&self) -> Option<PathBuf> {
         let folder = self.config.memory.knowledge.as_deref()?;
         Some(self.folder.join(self.environment.expand_home(folder)))
     }
 
-    /// How runs use memory, unless it is turned off.
+    /// Returns the memory settings of runs, unless memory is off.
     pub fn memory(&self) -> Option<RunMemorySettings> {
         let memory = &self.config.memory;
         memory.enabled.then(|| RunMemorySettings {
@@ -395,22 +397,22 @@ impl Setup {
         })
     }
 
-    /// How much the memory holds.
+    /// Returns the size limits of the memory.
     pub fn memory_bounds(&self) -> MemorySettings {
         MemorySettings { max_entries: self.config.memory.max_entries, ..MemorySettings::default() }
     }
 
-    /// Everything a run needs.
+    /// Creates an orchestrator for runs.
     pub fn orchestrator(&self, models: Option<Models>, human: Arc<dyn HumanChannel>) -> Result<Orchestrator, RunsError> {
         self.orchestrator_builder(models)?.human(human).build().map_err(RunsError::internal)
     }
 
-    /// The builder of an orchestrator that nobody can be asked by.
+    /// Returns the builder of an orchestrator that has no person to ask.
     pub fn orchestrator_builder(&self, models: Option<Models>) -> Result<OrchestratorBuilder, RunsError> {
         self.builder_with(self.journal()?, models)
     }
 
-    /// Everything that planning alone needs. It keeps nothing, so `.aime` is made only where documents are to be indexed in it.
+    /// Creates an orchestrator for planning only. It stores nothing, so `.aime` is created only if documents must be indexed.
     pub fn planning_orchestrator(&self, models: Models) -> Result<Orchestrator, RunsError> {
         if self.memory().is_some_and(|memory| memory.knowledge.is_some() || memory.file.exists()) {
             self.made_keep()?;
@@ -449,7 +451,7 @@ impl Setup {
     }
 }
 
-/// The folder that `-C` names, or the current one.
+/// Returns the folder that `-C` names, or the current one.
 pub fn working_folder(directory: Option<&Path>) -> Result<PathBuf, RunsError> {
     let wanted = directory.unwrap_or(Path::new("."));
     let mend = "name a folder that is there with -C";

@@ -1,4 +1,4 @@
-//! A program that embeds aime: it runs a goal as the folder is configured, watches, answers and resumes.
+//! Program that embeds aime: it runs a goal as the folder is configured, watches, answers and resumes.
 
 use aime_runs::{Drive, Environment, RunNews, Runs, Setup};
 use aime_scripted_server::{Reply, Script, ScriptedServer, When};

@@ -1,4 +1,4 @@
-//! What a value of the right kind can still have wrong.
+//! Checks of values that have the right type.
 
 use aime_llm::check_base_url;
 use aime_memory::KnowledgeSettings;
@@ -7,17 +7,17 @@ use aime_tools::Diagnostics;
 
 use super::{Config, ModelConfig, Provider};
 
-/// The longest time that the tools take themselves, in seconds.
+/// Longest timeout of the built-in tools, in seconds.
 const LONGEST_CALL: u64 = 600;
 
-/// The most memories, and pieces of documents, that one prompt is given.
+/// Largest number of memories, and of document passages, in one prompt.
 const MOST_RECALLED: usize = 20;
 
-/// Headers that the connection itself writes: another value would break a request, or send it to another host.
+/// Headers that the HTTP client sets itself. Another value would break a request or redirect it to another host.
 const OF_THE_CONNECTION: [&str; 8] =
     ["connection", "content-encoding", "content-length", "content-type", "host", "te", "transfer-encoding", "upgrade"];
 
-/// Every value that cannot stand, with what would.
+/// Returns a message for every invalid value, with the valid ones.
 pub(super) fn faults(config: &Config) -> Vec<String> {
     let mut found = Vec::new();
     let mut want = |holds: bool, key: &str, value: &dyn std::fmt::Display, wanted: &str| {
@@ -157,7 +157,7 @@ fn of_model(model: &ModelConfig) -> Vec<String> {
     found
 }
 
-/// What is wrong with a header, if anything is. Its value may be a secret, and is not repeated.
+/// Returns the fault of a header, if it has one. The message omits the value, which may be a secret.
 fn header_fault(name: &str, value: &str) -> Option<String> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_name) {

@@ -1,4 +1,4 @@
-//! Hooks, as settings have them.
+//! Settings of hooks.
 
 use aime_orchestrator::{HookPoint, HookSettingsError, ToolPatterns};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{ConfigFault, read::explain};
 
-/// The longest time that a hook may take, in seconds.
+/// Longest timeout of a hook, in seconds.
 const LONGEST: u64 = 600;
 
 /// Commands that are asked while a run goes on: they see, change or block. Those of all files are asked, one's own first.
@@ -72,7 +72,7 @@ pub struct HookConfig {
 }
 
 impl HooksConfig {
-    /// Every hook with its point, in the order in which those of a point are asked.
+    /// Iterates over all hooks with their points, in the order in which the hooks of a point run.
     pub fn all(&self) -> impl Iterator<Item = (HookPoint, &HookConfig)> {
         HookPoint::ALL.into_iter().flat_map(|point| self.at(point).iter().map(move |hook| (point, hook)))
     }
@@ -105,7 +105,7 @@ impl HooksConfig {
         }
     }
 
-    /// Takes the hooks out of a document and puts them after those that are known: no file takes away what another one asks for.
+    /// Moves the hooks of a document behind the known ones: no file can remove the hooks of another one.
     pub(super) fn take(&mut self, document: &mut Value, place: &str) -> Result<(), ConfigFault> {
         let Some(section) = document.as_object_mut().and_then(|members| members.shift_remove("hooks")) else { return Ok(()) };
         let mut found = Self::deserialize(section).map_err(|error| explain(place, &error.to_string()))?;
@@ -116,7 +116,7 @@ impl HooksConfig {
         Ok(())
     }
 
-    /// What cannot stand and is known only from the whole.
+    /// Returns the faults that are visible only in the merged settings.
     pub(super) fn faults(&self) -> impl Iterator<Item = String> {
         let needless = self.all().filter(|(point, hook)| !point.is_of_tools() && !hook.tools.is_empty());
         needless.map(|(point, _)| format!("hooks.{point}.tools is for before_tool and after_tool: leave it out here"))

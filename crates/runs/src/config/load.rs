@@ -1,4 +1,4 @@
-//! Merging: defaults < user < project < `--config` < environment. Flags come later, in each command.
+//! Merging: defaults < user < project < `--config` < environment. Commands apply their flags afterwards.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,21 +14,22 @@ use super::{
 };
 use crate::Environment;
 
-/// The settings in force.
+/// Settings in force.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The settings.
+    /// Merged settings.
     pub config: Config,
-    /// What was read, lowest first.
+    /// Files and variables that were read, lowest precedence first.
     pub sources: Vec<String>,
-    /// What was left out, and why.
+    /// Settings that were left out, with the reasons.
     pub notes: Vec<String>,
 }
 
-/// Sections that decide what is safe, what actors are told, and what is fetched and how much of the machine it takes: a project's file has no say in them unless its folder is trusted. Permissions it may only narrow.
+/// Sections that decide about safety, about the texts that actors get, and about downloads and resources. A project's file cannot set them
+/// unless its folder is trusted. It may only narrow permissions.
 const SAFETY: [&str; 10] = ["secrets", "sandbox", "hooks", "checks", "diagnostics", "mcp", "web", "undo", "extensions", "local"];
 
-/// Reads every place and merges them.
+/// Reads every source and merges them.
 pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
     let mut documents = Vec::new();
     for file in files(places) {
@@ -84,19 +85,19 @@ pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, Config
     Ok(Loaded { config, sources, notes })
 }
 
-/// Checks every file and every variable by itself, and gives all faults.
+/// Checks every file and every variable by itself, and returns all faults.
 pub fn check_each(places: &Places, environment: &Environment) -> Vec<ConfigFault> {
     let of_files = files(places).filter_map(|file| file.read().err());
     of_files.chain(environment.settings().filter_map(|(name, value)| read_variable(name, value).err())).collect()
 }
 
-/// What one file says that was named, its paths made absolute.
+/// Reads one named file by itself, with its paths made absolute.
 pub fn read_alone(path: &Path) -> Result<Value, ConfigFault> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     Ok(SettingsFile { path: &path, whose: Whose::Flag, other: None }.read()?.unwrap_or_default())
 }
 
-/// Whose word a file is.
+/// Owner of a settings file, which decides how far aime trusts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
     User,
@@ -107,7 +108,7 @@ enum Whose {
 struct SettingsFile<'a> {
     path: &'a Path,
     whose: Whose,
-    /// Another form of it that is there and that nobody would read.
+    /// Second file with the same name in another format. It would be ignored, so `read` refuses it.
     other: Option<PathBuf>,
 }
 
@@ -130,12 +131,12 @@ fn files(places: &Places) -> impl Iterator<Item = SettingsFile<'_>> {
     let found = move |path, whose| SettingsFile { path, whose, other: beside(path).filter(|other| !is_named(other)) };
     let user = places.user.as_deref().map(|path| found(path, Whose::User));
     let flag = places.flag.as_deref().map(|path| SettingsFile { path, whose: Whose::Flag, other: None });
-    // A project's file that is named with --config is the user's word.
+    // A project's file that `--config` names is trusted like the user's own.
     let project = (!is_named(&places.project)).then(|| found(&places.project, Whose::Project));
     user.into_iter().chain(project).chain(flag)
 }
 
-/// Paths are relative to the file that they stand in.
+/// Makes paths absolute that are relative to the file which contains them.
 fn make_absolute(document: &mut Value, path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folders = document.pointer_mut("/extensions/folders").and_then(Value::as_array_mut);
@@ -167,12 +168,12 @@ fn join(entry: &mut Value, folder: &Path) {
 }
 
 impl Places {
-    /// Whether a document that is the user's own word trusts the project's folder.
+    /// Returns true if a document of the user trusts the project's folder.
     fn is_trusted_by(&self, document: &Value, environment: &Environment) -> bool {
         let entries = document.pointer("/permissions/trusted_folders").and_then(Value::as_array);
         let Some(project) = self.project.parent().and_then(|folder| folder.canonicalize().ok()) else { return false };
         let folders = entries.into_iter().flatten().filter_map(Value::as_str).map(|entry| environment.expand_home(Path::new(entry)));
-        // What is relative would mean another folder in each place.
+        // A relative path would mean another folder in each project.
         folders
             .filter(|folder| folder.is_absolute())
             .filter_map(|folder| folder.canonicalize().ok())
@@ -185,7 +186,7 @@ fn source(document: &Value, place: &str) -> Result<config::File<FileSourceString
     Ok(config::File::from_str(&text, FileFormat::Toml))
 }
 
-/// A project's file may not decide what is safe: those sections are left out, and that is said.
+/// Removes the safety sections from an untrusted project's document, and returns notes about them.
 fn drop_safety(document: &mut Value, path: &Path) -> Vec<String> {
     let Some(members) = document.as_object_mut() else { return Vec::new() };
     let dropped = SAFETY.iter().filter(|section| members.shift_remove(**section).is_some());
@@ -199,14 +200,14 @@ fn drop_safety(document: &mut Value, path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// A project may only have its own documents read: whatever is outside of its folder would end in prompts.
+/// Removes a knowledge folder outside of an untrusted project: its contents would end up in prompts.
 fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) -> Option<String> {
     let memory = document.get_mut("memory").and_then(Value::as_object_mut)?;
     let folder = environment.expand_home(Path::new(memory.get("knowledge")?.as_str()?));
     let project = path.parent()?;
     let inside = match (folder.canonicalize(), project.canonicalize()) {
         (Ok(folder), Ok(project)) => folder.starts_with(project),
-        // What is not there has no links that could lead out.
+        // A folder that does not exist contains no links that could lead outside.
         _ => folder.starts_with(project) && !folder.components().any(|part| part == Component::ParentDir),
     };
     if inside {

@@ -1,4 +1,4 @@
-//! MCP servers, as settings have them.
+//! Settings of MCP servers.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::NetworkConfig;
 
-/// The longest time that a server or a call may be given, in seconds.
+/// Longest timeout of a server or a call, in seconds.
 const LONGEST: u64 = 24 * 60 * 60;
-/// The longest name of a server.
+/// Longest name of a server, in characters.
 const LONGEST_NAME: usize = 40;
 
 /// MCP servers, whose tools actors are given.
@@ -128,12 +128,12 @@ pub enum McpLoadConfig {
 }
 
 impl McpConfig {
-    /// The servers that are used.
+    /// Iterates over the enabled servers.
     pub fn used(&self) -> impl Iterator<Item = (&str, &McpServerConfig)> {
         self.servers.iter().filter(|(_, server)| server.enabled).map(|(name, server)| (name.as_str(), server))
     }
 
-    /// What cannot stand.
+    /// Returns a message for every invalid value.
     pub fn faults(&self) -> Vec<String> {
         self.servers.iter().flat_map(|(name, server)| server.faults(name)).collect()
     }

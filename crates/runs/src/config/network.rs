@@ -1,4 +1,4 @@
-//! What of the network processes reach, as settings have it.
+//! Setting of the network access of processes.
 
 use std::{borrow::Cow, fmt};
 
@@ -9,20 +9,20 @@ use serde::{
     de::{Error, SeqAccess, Visitor},
 };
 
-/// What of the network processes reach: `"none"` or `false`, `"all"` or `true`, or a list of hosts.
+/// Network access of processes: `"none"` or `false`, `"all"` or `true`, or a list of hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum NetworkConfig {
     #[default]
-    /// Nothing.
+    /// No access.
     None,
-    /// Everything.
+    /// Access to every host.
     All,
-    /// These hosts; never an empty list.
+    /// Access to these hosts; the list is never empty.
     Hosts(Vec<String>),
 }
 
 impl NetworkConfig {
-    /// Returns whether nothing is reached.
+    /// Returns true if no host is reachable.
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for NetworkConfig {
     }
 }
 
-/// Reads any of the forms.
+/// Deserializes any of the forms.
 struct Either;
 
 impl<'de> Visitor<'de> for Either {

@@ -1,4 +1,4 @@
-//! `[permissions]`: the approval mode, rules, and which folders are trusted.
+//! `[permissions]`: approval mode, rules, and trusted folders.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::Environment;
 
-/// The lists of rules. Those of all places add up.
+/// Names of the rule lists. The lists of all sources are concatenated.
 const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
 /// What actors may do without asking, and which folders are trusted.
@@ -45,12 +45,12 @@ impl Default for PermissionConfig {
 }
 
 impl PermissionConfig {
-    /// Every rule that cannot stand, with what is wrong.
+    /// Returns every invalid rule with a message.
     pub(super) fn faults(&self) -> impl Iterator<Item = (&str, String)> {
         let all = [("allow", &self.allow), ("ask", &self.ask), ("deny", &self.deny)];
         all.into_iter().flat_map(|(list, rules)| {
             rules.iter().filter_map(move |rule| {
-                // Which folder is home does not matter here.
+                // The syntax of a rule does not depend on the home folder, so any folder will do.
                 let error = in_home(rule, Path::new("/home")).parse::<PermissionRule>().and_then(|rule| rule.check_tool([])).err()?;
                 Some((rule.as_str(), format!("permissions.{list}: {error}")))
             })
@@ -58,7 +58,7 @@ impl PermissionConfig {
     }
 }
 
-/// What the places before have said of permissions.
+/// Permissions of the documents that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Permissions {
     approve: Approval,
@@ -66,7 +66,7 @@ pub(super) struct Permissions {
 }
 
 impl Permissions {
-    /// Takes the rules of a document. They are added to those before: no place takes away what another one denies.
+    /// Moves the rules of a document behind the known ones: no source can remove what another one denies.
     pub(super) fn take(&mut self, document: &mut Value, environment: &Environment) {
         let Some(section) = document.get_mut("permissions").and_then(Value::as_object_mut) else { return };
         for (list, rules) in LISTS.iter().zip(&mut self.lists) {
@@ -86,7 +86,7 @@ impl Permissions {
         }
     }
 
-    /// Leaves in a project's document what makes permissions narrower, and says what was left out.
+    /// Removes from a project's document everything that widens permissions, and returns a note about it.
     pub(super) fn narrow(&self, document: &mut Value, path: &Path) -> Option<String> {
         let section = document.get_mut("permissions").and_then(Value::as_object_mut)?;
         let narrows = approve_of(section).is_some_and(|approve| approve.narrower(self.approve) == approve);
@@ -102,7 +102,7 @@ impl Permissions {
         })
     }
 
-    /// All rules, as a document to be merged last.
+    /// Returns all rules as a document to be merged last.
     pub(super) fn document(self) -> Value {
         let lists = LISTS.iter().zip(self.lists).filter(|(_, rules)| !rules.is_empty());
         let section: Map<String, Value> = lists.map(|(list, rules)| ((*list).to_owned(), Value::from(rules))).collect();
@@ -114,7 +114,7 @@ fn approve_of(section: &Map<String, Value>) -> Option<Approval> {
     section.get("approve").and_then(|approve| Approval::deserialize(approve).ok())
 }
 
-/// A rule with the home folder put in for `~/` at the beginning of its path.
+/// Expands `~/` at the beginning of a rule's path to the home folder.
 fn in_home(rule: &str, home: &Path) -> String {
     rule.replacen("_file(~/", &format!("_file({}/", home.display().to_string().trim_end_matches('/')), 1)
 }

@@ -1,4 +1,4 @@
-//! Reading one file or variable by itself: only so are its faults known with their place.
+//! Reads one file or variable by itself, since only then can a fault name its line and column.
 
 mod tree;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 use self::tree::{Fault, Place, Tree};
 use super::Config;
 
-/// What is wrong with a configuration, where, and the mend.
+/// Fault of a configuration, with its place and a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigFault {
-    /// The file or variable, with line and column where they are known.
+    /// File or variable, with line and column if known.
     pub place: String,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
-    /// The mend.
+    /// Hint on how to correct it.
     pub hint: Option<String>,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for ConfigFault {
 
 impl std::error::Error for ConfigFault {}
 
-/// What a file holds: the settings it names, and nothing else. `None` where there is no file and none is needed.
+/// Reads a file and returns only the settings that it names. Returns `None` if the file does not exist and is not `required`.
 pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, ConfigFault> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -73,7 +73,7 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     Ok(Some(document))
 }
 
-/// The settings that a variable `AIME__SECTION__KEY` names.
+/// Reads the setting that a variable `AIME__SECTION__KEY` names.
 pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, ConfigFault> {
     let key = name.trim_start_matches("AIME__").to_lowercase();
     let nested = |value: Value| {
@@ -81,7 +81,7 @@ pub(super) fn read_variable(name: &str, value: &str) -> Result<Value, ConfigFaul
         parts.into_iter().rev().fold(value, |inner, part| Value::Object([(part.to_owned(), inner)].into_iter().collect()))
     };
     let text = nested(Value::from(value));
-    // A number, a truth value or a list, where the setting wants one; the text itself otherwise.
+    // The value is read as JSON (number, boolean, list) if the setting accepts that, otherwise as text.
     let typed = serde_json::from_str::<Value>(value).ok().map(nested);
     let read = typed.into_iter().chain([text.clone()]).find_map(|document| Some((Config::deserialize(&document).ok()?, document)));
     let Some((config, document)) = read else {
@@ -128,7 +128,7 @@ impl Format {
                 return serde_json::from_str(text).map_err(|error| {
                     let said = error.to_string();
                     let message = said.rsplit_once(" at line ").map_or(said.as_str(), |(message, _)| message).to_owned();
-                    // At the beginning of a line it counts none.
+                    // At the beginning of a line the parser reports column 0.
                     Fault { message, place: Some((error.line(), error.column().max(1))) }
                 });
             }
@@ -138,7 +138,7 @@ impl Format {
         T::deserialize(&tree?)
     }
 
-    /// The place of the setting whose key a fault begins with.
+    /// Returns the place of the setting whose key a fault begins with.
     fn place_of(self, text: &str, fault: &str) -> Option<Place> {
         let tree = match self {
             Self::Toml => Tree::of_toml(text),
@@ -148,7 +148,7 @@ impl Format {
     }
 }
 
-/// Line and column of an offset in bytes, from 1; columns are characters.
+/// Converts an offset in bytes to line and column, both from 1; columns count characters.
 pub fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -156,7 +156,7 @@ pub fn position(text: &str, offset: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// JSON and YAML may say "nothing" outright; that sets nothing.
+/// Removes null values, which JSON and YAML permit: they set nothing.
 fn drop_nulls(document: &mut Value) {
     if let Value::Object(members) = document {
         members.retain(|_, value| !value.is_null());
@@ -164,7 +164,7 @@ fn drop_nulls(document: &mut Value) {
     }
 }
 
-/// A parser's words in those of a person, with the mend: the nearest known key, the values that there are.
+/// Rewrites a parser's message for people, with a hint: the nearest known key or the valid values.
 pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     if let Some((unknown, known)) = unknown(message, "unknown field `") {
         let fault = ConfigFault::new(place, format!("unknown key `{unknown}`"));
@@ -193,13 +193,13 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     ConfigFault::new(place, message.trim_end().replace('\n', ", "))
 }
 
-/// From "unknown field `x`, expected one of `a`, `b`": `x`, and `a` and `b`.
+/// Parses "unknown field `x`, expected one of `a`, `b`" into `x` and the list of `a` and `b`.
 fn unknown<'a>(message: &'a str, beginning: &str) -> Option<(&'a str, Vec<&'a str>)> {
     let (unknown, rest) = message.split_once(beginning)?.1.split_once('`')?;
     Some((unknown, rest.split('`').skip(1).step_by(2).collect()))
 }
 
-/// The known name that is most like an unknown one, if one is like it at all.
+/// Returns the known name most similar to an unknown one, if any is similar enough.
 pub fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     let (distance, key) = known.iter().map(|key| (strsim::damerau_levenshtein(unknown, key), *key)).min()?;
     (distance <= unknown.len().div_ceil(2)).then_some(key)

@@ -1,4 +1,4 @@
-//! Models whose server an untrusted project file names: the user's keys, headers and members of the body are not sent there.
+//! Models whose server an untrusted project file sets. They do not get the user's keys, headers and body members.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,20 +7,20 @@ use serde_json::{Map, Value};
 
 use super::{Config, Provider};
 
-/// A model that a project file sends to another server than the user's own files do.
+/// Model whose server a project file changes.
 #[derive(Debug)]
 pub(super) struct Redirected {
     name: String,
-    /// Whether the file names an address; otherwise it names another provider.
+    /// True if the file names an address; otherwise it names another provider.
     by_address: bool,
-    /// Whether the file names the key for the provider that it names.
+    /// True if the file names the key for the provider that it names.
     has_own_key: bool,
-    /// The headers and the members of the body that the file itself names.
+    /// Headers and body members that the file itself names.
     headers: BTreeMap<String, String>,
     extra_body: BTreeMap<String, Value>,
 }
 
-/// The models whose server a project file decides, given the documents that were read before it.
+/// Returns the models whose server a project file sets, given the documents read before it.
 pub(super) fn redirected_by(document: &Value, before: &[Value]) -> Vec<Redirected> {
     let models = models(document).into_iter().flatten();
     let redirected = models.filter_map(|(name, model)| {
@@ -38,13 +38,13 @@ pub(super) fn redirected_by(document: &Value, before: &[Value]) -> Vec<Redirecte
 }
 
 impl Redirected {
-    /// Whether a later document of the user's own names the server.
+    /// Returns true if a later document of the user names the server itself.
     pub(super) fn is_ended_by(&self, document: &Value) -> bool {
         let model = model_of(document, &self.name);
         model.is_some_and(|model| model.get("base_url").is_some() || (!self.by_address && model.get("provider").is_some()))
     }
 
-    /// Takes the user's key and headers out of the model, and says so.
+    /// Removes the user's key and headers from the model, and returns notes about it.
     pub(super) fn keep_secrets(self, config: &mut Config, project: &Path) -> Vec<String> {
         let Some(model) = config.models.get_mut(&self.name) else { return Vec::new() };
         let (name, mut notes) = (&self.name, Vec::new());
@@ -72,8 +72,8 @@ impl Redirected {
     }
 }
 
-/// Leaves out the headers and the members of the body that a project file adds for servers that the file does not name: they would go along with
-/// the user's key, and be paid with it.
+/// Removes the headers and body members that a project file adds for servers that it does not name: they would be sent with the user's key
+/// and at the user's expense.
 pub(super) fn drop_additions(document: &mut Value, path: &Path) -> Vec<String> {
     let models = document.get_mut("models").and_then(Value::as_object_mut);
     let mut notes = Vec::new();

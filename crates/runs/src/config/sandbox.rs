@@ -1,4 +1,4 @@
-//! How processes are confined, as settings have it.
+//! Settings of the sandbox for processes.
 
 use std::path::PathBuf;
 
@@ -62,18 +62,18 @@ impl Default for SandboxConfig {
 }
 
 impl SandboxConfig {
-    /// The limits of one command.
+    /// Returns the limits of one command.
     pub fn limits(&self) -> ResourceLimits {
         let bytes = |megabytes: u64| megabytes.saturating_mul(1 << 20);
         ResourceLimits { processes: self.processes, memory_bytes: bytes(self.memory_mb), file_bytes: bytes(self.file_mb) }
     }
 
-    /// What is done without, by name. Names were looked at when the settings were read.
+    /// Returns the sandbox guarantees that may be missing on this machine. Their names were validated when the settings were read.
     pub fn go_without(&self) -> impl Iterator<Item = Guarantee> {
         self.go_without.iter().filter_map(|name| name.parse().ok())
     }
 
-    /// What cannot stand.
+    /// Returns a message for every invalid value.
     pub(super) fn faults(&self) -> impl Iterator<Item = String> {
         let bounds = [("processes", self.processes, 16), ("memory_mb", self.memory_mb, 64), ("file_mb", self.file_mb, 1)];
         bounds

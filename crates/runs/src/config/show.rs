@@ -1,11 +1,11 @@
-//! The settings in force, as a file that could be written so.
+//! Prints the settings in force as a valid settings file.
 
 use aime_redact::REDACTED;
 
 use super::{Config, ModelConfig, RunConfig};
 
-/// All settings as TOML; what is not set stands as a comment that says what that means. Values of headers to model servers are masked, and what
-/// their addresses hold beside host and path.
+/// Returns all settings as TOML. Unset ones appear as comments that explain the default. Values of headers to model servers are masked, as
+/// is everything in their addresses except host and path.
 pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     let mut masked = config.clone();
     for value in masked.models.values_mut().flat_map(|model| model.headers.values_mut()) {
@@ -17,9 +17,9 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     let mut lines = Vec::new();
     let mut hooks = config.hooks.all();
     for line in toml::to_string(&masked)?.lines() {
-        // A table of models or hooks that has none, or of tables alone, says nothing.
+        // A header of an empty table, or of one with only subtables, carries no information.
         if line == "[models]" || line == "[hooks]" {
-            // Nor does the empty line before it.
+            // The blank line before it goes too.
             lines.pop_if(|before: &mut String| before.is_empty());
             continue;
         }
@@ -43,7 +43,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
     Ok(lines.join("\n").trim().to_owned())
 }
 
-/// Masks the user, the password and the query of an address; they may hold keys.
+/// Masks the user, password and query of an address, which may hold keys.
 fn mask(address: &mut String) {
     let (before, query) = address.split_once('?').map_or((address.as_str(), ""), |(before, query)| (before, query));
     let (scheme, rest) = before.split_once("://").unwrap_or(("", before));

@@ -1,4 +1,4 @@
-//! Files and variables as people write them, well and badly.
+//! Tests with files and variables as people write them, valid and invalid.
 
 mod hooks;
 mod permissions;
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::Environment;
 
-/// A home and a project, both empty.
+/// Empty home folder and empty project.
 struct World {
     root: TempDir,
     variables: Vec<(String, String)>,
@@ -63,7 +63,7 @@ impl World {
         self.load().unwrap().config
     }
 
-    /// What is said of a fault, without the folders of this test.
+    /// Returns the message of the fault, without the folders of this test.
     fn fault(&self) -> String {
         let fault = self.load().unwrap_err();
         let hint = fault.hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
@@ -77,7 +77,7 @@ fn fault_in(name: &str, text: &str) -> String {
     world.fault()
 }
 
-/// Own settings that trust the working folder.
+/// Returns user settings that trust the working folder.
 fn trust(world: &World) -> String {
     format!("[permissions]\ntrusted_folders = [{:?}]\n", world.at("work"))
 }
@@ -147,7 +147,7 @@ fn two_forms_of_one_file_are_refused() {
     let beside = "stands beside it, and only one of them can hold the settings\nhint: write all of them into one, and move the other away";
     assert_eq!(world.fault(), format!("work/aime.toml: work/aime.yaml {beside}"));
     assert_eq!(check_each(&world.places(), &world.environment()).len(), 1, "`aime config check` tells it too");
-    // Both are read then.
+    // `--config` names one of the two files, so both are read.
     world.flag = Some(world.at("work/aime.yaml").into());
     world.load().unwrap();
     world.file("config/aime/config.json", "{}");
@@ -481,7 +481,7 @@ fn a_file_that_is_named_is_ones_own_word() {
 fn a_key_does_not_go_where_a_project_says() {
     let own = "[models.default]\nmodel = \"m\"\nbase_url = \"https://mine.example/v1\"\napi_key_env = \"MY_KEY\"\n";
     let key = |world: &World| world.config().models["default"].api_key_env.clone();
-    // The user's key and server, the project's other server.
+    // The user sets key and server; the project sets another server.
     let world = World::new();
     world.file("config/aime/config.toml", own);
     assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
@@ -489,15 +489,15 @@ fn a_key_does_not_go_where_a_project_says() {
     assert_eq!(key(&world), None);
     let notes = world.load().unwrap().notes;
     assert!(notes.len() == 1 && notes[0].contains("MY_KEY") && notes[0].contains("aime.toml"), "{notes:?}");
-    // A variable names the key alone: the server is still the project's.
+    // The variable sets only the key, so the server is still the project's.
     let mut other = World::new();
     other.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\n");
     other.set("AIME__MODELS__DEFAULT__API_KEY_ENV", "MY_KEY");
     assert_eq!(key(&other), None);
-    // The person names the server as well.
+    // The variables set the server as well.
     other.set("AIME__MODELS__DEFAULT__BASE_URL", "https://mine.example/v1");
     assert_eq!(key(&other).as_deref(), Some("MY_KEY"));
-    // A project may name a key for a server that is not its own.
+    // A project may name a key for a server that it does not set.
     let world = World::new();
     world.file("work/aime.toml", "[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
     assert_eq!(key(&world).as_deref(), Some("MY_KEY"));

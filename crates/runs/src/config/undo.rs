@@ -1,4 +1,4 @@
-//! How much is kept of what runs do to files.
+//! Settings of the undo record of files that runs change.
 
 use aime_undo::UndoSettings;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub struct UndoConfig {
     pub free_mb: u64,
 }
 
-/// Bytes of a megabyte.
+/// Bytes per megabyte.
 const MB: u64 = 1_000_000;
 
 impl Default for UndoConfig {
@@ -37,7 +37,7 @@ impl Default for UndoConfig {
 }
 
 impl UndoConfig {
-    /// As the recorder takes it.
+    /// Converts to the settings of the recorder.
     pub fn settings(&self) -> UndoSettings {
         UndoSettings {
             max_file_bytes: self.file_mb.saturating_mul(MB),

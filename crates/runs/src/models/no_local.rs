@@ -1,4 +1,4 @@
-//! In the place of local models where the build has none.
+//! Replacement for local models in a build without them.
 
 use std::collections::BTreeSet;
 
@@ -11,32 +11,32 @@ use crate::{
     setup::Setup,
 };
 
-/// Whether this build has local models.
+/// True if this build supports local models.
 pub const AVAILABLE: bool = false;
 
-/// No name means a local model.
+/// Returns false: no name refers to a local model.
 pub const fn is_local(_: &str) -> bool {
     false
 }
 
-/// The name as it was configured.
+/// Returns the configured name.
 pub fn shown_name(config: &ModelConfig) -> String {
     config.model.clone()
 }
 
-/// Says that there are none.
+/// Returns the error that the build has no local models.
 pub fn none() -> RunsError {
     RunsError::model("this build has no local models")
         .hint("build aime with its feature local-model, or use a server: provider = \"openai\" with a base_url")
 }
 
-/// Refuses what needs one.
+/// Refuses a choice that needs a local model.
 pub async fn prepare(choice: &Choice, used: &BTreeSet<String>, _: &Setup) -> Result<(), RunsError> {
     let local = choice.models.iter().any(|(name, config)| config.provider == Provider::Local && used.contains(name));
     if local { Err(none()) } else { Ok(()) }
 }
 
-/// Nothing can be opened.
+/// Never holds a model.
 #[derive(Default)]
 pub struct Opened {}
 

@@ -1,4 +1,4 @@
-//! The providers that a key in the environment is enough for. A new one is a row here.
+//! Providers for which a key in the environment suffices. A new provider is a new row here.
 
 #[cfg(test)]
 mod tests;
@@ -9,26 +9,26 @@ use aime_llm::Protocol;
 
 use crate::{config::Provider, environment::Environment};
 
-/// What is known of a provider without any settings.
+/// Built-in data on a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
-    /// Its name in settings.
+    /// Provider as named in settings.
     pub provider: Provider,
-    /// The variables that may hold its key; the first that is set is used.
+    /// Variables that may hold its key; the first one that is set is used.
     pub keys: &'static [&'static str],
-    /// The variable that may hold another address for it.
+    /// Variable that may hold another address.
     pub address_variable: &'static str,
-    /// Its own address.
+    /// Default address.
     pub address: &'static str,
-    /// The model that is used where none is named.
+    /// Default model.
     pub model: &'static str,
-    /// The client's word for it; none where the address tells.
+    /// Provider as named in the client; none if the address implies it.
     pub client: Option<aime_llm::Provider>,
-    /// Its name in settings and in the catalog of models.
+    /// Name in settings and in the model catalog.
     pub catalog: &'static str,
 }
 
-/// In the order in which one is chosen where several have keys.
+/// Providers, in the order of preference if several have keys.
 pub const SERVED: [Served; 6] = [
     Served {
         provider: Provider::Openai,
@@ -62,7 +62,7 @@ pub const SERVED: [Served; 6] = [
         keys: &["DEEPSEEK_API_KEY"],
         address_variable: "DEEPSEEK_BASE_URL",
         address: "https://api.deepseek.com/v1",
-        // DeepSeek's name for its current model, V4.1 Flash; it answers requests to `deepseek-v4-pro` too.
+        // DeepSeek's alias for its current model, V4.1 Flash. The server answers requests to `deepseek-v4-pro` too.
         model: "deepseek-flash",
         client: Some(aime_llm::Provider::DeepSeek),
         catalog: "deepseek",
@@ -88,18 +88,18 @@ pub const SERVED: [Served; 6] = [
 ];
 
 impl Served {
-    /// The row of a provider; none for models in this process.
+    /// Returns the row of a provider; none for models in this process.
     pub fn of(provider: Provider) -> Option<&'static Self> {
         SERVED.iter().find(|served| served.provider == provider)
     }
 
-    /// The variable that holds its key here.
+    /// Returns the variable that holds its key in this environment.
     pub fn set_key(&self, environment: &Environment) -> Option<&'static str> {
         self.keys.iter().copied().find(|name| environment.text(name).is_some())
     }
 
-    /// The variables by which the environment chooses this provider: its key, with its address. For OpenAI an address alone is enough, since
-    /// servers of one's own need no key.
+    /// Returns the variables by which the environment chooses this provider: its key, with its address. For OpenAI an address alone
+    /// suffices, since compatible servers need no key.
     fn chosen_by(&self, environment: &Environment) -> Vec<&'static str> {
         let address = Some(self.address_variable).filter(|name| environment.text(name).is_some());
         let key = self.set_key(environment);
@@ -109,25 +109,25 @@ impl Served {
         address.into_iter().chain(key).collect()
     }
 
-    /// The variable whose key is sent: the first that is set, else the first there is.
+    /// Returns the variable whose key is sent: the first one that is set, or else the first of the list.
     pub fn key_variable(&self, environment: &Environment) -> &'static str {
         self.set_key(environment).or(self.keys.first().copied()).unwrap_or_default()
     }
 }
 
-/// The provider that the environment chooses where no file names a model.
+/// Provider that the environment chooses if no file names a model.
 #[derive(Debug)]
 pub struct Chosen {
-    /// The provider.
+    /// Row of the provider.
     pub served: &'static Served,
-    /// The variables that chose it.
+    /// Variables that chose it.
     pub variables: Vec<&'static str>,
-    /// The variables that would have chosen later providers.
+    /// Variables that would have chosen later providers.
     pub later: Vec<&'static str>,
 }
 
 impl Chosen {
-    /// The first provider of the table whose variables are set.
+    /// Returns the first provider of the table whose variables are set.
     pub fn in_environment(environment: &Environment) -> Option<Self> {
         let by_variables = |served: &'static Served| (served, served.chosen_by(environment));
         let mut set = SERVED.iter().map(by_variables).filter(|(_, variables)| !variables.is_empty());
@@ -135,12 +135,12 @@ impl Chosen {
         Some(Self { served, variables, later: set.filter_map(|(_, variables)| variables.last().copied()).collect() })
     }
 
-    /// Whether the environment names its address: a name of a model is then the server's own.
+    /// Returns true if the environment sets its address, so that a model name is the server's own.
     pub fn has_address(&self) -> bool {
         self.variables.contains(&self.served.address_variable)
     }
 
-    /// Why this provider, for people.
+    /// Returns the reason for this provider, for people.
     pub fn because(&self) -> String {
         let (set, later) = (self.variables.join(" and "), self.later.join(", "));
         match (self.variables.len(), later.is_empty()) {
@@ -151,7 +151,7 @@ impl Chosen {
         }
     }
 
-    /// Why this provider, where `source` names the model.
+    /// Returns the reason for this provider if `source` names the model.
     pub fn because_named(&self, source: &str) -> String {
         let (variable, later) = (self.variables.last().copied().unwrap_or_default(), self.later.join(", "));
         match later.is_empty() {
@@ -161,12 +161,12 @@ impl Chosen {
     }
 }
 
-/// All variables that hold keys of providers.
+/// Returns all variables that hold keys of providers.
 pub(crate) fn key_variables() -> impl Iterator<Item = &'static str> + use<> {
     SERVED.iter().flat_map(|served| served.keys.iter().copied())
 }
 
-/// Whether a server is on this machine or in its own network: its models cost nothing, and no catalog knows its window.
+/// Returns true if a server is on this machine or in its local network. Its models cost nothing, and no catalog lists their windows.
 pub(crate) fn is_near(url: &str) -> bool {
     let host = host(url);
     match host.parse::<IpAddr>() {
@@ -176,7 +176,7 @@ pub(crate) fn is_near(url: &str) -> bool {
     }
 }
 
-/// Whether a server is on this machine.
+/// Returns true if a server is on this machine.
 pub(crate) fn is_loopback(url: &str) -> bool {
     let host = host(url);
     host == "localhost" || host.ends_with(".localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -191,7 +191,7 @@ fn host(url: &str) -> &str {
     }
 }
 
-/// The protocol that the configuration names.
+/// Converts the configured protocol.
 pub(crate) const fn protocol(configured: crate::config::ProtocolConfig) -> Option<Protocol> {
     match configured {
         crate::config::ProtocolConfig::Auto => None,

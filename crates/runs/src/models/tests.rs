@@ -1,4 +1,4 @@
-//! Which model is used, where it is, and which key goes there.
+//! Tests of the selected model, its location and its key.
 
 use super::*;
 use crate::environment::Environment;
@@ -11,7 +11,7 @@ const OPENAI: &str = "https://api.openai.com/v1";
 
 const FILES: &str = "[models.default]\nmodel = \"from-file\"\nbase_url = \"http://mine.example/v1\"\n[models.fast]\nmodel = \"small\"\n[models.planner]\nmodel = \"thinker\"\n";
 
-/// The default model, where it is, and why.
+/// Returns the default model, its location, and the reason.
 pub(super) fn chosen(files: &str, variables: &[(&str, &str)], flag: Option<&str>) -> Option<(String, String, String)> {
     let environment = Environment::of(variables.iter().copied());
     let choice = choose(&config(files), &environment, flag).unwrap()?;
@@ -98,7 +98,7 @@ fn other_roles_stay_beside_the_one_that_is_chosen() {
     assert_eq!(names, [("default", "small".to_owned()), ("fast", "small".to_owned()), ("planner", "thinker".to_owned())]);
 }
 
-/// The variable whose key goes to the default model's server, or the kind of the error and what is said.
+/// Returns the variable whose key goes to the default model's server, or the kind and message of the error.
 fn key_of(files: &str, variables: &[(&str, &str)]) -> Result<Option<String>, (ErrorKind, String)> {
     let environment = Environment::of(variables.iter().copied());
     let choice = choose(&config(files), &environment, None).unwrap().unwrap();
@@ -126,7 +126,7 @@ fn a_key_goes_only_where_it_belongs() {
         (&format!("{named}api_key_env = \"OPENAI_API_KEY\"\n"), &[openai], Some("OPENAI_API_KEY")),
         (&format!("{named}api_key_env = \"MINE\"\n"), &[openai, ("MINE", "k")], Some("MINE")),
         ("[models.default]\nbase_url = \"https://api.openai.com/v1/\"\n", &[openai], Some("OPENAI_API_KEY")),
-        // The same for every provider.
+        // The rules are the same for every provider.
         (of_deepseek, &[openai, deepseek], Some("DEEPSEEK_API_KEY")),
         (of_deepseek, &[deepseek, ("DEEPSEEK_BASE_URL", "http://x/v1")], Some("DEEPSEEK_API_KEY")),
         (of_deepseek, &[openai, ("DEEPSEEK_BASE_URL", "http://x/v1")], None),
@@ -177,7 +177,7 @@ fn every_model_that_a_run_may_ask_needs_prices() {
         (priced(&format!("[models.planner]\n{prices}[models.classifier]\n{prices}")), &[]),
         ("[models.default]\nprovider = \"anthropic\"\n".to_owned(), &[]),
         (priced("fallback = [\"other\"]\n[models.other]\nmodel = \"acme-9\"\n"), &["other"]),
-        // A task of a plan may name it.
+        // A task of a plan may name this model.
         (priced("[models.fast]\nmodel = \"acme-9\"\n"), &["fast"]),
         (priced("[models.local]\nprovider = \"local\"\nmodel = \"1.5b\"\n"), &[]),
         (priced("[models.planner]\nprovider = \"local\"\n"), &[]),
@@ -189,7 +189,7 @@ fn every_model_that_a_run_may_ask_needs_prices() {
     }
 }
 
-/// A setup of these settings and variables alone.
+/// Creates a setup of only these settings and variables.
 pub(super) fn setup(config: Config, variables: &[(&str, &str)]) -> Setup {
     let environment = Environment::of(variables.iter().copied());
     let folder = std::path::PathBuf::from("nowhere");

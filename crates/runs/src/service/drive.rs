@@ -1,4 +1,4 @@
-//! Starting, resuming and planning: what drives a run in this process.
+//! Starts, resumes and plans runs in this process.
 
 use std::sync::{Arc, PoisonError};
 
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Runs, has_ended, remember, settings_of};
 use crate::{RunsError, Setup};
 
-/// How a run is driven: with which model, who answers its questions, what was said before it.
+/// Options for driving a run: its models, the person who answers questions, and the previous conversation.
 #[derive(Clone, Default)]
 pub struct Drive {
     model: Option<String>,
@@ -25,41 +25,41 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Uses the model of this name instead of the configured default.
+    /// Sets the name of the model that replaces the configured default.
     #[must_use]
     pub fn model(self, name: Option<String>) -> Self {
         Self { model: name, ..self }
     }
 
-    /// Uses these models, or none, instead of the configured ones.
+    /// Sets the models, or none, that replace the configured ones.
     #[must_use]
     pub fn models(self, models: Option<Models>) -> Self {
         Self { models: Some(models), ..self }
     }
 
-    /// Asks this person. Without one nobody answers, and the run is left waiting.
+    /// Sets the person who answers questions. Without one the run waits for an answer and is left.
     #[must_use]
     pub fn human(self, human: Arc<dyn HumanChannel>) -> Self {
         Self { human: Some(human), ..self }
     }
 
-    /// Adds what was said before to the project's own words in prompts.
+    /// Appends the earlier conversation to the project's instructions in prompts.
     #[must_use]
     pub fn earlier(self, earlier: String) -> Self {
         Self { earlier, ..self }
     }
 }
 
-/// Something new in a run.
+/// News of a run.
 #[derive(Debug)]
 pub enum RunNews {
-    /// An event, once it is durable.
+    /// Event, after it is durable.
     Event(Box<PublishedEvent>),
-    /// A sentence for the person in front of the run.
+    /// Sentence for the person who watches the run.
     Note(String),
 }
 
-/// A run that is driven in this process. Dropping the handle does not stop the run.
+/// Run that this process drives. Dropping the handle does not stop the run.
 #[derive(Debug)]
 pub struct RunHandle {
     id: RunId,
@@ -70,27 +70,27 @@ pub struct RunHandle {
 }
 
 impl RunHandle {
-    /// The name of the run.
+    /// Returns the id of the run.
     pub const fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Stops the run when it is cancelled, so that it can be resumed.
+    /// Returns the token that stops the run resumably.
     pub const fn stop(&self) -> &CancellationToken {
         &self.stop
     }
 
-    /// Ends the run at once, in the middle of what it does. It can be resumed.
+    /// Returns a handle that ends the run immediately, in the middle of its work. It can be resumed.
     pub fn abort_handle(&self) -> AbortHandle {
         self.abort.clone()
     }
 
-    /// The next event or note; nothing when the run has ended.
+    /// Returns the next event or note; none once the run has ended.
     pub async fn next(&mut self) -> Option<RunNews> {
         self.news.recv().await
     }
 
-    /// Takes the events out of the handle: whoever waits for the result need not be the one who shows them.
+    /// Takes the stream of news out of the handle, so that one task can show the news while another awaits the result.
     pub fn take_news(&mut self) -> mpsc::UnboundedReceiver<RunNews> {
         std::mem::replace(&mut self.news, mpsc::unbounded_channel().1)
     }
@@ -104,7 +104,7 @@ impl RunHandle {
     }
 }
 
-/// The run to drive.
+/// Run to drive.
 enum Work {
     Start(Box<RunRequest>),
     Resume(RunId, Option<Bounds>),
@@ -112,7 +112,7 @@ enum Work {
 }
 
 impl Runs {
-    /// A request for a goal, with a new name and the configured settings.
+    /// Creates a request for a goal, with a new run id and the configured settings.
     pub fn request(&self, goal: impl Into<String>) -> RunRequest {
         RunRequest { settings: settings_of(&self.setup.config), ..RunRequest::new(new_run_id(), goal) }
     }
@@ -127,7 +127,7 @@ impl Runs {
         self.drive(request.run.clone(), Work::Start(Box::new(request)), models, drive.human, drive.earlier)
     }
 
-    /// Resumes a run that nobody drives; `bounds` replace its own.
+    /// Resumes a run that no process drives; `bounds` replace its own.
     pub async fn resume(&self, run: &RunId, bounds: Option<Bounds>, drive: Drive) -> Result<RunHandle, RunsError> {
         let models = match drive.models {
             Some(models) => models,
@@ -141,7 +141,7 @@ impl Runs {
         self.drive(run.clone(), Work::Resume(run.clone(), bounds), models, drive.human, drive.earlier)
     }
 
-    /// Goes on with a run that has ended; `goal` is what is to be reached next, and `bounds` replace its own.
+    /// Continues an ended run with the new `goal`; `bounds` replace its own.
     pub async fn continue_run(&self, run: &RunId, goal: String, bounds: Option<Bounds>, drive: Drive) -> Result<RunHandle, RunsError> {
         self.ready().await?;
         let models = match drive.models {
@@ -151,7 +151,7 @@ impl Runs {
         self.drive(run.clone(), Work::Continue(run.clone(), goal, bounds), models, drive.human, drive.earlier)
     }
 
-    /// Plans a goal as a run would, and begins nothing of the plan. `tell` gets each event.
+    /// Plans a goal as a run would, without carrying out the plan. `tell` gets each event.
     pub async fn plan(
         &self,
         request: RunRequest,
@@ -198,7 +198,7 @@ impl Runs {
             };
             let (result, ()) = tokio::join!(result, followed);
             drop(tell);
-            // The caller may have dropped the handle; the journal has the result.
+            // Sending fails if the caller dropped the handle; the journal still has the result.
             drop(send.send(result.map_err(RunsError::from)));
         };
         let mut running = self.driven.lock().unwrap_or_else(PoisonError::into_inner);
@@ -207,7 +207,7 @@ impl Runs {
         Ok(RunHandle { id, news, stop, abort, result })
     }
 
-    /// Refuses to resume a run that another process drives, or that has ended.
+    /// Refuses to resume a run that another process drives or that has ended.
     pub fn check_resumable(&self, run: &RunId) -> Result<(), RunsError> {
         if self.is_driven(run) {
             return Err(RunsError::usage(format!("run {run} is being carried out")).hint("wait for it, or pause it"));
@@ -217,7 +217,7 @@ impl Runs {
     }
 }
 
-/// Passes on what happens in a run until it ends; keeps consents for good and sends telemetry.
+/// Forwards the events of a run until it ends, stores permanent consents and sends telemetry.
 async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>, tell: &mpsc::UnboundedSender<RunNews>, setup: &Setup) {
     let (mut telemetry, consents) = (setup.watch(run), setup.consents());
     while let Some(event) = events.recv().await {
@@ -225,7 +225,7 @@ async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>
             telemetry.take(&event);
         }
         let lost = remember(&event, consents.as_ref());
-        // Nobody may listen any more.
+        // Sending fails if nobody listens any more.
         drop(tell.send(RunNews::Event(Box::new(event))));
         if let Some(lost) = lost {
             drop(tell.send(RunNews::Note(lost)));
@@ -233,7 +233,7 @@ async fn follow(run: &RunId, mut events: mpsc::UnboundedReceiver<PublishedEvent>
     }
 }
 
-/// Returns whether a plan has work for a model.
+/// Returns true if a plan has work for a model.
 fn needs_model(plan: &Plan) -> bool {
     plan.tasks.iter().any(|task| task.kind == TaskKind::Actor)
 }

@@ -1,4 +1,4 @@
-//! Reads the runs of the folder: the list, one run, its events, its report. Keeps them in order: check, fork, delete.
+//! Reads the runs of the folder (list, one run, events, report) and maintains them (check, fork, delete).
 
 use std::io;
 
@@ -14,14 +14,14 @@ use super::Runs;
 use crate::{ErrorKind, RunsError, Setup};
 
 impl Runs {
-    /// All runs, the latest first. Where no run was begun there are none.
+    /// Returns all runs, newest first. Returns an empty list if the folder has none.
     pub fn list(&self) -> Result<Vec<RunRecord>, RunsError> {
         let journal = self.setup.existing_journal()?;
         let runs = journal.map(|journal| journal.runs()).transpose();
         Ok(runs.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?.unwrap_or_default())
     }
 
-    /// The run that a text means: its name, the beginning of its name, or `last`.
+    /// Finds the run that a text refers to: its id, a prefix of its id, or `last`.
     pub fn find(&self, text: &str) -> Result<RunId, RunsError> {
         if text.is_empty() {
             return Err(
@@ -40,7 +40,7 @@ impl Runs {
         }
     }
 
-    /// A run as its journal tells it. Damage and contradictions are told to the caller.
+    /// Reads a run from its journal. The caller gets a notice of damage and contradictions.
     pub fn view(&self, run: &RunId) -> Result<RunView, RunsError> {
         let seen = view(&self.setup.journal()?, run)?;
         if let Some(damage) = &seen.damage {
@@ -52,7 +52,7 @@ impl Runs {
         Ok(seen)
     }
 
-    /// [`Self::find`] and [`Self::view`].
+    /// Combines [`Self::find`] and [`Self::view`].
     pub fn read(&self, text: &str) -> Result<(RunId, RunView), RunsError> {
         let run = self.find(text)?;
         let seen = self.view(&run)?;
@@ -77,17 +77,17 @@ impl Runs {
         if seen.state.status == RunStatus::Cancelled { Err(has_ended(run, &seen.state)) } else { Ok(seen) }
     }
 
-    /// Returns whether a process drives the run: it holds the run's lock.
+    /// Returns true if a process drives the run, that is, holds its lock.
     pub fn is_driven(&self, run: &RunId) -> bool {
         RunLock::is_held(&self.setup.keep().join("runs").join(run.as_str()).join("lock"))
     }
 
-    /// The events of a run behind `after`, at most `most`, without secrets. They end before a gap, which another look may find filled.
+    /// Returns at most `most` events of a run after `after`, without secrets. They end before a gap, which a later call may find filled.
     pub fn events(&self, run: &RunId, after: u64, most: usize) -> Result<Vec<PublishedEvent>, RunsError> {
         self.events_in(&self.setup.journal()?, run, after, most)
     }
 
-    /// The same from a journal that is open: for a caller that looks often.
+    /// Returns the same from an open journal, for a caller that polls.
     pub fn events_in(&self, journal: &Journal, run: &RunId, after: u64, most: usize) -> Result<Vec<PublishedEvent>, RunsError> {
         let found = journal.events(run.as_str(), after.saturating_add(1), most);
         let found = found.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
@@ -101,19 +101,19 @@ impl Runs {
         read.collect()
     }
 
-    /// Returns whether what is kept of a run fits together; `mend` repairs what can be repaired.
+    /// Checks that the stored parts of a run fit together. With `mend` it repairs what can be repaired.
     pub async fn check(&self, run: &RunId, mend: bool) -> Result<RunCheck, RunsError> {
         Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, mend, SystemClock.now()).await?)
     }
 
-    /// How planning goes, over all runs of the folder.
+    /// Returns planning statistics over all runs of the folder.
     pub fn stats(&self) -> Result<RunStats, RunsError> {
         let journal = self.setup.existing_journal()?;
         Ok(journal.map(|journal| stats(&journal)).transpose()?.unwrap_or_default())
     }
 
-    /// The name that was asked for, or a new one. `last` means the newest run, so no run has that name; and one that holds a secret would appear
-    /// everywhere without it.
+    /// Checks the requested run id, or creates a new one. The id `last` is refused, since it means the newest run, and so is one that
+    /// contains a secret, since redaction would change it everywhere.
     pub fn new_name(&self, name: Option<&str>) -> Result<RunId, RunsError> {
         match name {
             Some("last") => Err(RunsError::usage("no run can be named `last`: that is the newest run").hint("choose another --run-id")),
@@ -123,14 +123,14 @@ impl Runs {
         }
     }
 
-    /// Makes a new run that goes on from a version of the plan of another one. Files stay as they are.
+    /// Creates a run that continues from a plan version of another run. Files stay unchanged.
     pub async fn fork(&self, run: &RunId, version: u32, name: Option<&str>) -> Result<RunId, RunsError> {
         let new = self.new_name(name)?;
         fork(&self.setup.journal()?, run, version, &new, SystemClock.now()).await?;
         Ok(new)
     }
 
-    /// Deletes a run and all that it kept. What cannot be removed is told to the caller.
+    /// Deletes a run and all its data. The caller gets a notice of what cannot be removed.
     pub async fn delete(&self, run: &RunId) -> Result<(), RunsError> {
         let setup = self.setup();
         let kept = setup.keep().join("runs").join(run.as_str());
@@ -159,10 +159,10 @@ impl Runs {
 }
 
 impl Setup {
-    /// The memory of the folder, if there is one: looking makes none.
+    /// Returns the memory of the folder if it exists. This never creates one.
     pub fn existing_memory(&self) -> Result<Option<MemoryStore>, RunsError> {
         let file = self.memory_file();
-        // A file that cannot be looked for is reported by opening it.
+        // If the existence is unknown, opening the file reports the error.
         if let Ok(false) = file.try_exists() {
             return Ok(None);
         }
@@ -170,13 +170,14 @@ impl Setup {
     }
 }
 
-/// Forgets what was learnt from a run, if it was remembered.
+/// Deletes the memories learnt from a run.
 fn forget_memory(run: &RunId, setup: &Setup) -> Result<(), RunsError> {
     let Some(memory) = setup.existing_memory()? else { return Ok(()) };
     memory.forget(run.as_str()).map(|_| ()).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
 }
 
-/// The runs that a text may mean: the one of this name, else those whose names begin with it; the newest for `last`. An empty text means none.
+/// Returns the runs that a text may refer to: the run with this id, else those whose ids begin with it; the newest for `last`. An empty
+/// text matches none.
 pub fn named<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
     match text {
         "" => Vec::new(),
@@ -200,7 +201,7 @@ pub fn outcome(run: &RunId, seen: &RunView) -> RunOutput {
     })
 }
 
-/// Why a run that has ended takes nothing more.
+/// Returns the error for a message to an ended run.
 pub fn has_ended(run: &RunId, state: &ProgressState) -> RunsError {
     let (status, version) = (state.status, state.version);
     let ended = if status == RunStatus::Cancelled { "was cancelled" } else { "has ended" };

@@ -1,4 +1,5 @@
-//! Messages of people to a run from outside: a sentence, an answer, a pause, a cancel. A run that nobody drives finds them when it is resumed.
+//! Messages of people to a run from another process: a sentence, an answer, a pause, a cancel. A run that no process drives reads them when
+//! it is resumed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,33 +12,33 @@ use tokio_util::sync::CancellationToken;
 use super::{Runs, has_ended};
 use crate::{ErrorKind, RunsError};
 
-/// How often to look whether the process that drives a run has released it.
+/// Interval of the checks whether the driving process has released the run.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long to wait for that: actors have 10 seconds to end.
+/// Time to wait for that release. Actors have 10 seconds to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A question that has been answered.
+/// Question that has been answered.
 #[derive(Debug)]
 pub struct Answered {
     /// The question.
     pub question: Question,
-    /// True if the run was left waiting for the answer.
+    /// True if the run had been left waiting for the answer.
     pub left: bool,
 }
 
-/// The outcome of a cancel.
+/// Outcome of a cancel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cancelled {
     /// The run is cancelled.
     Run,
-    /// The run was told, and is still stopping.
+    /// The run was told and is still stopping.
     Stopping,
     /// The run was told to cancel this task.
     Task(TaskId),
 }
 
 impl Runs {
-    /// Says something to a run, or to the actor of one task.
+    /// Sends a message to a run, or to the actor of one task.
     pub async fn tell(&self, run: &RunId, task: Option<&str>, text: &str) -> Result<(), RunsError> {
         let task = hearer(run, &self.view(run)?, task)?;
         self.put(run, &InboxMessage::Say { task, text: text.to_owned() }).await
@@ -52,7 +53,7 @@ impl Runs {
         self.put(run, &InboxMessage::Pause {}).await
     }
 
-    /// Answers an open question: the one of this id, and no other, or else the first. `answer` gets the question.
+    /// Answers the open question with this id, or the first one if no id is given. `answer` gets the question.
     pub async fn answer(
         &self,
         run: &RunId,
@@ -60,7 +61,7 @@ impl Runs {
         answer: impl FnOnce(&Question) -> String,
     ) -> Result<Answered, RunsError> {
         let seen = self.view(run)?;
-        // Answers that the run has not taken up yet.
+        // The inbox holds answers that the run has not read yet.
         let answered: Vec<QuestionId> = self.inbox(run)?.into_iter().filter_map(answered_by).collect();
         let open = |asked: &&Question| asked.answer.is_none() && !answered.contains(&asked.id);
         let meant = |asked: &&Question| question.is_none_or(|id| asked.id.as_str() == id);
@@ -77,21 +78,21 @@ impl Runs {
         Ok(Answered { question: asked.clone(), left })
     }
 
-    /// Ends a run for good, or one of its tasks.
+    /// Cancels a run for good, or one of its tasks.
     pub async fn cancel(&self, run: &RunId, task: Option<&str>) -> Result<Cancelled, RunsError> {
         let seen = self.view(run)?;
         if seen.over && seen.output.is_some() {
             return Err(has_ended(run, &seen.state));
         }
         let Some(task) = task else { return self.cancel_run(run).await };
-        // A task that is to be cancelled and that the run has not taken up counts as gone.
+        // A task with an unread cancel in the inbox counts as cancelled.
         let before: Vec<TaskId> = self.inbox(run)?.into_iter().filter_map(cancelled_by).collect();
         let task = part_of(run, &seen, &before, task)?;
         self.put(run, &InboxMessage::Cancel { task: Some(task.clone()) }).await?;
         Ok(Cancelled::Task(task))
     }
 
-    /// Ends the run itself if nobody drives it; else tells the process that does, and waits until it has released the run.
+    /// Ends the run itself if no process drives it. Otherwise it tells the driving process and waits for the release.
     async fn cancel_run(&self, run: &RunId) -> Result<Cancelled, RunsError> {
         let orchestrator = self.setup.orchestrator(None, Arc::new(NobodyThere))?;
         let (mut told, patience) = (false, Instant::now() + PATIENCE);
@@ -99,7 +100,7 @@ impl Runs {
             let (events, _) = mpsc::unbounded_channel();
             match orchestrator.cancel(run, RunControl { stop: CancellationToken::new(), events }).await {
                 Ok(result) if result.status == RunStatus::Cancelled => return Ok(Cancelled::Run),
-                // It came to its end before it heard.
+                // The run reached its end before it read the message.
                 Ok(result) => return Err(RunsError::usage(format!("run {run} has ended as {}", result.status))),
                 Err(OrchestratorError::Lock(LockError::Held { .. })) if Instant::now() < patience => {
                     if !std::mem::replace(&mut told, true) {
@@ -121,7 +122,7 @@ impl Runs {
         put.map(drop).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
     }
 
-    /// The messages that a run has not taken up.
+    /// Returns the messages that a run has not read.
     fn inbox(&self, run: &RunId) -> Result<Vec<InboxMessage>, RunsError> {
         let waiting = self.setup.journal()?.inbox(run.as_str()).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
         Ok(waiting.iter().filter_map(|message| serde_json::from_str(&message.body).ok()).collect())
@@ -136,7 +137,7 @@ fn cancelled_by(message: InboxMessage) -> Option<TaskId> {
     if let InboxMessage::Cancel { task } = message { task } else { None }
 }
 
-/// The task whose actor is to hear something; none where the run is.
+/// Returns the task whose actor gets a message; none if the run itself does.
 pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<TaskId>, RunsError> {
     let task = task.map(|task| open_task(run, seen, task)).transpose()?.map(|task| &task.spec);
     if seen.over {
@@ -149,7 +150,7 @@ pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<
     Ok(task.map(|task| task.id.clone()))
 }
 
-/// The task of a name, if it is not settled.
+/// Returns the task with this name if it is not settled.
 fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task, RunsError> {
     let tasks = &seen.state.tasks;
     let hint = format!("`aime runs show {run}` lists the tasks");
@@ -162,17 +163,17 @@ fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task,
     Ok(task)
 }
 
-/// Nobody who could pause it works on a run.
+/// Returns the error for a pause of a run that no process drives.
 pub fn not_driven(run: &RunId) -> RunsError {
     RunsError::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
 }
 
-/// Nothing can be answered.
+/// Returns the error for an answer without an open question.
 pub fn asks_nothing(run: &RunId, what: &str) -> RunsError {
     RunsError::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands"))
 }
 
-/// The task of a name, if it can be taken out of the run's plan after those before it.
+/// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.
 pub fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
     let task = open_task(run, seen, task)?.spec.id.clone();
     if seen.state.mode == Some(PlanMode::Direct) {

@@ -1,4 +1,4 @@
-//! Plans that are handed over: checked against what this folder has.
+//! Checks plans that a user supplies against the configuration of this folder.
 
 use aime_llm::ToolDefinition;
 use aime_orchestrator::profile_briefs;
@@ -8,7 +8,7 @@ use aime_tools::{BUNDLES, HandledBy};
 
 use crate::{RunsError, Setup, models};
 
-/// The names that plans are checked against.
+/// Names that plans are checked against.
 pub struct CheckerParts {
     tools: Vec<ToolDefinition>,
     actor_tools: Vec<String>,
@@ -29,7 +29,7 @@ impl CheckerParts {
         }
     }
 
-    /// Checks a plan, and that profiles can do what their tasks need.
+    /// Checks a plan, including that its profiles have the capabilities that their tasks need.
     pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
         self.checker().check(text)
     }
@@ -49,7 +49,7 @@ impl Setup {
         Ok(CheckerParts { tools, actor_tools, profiles, models, bundles })
     }
 
-    /// Reads and checks a plan; `what` names it in the error, which lists all faults. What was repaired is told to the caller.
+    /// Reads and checks a plan; `what` names it in the error, which lists all faults. The caller gets a notice of repairs.
     pub fn checked_plan(&self, text: &str, what: &str) -> Result<Plan, RunsError> {
         match self.checker()?.check(text) {
             Ok(checked) => {
@@ -63,7 +63,7 @@ impl Setup {
     }
 }
 
-/// All faults of a plan, one a line.
+/// Lists all faults of a plan, one per line.
 pub fn fault_list(what: &str, faults: &[PlanFault]) -> String {
     let count = if faults.len() == 1 { "1 fault".to_owned() } else { format!("{} faults", faults.len()) };
     let mut told = format!("{what} has {count}:");

@@ -1,4 +1,4 @@
-//! Consents that a person gave for good.
+//! Stores permanent consents of people.
 
 use aime_durable::{Clock, SystemClock};
 use aime_orchestrator::PublishedEvent;
@@ -6,7 +6,7 @@ use aime_progress::ProgressEvent;
 
 use crate::Consents;
 
-/// Keeps a consent that an event gives for good. Returns why it holds for this run only, if it cannot be kept.
+/// Stores the permanent consent in an event. If it cannot be stored, returns why it holds for this run only.
 pub fn remember(event: &PublishedEvent, consents: Option<&Consents>) -> Option<String> {
     let ProgressEvent::ConsentGiven { rules, .. } = &event.event else { return None };
     match consents.map(|consents| consents.add(rules, SystemClock.now())) {

@@ -1,4 +1,4 @@
-//! A run as one page.
+//! Report of a run on one page.
 
 use aime_durable::{Clock, SystemClock};
 use aime_orchestrator::RunView;
@@ -9,7 +9,7 @@ use aime_undo::{Author, Entry, Kept, UndoError};
 use super::{Runs, outcome};
 use crate::Setup;
 
-/// The most paths whose contents are read.
+/// Largest number of paths whose contents are read.
 const MOST: usize = 2_000;
 
 impl Runs {

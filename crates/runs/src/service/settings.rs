@@ -1,4 +1,4 @@
-//! The settings of a run, from the configuration.
+//! Converts the configuration to the settings of a run.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use aime_progress::PlanMode;
 
 use crate::config::{CheckConfig, Config, ModeConfig, RunConfig};
 
-/// The configured settings of a run.
+/// Returns the configured settings of a run.
 pub fn settings_of(config: &Config) -> RunSettings {
     let run = &config.run;
     RunSettings {
@@ -39,13 +39,13 @@ pub fn settings_of(config: &Config) -> RunSettings {
         approval: config.permissions.approve,
         plan_approved: false,
         unattended: false,
-        // The orchestrator knows what its parts are.
+        // The orchestrator fills these in, since it has the parts of the prompts.
         trust: None,
         origins: Vec::new(),
     }
 }
 
-/// The bounds of a resumed run: a reached count that no flag sets is raised to the configured one.
+/// Returns the bounds of a resumed run: a bound that was reached and that no flag sets is raised to the configured one.
 pub fn raised(mut bounds: Bounds, reached: &BTreeSet<String>, run: &RunConfig) -> Bounds {
     for bound in reached {
         match bound.as_str() {

@@ -1,4 +1,4 @@
-//! The hooks that are in force.
+//! Hooks in force.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Setup {
-    /// Every hook of the settings as a command in the working folder, with the clean environment that tools have, and confined as they are.
+    /// Returns every configured hook as a command in the working folder, with the clean environment and the sandbox of tools.
     pub fn hooks(&self) -> Result<Hooks, RunsError> {
         if self.config.hooks.all().next().is_none() {
             return Ok(Hooks::default());

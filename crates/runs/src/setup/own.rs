@@ -1,4 +1,4 @@
-//! What people add to what is built in: profiles, categories, prompts.
+//! User extensions of the built-in profiles, categories and prompts.
 
 mod names;
 
@@ -17,7 +17,7 @@ use crate::{
     models,
 };
 
-/// The prompts, with those that the user replaced.
+/// Prompts, with the user's replacements.
 pub struct OwnPrompts {
     /// Prompts of the planner.
     pub planning: Prompts,
@@ -28,7 +28,7 @@ pub struct OwnPrompts {
 }
 
 impl Setup {
-    /// The built-in profiles, and those of the user.
+    /// Returns the built-in and the user's profiles.
     pub fn profiles(&self) -> Result<ProfileCatalog, RunsError> {
         let mut catalog = ProfileCatalog::builtin();
         for (source, text) in self.own_files("profiles", "toml")? {
@@ -38,10 +38,10 @@ impl Setup {
         Ok(catalog)
     }
 
-    /// The built-in categories, and those of the user.
+    /// Returns the built-in and the user's categories.
     pub fn categories(&self) -> Result<Vec<aime_planner::Category>, RunsError> {
         let mut categories = default_categories();
-        // Their own faults are told by whoever uses them.
+        // Faults in profiles are reported by the code that uses them.
         let profiles = self.profiles().ok();
         let known: Option<Vec<&str>> = profiles.as_ref().map(|profiles| profiles.iter().map(|profile| profile.name.as_str()).collect());
         for (source, text) in self.own_files("categories", "toml")? {
@@ -58,14 +58,14 @@ impl Setup {
         Ok(categories)
     }
 
-    /// Refuses a file that names a model which is neither a role nor configured: `default` would be asked instead.
+    /// Refuses a file that names a model which is neither a role nor configured: `default` would silently replace it.
     fn check_models(&self, source: &str, text: &str) -> Result<(), RunsError> {
         let known: Vec<&str> = models::ROLES.into_iter().chain(self.config.models.keys().map(String::as_str)).collect();
         first(names::unknown((source, text), "model", ("there is no model", "`aime models list` lists them"), &known))
     }
 
-    /// The skills that profiles and categories name and that are not here. No run is refused for them, since a project may bring its own: actors go
-    /// without.
+    /// Returns a fault for each missing skill that profiles and categories name. Runs still start, since a project may bring its own
+    /// skills, and actors can work without.
     pub fn missing_skills(&self) -> Result<Vec<RunsError>, RunsError> {
         let known: Vec<&str> = self.skills().catalog.iter().map(|known| known.skill.name.as_str()).collect();
         let files = [self.own_files("profiles", "toml")?, self.own_files("categories", "toml")?].concat();
@@ -75,7 +75,7 @@ impl Setup {
         Ok(files.iter().flat_map(missing).collect())
     }
 
-    /// The prompts in force.
+    /// Returns the prompts in force.
     pub fn prompts(&self) -> Result<OwnPrompts, RunsError> {
         let hint = |source: &str| format!("mend or remove {source}");
         let acting = ActorPrompts::builtin().map_err(RunsError::internal)?;
@@ -97,8 +97,8 @@ impl Setup {
         Ok(prompts)
     }
 
-    /// The files of a kind that were added to what is built in: `profiles/*.toml`, `prompts/*.md`. First the user's own, then those of
-    /// the folders that `extensions.folders` names; a later one of the same name wins.
+    /// Returns the user's files of a kind, such as `profiles/*.toml` or `prompts/*.md`. The user's own folder comes first, then the folders
+    /// of `extensions.folders`; a later file replaces an earlier one of the same name.
     fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, RunsError> {
         let unreadable = |path: &Path, error: std::io::Error| {
             RunsError::usage(format!("{} cannot be read: {error}", path.display())).hint("mend its rights, or move it away")

@@ -1,11 +1,12 @@
-//! What of the network processes reach: for single hosts, by a proxy of their own.
+//! Network access of processes. Access to certain hosts goes through a dedicated proxy.
 
 use aime_hosts::{HostGrants, HostProxy};
 use aime_sandbox::{Gate, Launcher, Network, Passage};
 
 use crate::config::NetworkConfig;
 
-/// The network of these settings, which stand under this key; a launcher gives commands a network of their own. Grants were read once when the settings were; one that cannot be read grants nothing.
+/// Converts the network settings under this key; a launcher gives commands their own network. The grants were validated with the settings;
+/// an invalid one grants nothing.
 pub(super) fn network(config: &NetworkConfig, setting: &str, launcher: Option<&Launcher>) -> Network {
     match config {
         NetworkConfig::None => Network::None,

@@ -1,4 +1,4 @@
-//! What nobody must see.
+//! Collection of secrets that must not appear anywhere.
 
 use std::ffi::OsStr;
 
@@ -8,25 +8,25 @@ use aime_sandbox::looks_secret;
 use super::telemetry;
 use crate::{config::Config, environment::Environment, models::key_variables};
 
-/// What the environment holds that nobody must see: what settings name as keys and tokens, and what looks like one.
+/// Returns the secrets in the environment: values that settings name as keys and tokens, and values that look like secrets.
 pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
     let servers = || config.mcp.servers.values();
     let tokens = servers().filter_map(|server| server.bearer_token_env.as_deref());
     let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
     let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
-    // Also the key that is sent where no setting names another.
+    // The default key variables are sent too if no setting names another.
     let keys: Vec<&str> = of_models.chain(tokens).chain(of_search).collect();
     let is_key = |name: &str| keys.contains(&name) || key_variables().any(|key| key == name);
     let text = || environment.variables().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let mut found: Vec<String> = text()
         .filter_map(|(name, value)| match name {
             name if config.secrets.environment.contains(&name) => Some(value),
-            // Servers that look at no key are given one all the same.
+            // Users set a placeholder key for servers that check none.
             name if is_key(&name) => (!is_placeholder(&value)).then_some(value),
             name => secret_in(&name, &value),
         })
         .collect();
-    // What servers are handed may be a token, and may be an address, a folder or a switch.
+    // A variable for a server may hold a token, but also an address, a folder or a switch.
     let handed = |name: &String| servers().any(|server| server.env_vars.contains(name));
     found.extend(
         text()
@@ -35,33 +35,34 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
             .filter(|value| !is_ordinary(value)),
     );
     found.extend(telemetry::secrets(environment));
-    // Headers of servers often hold tokens, and stand in the user's own file.
+    // Headers of servers often hold tokens, and appear in the user's own file.
     found.extend(servers().flat_map(|server| server.headers.values()).map(|value| without_scheme(value).to_owned()));
-    // Those of models may also be the name of a program or of a team, and its address: these stand in other texts.
+    // Headers of models may also name a program or a team and its address, which legitimately occur in other texts.
     let of_models = config.models.values().flat_map(|model| &model.headers);
     let secret = of_models.filter(|(name, value)| is_secret_name(name) || !is_public_value(value));
     found.extend(secret.map(|(_, value)| without_scheme(value).to_owned()));
     found
 }
 
-/// The value of a header without `Bearer` or `Basic` before it.
+/// Returns the value of a header without a leading `Bearer` or `Basic`.
 fn without_scheme(value: &str) -> &str {
     let (scheme, token) = value.split_once(' ').unwrap_or(("", value));
     if scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic") { token } else { value }
 }
 
-/// Whether a value is plain words, or an address that holds no login and no parameters.
+/// Returns true if a value is plain words, or an address without login and parameters.
 fn is_public_value(value: &str) -> bool {
     let is_address = value.starts_with("https://") || value.starts_with("http://");
     is_ordinary(value) || (is_address && !looks_secret(OsStr::new(""), OsStr::new(value)) && !value.contains('?'))
 }
 
-/// The secret in a variable that only looks like one. Paths, numbers, words of settings and plain words are none: they stand in every other text.
+/// Returns the secret in a variable that only looks like one. Paths, numbers, setting values and plain words are not secrets, since they
+/// occur in ordinary texts.
 pub(super) fn secret_in(name: &str, value: &str) -> Option<String> {
     if !looks_secret(OsStr::new(name), OsStr::new(value)) {
         return None;
     }
-    // `XDG_SESSION_TYPE` and the like: such a value is secret only where it looks like nothing else.
+    // Variables such as `XDG_SESSION_TYPE` contain these words too, so their values count as secret only if they look like nothing else.
     let weak = ["SESSION", "AUTH", "PRIVATE", "SIGNATURE", "COOKIE"];
     let bare = weak.iter().fold(name.to_uppercase(), |name, part| name.replace(part, ""));
     let name = if is_secret_name(&bare) { name } else { "VALUE" };

@@ -1,4 +1,4 @@
-//! MCP servers: those of the settings, and what was learnt of them earlier.
+//! MCP servers of the settings, and the offers that were recorded earlier.
 
 #[cfg(feature = "mcp")]
 mod kept;
@@ -18,7 +18,7 @@ use crate::{config::McpServerConfig, error::RunsError};
 #[cfg(feature = "mcp")]
 pub use self::kept::Servers;
 
-/// Nothing: this build speaks to no servers.
+/// Placeholder: this build does not support MCP servers.
 #[cfg(not(feature = "mcp"))]
 pub struct Servers;
 
@@ -34,13 +34,13 @@ impl Servers {
 }
 
 impl Setup {
-    /// The servers, once they were asked what they offer.
+    /// Returns the servers once their tools are known.
     pub(super) fn servers_known(&self) -> Option<&Servers> {
         self.servers.get()
     }
 
-    /// Adds MCP servers that a client offers. They have the rights that servers have by default; where the settings know a server of the same name,
-    /// theirs is used, with the rights that it has there. The values of variables that the servers are given may be secrets.
+    /// Adds MCP servers that a client offers. They have the default rights of servers. If the settings configure a server of the same name,
+    /// that one is used with its configured rights. Values of variables for the servers count as secrets.
     #[cfg(feature = "mcp")]
     pub fn offer_servers(&mut self, offered: BTreeMap<String, McpServerConfig>) -> Result<(), RunsError> {
         let (mut variables, mut taken) = (Vec::new(), Vec::new());
@@ -61,7 +61,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Refuses servers that a client offers: this build has none.
+    /// Refuses servers that a client offers, because this build supports none.
     #[cfg(not(feature = "mcp"))]
     pub fn offer_servers(&mut self, offered: BTreeMap<String, McpServerConfig>) -> Result<(), RunsError> {
         if offered.is_empty() {
@@ -70,7 +70,7 @@ impl Setup {
         Err(RunsError::usage("this aime was built without MCP: it cannot use the servers of the editor"))
     }
 
-    /// Does something that needs the tools of servers: learns them first, where they are not known, and ends what was started afterwards.
+    /// Runs `work` with the tools of servers known. It asks the servers first if necessary, and ends those that it started.
     #[cfg(feature = "mcp")]
     pub async fn with_servers<T, E: From<RunsError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         self.begin_servers().await?;
@@ -79,7 +79,7 @@ impl Setup {
         done
     }
 
-    /// Learns the servers of the settings, where they are not known. Whoever calls it does so once, and ends them.
+    /// Asks the configured servers for their tools if they are unknown. Call it once, and then [`Self::end_servers`].
     #[cfg(feature = "mcp")]
     pub async fn begin_servers(&self) -> Result<(), RunsError> {
         if self.config.mcp.used().next().is_some() {
@@ -90,7 +90,7 @@ impl Setup {
         Ok(())
     }
 
-    /// Keeps what was learnt of servers, and ends those that run.
+    /// Stores the servers' offers, and ends the running servers.
     #[cfg(feature = "mcp")]
     pub async fn end_servers(&self) {
         if let Some(servers) = self.servers.get() {
@@ -99,17 +99,17 @@ impl Setup {
         }
     }
 
-    /// Says that the servers of the settings are not used.
+    /// Tells the caller that the configured servers are not used.
     #[cfg(not(feature = "mcp"))]
     pub async fn begin_servers(&self) -> Result<(), RunsError> {
         self.with_servers(async { Ok(()) }).await
     }
 
-    /// There are none.
+    /// Does nothing, because this build supports no servers.
     #[cfg(not(feature = "mcp"))]
     pub async fn end_servers(&self) {}
 
-    /// Does something, without servers.
+    /// Runs `work` without servers.
     #[cfg(not(feature = "mcp"))]
     pub async fn with_servers<T, E: From<RunsError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         if self.config.mcp.used().next().is_some() {

@@ -1,4 +1,4 @@
-//! The skills of the user and of the project.
+//! Skills of the user and of the project.
 
 use std::{
     fs,
@@ -8,23 +8,23 @@ use std::{
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
 
-/// The largest `SKILL.md`, in bytes.
+/// Largest `SKILL.md`, in bytes.
 const LARGEST: u64 = 1024 * 1024;
-/// So many files of a skill are listed, and so deep are they looked for.
+/// Largest number of files of a skill in the list, and, below, the largest depth at which they are found.
 const MAX_FILES: usize = 200;
 const MAX_DEPTH: usize = 4;
 
-/// The skills that were found, and what is to be said of them.
+/// Skills that were found, with notes.
 #[derive(Debug, Default)]
 pub struct FoundSkills {
     /// The skills.
     pub catalog: SkillCatalog,
-    /// Those that were left out, and those that took the place of others.
+    /// Notes on skills that were left out or replaced.
     pub notes: Vec<String>,
 }
 
-/// Reads the skills of these folders; one of a later folder takes the place of one of the same name. A faulty one is left out and said, and so is one
-/// that a link leads to out of the project of its folder, where it has one: what is read stands in prompts.
+/// Reads the skills of these folders; a later folder replaces skills of the same name. Faulty skills are left out with a note. So are
+/// skills behind a link that leads out of the folder's project, if it has one, because their text enters prompts.
 pub(super) fn find<'a>(folders: impl IntoIterator<Item = (PathBuf, Option<&'a Path>)>) -> FoundSkills {
     let mut found = FoundSkills::default();
     for (folder, project) in folders {
@@ -71,7 +71,7 @@ fn read(place: &Path, project: Option<&Path>) -> Result<Skill, String> {
     Skill::parse(&file, &text).map_err(|error| error.to_string())
 }
 
-/// The files beside the `SKILL.md`, in order. Links and hidden files are passed over.
+/// Returns the files beside `SKILL.md`, in order. Links and hidden files are skipped.
 fn files_of(place: &Path) -> Vec<String> {
     let mut files = Vec::new();
     collect(place, place, MAX_DEPTH, &mut files);

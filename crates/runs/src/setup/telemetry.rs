@@ -1,4 +1,4 @@
-//! Telemetry: runs as OpenTelemetry traces, metrics and logs, where the standard variables name who receives them.
+//! Telemetry: sends runs as OpenTelemetry traces, metrics and logs if the standard variables name a receiver.
 
 #[cfg(not(feature = "otel"))]
 use aime_orchestrator::PublishedEvent;
@@ -14,20 +14,20 @@ use crate::{config::Provider, models};
 #[cfg(feature = "otel")]
 pub use aime_telemetry::Watched;
 
-/// Nobody: this build sends nothing.
+/// Uninhabited: this build sends nothing.
 #[cfg(not(feature = "otel"))]
 pub enum Watched {}
 
 #[cfg(not(feature = "otel"))]
 impl Watched {
-    /// Nothing is watched.
+    /// Does nothing.
     pub fn take(&mut self, _: &PublishedEvent) {
         match *self {}
     }
 }
 
 impl Setup {
-    /// Watches a run for telemetry, where some is wanted.
+    /// Watches a run for telemetry, if telemetry is configured.
     #[cfg(feature = "otel")]
     pub fn watch(&self, run: &RunId) -> Option<Watched> {
         let begin = || {
@@ -35,7 +35,7 @@ impl Setup {
             notes.iter().for_each(|note| self.note(note));
             let choice = models::choose(&self.config, &self.environment, None).ok().flatten();
             let local = choice.is_some_and(|choice| choice.models.get("default").is_some_and(|model| model.provider == Provider::Local));
-            // The word for whoever is asked by OpenAI's protocol and is not known better.
+            // `openai` is the generic name for servers with OpenAI's protocol.
             let provider = if local { "aime" } else { "openai" };
             let begun = settings.map(|settings| Telemetry::begin(settings, provider, env!("CARGO_PKG_VERSION")));
             begun.transpose().unwrap_or_else(|error| {
@@ -46,13 +46,13 @@ impl Setup {
         self.telemetry.get_or_init(begin).as_ref().map(|telemetry| telemetry.watch(run))
     }
 
-    /// Nothing is sent.
+    /// Returns none, because this build sends nothing.
     #[cfg(not(feature = "otel"))]
     pub fn watch(&self, _: &RunId) -> Option<Watched> {
         None
     }
 
-    /// Sends what is left of telemetry; five seconds at most.
+    /// Sends the remaining telemetry within at most five seconds.
     #[cfg(feature = "otel")]
     pub async fn end_telemetry(&self) {
         let Some(telemetry) = self.telemetry.get().and_then(Option::as_ref) else { return };
@@ -62,12 +62,12 @@ impl Setup {
         }
     }
 
-    /// Nothing is sent.
+    /// Does nothing.
     #[cfg(not(feature = "otel"))]
     pub async fn end_telemetry(&self) {}
 }
 
-/// What the variables of telemetry hold that nobody else must see.
+/// Returns the secrets in the telemetry variables.
 #[cfg(feature = "otel")]
 pub(super) fn secrets(environment: &Environment) -> Vec<String> {
     let (settings, _) = TelemetrySettings::read(|name| environment.text(name).map(str::to_owned));

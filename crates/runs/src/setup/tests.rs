@@ -1,4 +1,4 @@
-//! Settings that really arrive, and files of one's own.
+//! Tests that settings take effect, and of the user's own files.
 
 use std::{ffi::OsStr, fs, time::Duration};
 
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::models;
 
-/// A user's folder and a project, and the setup that they make.
+/// User folder and project, from which a setup is created.
 struct World {
     root: TempDir,
 }
@@ -171,7 +171,7 @@ fn names_that_nothing_has_are_refused_at_their_place() {
     );
 }
 
-/// A project may bring the skills that one's own files name, so they are missed and nothing is refused.
+/// A project may bring the skills that the user's files name, so missing ones are reported and nothing is refused.
 #[test]
 fn skills_that_are_not_here_are_missed() {
     let world = World::new("");
@@ -199,7 +199,7 @@ fn something_else_in_the_place_of_the_journal_is_said() {
     }
     #[cfg(unix)]
     {
-        // No user may follow a link to itself.
+        // The link leads to itself, so nobody can follow it.
         let world = World::new("");
         std::os::unix::fs::symlink(".aime", world.root.path().join("work/.aime")).unwrap();
         let text = said(world.setup().existing_journal());
@@ -273,7 +273,7 @@ fn no_skill_of_a_project_is_read_from_elsewhere() {
     symlink(at("elsewhere/out/SKILL.md"), at("work/.agents/skills/file/SKILL.md")).unwrap();
     symlink("../../../elsewhere/out", at("work/.agents/skills/out")).unwrap();
     symlink("../../kept/in", at("work/.agents/skills/in")).unwrap();
-    // What a user links to is their own.
+    // A link in the user's own folder is trusted.
     symlink(at("elsewhere/own"), at("config/aime/skills/own")).unwrap();
     let setup = world.setup();
     let found = setup.skills();
@@ -289,7 +289,7 @@ fn what_the_project_says_is_read_from_the_project_alone() {
     assert_eq!(world.setup().project(), "");
     world.file("work/AGENTS.md", "say hello");
     assert_eq!(world.setup().project(), "say hello");
-    // What is no UTF-8 in it is replaced, and the rest read.
+    // Invalid UTF-8 is replaced, and the rest is read.
     fs::write(work.join("AGENTS.md"), b"say \xff hello").unwrap();
     assert_eq!(world.setup().project(), "say \u{fffd} hello");
     world.file("work/AGENTS.md", &"a line of ten\n".repeat(2_000));

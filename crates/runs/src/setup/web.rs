@@ -1,4 +1,4 @@
-//! The tools of the web, as the settings have them.
+//! Web tools as configured.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,11 +8,11 @@ use secrecy::SecretString;
 use super::Setup;
 use crate::{config::SearchProviderConfig, models};
 
-/// The model that searches, if it is not the default one.
+/// Role of the model that searches, if it is not the default one.
 const ROLE: &str = "search";
 
 impl Setup {
-    /// `web_fetch`, and `web_search` where somebody searches. What cannot be had is said.
+    /// Returns `web_fetch` and, if a search provider exists, `web_search`. A notice names what is unavailable.
     pub(super) fn web_tools(&self) -> Vec<Arc<dyn Tool>> {
         let web = &self.config.web;
         let search = self.search().unwrap_or_else(|why| {
@@ -36,7 +36,7 @@ impl Setup {
         })
     }
 
-    /// Who searches, if anybody.
+    /// Returns the search provider, if any.
     fn search(&self) -> Result<Option<Arc<dyn SearchProvider>>, String> {
         let Some(search) = &self.config.web.search else { return Ok(None) };
         let url = search.url.as_deref();
@@ -53,7 +53,7 @@ impl Setup {
         provider.map(|provider| Some(Arc::new(provider) as Arc<dyn SearchProvider>))
     }
 
-    /// A search by the run's model; a model that is named for it must be one that searches.
+    /// Returns a search by the run's model, or by the model of the role `search`, which must support search.
     fn model_search(&self) -> Result<ModelSearch, String> {
         if let Some(config) = self.config.models.get(ROLE) {
             let client = models::client(ROLE, config, &self.environment).map_err(|failure| failure.with_causes())?;

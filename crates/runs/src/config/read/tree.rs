@@ -1,4 +1,4 @@
-//! A TOML or YAML document as a tree whose keys and values know their places. JSON is YAML too.
+//! TOML or YAML document as a tree whose keys and values carry their places. JSON is read as YAML.
 
 mod typed;
 
@@ -16,7 +16,7 @@ use super::position;
 /// Line and column, from 1.
 pub(super) type Place = (usize, usize);
 
-/// A value with its place.
+/// Value with its place.
 pub(super) struct Tree {
     place: Option<Place>,
     node: Node,
@@ -32,14 +32,14 @@ enum Node {
     Table(Vec<Member>),
 }
 
-/// A key with its place, and its value.
+/// Key with its place, and its value.
 struct Member {
     key: String,
     place: Option<Place>,
     value: Tree,
 }
 
-/// A fault of a document, with its place.
+/// Fault of a document, with its place.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) message: String,
@@ -47,7 +47,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// The innermost place stays.
+    /// Sets the place, unless an inner one is already set.
     fn at(self, place: Option<Place>) -> Self {
         Self { place: self.place.or(place), ..self }
     }
@@ -62,7 +62,7 @@ impl Tree {
         Ok(Self { place: place(document.span().start), node: table(document.get_ref(), &place) })
     }
 
-    /// Reads a YAML document. Only `true` and `false` are truth values.
+    /// Reads a YAML document. Only `true` and `false` are booleans.
     pub(super) fn of_yaml(text: &str) -> Result<Self, Fault> {
         let options = serde_saphyr::options! { strict_booleans: true };
         serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -73,7 +73,7 @@ impl Tree {
         })
     }
 
-    /// The place of the innermost key that a text begins with, such as `run.max_steps is 0`.
+    /// Returns the place of the innermost key that a text begins with, such as `run.max_steps is 0`.
     pub(super) fn place_of(&self, text: &str) -> Option<Place> {
         match &self.node {
             Node::List(items) => items.iter().find_map(|item| item.place_of(text)),

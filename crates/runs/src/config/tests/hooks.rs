@@ -1,4 +1,4 @@
-//! Hooks in settings: where they come from, and what is wrong with them.
+//! Tests of hooks in settings: their sources and their faults.
 
 use aime_orchestrator::HookPoint;
 

@@ -18,7 +18,7 @@ fn rules_of_all_places_add_up() {
 #[test]
 fn a_project_may_only_narrow() {
     let table = [
-        // the user's mode, the project's, what is in force, whether that is told
+        // columns: the user's mode, the project's, the mode in force, whether a note is given
         (None, "ask", Approval::Ask, false),
         (None, "read-only", Approval::ReadOnly, false),
         (None, "edits", Approval::Edits, false),
@@ -46,7 +46,7 @@ fn a_project_may_only_narrow() {
     let permissions = &loaded.config.permissions;
     assert!(permissions.allow.is_empty() && permissions.trusted_folders.is_empty() && permissions.deny == ["python"]);
     assert!(loaded.notes[0].starts_with("permissions.allow and permissions.trusted_folders in "), "{:?}", loaded.notes);
-    // The user's own word stands above, as for every setting.
+    // A variable is the user's own and overrides the project, as for every setting.
     world.set("AIME__PERMISSIONS__APPROVE", "all");
     assert_eq!(world.config().permissions.approve, Approval::All);
     assert_eq!(world.config().permissions.deny, ["python"]);

@@ -1,4 +1,4 @@
-//! Commands of the project: those that check files after an edit, and those that every run must pass.
+//! Tests of the project's commands: those that check files after an edit, and those that every run must pass.
 
 use super::{World, fault_in, trust};
 

@@ -1,4 +1,4 @@
-//! Keys and headers of the user do not go to a server that an untrusted project file names.
+//! Tests that the user's keys and headers do not go to a server that an untrusted project file sets.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +17,14 @@ fn headers(world: &World) -> BTreeMap<String, String> {
 #[test]
 fn a_key_does_not_go_to_another_provider() {
     let table = [
-        // What the user's file says, what the project's says, and the key that is left.
+        // Columns: the user's file, the project's file, and the key that is left.
         ("api_key_env = \"MY_KEY\"", "provider = \"mistral\"", None),
         ("provider = \"openai\"\napi_key_env = \"MY_KEY\"", "provider = \"openai\"\nmodel = \"m\"", Some("MY_KEY")),
         ("provider = \"mistral\"\napi_key_env = \"MY_KEY\"", "provider = \"mistral\"", Some("MY_KEY")),
         ("provider = \"mistral\"\napi_key_env = \"MY_KEY\"", "provider = \"openai\"", None),
         // The project may name a variable for a provider's own server.
         ("api_key_env = \"MY_KEY\"", "provider = \"mistral\"\napi_key_env = \"TEAM_KEY\"", Some("TEAM_KEY")),
-        // The server is the user's own, whatever its provider is called.
+        // The server is the user's own, so the project's provider does not matter.
         ("base_url = \"https://mine.example/v1\"\napi_key_env = \"MY_KEY\"", "provider = \"mistral\"", Some("MY_KEY")),
     ];
     for (own, project, expected) in table {
@@ -55,7 +55,7 @@ fn headers_do_not_go_where_a_project_says() {
     world.set("AIME__MODELS__DEFAULT__BASE_URL", "https://mine.example/v1");
     assert_eq!(headers(&world)["authorization"], "Bearer mine", "the person names the server");
 
-    // A project's headers would go along with the user's key.
+    // Headers of a project would be sent along with the user's key.
     let world = World::new();
     world.file("config/aime/config.toml", &own);
     world.file(

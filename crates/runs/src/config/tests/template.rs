@@ -1,4 +1,4 @@
-//! The template, the book and the files to copy say what is built in, and what is shown can be read again.
+//! Tests that the template, the book and the example files match the built-in defaults, and that shown settings can be read again.
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{super::*, World};
 
-/// The template with every line that is commented out, save the examples.
+/// Returns the template with every commented-out line enabled, except the examples.
 fn uncommented() -> String {
     let setting = |line: &str| line.contains(" = ") || line.starts_with('[');
     let mut lines = Vec::new();
@@ -63,7 +63,7 @@ fn the_template_and_the_book_know_every_setting() {
     }
 }
 
-/// Every setting of the schema, as section and key.
+/// Lists every setting of the schema as section and key.
 fn paths(section: &str, schema: &Value, found: &mut Vec<(String, String)>) {
     fn walk(section: &str, schema: &Value, root: &Value, found: &mut Vec<(String, String)>) {
         let schema = match schema["$ref"].as_str() {
@@ -108,7 +108,7 @@ fn values_of_headers_are_not_shown() {
     assert!(toml::from_str::<Config>(&shown).is_ok(), "{shown}");
 }
 
-/// Every file of a folder with this ending, by its name.
+/// Returns every file of a folder with this extension, by name.
 fn files_of(folder: &str, ending: &str) -> BTreeMap<String, String> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

@@ -1,4 +1,4 @@
-//! Which local model is meant, and what is said where it is not here. Nothing is fetched and no model is loaded.
+//! Tests of the selection of a local model, and of the messages if it is missing. They download and load nothing.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn a_local_model_is_used_where_no_server_is_configured() {
         (&own, &[], None, ("own", HERE)),
         (&own, &[], Some("0.5b"), ("qwen2.5-coder-0.5b", HERE)),
         (named, &[key], Some("fast"), ("qwen2.5-coder-0.5b", HERE)),
-        // Where a server is configured, a name is the server's.
+        // If a server is configured, a name is the server's.
         ("", &[url], Some("1.5b"), ("1.5b", url.1)),
         ("", &[url, ("AIME_MODEL", "local")], None, ("local", url.1)),
         (SERVER, &[], Some("1.5b"), ("1.5b", "http://mine.example/v1")),

@@ -1,4 +1,4 @@
-//! One key is enough, and the order of several.
+//! Tests that one key suffices, and of the order if there are several.
 
 use super::*;
 use crate::{
@@ -52,7 +52,7 @@ fn the_first_variable_that_is_set_wins() {
         (&["MISTRAL_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"], "deepseek-flash"),
         (&["MISTRAL_API_KEY", "OPENROUTER_API_KEY"], "openai/gpt-5.6-terra"),
         (&["MISTRAL_API_KEY", "OPENAI_BASE_URL"], "gpt-5.6-terra"),
-        // An address alone chooses none but the first.
+        // An address alone chooses only the first provider.
         (&["MISTRAL_API_KEY", "ANTHROPIC_BASE_URL", "DEEPSEEK_BASE_URL"], "mistral-medium-latest"),
     ];
     for (variables, expected) in table {

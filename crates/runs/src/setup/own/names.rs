@@ -1,4 +1,4 @@
-//! The names that files of one's own give. A run would take the default for one that nothing has, or go without it, so each is looked for first.
+//! Checks names in the user's own files. A run would silently use the default, or nothing, for an unknown name.
 
 use std::iter;
 
@@ -9,10 +9,10 @@ use crate::{
     error::RunsError,
 };
 
-/// The names that a file (a profile, or tables of categories) gives under a key and that are not `known`, each with its place and the nearest one.
-/// `missing` and `listed` are for people: what is not there, and which command lists what is.
+/// Returns a fault for each unknown name that a file (a profile, or tables of categories) gives under a key, with its place and the nearest
+/// known name. `missing` and `listed` are for people: the kind of thing that is missing, and the command that lists what exists.
 pub(super) fn unknown((source, text): (&str, &str), key: &str, (missing, listed): (&str, &str), known: &[&str]) -> Vec<RunsError> {
-    // Who reads what the file holds tells it when it is no TOML.
+    // The code that reads the file reports a syntax error.
     let Ok(root) = DeTable::parse(text) else { return Vec::new() };
     let categories = root.get_ref().get("category").and_then(|categories| categories.get_ref().as_array());
     let tables = iter::once(root.get_ref()).chain(categories.into_iter().flatten().filter_map(|category| category.get_ref().as_table()));

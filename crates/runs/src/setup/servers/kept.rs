@@ -1,4 +1,4 @@
-//! The servers of the settings, with what was learnt of them in earlier runs: only what is new is asked, the others start when they are called.
+//! Configured servers with their offers from earlier runs. Only new servers are asked; the others start when they are called.
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,31 +15,31 @@ use crate::{
     setup::{Setup, reach},
 };
 
-/// The form of the file.
+/// Version of the file format.
 const SCHEMA: &str = "aime.mcp/v1";
 
-/// What was learnt of servers, in `.aime/mcp.json`. It can be deleted: servers are asked again then.
+/// Recorded offers of servers, in `.aime/mcp.json`. If the file is deleted, aime asks the servers again.
 #[derive(Default, Serialize, Deserialize)]
 struct Kept {
     schema: String,
     servers: BTreeMap<String, KeptServer>,
 }
 
-/// One server: what it offered when its settings were these.
+/// Offer of one server, valid while its settings are unchanged.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct KeptServer {
     settings: McpServerConfig,
     offer: McpOffer,
 }
 
-/// The servers of the settings.
+/// Configured servers.
 pub struct Servers {
     /// The servers.
     pub all: McpServers,
 }
 
 impl Servers {
-    /// Those that are enabled and have what they need. What is missing is said.
+    /// Returns the enabled servers that have everything they need. A notice names what others lack.
     pub fn of(setup: &Setup) -> Result<Self, RunsError> {
         let mut servers = Vec::new();
         for (name, config) in setup.config.mcp.used() {
@@ -57,7 +57,7 @@ impl Servers {
         })
     }
 
-    /// Asks the servers of which nothing is known. A run goes on without those that cannot tell.
+    /// Asks the servers whose offers are unknown. A run continues without those that do not answer.
     pub(super) async fn learn(&self, setup: &Setup) {
         for fault in self.all.learn(&CancellationToken::new()).await {
             setup.note(format!("without tools: {}", RunsError::caused(ErrorKind::Usage, fault).with_causes()));
@@ -75,7 +75,7 @@ impl Servers {
         self.all.every_tool()
     }
 
-    /// Keeps what is known for the next run, where there is a place for it.
+    /// Stores the known offers for the next run, if there is a place for them.
     pub fn keep(&self, setup: &Setup) {
         if !setup.keep().is_dir() {
             return;
@@ -84,7 +84,7 @@ impl Servers {
         let mut servers = before.clone();
         servers.retain(|name, _| setup.config.mcp.servers.contains_key(name));
         for (name, mut offer) in self.all.offers() {
-            // They are said once.
+            // Notes are shown only once.
             offer.notes.clear();
             if let Some(settings) = setup.config.mcp.servers.get(&name) {
                 servers.insert(name, KeptServer { settings: settings.clone(), offer });
@@ -105,13 +105,13 @@ fn file(setup: &Setup) -> PathBuf {
     setup.keep().join("mcp.json")
 }
 
-/// What was kept; nothing where there is nothing that can be read.
+/// Reads the recorded offers; none if the file is missing or unreadable.
 fn kept(setup: &Setup) -> Kept {
     let text = std::fs::read_to_string(file(setup)).unwrap_or_default();
     serde_json::from_str(&text).ok().filter(|kept: &Kept| kept.schema == SCHEMA).unwrap_or_default()
 }
 
-/// The settings of one server, with the secrets that it needs; else what is missing.
+/// Returns the settings of one server with its secrets, or a message that names what is missing.
 fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Result<McpServerSettings, String>, RunsError> {
     let variable = |name: &String| setup.environment.text(name).ok_or_else(|| format!("the variable {name} is not set"));
     let patterns = |patterns: &[String]| {
@@ -157,7 +157,7 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
     }))
 }
 
-/// The name of the file that keeps the login of a server: what leads elsewhere in a path is spelt out.
+/// Returns the name of the file that keeps a server's login. Characters with a meaning in paths are escaped.
 fn file_name(server: &str) -> String {
     let plain = |byte: u8| {
         if byte.is_ascii_alphanumeric() || b"-_".contains(&byte) { char::from(byte).to_string() } else { format!("%{byte:02x}") }
@@ -165,7 +165,7 @@ fn file_name(server: &str) -> String {
     format!("{}.json", server.bytes().map(plain).collect::<String>())
 }
 
-/// What confines the program of a server: what confines commands, with what its settings allow beside, and a temp folder of its own.
+/// Returns the sandbox of a server's program: that of commands plus what the server's settings allow, with its own temp folder.
 fn confinement(name: &str, config: &McpServerConfig, setup: &Setup) -> Confinement {
     if !config.confined {
         return Confinement::off();

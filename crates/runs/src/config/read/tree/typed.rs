@@ -1,4 +1,4 @@
-//! A tree read as a type. One deserializer serves TOML and YAML, so that the settings are compiled for one and each fault has its place.
+//! Deserializes a tree. One deserializer serves TOML and YAML, so that the settings types are compiled once and each fault has its place.
 
 use std::{fmt, slice};
 
@@ -74,7 +74,7 @@ impl<'de> Deserializer<'de> for &'de Tree {
     }
 }
 
-/// The members of a table that are still to be read, and the value of the last key.
+/// Remaining members of a table, and the value of the last key.
 struct Members<'de> {
     rest: slice::Iter<'de, Member>,
     value: Option<&'de Tree>,
