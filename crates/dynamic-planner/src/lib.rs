@@ -1,9 +1,9 @@
-//! From a goal to a validated plan, and from trouble to a plan patch.
+//! Makes validated plans from goals, and patches for plans that need a change.
 //!
-//! [`route`] decides how a goal is planned, [`Planner::plan`] asks a model for the plan and checks it in layers
-//! ([`PlanChecker`]), [`Planner::replan`] asks for a patch, [`verdict`] asks whether criteria hold. A capable model leads the
-//! run in one conversation instead: [`lead_tools`] are its tools, [`wake_message`] its news. Nothing a model says is
-//! trusted: it is read leniently, checked strictly, and asked for again with every fault.
+//! [`route`] chooses the mode of a plan, [`Planner::plan`] asks a model for the plan and checks it in layers
+//! ([`PlanChecker`]), [`Planner::replan`] asks for a patch, [`verdict`] asks if criteria hold. A capable model instead leads
+//! the run in one conversation: [`lead_tools`] are its tools, [`wake_message`] reports changes to it. No answer of a model
+//! is trusted: it is parsed leniently, checked strictly, and requested again with every fault.
 //!
 //! ```
 //! use aime_planner::{PlanChecker, parse_plan};
@@ -36,7 +36,7 @@ mod spent;
 mod validate;
 mod verdict;
 
-/// The crates whose types stand in this one's: who imports this one needs no other.
+/// The crates whose types are part of this crate's API, so that its users need no other dependency.
 pub use {aime_llm as llm, aime_progress as progress};
 
 pub use audit::{AuditBrief, AuditPrompt, AuditedChange};

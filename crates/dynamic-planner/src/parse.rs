@@ -41,7 +41,7 @@ pub struct ParsedPlan {
     pub(crate) unread: Vec<PlanFault>,
 }
 
-/// Reads a plan from a text: an answer of a model, or a file.
+/// Parses a plan from a text: an answer of a model, or a file.
 ///
 /// ```
 /// let read = aime_planner::parse_plan(r#"Here: {"steps": [{"step_id": 1, "description": "Look"},
@@ -51,7 +51,7 @@ pub struct ParsedPlan {
 /// ```
 ///
 /// # Errors
-/// Every fault that keeps it from being understood. Rules between tasks are checked by [`PlanChecker`](crate::PlanChecker).
+/// Every fault that makes the plan unintelligible. Rules between tasks are checked by [`PlanChecker`](crate::PlanChecker).
 pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
     let (value, repairs) = read_whole(text)?;
     let mut parsed = plan_from_value(&value)?;

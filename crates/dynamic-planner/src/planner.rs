@@ -1,4 +1,5 @@
-//! The planner: asks a model for a plan, checks it, asks again with the faults, and falls back rather than giving up.
+//! The planner: asks a model for a plan, checks it, asks again with the faults, and finally falls back to a simpler
+//! plan.
 
 mod direct;
 mod earlier;
@@ -27,20 +28,20 @@ pub use error::PlannerError;
 pub use replan::{ReplanRequest, Replanned};
 pub use request::{Fallback, PlanRequest, PlannerSettings};
 
-/// A plan that may be run, and how it was come by.
+/// An executable plan, and the course of its planning.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
-    /// Harmless faults that were mended, in words.
+    /// Descriptions of the harmless faults that were repaired.
     pub repairs: Vec<String>,
-    /// The answers that were refused on the way, each with all its faults.
+    /// The refused answers, each with all its faults.
     pub refused: Vec<Refused>,
-    /// Why it is not what the model was asked for first, where it is not.
+    /// Reason for a simplified or direct plan instead of the requested one, if it is one.
     pub fallback: Option<String>,
-    /// Where the plan was made before, if it was not made now.
+    /// Origin of a plan that was reused from an earlier request.
     pub reused: Option<Reused>,
-    /// What all requests cost.
+    /// Cost of all requests.
     pub spent: Spent,
     /// The model that was asked.
     pub model: String,
@@ -48,7 +49,7 @@ pub struct Planned {
 
 /// Makes plans and patches with a model.
 ///
-/// Dropping a future that it returned cancels the request. One planner serves many goals at once.
+/// Dropping a returned future cancels its request. One planner serves many goals at once.
 #[derive(Clone)]
 pub struct Planner {
     model: Model,
@@ -66,35 +67,35 @@ impl std::fmt::Debug for Planner {
 }
 
 impl Planner {
-    /// A planner with the built-in prompts, no added rules and no cache.
+    /// Creates a planner with the built-in prompts, no custom rules and no cache.
     #[must_use]
     pub fn new(model: Model, settings: PlannerSettings) -> Self {
         let prompts = Arc::new(Prompts::default());
         Self { model, settings, prompts, tiers: Arc::new(Tiers::new()), validators: Arc::from([]), cache: None }
     }
 
-    /// The same planner with other prompts.
+    /// Sets the prompts.
     #[must_use]
     pub fn with_prompts(mut self, prompts: Arc<Prompts>) -> Self {
         self.prompts = prompts;
         self
     }
 
-    /// The same planner with what is known of the servers' abilities, shared with others that ask them.
+    /// Sets the known abilities of the servers, which other planners may share.
     #[must_use]
     pub fn with_tiers(mut self, tiers: Arc<Tiers>) -> Self {
         self.tiers = tiers;
         self
     }
 
-    /// The same planner with further rules for plans.
+    /// Adds custom rules for plans.
     #[must_use]
     pub fn with_validators(mut self, validators: Vec<Arc<dyn PlanValidator>>) -> Self {
         self.validators = validators.into();
         self
     }
 
-    /// The same planner with a cache of plans.
+    /// Sets the cache of plans.
     #[must_use]
     pub fn with_cache(mut self, cache: Arc<Mutex<PlanCache>>) -> Self {
         self.cache = Some(cache);
@@ -103,12 +104,14 @@ impl Planner {
 
     /// Makes the first plan of a goal.
     ///
-    /// `direct` needs no model. Otherwise the model is asked, and asked again with all faults, as often as the settings allow; then
-    /// once for a simplified plan; then the goal goes whole to its category's actor, as a plan of one task. The plan of
-    /// an emergent goal is its first few TODOs; [`Planner::replan`] lets it grow.
+    /// `direct` needs no model. Otherwise the model is asked, and asked again with all faults as often as the settings
+    /// allow. Then it is asked once for a simplified plan. Finally the goal's category's actor gets the whole goal, as
+    /// a plan of one task. The plan of an emergent goal is its first few TODOs; [`Planner::replan`] lets it grow.
     ///
     /// # Errors
-    /// [`PlannerError::Model`] if the model cannot be used; [`PlannerError::NoPlan`] if nothing fits and there is to be no fallback.
+    ///
+    /// [`PlannerError::Model`] if the model cannot be used; [`PlannerError::NoPlan`] if no answer fits and the settings
+    /// forbid the fallback.
     pub async fn plan(&self, request: &PlanRequest) -> Result<Planned, PlannerError> {
         let model = self.model.name().to_owned();
         if request.mode == PlanMode::Direct {
@@ -181,7 +184,8 @@ impl Planner {
 
     fn question(&self, name: &str, schema: Value, messages: Vec<Message>, tries: u32) -> StructuredRequest {
         StructuredRequest {
-            // More forms are read than are asked for, so the schema guides the model and the checker judges.
+            // The parser accepts more forms than the schema allows, so the schema only guides the model and the checker
+            // decides.
             must_fit: false,
             temperature: Some(self.settings.temperature),
             max_output_tokens: Some(self.model.limits().max_output_tokens),
@@ -208,13 +212,13 @@ impl Planner {
         }
     }
 
-    /// The refused answers behind an error, where the model itself can still be used.
+    /// Returns the refused answers of an error after which the model itself is still usable.
     fn refusals(&self, error: AskError) -> Result<(Vec<Refused>, Spent), PlannerError> {
         let model = self.model.name().to_owned();
         match error {
             AskError::Prompt(error) => Err(PlannerError::Prompt(error)),
             AskError::Structured(StructuredError::Refused { refused, spent, .. }) => Ok((refused, spent::of(spent))),
-            // A shorter question may still fit.
+            // A shorter request may still fit.
             AskError::Structured(StructuredError::Model { source: ModelError::ContextOverflow { .. }, refused, spent, .. }) => {
                 Ok((refused, spent::of(spent)))
             }
@@ -225,7 +229,7 @@ impl Planner {
     }
 }
 
-/// Puts the images of the goal beside the user's words.
+/// Adds the images of the goal to the user message.
 fn with_images(mut messages: Vec<Message>, images: &[Image]) -> Vec<Message> {
     if !images.is_empty() {
         let words = match messages.pop_if(|last| matches!(last, Message::User { .. })) {
@@ -237,10 +241,10 @@ fn with_images(mut messages: Vec<Message>, images: &[Image]) -> Vec<Message> {
     messages
 }
 
-/// What was made of an answer, or why there is none.
+/// Parsed answer, or the reason why there is none.
 type Asked<T> = Result<Answered<T>, AskError>;
 
-/// What was made of an answer, what had to be mended in its JSON, the refused ones before it, and the cost of all.
+/// A parsed answer with the repairs of its JSON, the refused answers before it, and the total cost.
 struct Answered<T> {
     value: T,
     repairs: Vec<String>,
@@ -254,7 +258,7 @@ impl<T> From<Structured<T>> for Answered<T> {
     }
 }
 
-/// Why a question has no answer.
+/// Reason why a request has no usable answer.
 enum AskError {
     Prompt(PromptError),
     Structured(StructuredError),
@@ -272,7 +276,7 @@ impl From<StructuredError> for AskError {
     }
 }
 
-/// Adds what was refused of another question; attempts are counted on.
+/// Appends the refused answers of another request and continues the count of attempts.
 fn add_refused(refused: &mut Vec<Refused>, further: Vec<Refused>) {
     let before = u32::try_from(refused.len()).unwrap_or(0);
     refused.extend(further.into_iter().map(|one| Refused { attempt: one.attempt + before, ..one }));

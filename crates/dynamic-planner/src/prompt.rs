@@ -1,7 +1,7 @@
-//! The prompts: Markdown files with typed contexts, each of which a user's file of the same name can replace.
+//! The prompts: Markdown files with typed contexts. A user's file of the same name can replace each of them.
 //!
-//! A file has a part for the system message and a part for the user message, each after its mark. What differs from goal to
-//! goal stands in the user part, so that the system part is found in prefix caches.
+//! A file has a part for the system message and a part for the user message, each after its mark. Texts that depend on
+//! the goal are in the user part, so that prompt caches match the system part.
 
 mod context;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub(crate) use context::{PatchContext, PlanContext, RouteContext, VerdictContext
 const SYSTEM_MARK: &str = "<!-- system -->";
 const USER_MARK: &str = "<!-- user -->";
 
-/// A value that no prompt holds by itself: where it stands in a filled-in prompt, the variable is used.
+/// A value that occurs in no prompt by itself: a filled-in prompt that contains it uses the variable.
 const SENTINEL: &str = "sentinelofthecheck";
 
 const BUILT_IN: [(&str, &str); 10] = [
@@ -39,26 +39,26 @@ const BUILT_IN: [(&str, &str); 10] = [
     ("lead", include_str!("../prompts/lead.md")),
 ];
 
-/// Why a prompt cannot be used.
+/// Reason why a prompt cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
-    /// There is no prompt of that name.
+    /// There is no prompt of this name.
     #[error("{name}.md: there is no prompt {name:?}; the prompts are {known}", known = names())]
     NoSuchPrompt {
         /// The name.
         name: String,
     },
-    /// It is not a template, or cannot be filled in.
+    /// The prompt is not a valid template, or cannot be filled in.
     #[error("{name}.md:{line}: {reason}")]
     Broken {
         /// The prompt.
         name: String,
         /// The line.
         line: usize,
-        /// What is wrong.
+        /// The error.
         reason: String,
     },
-    /// It uses a variable that it is not given.
+    /// The prompt uses an unknown variable.
     #[error("{name}.md:{line}: there is no variable {variable:?} here; the variables are {known}")]
     UnknownVariable {
         /// The prompt.
@@ -67,15 +67,15 @@ pub enum PromptError {
         line: usize,
         /// The variable.
         variable: String,
-        /// Those that there are.
+        /// The known variables.
         known: String,
     },
-    /// It leaves out what it asks about.
+    /// The prompt leaves out a required variable.
     #[error("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs")]
     Silent {
         /// The prompt.
         name: String,
-        /// The variable that must stand in it.
+        /// The required variable.
         variable: &'static str,
     },
 }
@@ -84,7 +84,7 @@ fn names() -> String {
     BUILT_IN.map(|(name, _)| name).join(", ")
 }
 
-/// All prompts, ready to be filled in. Templates are compiled once.
+/// All prompts, compiled and ready to be filled in.
 #[derive(Debug)]
 pub struct Prompts {
     environment: Environment<'static>,
@@ -95,7 +95,7 @@ impl Default for Prompts {
     fn default() -> Self {
         let mut prompts = Self { environment: environment(), lines: BTreeMap::new() };
         for (name, text) in BUILT_IN {
-            // A broken built-in prompt is found by the tests, and by the first rendering.
+            // The tests find a broken built-in prompt, and so does its first use.
             if let Err(error) = prompts.add(name, text) {
                 tracing::error!(%error, "a built-in prompt is broken");
             }
@@ -105,11 +105,12 @@ impl Default for Prompts {
 }
 
 impl Prompts {
-    /// The prompts with some of them replaced: a name, as in `plan_simple`, and the text that takes its place.
+    /// Returns the built-in prompts with some of them replaced: a name, such as `plan_simple`, and the new text.
     ///
     /// # Errors
-    /// [`PromptError`] with file and line if a name is not known, a text is no template, uses what it is not given or leaves out the goal (of
-    /// `verdict` and `audit`: the criteria).
+    ///
+    /// [`PromptError`] with file and line if a name is unknown, a text is no template, uses an unknown variable or
+    /// leaves out the goal (in `verdict` and `audit`: the criteria).
     pub fn with_overrides(overrides: &BTreeMap<String, String>) -> Result<Self, PromptError> {
         let mut prompts = Self::default();
         for (name, text) in overrides {
@@ -122,83 +123,91 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// The texts that are built in, by name, to be copied and changed.
+    /// Returns the built-in texts by name, as a basis for your own.
     #[must_use]
     pub fn built_in() -> &'static [(&'static str, &'static str)] {
         &BUILT_IN
     }
 
-    /// The question to the classifier.
+    /// Returns the request to the classifier.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn route(&self, context: &RouteContext) -> Result<Vec<Message>, PromptError> {
         self.render("route", context)
     }
 
-    /// The question for a plan of a few tasks in a row.
+    /// Returns the request for a plan of a few consecutive tasks.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_simple(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_simple", context)
     }
 
-    /// The question for a plan of sub-goals and actions.
+    /// Returns the request for a plan of sub-goals and actions.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_complex(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_complex", context)
     }
 
-    /// The question for the first TODOs of an emergent plan.
+    /// Returns the request for the first TODOs of an emergent plan.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_emergent(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_emergent", context)
     }
 
-    /// The question for the plainest plan, when no better one could be had.
+    /// Returns the request for a simplified plan, after better ones failed.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn plan_simplified(&self, context: &PlanContext) -> Result<Vec<Message>, PromptError> {
         self.render("plan_simplified", context)
     }
 
-    /// The question for a patch.
+    /// Returns the request for a patch.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn patch(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
         self.render("patch", context)
     }
 
-    /// The question how a plan is to grow.
+    /// Returns the request for an update that grows a plan.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn update(&self, context: &PatchContext) -> Result<Vec<Message>, PromptError> {
         self.render("update", context)
     }
 
-    /// The question whether criteria hold.
+    /// Returns the request for a verdict on criteria.
     ///
     /// # Errors
+    ///
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub(crate) fn verdict(&self, context: &VerdictContext) -> Result<Vec<Message>, PromptError> {
         self.render("verdict", context)
     }
 
-    /// Where in memory each compiled template has its text.
+    /// Returns the address of each compiled template's text.
     #[cfg(test)]
     pub(crate) fn compiled(&self) -> BTreeMap<String, *const u8> {
         self.environment.templates().map(|(id, template)| (id.to_owned(), template.source().as_ptr())).collect()
     }
 
-    /// The templates that plans are asked for with, as they stand.
+    /// Returns the current texts of the templates for plans.
     pub(crate) fn planning_texts(&self) -> Vec<String> {
         let mut texts: Vec<String> = self
             .environment
@@ -219,7 +228,7 @@ impl Prompts {
         Ok(())
     }
 
-    /// Looks for variables that are not given, fills the prompt in with a sample, and looks for what it asks about.
+    /// Checks for unknown variables, fills in the prompt with a sample, and checks for the required variable.
     fn check(&self, name: &str, text: &str) -> Result<(), PromptError> {
         let mut sample = sample(name);
         let known: Vec<&str> = sample.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
@@ -243,7 +252,7 @@ impl Prompts {
             *asked = value;
         }
         let messages = self.render(name, &sample)?;
-        // A template may write it in other letters.
+        // A template may change the case of the value.
         let told = |message: &Message| match message {
             Message::System { content } | Message::User { content, .. } => content.to_lowercase().contains(SENTINEL),
             Message::Assistant { .. } | Message::Tool { .. } => false,
@@ -269,11 +278,11 @@ impl Prompts {
 struct Part<'a> {
     role: &'static str,
     text: &'a str,
-    /// The line of the file on which the text begins.
+    /// First line of the text in the file.
     line: usize,
 }
 
-/// The two parts of a prompt file. A file without marks is the user part alone.
+/// Splits a prompt file into its two parts. A file without marks is only the user part.
 fn parts(text: &str) -> [Part<'_>; 2] {
     let (system, user) = match text.split_once(USER_MARK) {
         Some((system, user)) => (system, user),
@@ -309,7 +318,7 @@ fn broken(name: &str, first_line: usize, error: &minijinja::Error) -> PromptErro
     PromptError::Broken { name: name.to_owned(), line, reason }
 }
 
-/// Whether a line of a template uses a variable.
+/// Returns true if a line of a template uses a variable.
 fn names_variable(line: &str, variable: &str) -> bool {
     line.contains('{')
         && line.match_indices(variable).any(|(at, _)| {
@@ -320,7 +329,7 @@ fn names_variable(line: &str, variable: &str) -> bool {
         })
 }
 
-/// A context with something in every member.
+/// Returns a context with a value in every member.
 fn sample(name: &str) -> Value {
     let tool = || ToolLine { name: "read_file".into(), parameters: "path".into(), summary: "Reads a file".into() };
     let profile = || ProfileBrief::new("sisyphus", "general worker");

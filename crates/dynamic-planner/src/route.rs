@@ -1,6 +1,6 @@
-//! Routing: whether a goal goes straight to an actor, and else how it is planned.
+//! Routing: decides if a goal goes straight to an actor, and otherwise how it is planned.
 //!
-//! [`route`] decides by rules alone. Only when they are unsure is a model asked, by [`ask_route`](crate::ask_route).
+//! [`route`] decides by rules alone. If they are unsure, [`ask_route`](crate::ask_route) asks a model.
 
 mod category;
 mod classify;
@@ -61,33 +61,33 @@ pub struct RouteSettings {
     pub classifier: ClassifierSettings,
 }
 
-/// The way that was chosen for a goal.
+/// The chosen mode for a goal, with reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Routed {
     /// The mode.
     pub mode: PlanMode,
-    /// Who decided: `flag`, `strategy`, `bypass`, `rules` or `model`.
+    /// Source of the decision: `flag`, `strategy`, `bypass`, `rules` or `model`.
     pub by: String,
-    /// The score of the rules, where they were asked.
+    /// Score of the rules, if they were used.
     pub score: Option<i32>,
     /// The goal's category.
     pub category: String,
-    /// Why.
+    /// The reasons.
     pub reasons: Vec<String>,
 }
 
-/// A goal of which the rules are unsure.
+/// A goal that the rules cannot decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undecided {
-    /// The score of the rules: 0 or 1 by default.
+    /// Score of the rules: 0 or 1 by default.
     pub score: i32,
     /// The goal's category.
     pub category: String,
-    /// What the rules saw.
+    /// Reasons for the score.
     pub reasons: Vec<String>,
 }
 
-/// What [`route`] came to.
+/// Result of [`route`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Route {
     /// The mode is chosen.
@@ -96,7 +96,7 @@ pub enum Route {
     AskModel(Undecided),
 }
 
-/// Chooses the way for a goal by settings and rules, without a model.
+/// Chooses the mode for a goal by settings and rules, without a model.
 ///
 /// # Example
 /// ```
@@ -136,7 +136,7 @@ pub fn route(goal: &str, settings: &RouteSettings, categories: &[Category]) -> R
     }
 }
 
-/// Why a goal needs no plan; empty if it does.
+/// Returns the reasons why a goal needs no plan; empty if it needs one.
 fn bypass(settings: &BypassSettings, signals: &Signals, category: &CategoryMatch) -> Vec<String> {
     let mut reasons = Vec::new();
     if signals.length <= settings.max_input_length {

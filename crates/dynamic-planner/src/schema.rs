@@ -1,13 +1,13 @@
-//! The JSON Schemas that a model is asked to fit: small subsets of the public formats, fit for constrained decoding.
+//! The JSON Schemas for a model's answers: small subsets of the public formats, suitable for constrained decoding.
 //!
-//! Arrays are bounded and names are enumerated. What is optional stands last, since decoders write members in this order.
-//! An answer that fits the public format but not the subset is read all the same.
+//! Arrays are bounded and names are enumerated. Optional members come last, because decoders write members in this
+//! order. An answer in the public format that does not fit the subset is accepted too.
 
 use serde_json::{Map, Value, json};
 
 use crate::{ProfileBrief, ToolLine};
 
-/// What a plan's tasks may name, and how many there may be.
+/// The names that a plan's tasks may use, and the maximum number of tasks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaskShape<'a> {
     pub(crate) tools: &'a [ToolLine],
@@ -15,16 +15,16 @@ pub(crate) struct TaskShape<'a> {
     pub(crate) tool_tasks: bool,
 }
 
-/// The tasks of a plan that a patch may name, by what it may do with them.
+/// The tasks of a plan that a patch may name, by the possible operations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Nameable {
-    /// Those that have not run, or failed.
+    /// Tasks that have not run, or failed.
     pub(crate) waiting: Vec<String>,
-    /// Those that run.
+    /// Running tasks.
     pub(crate) running: Vec<String>,
 }
 
-/// More names than this are not enumerated: servers bound what a schema may hold.
+/// Maximum number of enumerated names, because servers limit the size of a schema.
 const MOST_NAMES: usize = 100;
 
 /// `aime_route`.
@@ -40,7 +40,7 @@ pub(crate) fn route() -> Value {
     })
 }
 
-/// `aime_plan` for a few tasks in a row.
+/// `aime_plan` for a few consecutive tasks.
 pub(crate) fn plan_simple(shape: TaskShape<'_>, max_tasks: usize) -> Value {
     let strategic = json!({
         "type": "object",
@@ -51,7 +51,7 @@ pub(crate) fn plan_simple(shape: TaskShape<'_>, max_tasks: usize) -> Value {
     plan(strategic, task(shape, false), 1, max_tasks)
 }
 
-/// `aime_plan` for sub-goals and actions, and for edges between them where they are asked for.
+/// `aime_plan` for sub-goals and actions, and for edges between them if requested.
 pub(crate) fn plan_complex(shape: TaskShape<'_>, max_sub_goals: usize, max_actions: usize, edges: bool) -> Value {
     let strategic = json!({
         "type": "object",
@@ -71,7 +71,7 @@ pub(crate) fn plan_complex(shape: TaskShape<'_>, max_sub_goals: usize, max_actio
     plan
 }
 
-/// `aime_plan` for the plainest plan.
+/// `aime_plan` for a simplified plan.
 pub(crate) fn plan_simplified(max_tasks: usize) -> Value {
     json!({
         "type": "object",
@@ -81,8 +81,8 @@ pub(crate) fn plan_simplified(max_tasks: usize) -> Value {
     })
 }
 
-/// `aime_patch`. Only tasks that there are can be changed, and only in ways that their statuses allow; a small model invents names otherwise, also
-/// when it is told.
+/// `aime_patch`. Only existing tasks can be changed, and only in ways that their statuses allow. Otherwise a small
+/// model invents names, even if it is told not to.
 pub(crate) fn patch(shape: TaskShape<'_>, nameable: &Nameable) -> Value {
     let text = || json!({"type": "string"});
     let task = || json!({"$ref": "#/$defs/task"});
@@ -169,7 +169,7 @@ fn plan(strategic: Value, task: Value, least: usize, most: usize) -> Value {
     })
 }
 
-/// An edge of one of these types.
+/// Returns the schema of an edge of one of these types.
 fn edge(types: &[&str]) -> Value {
     let text = || json!({"type": "string"});
     json!({
@@ -214,7 +214,7 @@ fn task(shape: TaskShape<'_>, kinds: bool) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// A change, all of whose members are required: what may be left out is left out by small models.
+/// Returns the schema of a change. All its members are required, because small models leave out optional ones.
 fn op(name: &str, members: &[(&str, Value)]) -> Value {
     let mut properties = Map::new();
     properties.insert("op".to_owned(), json!({"type": "string", "const": name}));
@@ -235,7 +235,7 @@ fn pair(first: &str, second: &str) -> Value {
     })
 }
 
-/// One of these names; nothing where there is none.
+/// Returns the schema of one of these names; `None` if there are none.
 fn one_of(names: &[String]) -> Option<Value> {
     match names.len() {
         0 => None,

@@ -1,4 +1,4 @@
-//! Costs as the model layer counts them, in the form in which a run keeps them.
+//! Converts costs of the model layer into the form that a run stores.
 
 use aime_progress::Spent;
 

@@ -1,5 +1,6 @@
-//! Checking a plan in layers: what can be read, the rules between tasks, tools and their parameters, profiles, the limits of the
-//! mode, and the rules that others add. All faults are told at once, save that added rules are asked only of plans without other faults.
+//! Validates a plan in layers: parsing, the rules between tasks, tools and their parameters, profiles, the limits of
+//! the mode, and custom rules. All faults are reported at once, except that custom rules are applied only to plans
+//! without other faults.
 
 mod mode;
 mod patch;
@@ -42,40 +43,41 @@ impl Default for PlanLimits {
     }
 }
 
-/// A rule for plans that a user of this crate adds.
+/// A custom rule for plans.
 pub trait PlanValidator: Send + Sync {
-    /// Every fault of the plan; none if it may stand. The plan has passed all other layers. Of a patch it is asked with the plan as that would leave
-    /// it, without the tasks that were taken out.
+    /// Returns every fault of the plan; none if it is valid. The plan has passed all other layers. For a patch, the
+    /// plan is the patched one, without the tasks that were taken out.
     fn validate(&self, plan: &Plan) -> Vec<PlanFault>;
 }
 
-/// A plan that may be run.
+/// A validated plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CheckedPlan {
     /// The plan.
     pub plan: Plan,
-    /// What was mended, in words.
+    /// Descriptions of the repairs.
     pub repairs: Vec<String>,
 }
 
-/// What plans are checked against.
+/// Rules and names that plans are checked against.
 #[derive(Clone, Default)]
 pub struct PlanChecker<'a> {
-    /// The tools that the runtime runs.
+    /// The tools that the runtime calls.
     pub tools: &'a [ToolDefinition],
     /// The names of tools that only an actor can call, such as `todo` and `terminate`.
     pub actor_tools: &'a [String],
-    /// The profiles that there are; nothing is checked when there are none.
+    /// The available profiles; if empty, profiles are not checked.
     pub profiles: &'a [ProfileBrief],
-    /// The names that a task may give as its model; nothing is checked when there are none, and an unknown one means the default.
+    /// The names that a task may give as its model; if empty, models are not checked, and an unknown one means the
+    /// default.
     pub models: &'a [String],
-    /// The bundles that there are; nothing is checked when there are none.
+    /// The available bundles; if empty, bundles are not checked.
     pub bundles: &'a [String],
-    /// Further rules.
+    /// Custom rules.
     pub validators: &'a [Arc<dyn PlanValidator>],
-    /// The mode that a model planned in. Without one the plan is a person's: no limits hold, and less is mended.
+    /// The mode of a model's plan. Without one the plan is a person's: no limits apply, and fewer faults are repaired.
     pub mode: Option<PlanMode>,
-    /// How large the plan may be.
+    /// Limits on the size of the plan.
     pub limits: PlanLimits,
 }
 
@@ -87,7 +89,7 @@ impl std::fmt::Debug for PlanChecker<'_> {
 }
 
 impl PlanChecker<'_> {
-    /// Reads a plan and checks it.
+    /// Parses a plan and checks it.
     ///
     /// # Example
     /// ```
@@ -108,10 +110,11 @@ impl PlanChecker<'_> {
         Ok(checked)
     }
 
-    /// Reads a plan from JSON and checks it.
+    /// Parses a plan from JSON and checks it.
     ///
     /// # Errors
-    /// As [`Self::check`].
+    ///
+    /// The errors of [`Self::check`].
     pub fn check_value(&self, value: &Value) -> Result<CheckedPlan, Vec<PlanFault>> {
         let (mut parsed, mut faults) = read_plan(value);
         if self.mode.is_some() {
@@ -142,7 +145,7 @@ impl PlanChecker<'_> {
         if faults.is_empty() {
             return Ok(CheckedPlan { plan, repairs });
         }
-        // What could not be read knows its place in the document already.
+        // A fault of parsing already has its place in the document.
         faults.iter_mut().skip(unread).for_each(|fault| locate(fault, &plan, &places));
         Err(faults)
     }
@@ -158,7 +161,7 @@ impl PlanChecker<'_> {
         self.check_capabilities(task, &format!("{place}.bundles"), faults);
     }
 
-    /// Checks the bundles of a task. A model's that are not there are left out.
+    /// Checks the bundles of a task. Unknown bundles in a model's plan are left out.
     fn check_bundles(
         &self,
         bundles: &mut Vec<String>,
@@ -166,7 +169,7 @@ impl PlanChecker<'_> {
         repairs: &mut Vec<String>,
         faults: &mut Vec<PlanFault>,
     ) {
-        // A plan may name a tool in the place of a bundle: an actor may need one that no bundle holds.
+        // A plan may name a tool instead of a bundle, because an actor may need a tool that no bundle contains.
         let is_tool = |name: &String| self.tools.iter().any(|tool| tool.name == *name) || self.actor_tools.contains(name);
         let known = |name: &String| self.bundles.is_empty() || self.bundles.contains(name) || is_tool(name);
         for name in bundles.iter().filter(|name| !known(name)) {
@@ -182,7 +185,7 @@ impl PlanChecker<'_> {
         }
     }
 
-    /// Checks that the profile of a task allows what its bundles are for.
+    /// Checks that the profile of a task allows the tools of its bundles.
     fn check_capabilities(&self, task: &TaskSpec, place: &str, faults: &mut Vec<PlanFault>) {
         let Some(profile) = self.profiles.iter().find(|profile| Some(&profile.name) == task.profile.as_ref()) else { return };
         let never = |tool: &str| profile.never_gets.iter().any(|name| name == tool);
@@ -196,7 +199,8 @@ impl PlanChecker<'_> {
         }
     }
 
-    /// Checks the profile of a task. A model's that is not there is left out, which the repair tells by `left_out`.
+    /// Checks the profile of a task. An unknown profile in a model's plan is left out; the repair says so with
+    /// `left_out`.
     fn check_profile(
         &self,
         profile: &mut Option<String>,
@@ -220,7 +224,7 @@ impl PlanChecker<'_> {
         }
     }
 
-    /// Checks the model of a task. A model's that is not there is left out.
+    /// Checks the model of a task. An unknown model in a model's plan is left out.
     fn check_model(
         &self,
         model: &mut Option<String>,
@@ -239,14 +243,14 @@ impl PlanChecker<'_> {
     }
 }
 
-/// A phase only orders work, so one that the plan does not have does no harm.
+/// Removes an unknown phase, which is harmless because a phase only orders work.
 fn leave_out_unknown_phase(task: &mut TaskSpec, strategic: &Strategic) -> Option<String> {
     let known = |name: &String| strategic.phases.iter().any(|phase| phase.name.trim().eq_ignore_ascii_case(name.trim()));
     let name = task.phase.take_if(|name| !known(name))?;
     Some(format!("the phase {name:?} of `{}` is none of the plan's and was left out", task.id))
 }
 
-/// Says where in the document the fault lies, which may have been nested or in another form, and on which task.
+/// Adds to the fault its place in the document, whose tasks may have been nested or in another form, and its task.
 fn locate(fault: &mut PlanFault, plan: &Plan, places: &[String]) {
     let Some((at, rest)) = fault.place.strip_prefix("tasks[").and_then(|rest| rest.split_once(']')) else { return };
     let Ok(at) = at.parse::<usize>() else { return };

@@ -1,4 +1,4 @@
-//! The verdict: whether criteria hold, by the evidence and not by what is claimed.
+//! The verdict: a model judges criteria by the evidence and not by claims.
 
 use std::sync::Arc;
 
@@ -13,43 +13,45 @@ use crate::{
     schema, spent,
 };
 
-/// The most characters of evidence that are shown: its end, where the latest stands.
+/// Maximum number of characters of evidence in the prompt: the end, which is the latest.
 const MAX_EVIDENCE: usize = 12_000;
-/// The most suggestions that are kept.
+/// Maximum number of suggestions that are kept.
 const MAX_SUGGESTIONS: usize = 5;
 
-/// Whether criteria hold.
+/// Judgement on criteria.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// Whether all of them hold.
+    /// True if all criteria hold.
     pub passed: bool,
-    /// 0 to 1: how much of them holds.
+    /// Fulfilled share of the criteria, 0 to 1.
     pub score: f64,
-    /// What the evidence shows.
+    /// Findings from the evidence.
     pub reason: String,
-    /// What is missing.
+    /// The missing parts.
     #[serde(default)]
     pub feedback: String,
-    /// What could be done next.
+    /// Suggestions for the next steps.
     #[serde(default)]
     pub suggestions: Vec<String>,
 }
 
-/// A verdict and what it cost.
+/// A verdict and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
-    /// What the question cost.
+    /// Cost of the request.
     pub spent: Spent,
     /// The model that was asked.
     pub model: String,
 }
 
-/// Asks a model, at temperature 0, whether the criteria hold by the evidence.
+/// Asks a model, at temperature 0, if the criteria hold by the evidence.
 ///
 /// # Errors
-/// [`PlannerError::Model`] if the model cannot be used, [`PlannerError::NoVerdict`] if no answer could be read in three tries.
+///
+/// [`PlannerError::Model`] if the model cannot be used, [`PlannerError::NoVerdict`] if no answer could be parsed in
+/// three tries.
 pub async fn verdict(
     model: &Model,
     tiers: &Tiers,
@@ -88,7 +90,7 @@ fn read(value: &Value) -> Result<Verdict, Vec<String>> {
         _ => String::new(),
     };
     let score = value.get("score").and_then(Value::as_f64).unwrap_or(if passed { 1.0 } else { 0.0 });
-    // Models also count to 10 and to 100.
+    // Models also use scales up to 10 and 100.
     let score = match score {
         ..=1.0 => score.max(0.0),
         ..=10.0 => score / 10.0,
@@ -102,7 +104,7 @@ fn read(value: &Value) -> Result<Verdict, Vec<String>> {
     Ok(Verdict { passed, score, reason: cut(&text("reason"), 1_000), feedback: cut(&text("feedback"), 1_000), suggestions })
 }
 
-/// The last characters of a text, with a mark where something was left out.
+/// Returns the last characters of a text, with a mark if something was left out.
 fn end_of(text: &str) -> String {
     let length = text.chars().count();
     match text.char_indices().nth(length.saturating_sub(MAX_EVIDENCE)) {

@@ -1,8 +1,8 @@
-//! From a goal to its answer: plan, schedule, watch, replan, answer.
+//! Runs a goal to its answer: plan, schedule, watch, replan, answer.
 //!
-//! [`Orchestrator::run`] carries a goal out, [`Orchestrator::plan`] stops once there is a plan, and [`Orchestrator::resume`] goes on after a
-//! stop, a crash or an answer. The decisions are those of [`RunMachine`], a pure state machine: it learns from [`RunFact`]s, answers with
-//! [`RunEffect`]s and progress events, and can be driven without any host.
+//! [`Orchestrator::run`] executes a goal, [`Orchestrator::plan`] only plans it, and [`Orchestrator::resume`] continues a run
+//! after a stop, a crash or an answer. [`RunMachine`] makes the decisions. It is a pure state machine: its inputs are
+//! [`RunFact`]s, its outputs [`RunEffect`]s and progress events, and it needs no host.
 //!
 //! ```
 //! # use aime_orchestrator::{Orchestrator, llm::scripted::{Reply, ScriptedModel, When}, tools::{ToolContext, ToolOutput, TypedTool}};

@@ -145,7 +145,7 @@ impl Reference {
     ///
     /// # Errors
     ///
-    /// Those of [`Reference::value`].
+    /// The errors of [`Reference::value`].
     pub fn text(&self, state: &ProgressState) -> Result<String, ReferenceError> {
         if let Part::Result(path) = &self.part
             && path.is_empty()

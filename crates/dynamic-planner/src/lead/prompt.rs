@@ -12,7 +12,7 @@ use crate::{PlanLimits, ProfileBrief, PromptError, Prompts, Strategy, ToolLine};
 pub struct LeadBrief {
     /// The goal.
     pub goal: String,
-    /// True if the lead must plan, may plan, or works alone.
+    /// Decides if the lead must plan, may plan, or works alone.
     pub strategy: Strategy,
     /// The mode of its plans; without one the lead chooses.
     pub mode: Option<PlanMode>,

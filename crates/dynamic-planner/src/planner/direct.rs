@@ -1,13 +1,13 @@
-//! The plan that needs no planning.
+//! The plan that needs no model.
 
 use aime_progress::{PLAN_SCHEMA, Plan, Strategic, TaskId, TaskSpec};
 
 use crate::prompt::{cut, first_sentence};
 
-/// The longest name of the one task, in characters.
+/// Maximum length of the task's name, in characters.
 const MAX_NAME: usize = 60;
 
-/// A plan of one actor task, `main`, that does the whole goal.
+/// Returns a plan of one actor task, `main`, that does the whole goal.
 #[must_use]
 pub fn direct_plan(goal: &str, profile: Option<&str>) -> Plan {
     let mut tasks = Vec::new();

@@ -1,4 +1,4 @@
-//! What a planner makes of plans of before.
+//! Reuse of kept plans.
 
 use std::sync::PoisonError;
 
@@ -8,28 +8,29 @@ use aime_progress::{Plan, Spent};
 use super::{Planned, Planner};
 use crate::{KeptPlan, PlanCache, PlanKey, PlanRequest};
 
-/// Where a plan that is used again was made.
+/// Origin of a reused plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reused {
-    /// Whose it was; see [`KeptPlan::by`].
+    /// Owner of the kept plan; see [`KeptPlan::by`].
     pub by: Option<String>,
 }
 
 impl Planned {
-    /// A plan that nobody was asked for.
+    /// Returns the result for a plan without any request.
     pub(super) fn new(plan: Plan) -> Self {
         Self { plan, repairs: Vec::new(), refused: Vec::new(), fallback: None, reused: None, spent: Spent::default(), model: String::new() }
     }
 }
 
 impl Planner {
-    /// What makes requests to this planner the same; see [`PlanCache`].
+    /// Returns the key of a request to this planner; see [`PlanCache`].
     #[must_use]
     pub fn key(&self, request: &PlanRequest) -> PlanKey {
         PlanKey::of(request, &self.settings, &self.prompts, self.model.name())
     }
 
-    /// The plan of the same request, if it still passes every check. One that does not is forgotten, and that is noted.
+    /// Returns the plan of the same request, if it still passes every check. Removes one that does not, and adds a
+    /// note.
     pub(super) fn again(&self, key: &PlanKey, request: &PlanRequest, notes: &mut Vec<String>) -> Option<(Plan, Reused)> {
         let kept = self.with_plans(|plans| plans.get(key, &request.folder).cloned())??;
         let document = serde_json::to_value(&kept.plan).ok()?;
@@ -44,7 +45,7 @@ impl Planner {
         }
     }
 
-    /// The plan of a goal that is similar to a key's.
+    /// Returns the plan of the goal most similar to a key's.
     pub(super) fn similar(&self, key: &PlanKey) -> Option<Plan> {
         self.with_plans(|plans| plans.similar(key).map(|kept| kept.plan.clone()))?
     }

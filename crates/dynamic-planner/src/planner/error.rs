@@ -1,11 +1,11 @@
-//! Why a planner has nothing to give.
+//! Errors of the planner.
 
 use aime_llm::{ModelError, Refused, StructuredError};
 use aime_progress::Spent;
 
 use crate::{PromptError, spent};
 
-/// Why there is no plan or patch. What was spent until then is told.
+/// Reason why there is no plan or patch, with the cost so far.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlannerError {
@@ -14,12 +14,12 @@ pub enum PlannerError {
     Model {
         /// The model.
         model: String,
-        /// Why.
+        /// The error.
         #[source]
         source: Box<ModelError>,
-        /// The answers before that were refused.
+        /// The refused answers before the error.
         refused: Vec<Refused>,
-        /// What it cost until then.
+        /// Cost until the error.
         spent: Spent,
     },
     /// No answer could be used, and the settings forbid the fallback.
@@ -29,36 +29,36 @@ pub enum PlannerError {
         model: String,
         /// Each answer with its faults.
         refused: Vec<Refused>,
-        /// What it cost.
+        /// Cost of the requests.
         spent: Spent,
     },
-    /// No patch could be used: the plan stays as it is.
+    /// No patch could be used: the plan stays unchanged.
     #[error("no patch of {model} could be used; the last was refused because: {}", last_faults(.refused))]
     NoPatch {
         /// The model.
         model: String,
         /// Each answer with its faults.
         refused: Vec<Refused>,
-        /// What it cost.
+        /// Cost of the requests.
         spent: Spent,
     },
-    /// No verdict could be read.
+    /// No verdict could be parsed.
     #[error("no verdict of {model} could be read; the last was refused because: {}", last_faults(.refused))]
     NoVerdict {
         /// The model.
         model: String,
         /// Each answer with its faults.
         refused: Vec<Refused>,
-        /// What it cost.
+        /// Cost of the requests.
         spent: Spent,
     },
     /// A prompt that a user replaced cannot be filled in.
     #[error("a prompt cannot be used")]
     Prompt(#[from] PromptError),
-    /// A schema that was asked for is none, for example because of a tool's odd name.
+    /// The schema of a request is invalid, for example because of a tool's odd name.
     #[error("the question cannot be asked: {reason}")]
     Question {
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }
@@ -68,7 +68,7 @@ fn last_faults(refused: &[Refused]) -> String {
 }
 
 impl PlannerError {
-    /// Why a question has no answer; `refused` makes the error where every answer was refused.
+    /// Converts the error of a request. `refused` makes the error if every answer was refused.
     pub(crate) fn of(error: StructuredError, model: String, refused: impl FnOnce(String, Vec<Refused>, Spent) -> Self) -> Self {
         match error {
             StructuredError::Refused { refused: all, spent, .. } => refused(model, all, spent::of(spent)),
@@ -79,7 +79,7 @@ impl PlannerError {
         }
     }
 
-    /// What was spent before it failed.
+    /// Returns the cost until the failure.
     #[must_use]
     pub fn spent(&self) -> Spent {
         match self {
@@ -88,7 +88,7 @@ impl PlannerError {
         }
     }
 
-    /// The answers that were refused.
+    /// Returns the refused answers.
     #[must_use]
     pub fn refused(&self) -> &[Refused] {
         match self {
@@ -101,7 +101,7 @@ impl PlannerError {
     }
 }
 
-/// An error and its causes on one line.
+/// Formats an error and its causes on one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")

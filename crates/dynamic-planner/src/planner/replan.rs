@@ -1,4 +1,4 @@
-//! Replanning: from trouble to a patch.
+//! Replanning: asks a model for a patch.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -15,76 +15,76 @@ use crate::{
     schema::{self, Nameable, TaskShape},
 };
 
-/// The longest error, evidence or trigger in a prompt, in characters.
+/// Maximum length of an error, evidence or trigger in a prompt, in characters.
 const MAX_LINE: usize = 400;
-/// The longest finding of an early task, in characters.
+/// Maximum length of a finding of an early task, in characters.
 const OLD_LINE: usize = 100;
-/// How many findings are told in full.
+/// Number of latest findings that a prompt contains in full.
 const RECENT: usize = 5;
-/// The most failed tasks, and the most pieces of evidence, in a prompt.
+/// Maximum number of failed tasks, and of pieces of evidence, in a prompt.
 const MAX_LINES: usize = 10;
 
-/// What a patch is asked for.
+/// Request for a patch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplanRequest {
-    /// What is wanted.
+    /// The goal.
     pub goal: String,
     /// Images that belong to the goal.
     pub images: Vec<Image>,
-    /// The plan as it stands, which the patch is checked against.
+    /// The current plan, which the patch is checked against.
     pub plan: Plan,
-    /// The tasks of it that have not run, or failed: a patch may change them and put others in their place.
+    /// Ids of its tasks that have not run, or failed: a patch may change or replace them.
     pub waiting: Vec<TaskId>,
-    /// The tasks of it that run: a patch may cancel them.
+    /// Ids of its running tasks: a patch may cancel them.
     pub running: Vec<TaskId>,
     /// The plan and its progress, as Markdown.
     pub state: String,
-    /// What earlier runs and documents say of the goal, as Markdown and within whatever bounds the caller has; may be empty.
+    /// Memories of earlier runs and documents on the goal, as Markdown, limited by the caller; may be empty.
     pub known: String,
-    /// What the working folder holds, a name a line; may be empty.
+    /// Names in the working folder, one per line; may be empty.
     pub folder: String,
-    /// Why the plan must be looked at.
+    /// Reasons for the replan.
     pub triggers: Vec<TriggerReason>,
-    /// What was learnt and not yet used.
+    /// Unused evidence.
     pub evidence: Vec<Evidence>,
-    /// What the plan expected might go wrong.
+    /// Risks that the plan names.
     pub risks: Vec<Risk>,
-    /// What failed.
+    /// The failed tasks.
     pub failed: Vec<FailedTask>,
-    /// What completed tasks came to, the latest last.
+    /// Results of completed tasks, the latest last.
     pub found: Vec<String>,
-    /// The room of a plan that is asked to grow; nothing where it is to be repaired.
+    /// Room of a plan that has to grow; absent for a plan that has to be repaired.
     pub room: Option<Room>,
-    /// The tools that the runtime runs.
+    /// The tools that the runtime calls.
     pub tools: PlanTools,
     /// The names of tools that only an actor can call.
     pub actor_tools: Vec<String>,
-    /// The profiles that there are.
+    /// The available profiles.
     pub profiles: Vec<ProfileBrief>,
-    /// The names that a task may give as its model; nothing is checked when there are none.
+    /// The names that a task may give as its model; if empty, models are not checked.
     pub models: Vec<String>,
-    /// The tool bundles that there are.
+    /// The available tool bundles.
     pub bundles: Vec<String>,
 }
 
-/// A patch that can be applied, and how it was come by.
+/// An applicable patch, and the course of its making.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replanned {
-    /// The patch; without changes, the plan stays as it is.
+    /// The patch; one without changes leaves the plan unchanged.
     pub patch: PlanPatch,
-    /// Harmless faults that were mended, in words.
+    /// Descriptions of the harmless faults that were repaired.
     pub repairs: Vec<String>,
-    /// The answers that were refused on the way.
+    /// The refused answers.
     pub refused: Vec<Refused>,
-    /// What all requests cost.
+    /// Cost of all requests.
     pub spent: Spent,
     /// The model that was asked.
     pub model: String,
 }
 
 impl ReplanRequest {
-    /// What a run's progress says of itself: its plan as it stands, what failed, what was found and learnt. Images, what is known, the folder,
-    /// tools, profiles, models and bundles are the caller's to add.
+    /// Returns the request for a run's state: its current plan, failed tasks, findings and evidence. The caller adds
+    /// images, recalled texts, the folder, tools, profiles, models and bundles.
     #[must_use]
     pub fn of(state: &ProgressState, triggers: Vec<TriggerReason>) -> Self {
         Self {
@@ -147,7 +147,7 @@ impl ReplanRequest {
     }
 }
 
-/// Where what was learnt may come from, where nobody vouches for it.
+/// Names the possible untrusted sources of evidence.
 fn from(evidence: &Evidence) -> String {
     if evidence.origins.is_empty() {
         String::new()
@@ -156,7 +156,7 @@ fn from(evidence: &Evidence) -> String {
     }
 }
 
-/// What completed tasks came to, the latest last.
+/// Returns the results of completed tasks, the latest last.
 fn found(state: &ProgressState) -> Vec<String> {
     let mut done: Vec<&Task> = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).collect();
     done.sort_by_key(|task| task.finished_at);
@@ -179,7 +179,7 @@ fn failed(state: &ProgressState) -> Vec<FailedTask> {
         .collect()
 }
 
-/// The latest findings in full, the earlier ones in short: what was found early has shaped the plan already.
+/// Returns the latest findings in full and the earlier ones cut, because the plan already reflects the early ones.
 fn compressed(found: &[String]) -> Vec<String> {
     let recent = found.len().saturating_sub(RECENT);
     let line = |(at, text): (usize, &String)| {
@@ -189,8 +189,8 @@ fn compressed(found: &[String]) -> Vec<String> {
     found.iter().enumerate().map(line).collect()
 }
 
-/// Lets the last new task take the place of the one failed task, where a patch adds tasks and forgets what they are for: what waits
-/// for the failed task would wait for ever.
+/// If a patch adds tasks without relating them to the failed task, makes the last new task replace it. Otherwise the
+/// tasks that wait for the failed task would wait for ever.
 fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String> {
     let [failed] = failed else { return None };
     let id = TaskId::new(failed.id.as_str()).ok()?;
@@ -219,7 +219,7 @@ fn replace_failed(patch: &mut PlanPatch, failed: &[FailedTask]) -> Option<String
     Some(format!("`{new}` takes the place of `{}`, which no change named", failed.id))
 }
 
-/// Leaves out what a patch does with a task after a change of its own has put another in that one's place, or removed it.
+/// Drops changes to a task that an earlier change of the same patch has replaced or removed.
 fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<String> {
     let (mut gone, mut repairs): (HashSet<TaskId>, _) = (HashSet::new(), Vec::new());
     patch.changes.retain(|change| {
@@ -249,7 +249,7 @@ fn leave_what_is_gone(patch: &mut PlanPatch) -> Vec<String> {
     repairs
 }
 
-/// A task that is added under the name of one that failed is meant to take its place: it gets a name of its own.
+/// Renames an added task that has the id of a failed one, because it is meant to replace that task.
 fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
     let mut repairs = Vec::new();
     for failed in failed {
@@ -277,12 +277,14 @@ fn rename_again(patch: &mut PlanPatch, failed: &[FailedTask]) -> Vec<String> {
 }
 
 impl Planner {
-    /// Asks for a patch of a plan that is in trouble, or that is to grow. `judge` gives the plan as the patch would leave it, or says every fault:
-    /// `ProgressState::patched` and `plan` do. The [rules that were added](Self::with_validators) are asked of that plan. A patch without changes is
-    /// legal: the plan stays.
+    /// Asks for a patch that repairs or extends a plan. `judge` returns the patched plan or every fault, as
+    /// `ProgressState::patched` and `plan` do. The [custom rules](Self::with_validators) are applied to that plan. A
+    /// patch without changes is legal: the plan stays unchanged.
     ///
     /// # Errors
-    /// [`PlannerError::NoPatch`] with all faults if no answer could be used; [`PlannerError::Model`] if the model cannot be used.
+    ///
+    /// [`PlannerError::NoPatch`] with all faults if no answer could be used; [`PlannerError::Model`] if the model
+    /// cannot be used.
     pub async fn replan(
         &self,
         request: &ReplanRequest,
@@ -310,7 +312,7 @@ impl Planner {
             repairs.extend(rename_again(&mut patch, &request.failed));
             repairs.extend(replace_failed(&mut patch, &request.failed));
             repairs.extend(leave_what_is_gone(&mut patch));
-            // Both judges are heard, so that all faults are told at once.
+            // Both checks run, so that all faults are reported at once.
             let mut faults = Vec::new();
             match checker.check_patch(&mut patch, &request.plan) {
                 Ok(mended) => repairs.extend(mended),

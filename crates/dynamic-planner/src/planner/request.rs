@@ -1,4 +1,4 @@
-//! What a planner is set to, and what it is asked.
+//! Settings of a planner, and its requests.
 
 use std::sync::Arc;
 
@@ -66,37 +66,37 @@ impl Default for PlannerSettings {
     }
 }
 
-/// What is to be planned, and with what.
+/// Request for a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanRequest {
-    /// What is wanted.
+    /// The goal.
     pub goal: String,
     /// Images that belong to the goal.
     pub images: Vec<Image>,
-    /// How it is planned.
+    /// The mode of the plan.
     pub mode: PlanMode,
-    /// What the project says of itself, such as `AGENTS.md`; may be empty.
+    /// The project's description of itself, such as `AGENTS.md`; may be empty.
     pub project: String,
-    /// What earlier runs and documents say of the goal, as Markdown and within whatever bounds the caller has; may be empty.
+    /// Memories of earlier runs and documents on the goal, as Markdown, limited by the caller; may be empty.
     pub known: String,
-    /// What the working folder holds, a name a line; may be empty.
+    /// Names in the working folder, one per line; may be empty.
     pub folder: String,
-    /// The tools that the runtime runs.
+    /// The tools that the runtime calls.
     pub tools: PlanTools,
     /// The names of tools that only an actor can call.
     pub actor_tools: Vec<String>,
-    /// The profiles that there are.
+    /// The available profiles.
     pub profiles: Vec<ProfileBrief>,
-    /// The names that a task may give as its model; nothing is checked when there are none.
+    /// The names that a task may give as its model; if empty, models are not checked.
     pub models: Vec<String>,
-    /// The tool bundles that there are.
+    /// The available tool bundles.
     pub bundles: Vec<String>,
     /// The profile of the goal's category, for direct plans.
     pub category_profile: Option<String>,
 }
 
 impl PlanRequest {
-    /// A request with nothing but a goal and a mode.
+    /// Returns a request with only a goal and a mode.
     #[must_use]
     pub fn new(goal: impl Into<String>, mode: PlanMode) -> Self {
         Self {
@@ -115,7 +115,8 @@ impl PlanRequest {
         }
     }
 
-    /// What a prompt for a model, which may be a `small` one, is given, with the plan of a similar goal if there is one.
+    /// Returns the context of a prompt, which is shorter for a `small` model, with the plan of a similar goal as an
+    /// example if there is one.
     pub(super) fn context(&self, settings: &PlannerSettings, small: bool, similar: Option<&Plan>) -> PlanContext {
         PlanContext {
             goal: self.goal.trim().to_owned(),
@@ -135,7 +136,7 @@ impl PlanRequest {
     }
 }
 
-/// The profiles as a prompt shows them; none where there is nothing to choose.
+/// Returns the profiles for a prompt, or none if there is no choice.
 pub(super) fn choice(profiles: &[ProfileBrief]) -> Vec<ProfileBrief> {
     let brief = |profile: &ProfileBrief| ProfileBrief { description: first_sentence(&profile.description), ..profile.clone() };
     if profiles.len() > 1 { profiles.iter().map(brief).collect() } else { Vec::new() }

@@ -83,7 +83,7 @@ fn plan(text: &str) -> Plan {
     crate::parse_plan(text).unwrap().plan
 }
 
-/// A judge that refuses no patch, and does not look.
+/// A judge that accepts every patch unseen.
 fn fits(_: &PlanPatch) -> Result<Plan, Vec<PlanFault>> {
     Ok(plan(r#"{"tasks": [{"id": "any", "description": "a"}]}"#))
 }
@@ -318,7 +318,7 @@ fn a_plan_can_be_made_on_any_thread() {
     is_send(&planner.replan(&replan_request(), fits));
 }
 
-/// A model that answers nobody before three have asked.
+/// A model that answers only after three requests have arrived.
 struct Crowd {
     model: ScriptedModel,
     gate: tokio::sync::Barrier,
@@ -348,7 +348,7 @@ async fn many_goals_are_planned_at_once() {
         PlannerSettings::default(),
     );
     let requests = goals.map(|goal| PlanRequest::new(goal, PlanMode::Simple));
-    // One planner that waited for one answer before it asked for the next would wait for ever.
+    // A planner that waited for one answer before the next request would wait for ever.
     let plans = futures::future::join_all(requests.iter().map(|request| planner.plan(request))).await;
     let planned: Vec<String> = plans.into_iter().map(|planned| planned.unwrap().plan.tasks[0].id.to_string()).collect();
     assert_eq!(planned, goals);
@@ -373,7 +373,7 @@ async fn a_patch_is_judged_and_asked_for_again() {
     assert!(faults[0].contains("todo") && faults[1].starts_with("changes[0].task.id: "), "{faults:?}");
 }
 
-/// A run in which `look` is done, `convert` has failed for good and `upload` waits for it.
+/// Returns a run in which `look` is done, `convert` has failed for good and `upload` waits for it.
 fn troubled() -> ProgressState {
     let at = Timestamp::from_millis;
     let id = |text: &str| TaskId::new(text).unwrap();
@@ -396,7 +396,7 @@ fn troubled() -> ProgressState {
     state
 }
 
-/// The plan as a patch leaves it.
+/// Returns the patched plan.
 fn after(state: &ProgressState, patch: &PlanPatch) -> Result<Plan, Vec<PlanFault>> {
     let after = state.patched(patch, Timestamp::from_millis(3));
     after.map(|after| after.plan()).map_err(|found| found.faults.into_iter().map(PlanFault::from).collect())
@@ -407,7 +407,7 @@ fn after(state: &ProgressState, patch: &PlanPatch) -> Result<Plan, Vec<PlanFault
 async fn the_progress_state_is_a_judge() {
     let state = troubled();
     let touches_done = json!({"reasoning": "r", "changes": [{"op": "modify_task", "id": "look", "change": {"description": "again"}}]});
-    // The very example that the prompt shows must be a patch that can be applied.
+    // The example in the prompt must be an applicable patch.
     let prompt = include_str!("../../prompts/patch.md");
     let example = prompt.lines().find(|line| line.starts_with("{\"reasoning\": \"pandas")).unwrap();
     let model = ScriptedModel::new("m").on(When::schema("aime_patch"), [Reply::json(touches_done), Reply::text(example)]);
@@ -500,7 +500,7 @@ async fn what_a_patch_has_taken_out_it_does_not_change_again() {
     let remove = |id: &str| json!({"op": "remove_task", "id": id, "reason": ""});
     let cases = [
         (json!([add, remove("convert"), modify("upload")]), ["by-hand", "upload"], 1),
-        // What comes before is another matter: the task was there to be changed.
+        // A change before the removal is valid, because the task existed then.
         (json!([modify("convert"), add]), ["by-hand", "upload"], 0),
         (json!([add, modify("convert"), {"op": "unblock_task", "id": "convert"}]), ["by-hand", "upload"], 2),
     ];

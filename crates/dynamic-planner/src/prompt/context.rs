@@ -1,4 +1,4 @@
-//! What each prompt is given.
+//! Contexts of the prompts.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use crate::Room;
 
-/// The longest description of a tool or profile in a prompt, in characters.
+/// Maximum length of the description of a tool or profile in a prompt, in characters.
 const MAX_SUMMARY: usize = 120;
-/// The longest goal of an example, in characters.
+/// Maximum length of the goal of an example, in characters.
 const MAX_GOAL: usize = 240;
 
-/// A profile, as the planner chooses among them.
+/// A profile in the form for the planner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileBrief {
     /// Its name.
     pub name: String,
-    /// What it is good at, in a line.
+    /// Its strengths, in one line.
     pub description: String,
-    /// The tools that its actors never get.
+    /// Tools that its actors never get.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never_gets: Vec<String>,
 }
@@ -34,7 +34,7 @@ impl ProfileBrief {
     }
 }
 
-/// A tool in one line: what a planner must know of it.
+/// A tool in one line, for the planner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolLine {
     /// Its name.
@@ -46,7 +46,7 @@ pub struct ToolLine {
 }
 
 impl ToolLine {
-    /// The line of a tool.
+    /// Returns the line of a tool.
     #[must_use]
     pub fn of(tool: &ToolDefinition) -> Self {
         let required: Vec<&str> =
@@ -58,7 +58,7 @@ impl ToolLine {
     }
 }
 
-/// The tools that plans may name, each with its line for the prompts. The lines are made once: a clone, and every request that is given one, shares
+/// The tools that plans may name, with their lines for prompts. The lines are made once; clones and requests share
 /// them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanTools {
@@ -67,7 +67,7 @@ pub struct PlanTools {
 }
 
 impl PlanTools {
-    /// What the prompts say of them.
+    /// Returns the lines for prompts.
     #[must_use]
     pub const fn lines(&self) -> &Arc<[ToolLine]> {
         &self.lines
@@ -95,49 +95,49 @@ impl std::ops::Deref for PlanTools {
     }
 }
 
-/// What the prompts for a plan are given.
+/// Context of the prompts for a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct PlanContext {
-    /// What is wanted.
+    /// The goal.
     pub goal: String,
-    /// What the project says of itself, cut; may be empty.
+    /// The project's description of itself, cut; may be empty.
     pub project: String,
-    /// What earlier runs and documents say of the goal; may be empty.
+    /// Memories of earlier runs and documents on the goal; may be empty.
     pub known: String,
-    /// What the working folder holds, cut; may be empty.
+    /// Names in the working folder, cut; may be empty.
     pub folder: String,
     /// The plan of a similar goal, if there is one.
     pub example: Option<PlanExample>,
-    /// The tools that the runtime runs.
+    /// The tools that the runtime calls.
     pub tools: Arc<[ToolLine]>,
     /// The profiles to choose from; empty when there is no choice.
     pub profiles: Vec<ProfileBrief>,
-    /// Whether a task may be a single tool call.
+    /// True if a task may be a single tool call.
     pub tool_tasks: bool,
-    /// The most tasks in a row.
+    /// Maximum number of consecutive tasks.
     pub max_tasks: usize,
-    /// The most sub-goals.
+    /// Maximum number of sub-goals.
     pub max_sub_goals: usize,
-    /// The most actions of a sub-goal.
+    /// Maximum number of actions of a sub-goal.
     pub max_actions: usize,
-    /// The most TODOs that an emergent plan begins with.
+    /// Maximum number of first TODOs of an emergent plan.
     pub first_todos: usize,
-    /// Whether the model is a small one, which is told less.
+    /// True for a small model, whose prompt is shorter.
     pub small: bool,
 }
 
-/// A plan of before, as an example for another.
+/// An earlier plan, as an example.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanExample {
-    /// What it was for.
+    /// The goal of the plan.
     pub goal: String,
-    /// Its tasks, a line each.
+    /// Its tasks, one per line.
     pub steps: Vec<String>,
 }
 
 impl PlanExample {
-    /// The example that a plan makes, in at most so many tokens as they are estimated; nothing where not even its first task fits. Tasks
-    /// are left out from the end.
+    /// Returns a plan as an example, in at most `tokens` estimated tokens, or `None` if not even its first task fits.
+    /// Leaves out tasks from the end.
     #[must_use]
     pub fn of(plan: &Plan, tokens: u64) -> Option<Self> {
         let goal = cut(&plan.goal.split_whitespace().collect::<Vec<_>>().join(" "), MAX_GOAL);
@@ -157,7 +157,7 @@ impl PlanExample {
     }
 }
 
-/// A task in a line.
+/// Formats a task in one line.
 fn step(task: &TaskSpec) -> String {
     let what = if task.description.is_empty() { task.title() } else { &task.description };
     let mut line = format!("{}: {}", task.id, first_sentence(what));
@@ -172,34 +172,34 @@ fn step(task: &TaskSpec) -> String {
     line
 }
 
-/// What the prompt for a patch is given.
+/// Context of the prompt for a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct PatchContext {
-    /// What is wanted.
+    /// The goal.
     pub goal: String,
-    /// What earlier runs and documents say of the goal; may be empty.
+    /// Memories of earlier runs and documents on the goal; may be empty.
     pub known: String,
-    /// What the working folder holds, cut; may be empty.
+    /// Names in the working folder, cut; may be empty.
     pub folder: String,
     /// The plan and its progress, as Markdown.
     pub state: String,
-    /// What the plan expected might go wrong, and what to do then, a line each.
+    /// Risks that the plan names, with their mitigations, one per line.
     pub risks: Vec<String>,
-    /// What failed.
+    /// The failed tasks.
     pub failed: Vec<FailedTask>,
-    /// What was learnt, a line each.
+    /// Unused evidence, one per line.
     pub evidence: Vec<String>,
-    /// What completed tasks came to, a line each.
+    /// Results of completed tasks, one per line.
     pub found: Vec<String>,
-    /// The room of a plan that grows; nothing for one that is repaired.
+    /// Room of a plan that grows; absent for one that is repaired.
     pub room: Option<Room>,
-    /// Why the plan must be looked at, a line each.
+    /// Reasons for the replan, one per line.
     pub triggers: Vec<String>,
-    /// The tools that the runtime runs.
+    /// The tools that the runtime calls.
     pub tools: Arc<[ToolLine]>,
     /// The profiles to choose from; empty when there is no choice.
     pub profiles: Vec<ProfileBrief>,
-    /// Whether the model is a small one, which is told less.
+    /// True for a small model, whose prompt is shorter.
     pub small: bool,
 }
 
@@ -208,38 +208,38 @@ pub(crate) struct PatchContext {
 pub struct FailedTask {
     /// Its id.
     pub id: String,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: u32,
-    /// How it failed the last time.
+    /// The last error.
     pub error: String,
 }
 
-/// What the prompt for the classifier is given.
+/// Context of the prompt for the classifier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct RouteContext {
-    /// What is wanted.
+    /// The goal.
     pub goal: String,
 }
 
-/// What the prompt for a verdict is given.
+/// Context of the prompt for a verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct VerdictContext {
-    /// What is wanted.
+    /// The goal.
     pub goal: String,
-    /// What must hold.
+    /// The criteria to judge.
     pub criteria: Vec<String>,
-    /// What is known to have happened.
+    /// The recorded evidence.
     pub evidence: String,
 }
 
-/// The first sentence of a text on one line, cut.
+/// Returns the first sentence of a text on one line, cut.
 pub(crate) fn first_sentence(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let sentence = line.split_once(". ").map_or(line.as_str(), |(first, _)| first);
     cut(sentence.trim_end_matches('.'), MAX_SUMMARY)
 }
 
-/// The first `limit` characters of a text, with a mark where something was left out.
+/// Returns the first `limit` characters of a text, with a mark if something was left out.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or(text).trim_end()),

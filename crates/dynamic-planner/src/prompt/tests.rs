@@ -1,4 +1,4 @@
-//! What a user's prompt may and may not hold.
+//! Tests of a user's prompts: required and unknown variables.
 
 use super::*;
 

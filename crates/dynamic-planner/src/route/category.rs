@@ -33,10 +33,10 @@ pub(crate) struct CategoryFile {
     pub category: Vec<Category>,
 }
 
-/// The text of the built-in category file, to be copied and changed.
+/// The built-in category file, as a basis for your own.
 pub const DEFAULT_CATEGORIES: &str = include_str!("../../data/categories.toml");
 
-/// Why a category file was refused.
+/// Reason why a category file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CategoryError {
     /// It is not TOML, or has unknown or missing members; the text shows the place.
@@ -44,11 +44,11 @@ pub enum CategoryError {
     Unreadable {
         /// The file.
         place: String,
-        /// What is wrong, and where.
+        /// The error and its place.
         #[source]
         source: toml::de::Error,
     },
-    /// Two categories have one name.
+    /// Two categories have the same name.
     #[error("{place}: the category {name:?} stands there twice: rename or remove one")]
     Twice {
         /// The file.
@@ -58,10 +58,11 @@ pub enum CategoryError {
     },
 }
 
-/// Reads a category file. `place` names it in errors.
+/// Parses a category file. `place` is its name in errors.
 ///
 /// # Errors
-/// [`CategoryError`] if it is no such file, or a name stands there twice.
+///
+/// [`CategoryError`] if the file is invalid, or contains a name twice.
 pub fn read_categories(place: &str, text: &str) -> Result<Vec<Category>, CategoryError> {
     let file: CategoryFile = toml::from_str(text).map_err(|source| CategoryError::Unreadable { place: place.to_owned(), source })?;
     for (at, category) in file.category.iter().enumerate() {
@@ -72,24 +73,24 @@ pub fn read_categories(place: &str, text: &str) -> Result<Vec<Category>, Categor
     Ok(file.category)
 }
 
-/// The built-in categories: `coding`, `research`, `writing`, `analysis`, `quick`, `general`.
+/// Returns the built-in categories: `coding`, `research`, `writing`, `analysis`, `quick`, `general`.
 #[must_use]
 pub fn default_categories() -> Vec<Category> {
     read_categories("data/categories.toml", DEFAULT_CATEGORIES).unwrap_or_default()
 }
 
-/// The category of a goal, and how sure that is.
+/// The category of a goal, and the confidence in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CategoryMatch {
     /// The category's name; `general` when no keyword was found.
     pub name: String,
     /// The keywords that were found.
     pub keywords: Vec<String>,
-    /// Two keywords or more, and no other category has more than half as many.
+    /// True if two keywords or more were found, and no other category has more than half as many.
     pub clear: bool,
 }
 
-/// Finds the category of a goal by its keywords. Of two with as many, the first one wins.
+/// Finds the category of a goal by its keywords. Of two categories with the same number, the first one wins.
 #[must_use]
 pub(crate) fn match_category(goal: &str, categories: &[Category]) -> CategoryMatch {
     let text = goal.to_lowercase();

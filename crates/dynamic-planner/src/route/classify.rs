@@ -1,4 +1,4 @@
-//! Stage 1 of the classifier: rules that read a goal without a model.
+//! Stage 1 of the classifier: rules that classify a goal without a model.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -48,63 +48,63 @@ impl Default for ClassifierSettings {
     }
 }
 
-/// What stage 1 makes of a goal.
+/// Verdict of stage 1 on a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage1Verdict {
     /// A low score.
     Simple,
     /// A high score.
     Complex,
-    /// Exploratory, open-ended or creative, whatever the score.
+    /// Exploratory, open-ended or creative, for any score.
     Exploratory,
-    /// Between the two: a model is asked.
+    /// Between simple and complex: a model is asked.
     Unsure,
 }
 
-/// What the rules see in a goal.
+/// Signals that the rules found in a goal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signals {
     /// Its length in characters, where a character of a dense script (Chinese, Japanese, Korean) counts more than one.
     pub length: usize,
-    /// Words that put one step after another, and numbered or dashed lines.
+    /// Words that sequence steps, and numbered or dashed lines.
     pub multi_step: Vec<String>,
-    /// Words that make a step hang on something.
+    /// Words that make a step conditional.
     pub conditional: Vec<String>,
-    /// Words that put steps beside each other.
+    /// Words that make steps parallel.
     pub parallel: Vec<String>,
     /// Verbs that name an action.
     pub verbs: Vec<String>,
-    /// Words of an open end.
+    /// Words of an open-ended goal.
     pub exploratory: Vec<String>,
-    /// Files that are named.
+    /// Names of files.
     pub files: Vec<String>,
-    /// Whether words such as `all`, `folder`, `项目` say that more than the named files are meant.
+    /// True if words such as `all`, `folder`, `项目` indicate more than the named files.
     pub many_files: bool,
 }
 
 impl Signals {
-    /// Whether the goal works on one named file and nothing else.
+    /// Returns true if the goal works on one named file and nothing else.
     #[must_use]
     pub fn is_single_file(&self) -> bool {
         self.files.len() == 1 && !self.many_files
     }
 }
 
-/// The answer of stage 1.
+/// Result of stage 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stage1 {
     /// The sum of the points.
     pub score: i32,
-    /// What was seen.
+    /// The signals.
     pub signals: Signals,
-    /// What follows.
+    /// The verdict.
     pub verdict: Stage1Verdict,
-    /// Each rule that gave points, in words.
+    /// Description of each rule that gave points.
     pub reasons: Vec<String>,
 }
 
 impl Stage1 {
-    /// Whether several steps or an exploration were found, so that the goal must be planned.
+    /// Returns true if several steps or an exploration were found, so that the goal must be planned.
     #[must_use]
     pub fn needs_plan(&self) -> bool {
         matches!(self.verdict, Stage1Verdict::Complex | Stage1Verdict::Exploratory)
@@ -114,10 +114,11 @@ impl Stage1 {
     }
 }
 
-/// Reads a goal by rules, in English and Chinese.
+/// Classifies a goal by rules, in English and Chinese.
 ///
-/// Points by default: length below 30 −2, below 60 −1, above 120 +1, above 200 +2; one multi-step marker +1, two or more +3;
-/// a condition +2; parallel work +2; up to one action verb −1, two +1, three or more +2. Up to −1 a goal is simple, from 2 on it is complex.
+/// Points by default: length below 30 −2, below 60 −1, above 120 +1, above 200 +2; one multi-step marker +1, two or
+/// more +3; a condition +2; parallel work +2; up to one action verb −1, two +1, three or more +2. Up to −1 a goal is
+/// simple, from 2 on it is complex.
 #[must_use]
 pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
     let signals = read(goal, settings.dense);
@@ -178,7 +179,7 @@ fn read(goal: &str, dense: usize) -> Signals {
         multi_step.push("list items".to_owned());
     }
     let files = files(goal);
-    // The `count` of `count.txt` is no action. Longer names first: one may hold another.
+    // The `count` of `count.txt` is no action. Longer names come first, because they may contain others.
     let mut by_length: Vec<&String> = files.iter().collect();
     by_length.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let without_files = by_length.into_iter().fold(text.clone(), |text, name| text.replace(&name.to_lowercase(), "file"));
@@ -203,7 +204,7 @@ fn is_list_item(line: &str) -> bool {
     numbered || line.starts_with("- ") || line.starts_with("* ")
 }
 
-/// Verbs that stand where a clause begins: elsewhere `test`, `report` or `list` are nouns.
+/// Returns the verbs at the beginning of a clause. Elsewhere `test`, `report` or `list` are nouns.
 fn english_verbs(text: &str) -> Vec<String> {
     let mut verbs = Vec::new();
     let mut opens = true;
@@ -223,7 +224,7 @@ fn english_verbs(text: &str) -> Vec<String> {
     verbs
 }
 
-/// Distinct Chinese verbs, the longest reading first; nouns made of verbs do not count.
+/// Returns the distinct Chinese verbs, longest match first. Nouns made of verbs do not count.
 fn chinese_verbs(text: &str) -> Vec<String> {
     let mut rest = text.to_owned();
     for noun in NOUNS_ZH {
@@ -243,7 +244,8 @@ fn chinese_verbs(text: &str) -> Vec<String> {
     verbs
 }
 
-/// Names of files: a stem and an ending that begins with a letter. Addresses, host names and versions are none.
+/// Returns file names: a stem and an extension that begins with a letter. Addresses, host names and versions do not
+/// count.
 fn files(goal: &str) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for token in goal.split(|c: char| !(c.is_ascii_alphanumeric() || "_./\\-~:@".contains(c))) {

@@ -1,15 +1,15 @@
-//! Tables of goals and where they go.
+//! Tables of goals and their routes.
 
 use aime_progress::PlanMode::{Complex, Direct, Emergent, Simple};
 
 use super::*;
 
-/// What the rules make of a goal, as they are by default.
+/// Returns the result of the default rules for a goal.
 fn stage1(goal: &str) -> Stage1 {
     classify(goal, &ClassifierSettings::default())
 }
 
-/// What [`route`] says: the mode, or `None` where a model is asked.
+/// Returns the mode that [`route`] chooses, or `None` if a model is asked.
 fn mode_of(goal: &str, settings: &RouteSettings) -> (Option<PlanMode>, String) {
     match route(goal, settings, &default_categories()) {
         Route::Decided(routed) => (Some(routed.mode), format!("{routed:?}")),
@@ -41,7 +41,7 @@ fn goals_go_where_they_belong() {
             "The python script that we use for the monthly invoices has a bug somewhere: the code raises an error for customers without an address",
             Some(Direct),
         ),
-        // Several steps are never sent past the planner.
+        // A goal of several steps never bypasses the planner.
         ("Read a.txt, then write its summary to b.txt", None),
         ("First, read a.txt, then summarize it", Some(Complex)),
         ("Download the data, clean it and plot it", None),
@@ -55,7 +55,7 @@ fn goals_go_where_they_belong() {
         ("同时抓取三个网站的价格", None),
         ("并行运行所有测试，如果失败则修复", Some(Complex)),
         ("步骤：安装依赖，运行测试，生成报告", Some(Complex)),
-        // Long ones.
+        // Long goals.
         (
             "Refactor the parser into its own crate, move its tests there, update every import in the workspace and write a changelog entry about it",
             Some(Complex),
@@ -73,7 +73,7 @@ fn goals_go_where_they_belong() {
             "I need a complete overview of how the settlement of payments between the three regional offices has worked during the past year",
             None,
         ),
-        // Open ends.
+        // Open-ended goals.
         ("Explore this codebase and tell me what is odd", Some(Emergent)),
         ("Brainstorm names for a coffee shop", Some(Emergent)),
         ("Investigate why the build is slow", Some(Emergent)),
@@ -146,7 +146,7 @@ fn scores_lead_to_modes() {
 // Requirement: 2.5, 2.6
 #[test]
 fn length_bounds_are_exact() {
-    // One verb at the front: −1 besides the length.
+    // One verb at the beginning: −1 in addition to the length.
     for (length, score) in [(29, -3), (30, -2), (59, -2), (60, -1), (120, -1), (121, 0), (200, 0), (201, 1)] {
         let goal = format!("fix {}", "x".repeat(length - 4));
         assert_eq!(stage1(&goal).score, score, "{length}");

@@ -1,6 +1,6 @@
-//! The words by which the rules read a goal, in English and Chinese, and how they are found.
+//! Word lists in English and Chinese by which the rules classify a goal, and their search.
 
-/// Words that put one step after another.
+/// Words that sequence steps.
 pub(super) const MULTI_STEP: &[&str] = &[
     "then",
     "after that",
@@ -37,15 +37,15 @@ pub(super) const MULTI_STEP: &[&str] = &[
     "再然后",
 ];
 
-/// Words that make a step hang on something.
+/// Words that make a step conditional.
 pub(super) const CONDITIONAL: &[&str] =
     &["if", "unless", "otherwise", "depending on", "in case", "如果", "否则", "假如", "除非", "的话", "若是", "一旦"];
 
-/// Words that put steps beside each other.
+/// Words that make steps parallel.
 pub(super) const PARALLEL: &[&str] =
     &["in parallel", "simultaneously", "at the same time", "concurrently", "at once", "side by side", "同时", "并行", "一边"];
 
-/// Words of a goal whose end is open: what is to be done is only found on the way.
+/// Words of an open-ended goal, whose tasks are only found on the way.
 pub(super) const EXPLORATORY: &[&str] = &[
     "explore",
     "brainstorm",
@@ -81,7 +81,7 @@ pub(super) const EXPLORATORY: &[&str] = &[
     "自由发挥",
 ];
 
-/// English verbs that name an action; they count where a clause begins.
+/// English verbs that name an action; they count at the beginning of a clause.
 pub(super) const VERBS: &[&str] = &[
     "add",
     "analyse",
@@ -177,7 +177,7 @@ pub(super) const VERBS: &[&str] = &[
     "write",
 ];
 
-/// Words after which a verb stands where a clause begins.
+/// Words after which a verb begins a clause.
 pub(super) const BEFORE_VERB: &[&str] = &[
     "and",
     "then",
@@ -209,7 +209,7 @@ pub(super) const BEFORE_VERB: &[&str] = &[
     "either",
 ];
 
-/// Chinese verbs that name an action, longer ones first where one holds another.
+/// Chinese verbs that name an action; longer ones come before those that they contain.
 pub(super) const VERBS_ZH: &[&str] = &[
     "创建",
     "新建",
@@ -274,7 +274,7 @@ pub(super) const VERBS_ZH: &[&str] = &[
 pub(super) const NOUNS_ZH: &[&str] =
     &["单元测试", "测试用例", "分析报告", "设计文档", "统计数据", "测试报告", "更新日志", "配置文件", "总结报告", "执行结果"];
 
-/// Words that say that more than one file is meant.
+/// Words that indicate more than one file.
 pub(super) const MANY_FILES: &[&str] = &[
     "files",
     "all",
@@ -297,25 +297,25 @@ pub(super) const MANY_FILES: &[&str] = &[
     "全部",
 ];
 
-/// Names with a dot that are no files.
+/// Names with a dot that are not files.
 pub(super) const NOT_FILES: &[&str] =
     &["node.js", "next.js", "vue.js", "react.js", "three.js", "d3.js", "express.js", "asp.net", "e.g", "i.e", "e.g.", "i.e."];
 
 /// Endings of host names.
 pub(super) const HOST_ENDINGS: &[&str] = &["com", "org", "net", "io", "dev", "ai", "edu", "gov", "cn", "de", "uk"];
 
-/// Whether a character belongs to a dense script, where one character says as much as several Latin letters.
+/// Returns true for a character of a dense script, in which one character carries as much as several Latin letters.
 pub(super) fn is_dense(c: char) -> bool {
     matches!(u32::from(c),
         0x3040..=0x30FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
 }
 
-/// The phrases of `list` that stand in `text`, which is in lower case. Latin phrases match whole words.
+/// Returns the phrases of `list` that occur in `text`, which is in lower case. Latin phrases match whole words.
 pub(super) fn found<'a>(text: &str, list: &[&'a str]) -> Vec<&'a str> {
     list.iter().copied().filter(|phrase| contains(text, phrase)).collect()
 }
 
-/// Whether `text` holds `phrase`, at word boundaries where the phrase is in Latin script.
+/// Returns true if `text` contains `phrase`, at word boundaries for a phrase in Latin script.
 pub(super) fn contains(text: &str, phrase: &str) -> bool {
     if phrase.is_empty() {
         return false;

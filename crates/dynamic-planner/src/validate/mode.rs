@@ -5,7 +5,7 @@ use aime_progress::{Plan, PlanMode, TaskId, TaskKind};
 use super::PlanLimits;
 use crate::{PlanFault, PlanProblem};
 
-/// Puts the tasks of a simple plan in a row where the model named no dependency at all.
+/// Makes the tasks of a simple plan consecutive if the model named no dependency at all.
 pub(super) fn chain(plan: &mut Plan) -> Option<String> {
     let work = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group).count();
     if work < 2 || !plan.edges.is_empty() || plan.tasks.iter().any(|task| !task.dependencies.is_empty()) {
@@ -18,7 +18,7 @@ pub(super) fn chain(plan: &mut Plan) -> Option<String> {
     Some("no task named a dependency, so each waits for the one before it".to_owned())
 }
 
-/// What is more than the mode allows.
+/// Returns the faults of a plan that exceeds the limits of its mode.
 pub(super) fn faults(plan: &Plan, mode: PlanMode, limits: PlanLimits) -> Vec<PlanFault> {
     let mut faults = Vec::new();
     let work = plan.tasks.iter().filter(|task| task.kind != TaskKind::Group).count();

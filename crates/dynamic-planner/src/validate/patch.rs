@@ -1,4 +1,4 @@
-//! Tools and profiles in a patch. Whether it fits the plan is for the progress state to say.
+//! Validates tools and profiles in a patch. The progress state checks if the patch fits the plan.
 
 use aime_progress::{Plan, PlanChange, PlanPatch, TaskChange, TaskKind, TaskSpec};
 
@@ -6,10 +6,11 @@ use super::PlanChecker;
 use crate::PlanFault;
 
 impl PlanChecker<'_> {
-    /// Checks what a patch of the plan `standing` says of tools, parameters, profiles and bundles, and mends what is harmless. Of a task that it
-    /// modifies, tool and parameters are looked at together, whichever of them is new.
+    /// Checks the tools, parameters, profiles and bundles in a patch of the plan `standing`, and repairs harmless
+    /// faults. For a modified task, tool and parameters are checked together, even if only one of them is new.
     ///
     /// # Errors
+    ///
     /// All faults, with their places.
     pub fn check_patch(&self, patch: &mut PlanPatch, standing: &Plan) -> Result<Vec<String>, Vec<PlanFault>> {
         let mut repairs = Vec::new();
@@ -48,7 +49,7 @@ impl PlanChecker<'_> {
         if faults.is_empty() { Ok(repairs) } else { Err(faults) }
     }
 
-    /// Checks the call that a task makes once it is changed.
+    /// Checks the call of a changed task.
     fn check_call(&self, change: &mut TaskChange, task: &TaskSpec, place: &str, repairs: &mut Vec<String>, faults: &mut Vec<PlanFault>) {
         if change.tool.is_none() && change.parameters.is_none() {
             return;
@@ -56,7 +57,7 @@ impl PlanChecker<'_> {
         let mut changed = task.clone();
         change.apply_to(&mut changed);
         if changed.kind != TaskKind::Tool {
-            // Whether such a task may name a tool is for the progress state to say; that there is such a tool, for us.
+            // The progress state checks if such a task may name a tool; this only checks that the tool exists.
             changed.tool.as_ref().and_then(|name| self.tool(name, &format!("{place}.tool"), faults));
             return;
         }

@@ -1,4 +1,4 @@
-//! Broken plans and everything that is wrong with them.
+//! Invalid plans and all of their faults.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -120,7 +120,7 @@ fn an_unknown_model_or_effort_is_a_fault() {
         "tasks[0].model (task \"a\"): there is no model \"quick\" (there are: default, fast)",
     ];
     assert_eq!(faults, expected);
-    // A model that plans is not asked again for what does no harm.
+    // A planning model is not asked again because of a harmless fault.
     let checked = planner.check_value(&task("quick", "huge")).unwrap();
     assert_eq!((checked.plan.tasks[0].model.as_deref(), checked.repairs.len()), (None, 2), "{:?}", checked.repairs);
     let unknown = PlanChecker::default().check_value(&task("quick", "low")).unwrap();
@@ -146,7 +146,7 @@ fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
     }
 }
 
-/// A plan of an actor's task `a` and the tool task `look`.
+/// Returns a plan of an actor's task `a` and the tool task `look`.
 fn standing() -> Plan {
     let look = json!({"id": "look", "description": "x", "tool": "read_file", "parameters": {"path": "a.txt"}});
     check_with(&json!({"tasks": [{"id": "a", "description": "x"}, look]}), None).unwrap().plan
@@ -164,17 +164,17 @@ fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
         let [aime_progress::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         found.map(|repairs| ((**change).clone(), repairs.len())).map_err(|faults| faults[0].to_string())
     };
-    // New parameters of the old tool.
+    // New parameters of the same tool.
     let told = checked("look", json!({"parameters": {"file": "b.txt"}})).unwrap_err();
     assert!(told.contains("changes[0].change.parameters") && told.contains("path"), "{told}");
     let (change, repairs) = checked("look", json!({"parameters": {"path": "b.txt", "limit": "5"}})).unwrap();
     assert_eq!((&change.parameters.unwrap()["limit"], change.tool, repairs), (&json!(5), None, 1));
-    // A new tool with the old parameters.
+    // A new tool with the same parameters.
     let told = checked("look", json!({"tool": "grep"})).unwrap_err();
     assert!(told.contains("changes[0].change.parameters") && told.contains("pattern"), "{told}");
     let (change, repairs) = checked("look", json!({"tool": "ReadFile"})).unwrap();
     assert_eq!((change.tool.as_deref(), change.parameters, repairs), (Some("read_file"), None, 1));
-    // What has nothing to do with the call leaves it alone, and a tool that nobody has is told of on any task.
+    // An unrelated change leaves the call alone, and an unknown tool is reported on any task.
     assert_eq!(checked("look", json!({"description": "y"})).unwrap().1, 0);
     for id in ["look", "a"] {
         assert!(checked(id, json!({"tool": "todo"})).unwrap_err().contains("changes[0].change.tool"), "{id}");
@@ -204,7 +204,7 @@ fn a_profile_must_allow_what_its_task_needs() {
     let table = [
         ("oracle", "shell", Some(fault("shell"))),
         ("oracle", "write_file", Some(fault("write_file"))),
-        // Some of its tools can be had.
+        // Some of the bundle's tools are available.
         ("oracle", "files", None),
         ("sisyphus", "shell", None),
     ];
@@ -300,7 +300,7 @@ fn further_rules_can_be_added() {
     assert_eq!(faults[0].to_string(), "tasks[0] (task \"a\"): no grep here");
 }
 
-/// Plans with dependencies and parents at random.
+/// Generates plans with random dependencies and parents.
 fn plans() -> impl Strategy<Value = Value> {
     let task = (0_usize..8, prop::collection::vec(0_usize..8, 0..3), prop::option::weighted(0.2, 0_usize..8));
     prop::collection::vec(task, 1..8).prop_map(|tasks| {

@@ -1,4 +1,4 @@
-//! Tool tasks: the tool exists, the runtime can run it, and the parameters fit its schema.
+//! Validates tool tasks: the tool exists, the runtime can call it, and the parameters fit its schema.
 
 use aime_llm::{SchemaChecker, SchemaFault, ToolDefinition, coerce_to_schema};
 use aime_progress::{TaskKind, TaskSpec};
@@ -28,7 +28,7 @@ impl PlanChecker<'_> {
         }
     }
 
-    /// The tool of a name, also where it is spelt a little differently.
+    /// Returns the tool of a name, also of a slightly misspelt one.
     pub(super) fn tool(&self, name: &str, place: &str, faults: &mut Vec<PlanFault>) -> Option<&ToolDefinition> {
         if let Some(tool) = self.tools.iter().find(|tool| tool.name == name) {
             return Some(tool);
@@ -49,7 +49,8 @@ impl PlanChecker<'_> {
     }
 }
 
-/// Checks parameters against the tool's JSON Schema. What is or holds a reference fits everywhere: its value is not known yet.
+/// Checks parameters against the tool's JSON Schema. A parameter that is or contains a reference fits any schema,
+/// because its value is not known yet.
 pub(super) fn check_parameters(
     tool: &ToolDefinition,
     parameters: &mut Map<String, Value>,
@@ -60,7 +61,7 @@ pub(super) fn check_parameters(
     let checker = match SchemaChecker::new(&tool.parameters) {
         Ok(checker) => checker,
         Err(error) => {
-            // The tool's own fault, not the plan's: the call will tell.
+            // This is a fault of the tool and not of the plan, so the call will report it.
             tracing::warn!(tool = tool.name, %error, "the parameters of a tool cannot be checked");
             return;
         }
@@ -68,7 +69,7 @@ pub(super) fn check_parameters(
     let mut value = Value::Object(std::mem::take(parameters));
     let mut referring = Vec::new();
     places_of_references(&value, "", &mut referring);
-    // A lone reference keeps the type of what it stands for, so it must not be made into a list or a number here.
+    // A lone reference keeps the type of its value, so it must not be coerced to a list or a number here.
     if referring.is_empty() && !checker.fits(&value) {
         coerce_to_schema(&mut value, &tool.parameters, repairs);
     }

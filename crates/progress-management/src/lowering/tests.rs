@@ -1,4 +1,4 @@
-//! How patches deal with failed tasks.
+//! Tests of the handling of failed tasks by patches.
 
 use serde_json::json;
 

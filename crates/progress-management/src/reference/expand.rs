@@ -30,7 +30,7 @@ pub fn expand(
 ///
 /// # Errors
 ///
-/// Those of [`expand`].
+/// The errors of [`expand`].
 pub fn expand_text(text: &str, state: &ProgressState) -> Result<String, ReferenceError> {
     let mut expanded = String::with_capacity(text.len());
     for piece in scan(text) {

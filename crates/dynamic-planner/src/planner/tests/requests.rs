@@ -1,4 +1,4 @@
-//! Every whole request to the model, as a snapshot.
+//! Snapshots of every whole request to the model.
 
 use aime_llm::{ChatRequest, ModelLimits, ResponseFormat, Tiers, estimate_tokens};
 
@@ -21,7 +21,7 @@ fn show(request: &ChatRequest) -> String {
     format!("{out}[temperature, output tokens, tools, choice] {rest:?}\n[format]\n{format}")
 }
 
-/// Tokens of the messages.
+/// Returns the estimated tokens of the messages.
 fn tokens(request: &ChatRequest) -> u64 {
     request
         .messages
@@ -33,7 +33,7 @@ fn tokens(request: &ChatRequest) -> u64 {
         .sum()
 }
 
-/// A small model: what it is sent stays as it is, since it was measured so.
+/// Returns a small model. Its prompts must not change, because they were measured in this form.
 fn small() -> ScriptedModel {
     ScriptedModel::new("m").with_limits(ModelLimits { small: true, ..ModelLimits::default() })
 }
@@ -44,7 +44,7 @@ async fn requests_for(mode: PlanMode, replies: Vec<Reply>) -> Vec<ChatRequest> {
     model.requests()
 }
 
-/// The lines that a request has and another one has not.
+/// Returns the lines of a request that another one lacks.
 fn added(request: &ChatRequest, to: &ChatRequest) -> String {
     let before = show(to);
     let before: Vec<&str> = before.lines().collect();
@@ -99,7 +99,7 @@ async fn a_first_plan_may_have_edges() {
     }
 }
 
-/// JSON as the prompts write it.
+/// Formats JSON like the prompts.
 fn written(value: &Value) -> String {
     value.to_string().replace("\":", "\": ").replace(",\"", ", \"")
 }
