@@ -153,7 +153,8 @@ impl RunRunner {
         self.model_for(role, on_bound(context), self.asking(&context.facts, None))
     }
 
-    /// Like [`model`](Self::model), with your own handler for an exhausted budget and your own subject of the hooks.
+    /// Like [`model`](Self::model), with an explicit handler for an exhausted budget and an explicit subject of the
+    /// hooks.
     fn model_for(&self, role: &str, on_bound: OnBound, asking: hooked::Asking) -> Option<Model> {
         let model = self.parts.models.as_ref()?.role(role).build(&self.parts.redactor);
         let meter = RunMeter { budget: Arc::clone(&self.budget), on_bound };

@@ -500,7 +500,7 @@ async fn what_a_patch_has_taken_out_it_does_not_change_again() {
     let remove = |id: &str| json!({"op": "remove_task", "id": id, "reason": ""});
     let cases = [
         (json!([add, remove("convert"), modify("upload")]), ["by-hand", "upload"], 1),
-        // A change before the removal is valid, because the task existed then.
+        // A change before the replacement is valid, because the task existed then.
         (json!([modify("convert"), add]), ["by-hand", "upload"], 0),
         (json!([add, modify("convert"), {"op": "unblock_task", "id": "convert"}]), ["by-hand", "upload"], 2),
     ];

@@ -41,7 +41,7 @@ impl RunMachine {
             self.emit(ProgressEvent::QuestionAsked { id, task, kind, question }, out);
         }
         if self.stopping.is_leaving() {
-            // A person who is asked now would hold up the stop. The question is asked when the run goes on.
+            // Asking a person now would delay the stop. The question is asked when the run continues.
             return;
         }
         let effect = self.effects.next_id("ask");

@@ -46,7 +46,7 @@ impl TrackedState {
         Ok(())
     }
 
-    /// Returns what is due in the plan, and the state that it belongs to.
+    /// Returns the index of due changes, and the state that it belongs to.
     pub(super) fn frontier(&mut self) -> (&mut Frontier, &ProgressState) {
         (self.frontier.get_or_insert_with(|| Frontier::new(&self.state)), &self.state)
     }

@@ -1,4 +1,4 @@
-//! The work that the lead does itself: one task, `main`.
+//! The lead's own work: one task, `main`.
 
 use aime_planner::WakeKind;
 use aime_progress::{Plan, PlanMode, ProgressEvent, RunStatus, TaskSpec, TaskStatus};
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl RunMachine {
-    /// Makes the task that is the lead's own work, and has it run.
+    /// Creates the task for the lead's own work and starts it.
     pub(in crate::machine) fn begin_main(&mut self, why: &str, category: &str, out: &mut Out) {
         if self.state.version != 0 {
             return;
@@ -27,7 +27,7 @@ impl RunMachine {
         self.set_task(&main, TaskStatus::Running, None, out);
     }
 
-    /// Has the lead go on with its own work, after a stop or a failed attempt.
+    /// Lets the lead continue its own work, after a stop or a failed attempt.
     pub(in crate::machine) fn go_on_with_main(&mut self, out: &mut Out) {
         let main = main_id();
         self.executions.begin(&main);
@@ -35,7 +35,8 @@ impl RunMachine {
         self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
     }
 
-    /// Returns the lead's result to it where the checks of its work failed: it goes on in its conversation. Returns whether it does.
+    /// Returns the lead's result to it if the checks of its work failed, so that it continues its conversation. Returns
+    /// whether it does.
     pub(super) fn return_own_result(&mut self, checks: &[CriterionResult], out: &mut Out) -> bool {
         let main = main_id();
         let failed: Vec<String> = checks.iter().filter(|check| check.passed == Some(false)).filter_map(CriterionResult::fault).collect();
