@@ -39,8 +39,8 @@ macro_rules! ids {
             ///
             /// # Errors
             ///
-            /// [`InvalidId`] if it is empty, too long, starts with a dot or has a character outside `A-Z a-z 0-9 _ -
-            /// .`.
+            /// [`InvalidId`] if it is empty, too long, starts with a dot or has a character outside
+            /// `A-Z a-z 0-9 _ - .`.
             pub fn new(text: impl Into<String>) -> Result<Self, InvalidId> {
                 let text = text.into();
                 check(&text).map(|()| Self(text))
