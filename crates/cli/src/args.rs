@@ -1,4 +1,4 @@
-//! What can be typed. What it means is decided in one place for each command.
+//! Command-line arguments. Each command interprets its own in one place.
 
 mod choices;
 #[cfg(feature = "temporal")]
@@ -29,9 +29,9 @@ pub(crate) use self::{
     told::{as_typed, color_in, language_in, read, tell},
 };
 
-/// The heading of the options that every command has.
+/// Help heading of the options that every command has.
 const ALL: &str = "Options of all commands";
-/// The heading of what a run may use.
+/// Help heading of the bounds of a run.
 const BOUNDS: &str = "Bounds";
 
 const ABOUT: &str = "\
@@ -302,7 +302,7 @@ pub(crate) struct BoundArgs {
     pub(crate) timeout: Option<Duration>,
 }
 
-/// Reads `90s`, `10m`, `1h30m`; a bare number is seconds.
+/// Parses `90s`, `10m` or `1h30m`; a bare number means seconds.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let time = match text.trim().parse::<u64>() {
         Ok(seconds) => Some(Duration::from_secs(seconds)),
@@ -311,7 +311,7 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     time.filter(|time| !time.is_zero()).ok_or_else(|| "write a time above 0, such as 90s, 10m or 1h30m".to_owned())
 }
 
-/// US dollars, above 0.
+/// Parses an amount of US dollars, above 0.
 fn parse_cost(text: &str) -> Result<f64, String> {
     let cost = text.trim().trim_start_matches('$').parse::<f64>().ok();
     cost.filter(|cost| cost.is_finite() && *cost > 0.0).ok_or_else(|| "write US dollars above 0, such as 0.50".to_owned())

@@ -1,4 +1,4 @@
-//! One file for each command.
+//! Commands, one file each.
 
 mod acp;
 mod check;
@@ -51,7 +51,7 @@ use crate::{
     words::{self, Language, LanguageChoice, msg},
 };
 
-/// Runs what was typed and gives the exit code.
+/// Runs the command and returns the exit code.
 pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     let Cli { global, command } = cli;
     if global.quiet {
@@ -75,7 +75,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
     crate::output::keep_secret(setup.redactor());
     match command {
-        // Their first line is the model that is used.
+        // These commands first print the model in use.
         Command::Run(_) | Command::Resume(_) | Command::Continue(_) => {}
         _ => setup.tell_notes(),
     }
@@ -119,7 +119,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
 }
 
-/// Runs a command that waits. What is still running when it ends is stopped, with a second to end by itself.
+/// Runs an asynchronous command. Tasks that are still running when it ends get one second, then they are stopped.
 fn on_runtime(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::internal)?;
     let result = runtime.block_on(work);
@@ -127,7 +127,7 @@ fn on_runtime(work: impl Future<Output = Result<u8, Failure>>) -> Result<u8, Fai
     result
 }
 
-/// Runs a command on the runs of a folder, and ends what it started for them.
+/// Runs a command on the runs of a folder, and ends everything that it started for them.
 fn on_runs(setup: Setup, command: impl AsyncFnOnce(&Runs) -> Result<u8, Failure>) -> Result<u8, Failure> {
     let runs = Runs::new(setup);
     on_runtime(async {
@@ -137,7 +137,7 @@ fn on_runs(setup: Setup, command: impl AsyncFnOnce(&Runs) -> Result<u8, Failure>
     })
 }
 
-/// Reads a file, which is called `what`, or standard input for `-`.
+/// Reads a file, or standard input for `-`; `what` names the file in errors.
 fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut text = String::new();
@@ -147,7 +147,7 @@ fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     std::fs::read_to_string(path).map_err(|error| unreadable(what, &error))
 }
 
-/// Reads the images of a goal. Each has the path under which it was given as its name.
+/// Reads the images of a goal. Each is named by its path as given.
 fn read_images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
     if paths.len() > MAX_GOAL_IMAGES {
         return Err(Failure::usage(format!("{} images were given; a goal takes at most {MAX_GOAL_IMAGES}", paths.len())));
@@ -169,7 +169,7 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// A goal from the command line: itself, or standard input for `-`.
+/// Returns the goal from the command line, or from standard input for `-`.
 fn read_goal(goal: &str) -> Result<String, Failure> {
     let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
     let text = text.trim();
@@ -180,32 +180,32 @@ fn read_goal(goal: &str) -> Result<String, Failure> {
     }
 }
 
-/// The working folder and the configuration of a command. From here on it speaks the language that they say.
+/// Opens the working folder with its configuration, and sets the language that they ask for.
 fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure> {
     let setup = opener(environment, global.config.clone()).open(global.directory.as_deref())?;
     words::speak(Language::of(global.lang, setup.config.messages.language.into(), &setup.environment));
     Ok(setup)
 }
 
-/// Opens folders for this command: its notices go to the terminal.
+/// Returns a builder for folders whose notices go to the terminal.
 fn opener(environment: Environment, config: Option<PathBuf>) -> SetupBuilder {
     let printer = NoticePrinter::new(environment.text("TERM") == Some("dumb"));
     Setup::builder(environment).config_file(config).caller(Arc::new(printer)).launcher(launcher())
 }
 
-/// Gives a confined command a network of its own: this program, started again.
+/// Returns the launcher that gives a confined command its own network: this program, started again.
 fn launcher() -> Launcher {
     Launcher::this_program([crate::LAUNCH])
 }
 
-/// The language for somebody whose words were no command: of `--lang`, else of the settings here, else of the locale.
+/// Returns the language for someone whose arguments do not parse: from `--lang`, else the settings, else the locale.
 pub(crate) fn language_of_nothing(environment: &Environment) -> Language {
     let flag = language_in(as_typed());
     let settings = || opener(environment.clone(), None).open(None).map(|setup| setup.config.messages.language.into());
     Language::of(flag, if flag.is_none() { settings().unwrap_or_default() } else { LanguageChoice::Auto }, environment)
 }
 
-/// Whether an editor, another agent or a browser is told what a command says.
+/// Returns true if another program (an editor, an agent, a browser) reads the output of the command.
 const fn is_read_by_programs(command: &Command) -> bool {
     matches!(command, Command::Acp | Command::Serve { .. } | Command::Mcp { command: Some(McpCommand::Serve) })
 }

@@ -1,4 +1,4 @@
-//! What the command says when it fails: one message, its causes, the mend, an exit code.
+//! Failure of a command: message, causes, hint, exit code.
 
 use std::{error::Error, fmt::Display};
 
@@ -14,18 +14,18 @@ pub(crate) mod code {
     pub(crate) const MODEL: u8 = 3;
     /// A fault in aime itself.
     pub(crate) const INTERNAL: u8 = 6;
-    /// It was interrupted, and can be gone on with.
+    /// The command was interrupted and can be resumed.
     pub(crate) const INTERRUPTED: u8 = 130;
 }
 
 /// A command that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The exit code.
+    /// Exit code.
     pub(crate) code: u8,
-    /// What failed.
+    /// Description of the failure.
     pub(crate) message: String,
-    /// The mend.
+    /// Hint on how to correct it.
     pub(crate) hint: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Failure {
         Self::new(code::INTERNAL, message)
     }
 
-    /// What failed, with every cause behind it.
+    /// Creates a failure from an error with all its causes.
     pub(crate) fn caused(code: u8, error: &dyn Error) -> Self {
         let mut message = error.to_string();
         let mut cause = error.source();

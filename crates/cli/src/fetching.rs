@@ -1,4 +1,4 @@
-//! What a person sees while a model is fetched: a bar on a terminal, a line for each tenth elsewhere.
+//! Display of a model download: a bar on a terminal, otherwise a line for each tenth.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -14,13 +14,13 @@ use crate::{
     words::{msg, said},
 };
 
-/// How often the bar is drawn where nothing comes, so that it is seen to live.
+/// Interval at which the bar is redrawn without progress, so that it does not look frozen.
 const FRAME: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// A fetch as it is shown.
+/// Displayed download.
 pub(super) struct Shown {
     bar: Option<ProgressBar>,
-    /// Tenths that were told.
+    /// Number of tenths that were reported.
     tenths: AtomicU64,
     source: Mutex<String>,
 }
@@ -38,7 +38,7 @@ impl Shown {
         Self { bar, tenths: AtomicU64::new(0), source: Mutex::default() }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub(super) fn close(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -54,7 +54,7 @@ impl Shown {
 }
 
 impl Shown {
-    /// Shows how far the fetch is.
+    /// Shows the progress of the download.
     pub(super) fn tell(&self, news: &FetchNews<'_>) {
         match news {
             FetchNews::Waiting { .. } => self.say("another aime fetches it: waiting for that one"),
@@ -83,14 +83,14 @@ impl Shown {
             FetchNews::Again { reason } => self.say(&format!("{reason}; going on")),
             FetchNews::BeginsAnew { .. } => self.say("what was here from before is not right: beginning anew"),
             FetchNews::Failed { failure, next: Some(_) } => self.say(&format!("{failure}; trying the next")),
-            // The error tells all of them.
+            // The final error lists all failed sources.
             FetchNews::Failed { next: None, .. } => {}
             _ => {}
         }
     }
 }
 
-/// Says which model is about to be fetched, how large it is, from where it comes and under which licence.
+/// Announces a download: the model with its size, source and licence.
 pub(super) fn announce(model: &CatalogModel, store: &ModelStore) {
     let CatalogModel { name, bytes, licence, .. } = model;
     match store.look(model) {

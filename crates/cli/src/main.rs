@@ -1,4 +1,4 @@
-//! The `aime` command: arguments, configuration, screen, exit codes. It decides nothing about a run.
+//! The `aime` command: arguments, configuration, screen, exit codes. It contains no logic of runs.
 
 mod args;
 mod commands;
@@ -22,7 +22,7 @@ use crate::{
     words::{Language, LanguageChoice},
 };
 
-/// The argument by which the sandbox starts this program again, to give a command a network of its own.
+/// Argument with which the sandbox starts this program again to give a command its own network.
 pub(crate) const LAUNCH: &str = "sandbox-launch";
 
 const FAULT: &str = "this is a fault in aime itself";
@@ -39,17 +39,17 @@ fn main() -> ExitCode {
         Err(error) => {
             let color = args::color_in(args::as_typed());
             output::choose_colors(color.unwrap_or(args::ColorChoice::Auto), &environment);
-            // A version is the same in every language: nothing is read for it.
+            // The version text is the same in every language, so no settings are read for it.
             if error.kind() != ErrorKind::DisplayVersion {
                 words::speak(commands::language_of_nothing(&environment));
             }
             args::tell(&error);
-            // Help and version are what was asked for; anything else is wrong use.
+            // Help and version were requested; anything else is a usage error.
             return ExitCode::from(if error.use_stderr() { failure::code::USAGE } else { 0 });
         }
     };
     output::choose_colors(cli.global.color, &environment);
-    // The settings may say otherwise; what they themselves have wrong is told in this one.
+    // The settings may change the language. Errors in the settings themselves appear in this one.
     words::speak(Language::of(cli.global.lang, LanguageChoice::Auto, &environment));
     output::start_log(cli.global.verbose);
     let code = match guarded(|| commands::run(cli, environment)) {
@@ -60,18 +60,19 @@ fn main() -> ExitCode {
             code
         }
     };
-    // Who reads the result is told that it is not whole, however the run itself ended.
+    // A reader must learn that the result is incomplete, however the run itself ended.
     let Some(error) = output::lost() else { return ExitCode::from(code) };
     output::failure(&format!("standard output could not be written: {error}"), None);
     ExitCode::from(if code == 0 { failure::code::USAGE } else { code })
 }
 
-/// A panic is a fault in aime itself, as others are; it has said where it happened.
+/// Treats a panic as a fault in aime itself. The panic handler has already printed its location.
 fn guarded(command: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
     std::panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| Err(Failure::internal(FAULT).hint(FAULT_MEND)))
 }
 
-/// Becomes a confined command, before anything else is done: this program is started anew for each that is to have a network of its own.
+/// Turns this process into a confined command, before anything else is done. The sandbox starts this program anew for each command with its
+/// own network.
 #[cfg(target_os = "linux")]
 fn launch() -> ExitCode {
     match aime_sandbox::launch() {

@@ -1,4 +1,4 @@
-//! The terminal as the caller of `aime-runs`: it prints notices, and Ctrl-C interrupts a fetch.
+//! Terminal as the caller of `aime-runs`: prints notices, and Ctrl-C interrupts a download.
 
 #[cfg(feature = "local-model")]
 use std::sync::{Mutex, PoisonError};
@@ -12,10 +12,10 @@ use crate::{output, words::msg};
 
 /// Prints notices on standard error.
 pub(crate) struct NoticePrinter {
-    /// True if the terminal shows lines alone.
+    /// True if the terminal can only show lines.
     #[cfg_attr(not(feature = "local-model"), expect(dead_code, reason = "only a fetch is drawn"))]
     is_dumb: bool,
-    /// The fetch that is shown now.
+    /// Download that is shown now.
     #[cfg(feature = "local-model")]
     shown: Mutex<Option<fetching::Shown>>,
 }

@@ -1,4 +1,4 @@
-//! Standard output carries results, standard error everything else. A closed pipe is no error.
+//! Output streams: standard output carries results, standard error everything else. A closed pipe is no error.
 
 use std::{
     borrow::Cow,
@@ -32,7 +32,7 @@ pub(crate) const RED: Style = AnsiColor::Red.on_default();
 pub(crate) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// Colours by the flag; `NO_COLOR` and a missing terminal turn them off where the flag leaves it open.
+/// Chooses colours by the flag. Without one, `NO_COLOR` and a missing terminal turn them off.
 pub(crate) fn choose_colors(choice: ColorChoice, environment: &Environment) {
     let choice = match choice {
         ColorChoice::Always => anstream::ColorChoice::Always,
@@ -43,7 +43,7 @@ pub(crate) fn choose_colors(choice: ColorChoice, environment: &Environment) {
     choice.write_global();
 }
 
-/// The log, on standard error, for `-v` and `-vv`.
+/// Starts the log on standard error, for `-v` and `-vv`.
 pub(crate) fn start_log(verbose: u8) {
     let level = match verbose {
         0 => return,
@@ -52,16 +52,16 @@ pub(crate) fn start_log(verbose: u8) {
     };
     let filter = EnvFilter::new(format!("{level},hyper=warn,reqwest=warn,rustls=warn,rmcp::transport::auth=info"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(|| CleanLog).with_ansi(false).with_target(false);
-    // A second log in one process (tests) keeps the first.
+    // In tests a process may start a second log; the first one stays.
     drop(log.try_init());
 }
 
-/// What takes secrets out of everything that is written.
+/// Removes secrets from all output.
 static REDACTOR: OnceLock<Redactor> = OnceLock::new();
 
-/// From here on nothing is written with these secrets in it.
+/// Removes these secrets from all output from here on.
 pub(crate) fn keep_secret(redactor: &Redactor) {
-    // The first stays: they know the same.
+    // A second redactor has the same secrets, so the first one stays.
     drop(REDACTOR.set(redactor.clone()));
 }
 
@@ -70,7 +70,7 @@ fn redactor() -> &'static Redactor {
     REDACTOR.get().unwrap_or_else(|| NONE.get_or_init(Redactor::default))
 }
 
-/// The log, without secrets. An event is written at once, so that none is cut in two.
+/// Log without secrets. Each event is written at once, so that none is split.
 struct CleanLog;
 
 impl Write for CleanLog {
@@ -84,55 +84,56 @@ impl Write for CleanLog {
     }
 }
 
-/// A text without its colours and without secrets.
+/// Removes colours and secrets from a text.
 pub(crate) fn bare(text: &str) -> String {
     redactor().text(&anstream::adapter::strip_str(text).to_string()).into_owned()
 }
 
-/// Whether colours are wanted on standard error.
+/// Returns true if standard error may have colours.
 pub(crate) fn has_colors() -> bool {
     anstream::AutoStream::choice(&io::stderr()) != anstream::ColorChoice::Never
 }
 
-/// Whether a person watches standard error.
+/// Returns true if a person watches standard error.
 pub(crate) fn is_watched() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Whether a person sees what is written to standard output.
+/// Returns true if a person watches standard output.
 pub(crate) fn is_seen() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Whether a person can type.
+/// Returns true if a person can type.
 pub(crate) fn can_type() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Why a part of the result could not be written; the first reason stays.
+/// First error that kept a part of the result from being written.
 static LOST: OnceLock<String> = OnceLock::new();
 
-/// One line of the result.
+/// Prints one line of the result.
 pub(crate) fn result(text: &str) {
-    // What has the form of a key is taken out where it comes from: here it might take the end of a document with it.
+    // Only known secret values are removed here. Texts that look like keys are removed at their source, because the pattern could swallow
+    // the end of a document.
     let text = redactor().values(text);
     write_result(&if is_seen() { steady(&text) } else { text });
 }
 
 fn write_result(text: &str) {
     match writeln!(anstream::stdout(), "{text}") {
-        // Whoever closes the pipe has seen enough.
+        // A reader that closes the pipe wants no more output.
         Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
         _ => {}
     }
 }
 
-/// Why the result is not whole, if a part of it could not be written. A closed pipe is no error.
+/// Returns the reason why the result is incomplete, if it is. A closed pipe is no error.
 pub(crate) fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)
 }
 
-/// A JSON document as the result. Secrets are taken out of its texts before it is written, so that it stays one.
+/// Prints a JSON document as the result. Secrets are removed from its texts before serialization, so that it stays valid JSON.
 pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure> {
     let mut document = serde_json::to_value(value).map_err(Failure::internal)?;
     redactor().own_document(&mut document);
@@ -141,8 +142,7 @@ pub(crate) fn json<T: Serialize>(value: &T, pretty: bool) -> Result<(), Failure>
     Ok(())
 }
 
-/// JSON with escapes (RFC 8259, section 7) in the place of what would steer a terminal. That stands within its strings alone, and each such
-/// character has one escape.
+/// Escapes characters that would control a terminal (RFC 8259, section 7). In JSON they occur only within strings, and each has one escape.
 fn harmless(json: &str) -> Cow<'_, str> {
     if !json.contains(steers) {
         return Cow::Borrowed(json);
@@ -154,49 +154,49 @@ fn harmless(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Whether nothing is to be said beside the result.
+/// True if only the result is printed.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Whether notes are left out.
+/// Returns true if notes are suppressed.
 #[cfg(feature = "local-model")]
 pub(crate) fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// From here on notes are left out.
+/// Suppresses notes from here on.
 pub(crate) fn hush() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// One line beside the result, in the person's language where it is known there, unless it is to be quiet. What has colours is in it already.
+/// Prints a note of one line in the person's language, unless notes are suppressed. A text with colours is already translated.
 pub(crate) fn note(text: &str) {
     if text.contains('\u{1b}') { line(text) } else { line(&said(text)) }
 }
 
-/// The same as it is: words of a model or a tool may stand in it.
+/// Prints a note without translation, since it may contain the words of a model or a tool.
 pub(crate) fn line(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
         tell(text);
     }
 }
 
-/// One line beside the result that has to be seen: a failure, a question.
+/// Prints an important line that is never suppressed: a failure or a question.
 pub(crate) fn tell(text: &str) {
     drop(writeln!(anstream::stderr(), "{}", steady(&redactor().text(text))));
 }
 
-/// The answer of a run: as it is for programs, and spelt out for a terminal.
+/// Prints the answer of a run: unchanged for programs, with control characters spelt out for a terminal.
 pub(crate) fn answer(text: &str) {
     if is_seen() { result(&plain(text)) } else { result(text) }
 }
 
-/// A text with its colours, or without where standard error wants none.
+/// Returns a text with its colours, or without if standard error takes none.
 pub(crate) fn painted(text: &str) -> String {
     let text = steady(text);
     if has_colors() { text.into_owned() } else { anstream::adapter::strip_str(&text).to_string() }
 }
 
-/// A text with its colours, in which nothing else steers a terminal: words of models, tools and servers stand in it.
+/// Keeps the colours of a text and escapes all other control sequences, since models, tools and servers contribute to it.
 fn steady(text: &str) -> Cow<'_, str> {
     if !text.contains(ESCAPE) {
         return plain(text);
@@ -219,21 +219,21 @@ fn steady(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// What begins a sequence that steers a terminal.
+/// First character of a sequence that controls a terminal.
 const ESCAPE: &str = "\u{1b}";
 
-/// The codes of a sequence that sets colours (SGR of ECMA-48), and what stands behind it.
+/// Splits off a colour sequence (SGR of ECMA-48): its codes, and the rest of the text.
 fn color(escaped: &str) -> Option<(&str, &str)> {
     let (codes, behind) = escaped.strip_prefix('[')?.split_once('m')?;
     codes.bytes().all(|code| code.is_ascii_digit() || code == b';').then_some((codes, behind))
 }
 
-/// What failed, and the mend.
+/// Prints a failure with its hint.
 pub(crate) fn failure(message: &str, hint: Option<&str>) {
     labelled(&format!("{RED}{}{RED:#}", msg!("failure-label")), message, hint);
 }
 
-/// Why a run has no end yet though nothing has failed: it asks somebody, or somebody has stopped it. And how it goes on.
+/// Prints why a run is unfinished although nothing has failed (it waits for an answer, or a person has stopped it), and how to continue.
 pub(crate) fn open_end(code: FailureCode, message: &str, hint: Option<&str>) {
     let label = if code == FailureCode::WaitingForHuman { msg!("question-label") } else { msg!("stopped-label") };
     labelled(&format!("{YELLOW}{label}{YELLOW:#}"), message, hint);
@@ -246,12 +246,12 @@ fn labelled(label: &str, message: &str, hint: Option<&str>) {
     }
 }
 
-/// `1 task`, `2 tasks`, in the person's language.
+/// Formats a count in the person's language: `1 task`, `2 tasks`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     words::counted(number, thing)
 }
 
-/// Returns the share of each asker, if there are several: `lead 900 tokens in 3 requests, actors …`.
+/// Returns the usage by asker, if there are several: `lead 900 tokens in 3 requests, actors …`.
 pub(crate) fn by_who(by: &SpentBy) -> Option<String> {
     let asked = by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
     let told = asked.map(|(who, spent)| {
@@ -287,7 +287,7 @@ mod tests {
             ("plain\ttext\n好".to_owned(), "plain\ttext\n好"),
             (format!("{RED}red{RED:#} and {BOLD}bold{BOLD:#}"), "\u{1b}[31mred\u{1b}[0m and \u{1b}[1mbold\u{1b}[0m"),
             ("\u{1b}[38;5;9mred\u{1b}[m".to_owned(), "\u{1b}[38;5;9mred\u{1b}[m"),
-            // The screen, the clipboard, the title, the order of what is read.
+            // These sequences control the screen, the clipboard, the title, and the reading order.
             (format!("{DIM}\u{1b}[2Jgone{DIM:#}"), "\u{1b}[2m\\u{1b}[2Jgone\u{1b}[0m"),
             ("\u{1b}]52;c;bWU=\u{7}".to_owned(), "\\u{1b}]52;c;bWU=\\u{7}"),
             ("\u{1b}[?25lm \u{1b}[1 m \u{1b}\u{1b}[1m".to_owned(), "\\u{1b}[?25lm \\u{1b}[1 m \\u{1b}\u{1b}[1m"),

@@ -1,4 +1,4 @@
-//! The person at the terminal.
+//! Questions to the person at the terminal.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ use crate::{
     words::{asked, meant, msg, named, said},
 };
 
-/// Asks on the terminal, one question at a time, while the live view is still.
+/// Asks on the terminal, one question at a time, while the live view is paused.
 pub(crate) struct AtTerminal {
     pause: Arc<dyn Pause>,
     one_at_a_time: Arc<Mutex<()>>,
@@ -46,7 +46,7 @@ impl HumanChannel for AtTerminal {
     }
 }
 
-/// Asks on the whole screen, which shows the question from the run's events: an answer that is given there comes here.
+/// Asks on the whole-screen view, which shows the question from the run's events and returns the answer here.
 #[derive(Default)]
 pub(crate) struct OnScreen {
     asked: Mutex<Asked>,
@@ -55,7 +55,7 @@ pub(crate) struct OnScreen {
 #[derive(Default)]
 struct Asked {
     waiting: BTreeMap<QuestionId, (HumanQuestion, oneshot::Sender<String>)>,
-    /// Who asks since the screen is gone.
+    /// Channel that asks after the screen is gone.
     instead: Option<Arc<dyn HumanChannel>>,
 }
 
@@ -64,7 +64,7 @@ impl OnScreen {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes an answer on. Gives it back where nobody waits for it here.
+    /// Delivers an answer. Returns it if nothing here waits for it.
     pub(crate) fn answer(&self, question: &QuestionId, text: String) -> Result<(), String> {
         match self.asked().waiting.remove(question) {
             Some((_, asked)) => asked.send(text),
@@ -72,7 +72,8 @@ impl OnScreen {
         }
     }
 
-    /// The screen is gone: what is open is asked by another, one after the other, and so is what comes. Returns when all of it is answered.
+    /// Switches to another channel after the screen is gone: it asks the open questions one after the other, and all later ones. Returns
+    /// when all are answered.
     pub(crate) async fn lose(&self, instead: Arc<dyn HumanChannel>) {
         let waiting = {
             let mut asked = self.asked();
@@ -80,7 +81,7 @@ impl OnScreen {
             std::mem::take(&mut asked.waiting)
         };
         for (question, answered) in waiting.into_values().filter(|(_, answered)| !answered.is_closed()) {
-            // Where nobody answers, `answered` is dropped, and the run knows it.
+            // Without an answer `answered` is dropped, which tells the run.
             if let Some(answer) = instead.ask(question).await {
                 drop(answered.send(answer));
             }
@@ -100,7 +101,7 @@ impl HumanChannel for OnScreen {
     }
 }
 
-/// Nothing at all (the end of the input) means that nobody is there. What was typed at a terminal before the question stands there is no answer.
+/// Reads an answer. None (end of input) means that nobody is there. Text typed at a terminal before the question appeared is discarded.
 fn read_answer(question: &HumanQuestion) -> Option<String> {
     forget_typed();
     let who = question.task.as_ref().map(|task| format!(" ({task})")).unwrap_or_default();
@@ -121,7 +122,7 @@ fn read_answer(question: &HumanQuestion) -> Option<String> {
     }
 }
 
-/// Asks on the terminal where no run is going on.
+/// Asks a question on the terminal outside of a run.
 pub(crate) async fn answers(question: &str) -> Option<String> {
     let question = output::plain(question).into_owned();
     let asked = tokio::task::spawn_blocking(move || {
@@ -136,13 +137,13 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
     asked.await.ok().flatten()
 }
 
-/// Asks for a yes; nothing else is one.
+/// Asks for a yes; any other answer means no.
 pub(crate) async fn agrees(question: &str) -> bool {
     let asked = format!("{} {}", said(question), msg!("prompt-no"));
     answers(&asked).await.is_some_and(|answer| meant(answer) == "yes")
 }
 
-/// Asks for a yes; anything but a no is one.
+/// Asks for a yes; any answer but a no means yes.
 pub(crate) async fn confirms(question: &str) -> bool {
     let question = format!("{} {}", said(question), msg!("prompt-yes"));
     let asked = tokio::task::spawn_blocking(move || {
@@ -161,7 +162,7 @@ pub(crate) async fn confirms(question: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Answers with what it was asked, in big letters; to nothing it gives no answer.
+    /// Answers with the question in upper case, and an empty question with no answer.
     struct Echo;
 
     impl HumanChannel for Echo {

@@ -1,4 +1,4 @@
-//! A plan as a picture: Mermaid and DOT text.
+//! Diagrams of a plan as Mermaid and DOT text.
 
 use aime_progress::{EdgeType, Plan, TaskSpec};
 
@@ -6,7 +6,7 @@ use crate::screen::first_line;
 
 const LABEL: usize = 60;
 
-/// A Mermaid flowchart.
+/// Returns a Mermaid flowchart.
 pub(crate) fn mermaid(plan: &Plan) -> String {
     let mut lines = vec!["flowchart TD".to_owned()];
     for (index, task) in plan.tasks.iter().enumerate() {
@@ -21,7 +21,7 @@ pub(crate) fn mermaid(plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// A Graphviz digraph.
+/// Returns a Graphviz digraph.
 pub(crate) fn dot(plan: &Plan) -> String {
     let mut lines = vec!["digraph plan {".to_owned(), "  rankdir=TB; node [shape=box, style=rounded];".to_owned()];
     for (index, task) in plan.tasks.iter().enumerate() {
@@ -39,7 +39,7 @@ fn label(task: &TaskSpec) -> String {
     format!("{}: {}", task.id, first_line(task.title(), LABEL))
 }
 
-/// Inside `"…"` Mermaid reads HTML and Markdown: what means something there is written as an entity.
+/// Escapes a text for a Mermaid string, which may contain HTML and Markdown: special characters become entities.
 fn mermaid_text(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
     for character in first_line(text, 2 * LABEL).chars() {
@@ -51,12 +51,12 @@ fn mermaid_text(text: &str) -> String {
     written
 }
 
-/// Inside `"…"` Graphviz knows `\"`, and `\N` and its like.
+/// Escapes a text for a Graphviz string, which interprets `\"`, and `\N` and similar escapes.
 fn dot_text(text: &str) -> String {
     first_line(text, 2 * LABEL).replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// Every edge by the places of its tasks; a label where it is more than a dependency.
+/// Returns every edge by the indices of its tasks, with a label if it is more than a dependency.
 fn arrows(plan: &Plan) -> Vec<(usize, usize, Option<String>)> {
     let place = |id: &aime_progress::TaskId| plan.tasks.iter().position(|task| task.id == *id);
     let mut found = Vec::new();

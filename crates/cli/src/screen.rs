@@ -1,4 +1,4 @@
-//! What a person sees while a run goes on. Each screen is a view of the events.
+//! Screens that show a run. Each screen is a view of the events.
 
 mod diff;
 mod form;
@@ -29,28 +29,28 @@ pub(crate) use self::{
 };
 pub(crate) use aime_terminal::{first_line, fit, span};
 
-/// Keeps the screen still while a person types.
+/// Pauses the screen while a person types.
 pub(crate) trait Pause: Send + Sync {
     /// Runs `work` while nothing is drawn.
     fn still(&self, work: &mut dyn FnMut());
 }
 
-/// The screen of one run.
+/// Screen of one run.
 pub(crate) enum Screen {
-    /// Nothing.
+    /// Shows nothing.
     Quiet,
-    /// A line for each thing that happens.
+    /// Prints a line for each event.
     Lines,
-    /// The plan as a checklist that moves.
+    /// Shows the plan as a live checklist.
     Live(Arc<Live>),
-    /// The whole terminal.
+    /// Uses the whole terminal.
     Whole(Whole),
-    /// Each event as JSON on standard output.
+    /// Prints each event as JSON on standard output.
     Events(RunId),
 }
 
 impl Screen {
-    /// The screen of a form, where it needs no terminal of its own.
+    /// Creates the screen of a form that does not use the whole terminal.
     pub(crate) fn new(form: Form, run: &RunId) -> Self {
         match form {
             Form::Events => Self::Events(run.clone()),
@@ -60,7 +60,7 @@ impl Screen {
         }
     }
 
-    /// What keeps it still.
+    /// Returns the handle that pauses the screen.
     pub(crate) fn pause(&self) -> Arc<dyn Pause> {
         match self {
             Self::Live(live) => Arc::clone(live) as Arc<dyn Pause>,
@@ -68,7 +68,7 @@ impl Screen {
         }
     }
 
-    /// Takes up a run where it stood.
+    /// Starts from the given state of a run.
     pub(crate) fn begin_with(&self, state: &ProgressState) {
         if let Self::Live(live) = self {
             live.begin_with(state);
@@ -91,7 +91,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Says something beside the events, without tearing what is drawn.
+    /// Shows a text beside the events, without garbling the drawing.
     pub(crate) fn say(&self, text: &str) {
         match self {
             Self::Live(live) => live.say(text),
@@ -100,14 +100,14 @@ impl Screen {
         }
     }
 
-    /// What moves cannot be shown any more: lines are.
+    /// Falls back to lines when the live display fails.
     pub(crate) fn lose(&self) {
         if let Self::Whole(whole) = self {
             whole.lose();
         }
     }
 
-    /// Ends the moving part; the plan as it stands stays on the screen.
+    /// Ends the live part; the final plan stays on the screen.
     pub(crate) fn close(&self) {
         match self {
             Self::Live(live) => live.close(),

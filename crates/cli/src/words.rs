@@ -1,9 +1,9 @@
-//! What the command says to a person, in the person's language.
+//! Messages of the command in the person's language.
 //!
-//! Two ways lead to a message. What the command says itself has a name in the catalogues: `msg!("run-stopping")`, `msg!("tree-more", number = 3)`.
-//! What was said in English elsewhere (the error of a library, a reason that stands in a journal) is recognised by its sentence: [`said`]. So
-//! everything that a program reads (JSON, journals, names of fields, the log, what editors and other agents are told) stays English, and a
-//! sentence that no catalogue has is shown as it is.
+//! There are two kinds of messages. Those of the command itself have an id in the catalogues: `msg!("run-stopping")`, `msg!("tree-more",
+//! number = 3)`. English texts from elsewhere (the error of a library, a reason in a journal) are recognised by their sentences: [`said`].
+//! So everything that programs read (JSON, journals, field names, the log, texts for editors and other agents) stays English, and a
+//! sentence that no catalogue has is shown unchanged.
 //!
 //! The catalogues are `messages/en` and `messages/zh`, in the syntax of [Project Fluent](https://projectfluent.org).
 
@@ -21,7 +21,7 @@ use aime_runs::{Environment, config};
 use aime_tools::Consent;
 use clap::ValueEnum;
 
-/// A message of the catalogues by its name, with its values: `msg!("tree-after", tasks = "find, count")`.
+/// Returns the message with this id, with its values: `msg!("tree-after", tasks = "find, count")`.
 macro_rules! msg {
     ($id:literal $(, $name:ident = $value:expr)* $(,)?) => {
         $crate::words::message($id, &[$((stringify!($name), $value.to_string())),*])
@@ -31,11 +31,11 @@ pub(crate) use msg;
 #[cfg(test)]
 pub(crate) use tests::in_language;
 
-/// The language of a person.
+/// Language of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     English,
-    /// Simplified.
+    /// Simplified Chinese.
     Chinese,
 }
 
@@ -63,7 +63,7 @@ impl From<config::LanguageChoice> for LanguageChoice {
 }
 
 impl Language {
-    /// The flag comes first, then the settings, then the environment.
+    /// Chooses the language by the flag, else the settings, else the environment.
     pub(crate) fn of(flag: Option<LanguageChoice>, configured: LanguageChoice, environment: &Environment) -> Self {
         match flag.unwrap_or(configured) {
             LanguageChoice::En => Self::English,
@@ -72,8 +72,8 @@ impl Language {
         }
     }
 
-    /// The first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set says it all, as POSIX has it. Whoever reads Chinese of another script is
-    /// given the simplified one rather than English.
+    /// Chooses the language by the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set, as POSIX defines. Readers of traditional
+    /// Chinese get simplified Chinese rather than English.
     fn of_locale(environment: &Environment) -> Self {
         let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| environment.text(name)).unwrap_or_default();
         match locale.trim().split(['_', '-', '.', '@']).next() {
@@ -83,15 +83,15 @@ impl Language {
     }
 }
 
-/// Whether messages are Chinese; English until something else is chosen.
+/// True if messages are Chinese; English is the default.
 static CHINESE: AtomicBool = AtomicBool::new(false);
 
-/// From here on messages are in this language.
+/// Sets the language of messages.
 pub(crate) fn speak(language: Language) {
     CHINESE.store(language == Language::Chinese, Ordering::Relaxed);
 }
 
-/// Whether messages are as they stand in the sources.
+/// Returns true if messages are the texts of the sources.
 pub(crate) fn is_english() -> bool {
     language() == Language::English
 }
@@ -104,31 +104,31 @@ fn language() -> Language {
     if CHINESE.load(Ordering::Relaxed) { Language::Chinese } else { Language::English }
 }
 
-/// The message of this name. What no catalogue has is its name.
+/// Returns the message with this id, or the id itself if no catalogue has it.
 pub(crate) fn message(id: &str, values: &[(&str, String)]) -> String {
     catalogue::format(language(), id, values).or_else(|| catalogue::format(Language::English, id, values)).unwrap_or_else(|| id.to_owned())
 }
 
-/// What a word of a kind is called: the message `KIND-WORD`, or the word as it is.
+/// Translates a word of a kind: the message `KIND-WORD`, or the word itself.
 pub(crate) fn named(kind: &str, word: &str) -> String {
     let id = format!("{kind}-{}", word.replace([' ', '_'], "-"));
     catalogue::format(language(), &id, &[]).unwrap_or_else(|| word.to_owned())
 }
 
-/// `1 task`, `2 tasks`.
+/// Formats a count: `1 task`, `2 tasks`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
     let counted = catalogue::count(language(), &format!("count-{thing}"), number);
     counted.unwrap_or_else(|| if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") })
 }
 
-/// Several things in a row.
+/// Joins several things into a list.
 pub(crate) fn row<T: AsRef<str>>(things: impl IntoIterator<Item = T>) -> String {
     let said: Vec<String> = things.into_iter().map(|thing| said(thing.as_ref()).into_owned()).collect();
     said.join(&msg!("row-separator"))
 }
 
-/// An English text of the command or its libraries in the person's language: whole where a catalogue has it, else line by line. What no catalogue
-/// has stays as it is.
+/// Translates an English text of the command or its libraries: as a whole if a catalogue has it, else line by line. Unknown text stays
+/// unchanged.
 pub(crate) fn said(text: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(text),
@@ -136,7 +136,7 @@ pub(crate) fn said(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A question of a run in the person's language. What it asks about stands in lines of its own that begin with a space, and is never touched.
+/// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
 pub(crate) fn asked(question: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(question),
@@ -144,7 +144,7 @@ pub(crate) fn asked(question: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text of help, or of what was typed wrong, in the person's language, line by line; examples and what no catalogue has stay as they are.
+/// Translates a help text or an argument error line by line. Examples and unknown lines stay unchanged.
 pub(crate) fn typed(text: &str) -> String {
     match language() {
         Language::English => text.to_owned(),
@@ -152,7 +152,7 @@ pub(crate) fn typed(text: &str) -> String {
     }
 }
 
-/// A person's answer to an approval as it is recorded: `yes`, `always`, `no`, or as it was typed where it is something else.
+/// Normalizes a person's answer to an approval for the record: `yes`, `always`, `no`, or the answer itself if it is anything else.
 pub(crate) fn meant(answer: String) -> String {
     let word = match Consent::said(&answer) {
         Some(Consent::Yes) => "yes",

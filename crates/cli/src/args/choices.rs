@@ -1,4 +1,4 @@
-//! Values of options, of which there are only some.
+//! Options with a fixed set of values.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;

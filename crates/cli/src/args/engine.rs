@@ -1,11 +1,11 @@
-//! What can be typed about engines.
+//! Arguments for engines.
 
 use std::{path::PathBuf, time::Duration};
 
 use aime_temporal::{Address, Capability, Queues};
 use clap::Args;
 
-/// The heading of the options of an engine.
+/// Help heading of the options for an engine.
 const ENGINE: &str = "Runs on an engine";
 
 /// Where a run is carried out, if not here.
@@ -48,7 +48,7 @@ pub(crate) struct EngineArgs {
 }
 
 impl EngineArgs {
-    /// An option that says how an engine is used, where one was given.
+    /// Returns the name of a given option that only makes sense with an engine.
     pub(crate) fn any(&self) -> Option<&'static str> {
         let given = [
             ("--blobs", self.blobs.is_some()),

@@ -1,4 +1,4 @@
-//! What can be typed after `aime eval`.
+//! Arguments of `aime eval`.
 
 use std::path::PathBuf;
 
@@ -77,7 +77,7 @@ pub(crate) struct EvalArgs {
     pub(crate) output: EvalFormat,
 }
 
-/// `NAME=FILE`, or `NAME=`.
+/// Parses `NAME=FILE`, or `NAME=`.
 fn named_file(text: &str) -> Result<(String, Option<PathBuf>), String> {
     let (name, file) = text.split_once('=').ok_or("write NAME=FILE, or NAME= for what is configured")?;
     if name.is_empty() || !name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(letter)) {
@@ -93,7 +93,7 @@ pub(crate) enum EvalFormat {
     Json,
 }
 
-/// What goes wrong on purpose.
+/// Fault that the evaluation injects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultArg {
     None,
@@ -135,7 +135,7 @@ impl ValueEnum for FaultArg {
     }
 }
 
-/// Which triggers may have the plan changed.
+/// Triggers that may change the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReplanningArg(pub(crate) Replanning);
 

@@ -1,4 +1,4 @@
-//! What can be typed after `aime permissions`.
+//! Arguments of `aime permissions`.
 
 use clap::{Subcommand, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! What can be done with runs that were begun.
+//! Arguments of the commands on existing runs.
 
 use std::path::PathBuf;
 

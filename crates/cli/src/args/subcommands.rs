@@ -1,4 +1,4 @@
-//! What can be done with tools, servers, profiles, models, memory and settings.
+//! Subcommands for tools, servers, profiles, models, memory and settings.
 
 use clap::Subcommand;
 

@@ -1,4 +1,4 @@
-//! What can be typed, and what is said of what cannot.
+//! Tests of valid arguments, and of the messages on invalid ones.
 
 use std::collections::BTreeSet;
 
@@ -102,7 +102,7 @@ fn who_names_no_run_or_no_command_is_told_what_to_type() {
     assert!(!told(&["tools", "show"]).contains("newest run"));
 }
 
-/// The lines of a text that are in English alone, but for examples, which are set in.
+/// Returns the English lines of a text, without its indented examples.
 fn english(text: &str) -> Vec<String> {
     let is_chinese = |line: &str| line.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
     text.lines().filter(|line| !line.is_empty() && !line.starts_with("  ") && !is_chinese(line)).map(str::to_owned).collect()

@@ -1,8 +1,8 @@
-//! What somebody who typed something wrong is told beside the fault, where it can be guessed what was meant.
+//! Tips for invalid arguments whose intention can be guessed.
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-/// The fault, with a tip where there is one.
+/// Adds a tip to the fault, if there is one.
 pub(super) fn with_tip(mut fault: Error) -> Error {
     let tip = match (fault.kind(), fault.get(ContextKind::InvalidArg), fault.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::MissingRequiredArgument, Some(ContextValue::Strings(missing)), _) if missing.iter().any(|name| name == "<RUN>") => {

@@ -1,7 +1,7 @@
-//! Help, and what is said of what was typed wrong, in the person's language.
+//! Help texts and argument errors in the person's language.
 //!
-//! Clap says both in English. The texts are recognised by their English words, as sentences of the libraries are, and told anew: so the English
-//! ones stand where they belong, at the commands and options, and stay what manual pages and completions are made of.
+//! Clap writes both in English. As with the sentences of libraries, aime recognises the English text and translates it. So the English
+//! texts stay with the commands and options, and manual pages and completions use them.
 
 use clap::{Arg, Command, CommandFactory, Parser, ValueEnum, builder::PossibleValue, error::ErrorKind};
 
@@ -11,7 +11,7 @@ use crate::{
     words::{self, LanguageChoice, msg, typed},
 };
 
-/// Tells why nothing is done: the help that was asked for, the version, or what is wrong with what was typed.
+/// Prints the reason why no command runs: the requested help or version, or the fault in the arguments.
 pub(crate) fn tell(fault: &clap::Error) {
     if words::is_english() {
         // A closed pipe is no error.
@@ -32,23 +32,23 @@ pub(crate) fn tell(fault: &clap::Error) {
     }
 }
 
-/// What is wrong with what was typed, in the person's language.
+/// Describes the fault in the arguments in the person's language.
 pub(super) fn explained(fault: &clap::Error) -> String {
     let text = fault.render().to_string();
     typed(text.strip_prefix("error: ").unwrap_or(&text).trim_end())
 }
 
-/// What was typed, for who looks for one option in a line that cannot be read.
+/// Returns the raw arguments, for finding one option in arguments that do not parse.
 pub(crate) fn as_typed() -> impl Iterator<Item = String> {
     std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
 }
 
-/// What `--lang` says, wherever it stands: of a line that cannot be read, too.
+/// Returns the value of `--lang` at any position, even in arguments that do not parse.
 pub(crate) fn language_in(arguments: impl IntoIterator<Item = String>) -> Option<LanguageChoice> {
     option_in(arguments, "--lang")
 }
 
-/// What `--color` says, in the same way.
+/// Returns the value of `--color`, in the same way.
 pub(crate) fn color_in(arguments: impl IntoIterator<Item = String>) -> Option<ColorChoice> {
     option_in(arguments, "--color")
 }
@@ -65,10 +65,10 @@ fn option_in<T: ValueEnum>(arguments: impl IntoIterator<Item = String>, name: &s
     None
 }
 
-/// The command with its texts in the person's language. It reads the same arguments.
+/// Returns the command with its texts in the person's language. It parses the same arguments.
 pub(super) fn command() -> Command {
     let mut command = Cli::command();
-    // What clap adds (`--help`, `help`) is there from here on.
+    // From here on the arguments that clap adds (`--help`, `help`) exist.
     command.build();
     spoken(command)
 }
@@ -86,12 +86,12 @@ fn spoken(command: Command) -> Command {
     if let Some(after) = after { command.after_help(after) } else { command }
 }
 
-/// Headings last as long as the process, which ends when the help is printed.
+/// Turns a heading into a static string. The leak lasts until the process ends, just after it has printed the help.
 fn heading(text: String) -> &'static str {
     text.leak()
 }
 
-/// An argument with its texts told. What clap would put behind them in English is put there in the language.
+/// Translates the texts of an argument, including the defaults and values that clap would append in English.
 fn argument(argument: Arg) -> Arg {
     let over = match argument.get_help_heading() {
         Some(heading) => typed(heading),
@@ -114,12 +114,12 @@ fn argument(argument: Arg) -> Arg {
         help = format!("{help} {}", msg!("shown-possible", values = names.join(", ")));
     }
     let argument = argument.help_heading(heading(over)).help(help).hide_default_value(true).hide_possible_values(true);
-    // Below a heading of their own, arguments without a flag would stand by their names.
+    // Under a custom heading clap would sort positional arguments by name.
     let argument = if let Some(order) = order { argument.display_order(order) } else { argument };
     if let Some(long) = long { argument.long_help(long) } else { argument }
 }
 
-/// Reads what was typed; what cannot be read has a tip, where it can be guessed what was meant.
+/// Parses the arguments. A fault comes with a tip if the intention can be guessed.
 pub(crate) fn read() -> Result<Cli, clap::Error> {
     Cli::try_parse().map_err(with_tip)
 }

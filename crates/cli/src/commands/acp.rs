@@ -1,6 +1,6 @@
 //! `aime acp`: aime as an agent of an editor, by the Agent Client Protocol.
 //!
-//! Standard output carries the protocol alone. Runs are those of the folders that the editor opens: with their settings and rights, in their journals.
+//! Standard output carries only the protocol. Runs belong to the folders that the editor opens, with their settings, rights and journals.
 
 #[cfg(feature = "acp")]
 mod folder;
@@ -16,7 +16,7 @@ pub(super) async fn acp(_: Setup) -> Result<u8, Failure> {
     Err(Failure::usage("this aime was built without the Agent Client Protocol").hint("build it with the feature `acp`"))
 }
 
-/// Serves one editor until it closes its end, or this process is told to end.
+/// Serves one editor until it closes its end of the pipe, or this process is told to end.
 #[cfg(feature = "acp")]
 pub(super) async fn acp(setup: Setup) -> Result<u8, Failure> {
     use std::sync::Arc;

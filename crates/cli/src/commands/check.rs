@@ -14,7 +14,7 @@ use crate::{
     words::{msg, said},
 };
 
-/// All faults of a plan, one a line.
+/// Lists all faults of a plan, one per line.
 pub(super) fn told(what: &str, faults: &[PlanFault]) -> String {
     let mut told = msg!("plan-faults", plan = what, faults = count(faults.len(), "fault"));
     faults.iter().for_each(|fault| told.push_str(&format!("\n  {}", said(&fault.to_string()))));

@@ -10,7 +10,7 @@ use crate::{
     words::{msg, named, said},
 };
 
-/// Looks at what is kept of a run, and mends it on demand. 0 if nothing is wrong any more, else 1.
+/// Checks the stored data of a run, and repairs it on demand. Returns 0 if no fault is left, else 1.
 pub(super) async fn check(run: &str, mend: bool, form: Output, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
     let checked = runs.check(&run, mend).await?;
@@ -21,7 +21,7 @@ pub(super) async fn check(run: &str, mend: bool, form: Output, runs: &Runs) -> R
     Ok(code)
 }
 
-/// Says what a check came to. 0 if nothing is wrong any more, else 1.
+/// Prints the result of a check. Returns 0 if no fault is left, else 1.
 pub(super) fn tell(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Text => output::result(&text(checked)),

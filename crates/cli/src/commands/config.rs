@@ -45,12 +45,12 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
     Ok(0)
 }
 
-/// The settings to begin with: the commented ones, with a model that this machine has where none is chosen yet. What was found is told.
+/// Returns the initial settings: the commented template, with a model of this machine unless one is chosen already. Prints what it found.
 fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     let keys = find::keys(&environment);
     let chosen = Chosen::in_environment(&environment).and_then(|chosen| chosen.variables.first().copied());
     let chosen = chosen.or_else(|| environment.text("AIME_MODEL").map(|_| "AIME_MODEL"));
-    // A file of the user's own that is broken is told by every other command.
+    // If the user's own file is broken, the other commands report it.
     let setup = setup_of(global, environment).ok();
     if let Some(name) = chosen {
         output::note(&format!("model: {name} is set, and needs no line"));
@@ -85,7 +85,7 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     Ok(format!("{before}# Found on this machine: {why}.\n{}\n{after}", best.settings()))
 }
 
-/// Checks every file and variable by itself, then what only the whole shows: models, files of one's own.
+/// Checks every file and variable by itself, then what only the merged settings show: models and the user's own files.
 fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
     let folder = working_folder(global.directory.as_deref())?;
     let places = Places::new(&environment, &folder, global.config.clone());

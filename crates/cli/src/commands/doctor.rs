@@ -1,4 +1,4 @@
-//! `aime doctor`: what works here, what does not, and the mend.
+//! `aime doctor`: reports what works here, what does not, and how to correct it.
 
 mod models;
 mod trial;
@@ -19,7 +19,7 @@ use crate::{
     words::{msg, named, said},
 };
 
-/// The columns of what is looked at.
+/// Width of the column with the checked thing.
 const WIDTH: usize = 18;
 
 pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
@@ -76,7 +76,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     Ok(worst)
 }
 
-/// How many rules there are, and how many things are allowed here for good.
+/// Reports the number of rules and of permanent consents in this folder.
 fn tell_permissions(setup: &Setup) -> Option<u8> {
     let config = &setup.config.permissions;
     let remembered = match setup.consents().map(|consents| consents.list()).transpose() {
@@ -94,7 +94,7 @@ fn tell_permissions(setup: &Setup) -> Option<u8> {
     None
 }
 
-/// The skills that there are, by where they lie, and those that are left out.
+/// Reports the skills by their folders, and those that were left out.
 fn tell_skills(setup: &Setup) {
     let found = setup.skills();
     if !found.catalog.is_empty() {
@@ -110,7 +110,7 @@ fn tell_skills(setup: &Setup) {
     }
 }
 
-/// A hook that is in force: what is run, for which tools, and who says so.
+/// Describes a hook in force: its command, its tools, and the file that configures it.
 fn describe(hook: &HookConfig) -> String {
     let HookConfig { name, command, tools, required, from, .. } = hook;
     let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
@@ -142,7 +142,7 @@ fn line(style: Style, state: &str, what: &str, detail: &str, mend: &str) {
     output::result(&text);
 }
 
-/// What is looked at: a thing of its own, or one of a kind, such as `tool bash`.
+/// Translates the name of the checked thing, which may have a kind, such as `tool bash`.
 fn thing(what: &str) -> String {
     match (named("thing", what), what.split_once(' ')) {
         (name, Some((kind, rest))) if name == what => format!("{} {rest}", named("thing", kind)),
@@ -150,7 +150,7 @@ fn thing(what: &str) -> String {
     }
 }
 
-/// Opens the journal if there is one; else tries whether one could be made, and leaves nothing behind.
+/// Opens the journal if it exists. Otherwise checks that one could be created, and leaves nothing behind.
 fn journal(setup: &Setup) -> Result<String, Failure> {
     if let Some(journal) = setup.existing_journal()? {
         return Ok(journal.path().display().to_string());
@@ -164,7 +164,7 @@ fn journal(setup: &Setup) -> Result<String, Failure> {
     Ok(format!("none yet; runs will be kept in {}", keep.display()))
 }
 
-/// Looks into the memory, if there is one, and at the knowledge folder, if one is named. An exit code where one of them is broken.
+/// Checks the memory, if it exists, and the configured folder of documents. Returns an exit code if one is broken.
 fn check_memory(setup: &Setup) -> Option<u8> {
     let mut worst = None;
     if !setup.config.memory.enabled {
@@ -203,7 +203,7 @@ fn find_program(setup: &Setup, program: &str) -> Option<String> {
     Some(found.display().to_string())
 }
 
-/// Starts every MCP server that is used, all at once, and tells what it offers. An exit code where one cannot be used.
+/// Starts all enabled MCP servers concurrently and reports their tools. Returns an exit code if one is unusable.
 #[cfg(feature = "mcp")]
 async fn check_servers(setup: &Setup) -> Result<Option<u8>, Failure> {
     use futures::future::join_all;

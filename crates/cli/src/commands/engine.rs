@@ -40,22 +40,22 @@ use crate::{
     screen::{Form, Screen, Sight},
 };
 
-/// How often a run is looked at.
+/// Polling interval of a run.
 const LOOK: Duration = Duration::from_millis(300);
-/// How often in a row the engine, or a worker that can tell, may be away before a client gives up. The run goes on meanwhile.
+/// Number of consecutive failed polls (engine away, or no worker to answer) after which a client gives up. The run continues meanwhile.
 const AWAY: usize = 200;
-/// The variable of the key, where an engine wants one.
+/// Variable with the key of an engine that requires one.
 const API_KEY: &str = "AIME_TEMPORAL_API_KEY";
 
-/// The variable of a key by which all is sealed that goes to the engine and to the store of blobs.
+/// Variable with the key that encrypts everything that goes to the engine and to the blob store.
 const PAYLOAD_KEY: &str = "AIME_TEMPORAL_PAYLOAD_KEY";
 
-/// A command whose run is on an engine.
+/// Runs a command whose run is on an engine.
 pub(super) async fn command(command: Command, global: &Global, here: &aime_runs::Runs) -> Result<u8, Failure> {
     let setup = here.setup();
     let Some(on) = &global.engine.on else { return Err(Failure::internal("no engine is named")) };
     match command {
-        // Workers call the tools of servers; what there is must be known for the plan alone.
+        // Workers call the tools of servers; the client needs their list only for the plan.
         Command::Run(args) => run(args, global, here).await,
         Command::Resume(args) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => Spoken::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await,
@@ -74,7 +74,7 @@ fn not_there() -> Failure {
         .hint("run, resume, answer, tell, pause, cancel and runs do; leave --on out for what is in this folder")
 }
 
-/// Starts a run there and watches it to its end.
+/// Starts a run on the engine and watches it until it ends.
 pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let Carry { run, output, models, .. } = carry;
     let runs = runs(on, global, setup).await?;
@@ -103,7 +103,7 @@ async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) 
         let wanted = raised(bounds(&args.bounds, before.clone()), &reached, &setup.config.run);
         let fact = RunFact::Resumed { bounds: (wanted != before).then_some(wanted) };
         runs.tell(&run, vec![fact]).await.map_err(failure_of)?;
-        // The result of before is taken back as soon as the run goes on.
+        // The engine withdraws the old result as soon as the run continues.
         while runs.watch(&run, usize::MAX).await.is_ok_and(|now| now.all == seen.all && now.result.is_some()) {
             tokio::time::sleep(LOOK).await;
         }
@@ -111,16 +111,17 @@ async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) 
     watch(&runs, &run, (seen.all, Watching::Own), args.output, global, setup).await
 }
 
-/// Whose a run is that is watched.
+/// Relation of the watcher to the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Watching {
-    /// Of who watches: the first Ctrl-C stops it so that it can be resumed, the second only ends the watching. What it did to files is brought here.
+    /// The watcher's own run: the first Ctrl-C stops it resumably, the second only ends the watching. Its changes to files are brought back
+    /// here.
     Own,
-    /// Anybody's: it is looked at, and no more.
+    /// Any run: it is only displayed.
     Others,
 }
 
-/// Shows what happens in a run until it has ended or is left.
+/// Shows the events of a run until it has ended or is left.
 async fn watch(
     runs: &Runs,
     run: &RunId,
@@ -129,10 +130,10 @@ async fn watch(
     global: &Global,
     setup: &Setup,
 ) -> Result<u8, Failure> {
-    // The view's keys act on runs of this machine alone: a run of an engine is shown in lines.
+    // The keys of the whole-screen view act only on runs of this machine, so a run of an engine is shown in lines.
     let sight = Sight { quiet: global.quiet, plain: true, logs: global.verbose > 0, watched: false, alone: false, attended: false };
     let screen = Screen::new(Form::of(output, sight), run);
-    // What people allow for good, and telemetry, are of whoever has the run carried out.
+    // Permanent consents and telemetry belong to the person who started the run.
     let own = watching == Watching::Own;
     let (consents, mut telemetry) = if own { (setup.consents(), setup.watch(run)) } else { (None, None) };
     let mut interruptions = interruptions();
@@ -204,7 +205,7 @@ async fn watch(
                 return tell_end(&result, output).map(|()| 0);
             }
             setup.end_telemetry().await;
-            // What it came to is told first, whatever becomes of the files here.
+            // The result is printed first, whatever happens to the files here.
             let code = tell(&result, output)?;
             let taken = match tree {
                 Some(tree) => take_back(run, &tree, global, setup).await,
@@ -212,7 +213,7 @@ async fn watch(
             };
             return match taken {
                 Ok(taken) => Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() }),
-                // How the run ended says more.
+                // The failure of the run is more informative than that of the files.
                 Err(failure) if code != 0 => {
                     output::failure(&failure.message, failure.hint.as_deref());
                     Ok(code)
@@ -223,7 +224,7 @@ async fn watch(
     }
 }
 
-/// Tells of each Ctrl-C and TERM from now on, so that none is missed while something else is done.
+/// Reports each Ctrl-C and TERM from now on, so that none is missed during other work.
 fn interruptions() -> mpsc::UnboundedReceiver<()> {
     let (tell, told) = mpsc::unbounded_channel();
     tokio::spawn(async move {
@@ -237,7 +238,7 @@ fn interruptions() -> mpsc::UnboundedReceiver<()> {
     told
 }
 
-/// What stands in the folder, as the state that a run begins from; none where the folder stays where it is.
+/// Returns the folder's content as the initial state of a run; none if the run works in this folder itself.
 async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Option<Tree>, Failure> {
     if !global.engine.trees {
         return Ok(None);
@@ -246,10 +247,11 @@ async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Opti
     trees.hand_over(run.as_str()).await.map(Some).map_err(|error| tree_failure(&error))
 }
 
-/// Brings what a run has done to its folder into this one, where it began here. Whether it is there now, or belongs elsewhere.
+/// Brings a run's changes to its folder into this one, if the run started here. Returns true if they are here now, false if they belong
+/// elsewhere.
 async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> Result<bool, Failure> {
     let trees = trees(Side::Client, global, setup).await?;
-    // It is kept as any other work, so that it can be undone.
+    // The changes are recorded like any other work, so that they can be undone.
     let recorder = if setup.config.undo.enabled { Some(recorder(run, setup)?) } else { None };
     let taken = trees.take_back(run.as_str(), tree, recorder.clone()).await;
     if let Some(recorder) = recorder {
@@ -271,7 +273,7 @@ async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> 
     Ok(true)
 }
 
-/// The working folder with its states, which are kept where no command that runs in the folder can write.
+/// Returns the working folder with its states, which are stored outside the reach of commands in the folder.
 async fn trees(side: Side, global: &Global, setup: &Setup) -> Result<Trees, Failure> {
     let Some(state) = setup.places.state_folder().filter(|state| !state.starts_with(&setup.folder)) else {
         return Err(Failure::usage("there is no place outside of the working folder where its states could be kept")
@@ -295,10 +297,10 @@ pub(super) async fn worker(args: WorkerArgs, global: &Global, setup: &Setup) -> 
     let mut serves: BTreeSet<Capability> =
         if args.serve.is_empty() { Capability::ALL.into() } else { args.serve.iter().copied().collect() };
     if choice.is_none() {
-        // Others that have a model are to be asked.
+        // Workers that have a model must get these requests.
         serves.remove(&Capability::Llm);
     }
-    // Who gives actors the tools of MCP servers, and who calls them; nobody else starts a server.
+    // Only planners, which give actors the tools of MCP servers, and workers that call them start the servers.
     let knows_servers = serves.contains(&Capability::Planner) || serves.contains(&Capability::Mcp);
     let serving = serve(args, choice, serves, global, setup);
     if knows_servers { setup.with_servers(serving).await } else { serving.await }
@@ -354,7 +356,7 @@ async fn client(address: &Address, global: &Global, setup: &Setup) -> Result<aim
     connect(access).await.map_err(failure_of)
 }
 
-/// Where what is large is stored, and by which keys all is sealed.
+/// Returns the store for large data, and the encryption keys.
 fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
     let keys = match &global.engine.payload_key {
         Some(file) => Some((String::from_utf8_lossy(&read_key(file, setup)?).into_owned(), file.display().to_string())),
@@ -369,7 +371,7 @@ fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
     Ok(blobs.sealed(seal))
 }
 
-/// A bucket by its address, and by the variables that all programs of this kind read.
+/// Returns a bucket from its address and the standard variables for such stores.
 fn bucket(address: &str, setup: &Setup) -> Result<Bucket, Failure> {
     let text = |name: &str| setup.environment.text(name);
     let (Some(id), Some(secret)) = (text("AWS_ACCESS_KEY_ID"), text("AWS_SECRET_ACCESS_KEY")) else {
@@ -385,7 +387,7 @@ fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(file).map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display())))
 }
 
-/// A file of certificates: one that holds none would be taken in silence, and then nobody trusted.
+/// Reads a file of certificates. A file without any is refused: it would be accepted silently, and then no server would be trusted.
 fn read_certificates(file: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = read_file(file)?;
     let one = b"-----BEGIN CERTIFICATE-----";
@@ -396,7 +398,7 @@ fn read_certificates(file: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// A file with a key, which must not stand where actors read and from where folders travel.
+/// Reads a key file. It must not be in a folder that actors read or that travels to other hosts.
 fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
     let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if place(file).starts_with(place(&setup.folder)) {

@@ -27,9 +27,9 @@ use crate::{
     words::{msg, said},
 };
 
-/// Lines of a check that fails after the solution.
+/// Number of output lines shown of a check that fails after the solution.
 const PROOF_LINES: usize = 10;
-/// The suite that is built in.
+/// Name of the built-in suite.
 const CORE: &str = "core";
 
 pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
@@ -54,7 +54,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     fs::create_dir_all(&folder).map_err(kept)?;
     refuse_foreign(&folder)?;
     let _lock = lock(&folder)?;
-    // A trial works in a folder of its own, where no project's file is read.
+    // A trial works in its own folder, where no project file is read.
     let of_trials = setup.opener().clone().config_file(None).open(Some(&folder))?;
     if setup.places.project.is_file() {
         output::note(&msg!("eval-project", file = setup.places.project.display()));
@@ -66,7 +66,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let faults: Vec<_> = args.fault.iter().map(|fault| fault.wanted()).collect();
     let replanning: Vec<_> = args.replanning.iter().map(|replanning| replanning.0).collect();
     let of_agents = args.agent.iter().flat_map(|agent| Variant::of_agent(&agent.name, &args.model));
-    // Beside other agents aime is tried in the modes that are named.
+    // In a comparison with other agents, aime runs in the named modes.
     let settings = named_settings(&args)?;
     let names: Vec<String> = args.settings.iter().map(|(name, _)| name.clone()).collect();
     let of_aime = args.fault.len() + args.replanning.len() + args.settings.len() > 0;
@@ -133,7 +133,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     let outcomes = program.outcomes_of(&all, &log);
     let summary = Summary::new(&suite, &variants, &outcomes);
     let written = [("summary.md", summary.to_markdown()), ("summary.html", page(&summary))];
-    // Where nothing was tried, tables of before are worth more than empty ones.
+    // Without new trials, existing tables are worth more than empty ones.
     for (name, text) in written.iter().filter(|_| !outcomes.is_empty()) {
         write_whole(&folder.join(name), text, true).map_err(kept)?;
     }
@@ -157,7 +157,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     Ok(if evaluated.wrong_use > 0 { code::USAGE } else { 0 })
 }
 
-/// The settings that are to be tried, by their names.
+/// Returns the settings to be tried, by name.
 fn named_settings(args: &EvalArgs) -> Result<BTreeMap<String, NamedSettings>, Failure> {
     let mut all = BTreeMap::new();
     for (name, file) in &args.settings {
@@ -174,7 +174,7 @@ fn named_settings(args: &EvalArgs) -> Result<BTreeMap<String, NamedSettings>, Fa
     Ok(all)
 }
 
-/// Tables in the person's language: their heads, and what is told between them.
+/// Translates the headers and texts of tables to the person's language.
 fn in_words(markdown: &str) -> String {
     let lines: Vec<&str> = markdown.trim_end().lines().collect();
     let is_head = |at: usize| lines.get(at + 1).is_some_and(|next| next.starts_with("|---"));
@@ -203,7 +203,7 @@ fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
     named && of_level && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
 }
 
-/// Trials and proofs are removed when they are made again, so a folder that holds such of somebody else's is none to keep them in.
+/// Refuses a folder with files of another origin: new trials and proofs replace the old ones, and would delete them.
 fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
     let has = |name: &str| folder.join(name).exists();
     match ["trials", "proofs"].into_iter().find(|part| has(part)) {
@@ -215,7 +215,7 @@ fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Keeps others from the same trials until it is dropped.
+/// Locks the trials against other processes until the file is dropped.
 fn lock(folder: &Path) -> Result<File, Failure> {
     let path = folder.join("lock");
     let held = File::create(&path).map_err(TryLockError::Error).and_then(|file| file.try_lock().map(|()| file));
@@ -226,7 +226,7 @@ fn lock(folder: &Path) -> Result<File, Failure> {
     })
 }
 
-/// The model that is configured, and those that are named.
+/// Returns the configured model and the named ones.
 fn models_in_use(named: &[String], setup: &Setup) -> Result<BTreeMap<Option<String>, ModelInUse>, Failure> {
     let names = std::iter::once(None).chain(named.iter().map(Some));
     let used = names.map(|name| {
@@ -237,7 +237,7 @@ fn models_in_use(named: &[String], setup: &Setup) -> Result<BTreeMap<Option<Stri
     Ok(used.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
 }
 
-/// A model as other programs reach it. The key of one goes to its own server, as aime sends it.
+/// Describes a model for other programs. They send its key to its own server only, as aime does.
 fn in_use(config: &ModelConfig, environment: &Environment) -> ModelInUse {
     let base_url = (config.provider != Provider::Local).then(|| models::server(config, environment).0);
     let variable = models::key_variable(config, environment).filter(|_| base_url.is_some());
@@ -245,19 +245,19 @@ fn in_use(config: &ModelConfig, environment: &Environment) -> ModelInUse {
     ModelInUse { name: models::model_name(config), base_url, key, max_output_tokens: config.max_output_tokens }
 }
 
-/// What checks run with: the sandbox as it is configured, in folders of their own and without a network.
+/// Returns the environment of checks: the configured sandbox, own folders, no network.
 fn scripts(setup: &Setup) -> Scripts {
     let sandbox = &setup.config.sandbox;
     let sandbox = Sandbox { off: sandbox.mode == SandboxMode::Off, go_without: sandbox.go_without().collect() };
     Scripts { environment: setup.clean_environment(), sandbox }
 }
 
-/// Removes what an evaluation has kept, and nothing else.
+/// Removes the files of an evaluation, and nothing else.
 fn forget(folder: &Path) -> io::Result<()> {
     ["trials", "proofs", "trials.jsonl", "summary.md", "summary.html"].iter().try_for_each(|name| remove_tree(&folder.join(name)))
 }
 
-/// One line for a trial that has ended. Why one could not be made is told below it, unless it was told last.
+/// Prints one line for a finished trial. The reason why one could not be made follows below, unless it was printed last.
 fn tell(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
     let how = match outcome.failure {
         None => format!("{GREEN}{}{GREEN:#}", msg!("eval-reached")),
@@ -308,7 +308,7 @@ async fn prove_all(suite: &Suite, folder: &Path, form: EvalFormat, setup: &Setup
                     (Some(true), false) => msg!("eval-good"),
                 };
                 output::result(&format!("{}: {came_to}", proof.task));
-                // The end of what it printed says why.
+                // The end of the output explains the failure.
                 let said: Vec<&str> = proof.said.iter().flat_map(|said| said.trim_end().lines()).collect();
                 said.iter().skip(said.len().saturating_sub(PROOF_LINES)).for_each(|line| output::result(&format!("  {line}")));
             }

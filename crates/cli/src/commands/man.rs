@@ -12,7 +12,7 @@ use crate::{
     words::msg,
 };
 
-/// Prints the page of `aime`, or writes those of all commands into a folder.
+/// Prints the page of `aime`, or writes the pages of all commands into a folder.
 pub(super) fn man(folder: Option<&Path>) -> Result<u8, Failure> {
     let command = Cli::command();
     let Some(folder) = folder else {

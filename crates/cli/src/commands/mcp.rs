@@ -29,7 +29,7 @@ pub(super) async fn mcp(command: Option<McpCommand>, setup: Setup) -> Result<u8,
     }
 }
 
-/// Tells the servers of the settings; starts none.
+/// Lists the configured servers without starting any.
 #[cfg(feature = "mcp")]
 fn list(setup: &Setup) -> Result<u8, Failure> {
     use crate::{
@@ -59,7 +59,7 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Starts one server and tells what it offers.
+/// Starts one server and prints its tools.
 #[cfg(feature = "mcp")]
 async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     use crate::{
@@ -90,7 +90,7 @@ async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Logs in to one server. The address is the result: a program may open it.
+/// Logs in to one server. The address is the result, so that a program may open it.
 #[cfg(feature = "mcp")]
 async fn log_in(name: &str, setup: &Setup) -> Result<u8, Failure> {
     use crate::output;
@@ -116,7 +116,7 @@ fn log_out(name: &str, setup: &Setup) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What the fault of a server is called.
+/// Converts the fault of a server.
 #[cfg(feature = "mcp")]
 pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
     use aime_tools::McpError as E;
@@ -130,7 +130,7 @@ pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
     }
 }
 
-/// What a server calls itself.
+/// Returns the name and version that a server reports.
 #[cfg(feature = "mcp")]
 pub(super) fn software(offer: &aime_tools::McpOffer) -> String {
     if offer.software.is_empty() { String::new() } else { format!("({})", offer.software) }

@@ -12,11 +12,11 @@ use crate::{
     words::msg,
 };
 
-/// How many memories a search shows.
+/// Number of memories that a search shows.
 const FOUND: usize = 20;
-/// The columns of a title.
+/// Width of a title, in columns.
 const TITLE: usize = 80;
-/// The columns of a text.
+/// Width of a text, in columns.
 const WIDTH: usize = 160;
 
 pub(super) fn memory(command: Option<MemoryCommand>, form: MemoryFormat, setup: &Setup) -> Result<u8, Failure> {
@@ -48,7 +48,7 @@ fn failure(error: &MemoryError) -> Failure {
     Failure::caused(code::USAGE, error)
 }
 
-/// `1 memory`, `2 memories`.
+/// Formats a count: `1 memory`, `2 memories`.
 pub(super) fn memories(number: usize) -> String {
     count(number, "memory")
 }
@@ -110,7 +110,7 @@ fn times(number: u64) -> String {
     count(usize::try_from(number).unwrap_or(usize::MAX), "time")
 }
 
-/// The memory of this name, or the only one whose name begins so.
+/// Finds the memory with this id, or the only one whose id begins with it.
 fn find(store: Option<MemoryStore>, id: &str) -> Result<(MemoryStore, StoredMemory), Failure> {
     let unknown = || Failure::usage(format!("there is no memory {id:?}")).hint("`aime memory list` lists them");
     let store = store.ok_or_else(unknown)?;
@@ -126,7 +126,7 @@ fn find(store: Option<MemoryStore>, id: &str) -> Result<(MemoryStore, StoredMemo
     }
 }
 
-/// A memory and one thing more that is known of it.
+/// Returns a memory as a document with one additional member.
 fn document(memory: &Memory, (name, more): (&str, Value)) -> Value {
     let Memory { id, at, kind, title, text, run, tags } = memory;
     json!({"id": id, "time": rfc3339(*at), "kind": kind.to_string(), "title": title, "text": text, "run_id": run, "tags": tags, name: more})

@@ -46,7 +46,7 @@ pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Res
     Ok(0)
 }
 
-/// The models that a run would ask.
+/// Lists the models that a run would use.
 fn list_configured(choice: &Choice, setup: &Setup) {
     let row = |(name, model): (&String, &ModelConfig)| {
         let because = if name == "default" { format!(" {DIM}({}){DIM:#}", said(&choice.because)) } else { String::new() };
@@ -62,7 +62,7 @@ fn list_configured(choice: &Choice, setup: &Setup) {
     }
 }
 
-/// The protocol, the window, the prices, the class and whether beginnings of requests are cached.
+/// Describes a model: protocol, window, prices, class, and prefix caching.
 fn facts(name: &str, model: &ModelConfig, setup: &Setup) -> String {
     let environment = &setup.environment;
     let limits = models::limits(model, environment);
@@ -81,7 +81,7 @@ fn facts(name: &str, model: &ModelConfig, setup: &Setup) -> String {
     facts.join(&msg!("view-comma"))
 }
 
-/// Fills up all columns but the last, with two spaces between them.
+/// Pads all columns but the last, with two spaces between them.
 fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
     for at in 0..N.saturating_sub(1) {
         let width = rows.iter().filter_map(|row| row.get(at)).map(|cell| console::measure_text_width(cell)).max().unwrap_or(0);
@@ -92,18 +92,18 @@ fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
     rows
 }
 
-/// Which key is sent; never the key itself.
+/// Names the variable of the key that is sent, and never the key itself.
 fn key(model: &ModelConfig, setup: &Setup) -> String {
     match models::key_variable(model, &setup.environment) {
         None => msg!("models-no-key"),
         Some(variable) if setup.environment.text(&variable).is_some() => msg!("models-key", variable = variable),
-        // Servers of one's own mostly need none.
+        // The user's own servers usually need no key.
         Some(_) if model.api_key_env.is_none() && !models::asks_for_a_key(model, &setup.environment) => msg!("models-no-key"),
         Some(variable) => format!("{YELLOW}{}{YELLOW:#}", msg!("models-key-missing", variable = variable)),
     }
 }
 
-/// The models that can be fetched.
+/// Lists the models that can be downloaded.
 #[cfg(feature = "local-model")]
 fn list_catalog(setup: &Setup) {
     output::note(&format!("\n{}", msg!("models-catalog")));
@@ -132,7 +132,7 @@ fn list_catalog(setup: &Setup) {
     }
 }
 
-/// Fetches a model; one that is here is checked.
+/// Downloads a model. An existing file is verified instead.
 #[cfg(feature = "local-model")]
 async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
     use crate::failure::code;
@@ -156,7 +156,7 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where a model is kept.
+/// Prints the path of a model's file.
 #[cfg(feature = "local-model")]
 fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
     use crate::failure::code;

@@ -1,4 +1,4 @@
-//! `aime plan`: a plan and nothing else. Also how `run --review` and the MCP server have a goal planned.
+//! `aime plan`: creates a plan without running it. `run --review` and the MCP server plan by it too.
 
 use std::{convert::Infallible, future::pending, path::Path};
 
@@ -65,8 +65,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Plans a goal for the person at this terminal: shows what happens and what it took, and stops at Ctrl-C. Gives the plan and the model
-/// calls that it took.
+/// Plans a goal for the person at this terminal: shows events and costs, and stops at Ctrl-C. Returns the plan and the model calls.
 pub(super) async fn plan_here(request: RunRequest, models: Models, runs: &Runs) -> Result<(Plan, Vec<ModelUse>), Failure> {
     let stop = CancellationToken::new();
     let stopping = async {
@@ -85,7 +84,7 @@ pub(super) async fn plan_here(request: RunRequest, models: Models, runs: &Runs) 
     Ok((plan, calls))
 }
 
-/// The line of an event. The plan itself is the result of the command, so only what was noted of it is shown.
+/// Formats an event. The plan itself is the result of the command, so only the notes on it are shown.
 fn planning_line(published: &PublishedEvent) -> Option<String> {
     match &published.event {
         ProgressEvent::RunStarted { .. } | ProgressEvent::RunStatusChanged { .. } => None,
@@ -113,7 +112,7 @@ fn tell_cost(calls: &[ModelUse]) {
     output::line(&format!("{DIM}{took}{cost}{DIM:#}"));
 }
 
-/// A plan for people: the strategy, then the checklist.
+/// Formats a plan for people: the strategy, then the checklist.
 fn text(plan: &Plan) -> String {
     let mut lines = Vec::new();
     let strategic = &plan.strategic;

@@ -16,10 +16,10 @@ use crate::{
     output,
 };
 
-/// The file in the folder of what a run kept.
+/// Name of the file in the folder of the run.
 const FILE: &str = "report.html";
 
-/// Makes the page of a run. It is the result where `-` is asked for; else its path is.
+/// Writes the report of a run. With `-` the page is the result; otherwise its path is.
 pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Output, setup: &Setup) -> Result<(), Failure> {
     let page = page.html();
     if to == Some(Path::new("-")) {
@@ -42,7 +42,7 @@ pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Ou
     Ok(())
 }
 
-/// Where a report stands that nobody gave a place.
+/// Returns the default path of a report.
 fn beside(run: &RunId, setup: &Setup) -> Result<PathBuf, Failure> {
     let folder = setup.keep().join("runs").join(run.as_str());
     let made = fs::create_dir_all(&folder);

@@ -36,7 +36,7 @@ async fn go_on(args: ResumeArgs, follow_up: Option<String>, global: &Global, run
     carry_out(carry, global, runs, Work::Resume { bounds, follow_up, before: Box::new(seen.state) }).await
 }
 
-/// The models that a run goes on with, within these bounds.
+/// Returns the models that a run continues with, within these bounds.
 async fn models_for(
     seen: &RunStatusView,
     follows_up: bool,

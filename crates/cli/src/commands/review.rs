@@ -1,4 +1,4 @@
-//! `aime run --review`: the plan is opened in the person's editor before anything of it is done.
+//! `aime run --review`: opens the plan in the person's editor before anything of it runs.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{
     words::msg,
 };
 
-/// Opens the plan until it is valid when the editor is closed. What was written is never lost: it stays in the file that is named.
+/// Opens the plan until it is valid when the editor closes. Edits are never lost: they stay in the named file.
 pub(super) async fn review(plan: &Plan, setup: &Setup) -> Result<Plan, Failure> {
     let editor = editor(setup)?;
     let file = setup.keep().join("review.json");
@@ -35,7 +35,7 @@ pub(super) async fn review(plan: &Plan, setup: &Setup) -> Result<Plan, Failure> 
         match setup.checker()?.check(&text) {
             Ok(checked) => {
                 checked.repairs.iter().for_each(|repair| output::note(&format!("mended in the plan: {repair}")));
-                // A run that is begun has the plan in its journal.
+                // The journal of the run contains the plan, so the file is no longer needed.
                 drop(std::fs::remove_file(&file));
                 return Ok(checked.plan.revised(plan, Owner::Person));
             }
@@ -54,7 +54,7 @@ fn stopped(why: String, file: &Path) -> Failure {
     Failure::usage(why).hint(format!("what you wrote is in {0}; `aime run --plan {0}` runs it", file.display()))
 }
 
-/// The person's editor, as other programs find it.
+/// Returns the person's editor, from the usual variables.
 pub(super) fn editor(setup: &Setup) -> Result<String, Failure> {
     let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| setup.environment.text(name).filter(|value| !value.trim().is_empty()));
     match set {

@@ -43,7 +43,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     };
     let images = read_images(&args.image)?;
     if args.review {
-        // A missing editor is told before a plan is paid for.
+        // A missing editor must be reported before the plan costs money.
         editor(setup)?;
     }
     let elsewhere = is_elsewhere(global);
@@ -53,7 +53,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?;
     let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress::TaskKind::Actor));
     let models = match &choice {
-        // What is looked at before it is carried out is made here.
+        // A plan for review is created here, before the engine carries it out.
         _ if elsewhere && !(args.review && plan.is_none()) => {
             setup.tell_notes();
             None
@@ -87,8 +87,8 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
         .await
 }
 
-/// Prints the result that programs are promised where a run ends before it is begun or resumed: no model can be had, or planning for
-/// a review comes to nothing.
+/// Prints the documented result for a run that ends before it starts or resumes, because no model is available or planning for a review
+/// fails.
 pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
     let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
     let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
@@ -101,7 +101,7 @@ pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce
     failure
 }
 
-/// Whether an engine carries the run out, with what its workers have.
+/// Returns true if an engine carries the run out, with the tools and models of its workers.
 #[cfg(feature = "temporal")]
 const fn is_elsewhere(global: &Global) -> bool {
     global.engine.on.is_some()
@@ -112,14 +112,14 @@ const fn is_elsewhere(_: &Global) -> bool {
     false
 }
 
-/// The models that a replan may use where none is needed: nothing is fetched for it.
+/// Returns the models that are available for a replan when the run needs none; this downloads nothing.
 pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<Models> {
     let found = choice.and_then(|choice| Some((choice, models::build(choice, setup).ok()?)));
     tell_model(found.as_ref().map(|(choice, _)| *choice), setup);
     found.map(|(_, models)| models)
 }
 
-/// Says which models a bound on cost does not cover.
+/// Names the models that a cost limit does not cover.
 pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, setup: &Setup) -> Result<(), Failure> {
     let Some(choice) = choice.filter(|_| bounds.max_cost_usd.is_some()) else { return Ok(()) };
     let unpriced: Vec<String> = models::unpriced(choice, setup)?.into_iter().map(|name| format!("models.{name}")).collect();
@@ -131,7 +131,7 @@ pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, se
     Ok(())
 }
 
-/// The first line: which model is used, and why; then what was left out of the configuration.
+/// Prints the model in use with the reason, then the notes on the configuration.
 pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&model_line(choice, setup));
     output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), said(&setup.confinement().to_string())));
@@ -142,7 +142,7 @@ pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     }
 }
 
-/// Which model is used, and why.
+/// Names the model in use and the reason.
 pub(crate) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
     let head = column(&format!("{BOLD}{}{BOLD:#}", msg!("head-model")), 8);
     match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
@@ -154,13 +154,13 @@ pub(crate) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> Stri
     }
 }
 
-/// Reads and checks a plan; every fault at once.
+/// Reads and checks a plan, and reports all faults at once.
 fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
     let name = msg!("plan-of-file", file = path.display());
     checked_plan(&read_text(path, &name)?, &name, setup).map(|plan| plan.owned_by(Owner::Person))
 }
 
-/// The plan in a text, mended where that is plain; every fault at once.
+/// Parses a plan, repairs it where the intention is plain, and reports all faults at once.
 pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan, Failure> {
     let parts = setup.checker()?;
     match parts.check(text) {
@@ -187,7 +187,7 @@ fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
         max_parallel: args.max_parallel.unwrap_or(configured.max_parallel),
         bounds: bounds(&args.bounds, configured.bounds),
         approval,
-        // Who asks to be asked is asked, by the flag or in their settings.
+        // A plan that the person supplies counts as approved, unless a flag or the settings set the approval mode.
         plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
         unattended: args.unattended,
         ..configured
@@ -204,7 +204,7 @@ pub(super) const fn mode_of(mode: ModeArg) -> Option<PlanMode> {
     }
 }
 
-/// The bounds of the flags over those that stood before.
+/// Applies the bounds of the flags to the previous ones.
 pub(super) fn bounds(args: &BoundArgs, before: Bounds) -> Bounds {
     Bounds {
         max_tokens: args.max_tokens.or(before.max_tokens),
@@ -214,28 +214,28 @@ pub(super) fn bounds(args: &BoundArgs, before: Bounds) -> Bounds {
     }
 }
 
-/// What is carried out.
+/// Work of this command.
 pub(super) enum Work {
-    /// A new run.
+    /// Start a new run.
     Start(Box<RunRequest>),
-    /// One that was left.
+    /// Resume a run that was left.
     Resume {
-        /// Bounds that were changed.
+        /// Changed bounds.
         bounds: Option<Bounds>,
-        /// What is to be reached next, of a run that has ended.
+        /// Next goal of a run that has ended.
         follow_up: Option<String>,
-        /// Where it stood.
+        /// State of the run before.
         before: Box<ProgressState>,
     },
 }
 
-/// A run and how it is shown.
+/// Run with its display options.
 pub(super) struct Carry {
     pub(super) run: RunId,
     pub(super) output: Output,
     pub(super) unattended: bool,
     pub(super) models: Option<Models>,
-    /// The bounds that it has, to be shown.
+    /// Bounds of the run, for display.
     pub(super) bounds: Bounds,
 }
 
@@ -265,7 +265,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: 
         result = driven.result() => result,
         () = stopped_twice(&stop, &seen) => {
             abort.abort();
-            // What it has still to print would stand behind the result.
+            // Later output would appear after the result.
             shown.abort();
             drop(shown.await);
             drop(seen);
@@ -285,7 +285,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: 
     Ok(code)
 }
 
-/// Gives programs the result that they are promised of a run that was stopped at once, as far as its journal has it.
+/// Prints the documented result of a run that was stopped immediately, as far as its journal has it.
 fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
     if form == Output::Text {
         return;
@@ -319,7 +319,7 @@ pub(crate) async fn interrupted() {
     drop(tokio::signal::ctrl_c().await);
 }
 
-/// Prints the result and gives the exit code.
+/// Prints the result and returns the exit code.
 pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     match form {
         Output::Json => output::json(result, true)?,
@@ -345,7 +345,7 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     Ok(error.code.exit_code())
 }
 
-/// Returns how many criteria were checked and in which way, and how many were amended; nothing where there was none.
+/// Describes the number of checked criteria by kind of check, and the number of amended ones; none if there were no criteria.
 fn checks(result: &RunResult) -> Option<String> {
     let how = |method| result.criteria.iter().filter(|known| known.how == method).count();
     let holding = result.criteria.iter().filter(|known| known.holds == Some(true)).count();
@@ -361,7 +361,7 @@ fn checks(result: &RunResult) -> Option<String> {
     (!result.criteria.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
 }
 
-/// The last line: how it ended and what it took.
+/// Returns the last line: the outcome and the cost of the run.
 pub(super) fn summary(result: &RunResult) -> String {
     let done = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
     let tokens = result.usage.input_tokens + result.usage.output_tokens;

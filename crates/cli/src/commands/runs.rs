@@ -14,10 +14,10 @@ use crate::{
     words::{asked, message, msg, named, row, said},
 };
 
-/// The most lines of what file tools did.
+/// Largest number of lines in the list of file changes.
 const MAX_CHANGE_LINES: usize = 200;
 
-/// The columns of what is printed for people.
+/// Width of the output for people, in columns.
 const WIDTH: usize = 160;
 
 pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Global, runs: &Runs) -> Result<u8, Failure> {
@@ -76,14 +76,14 @@ fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The line of a run in the list.
+/// Formats the line of a run in the list.
 pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, goal: &str) -> String {
-    // A journal learns how a run ended when it ends; until then it may be under way, or was cut off.
+    // The record gets its final status when the run ends. Until then the run may be under way or was cut off.
     let status = if status == "planning" { "unfinished" } else { status };
     format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
 }
 
-/// All runs of the folder, each as a document.
+/// Returns all runs of the folder as documents.
 pub(super) fn listed(runs: Vec<RunRecord>) -> Vec<Value> {
     let document = |run: RunRecord| json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)});
     runs.into_iter().map(document).collect()
@@ -146,7 +146,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     Ok(())
 }
 
-/// Returns a criterion with its owner, how it was checked and what shows it, in a line.
+/// Describes a criterion in one line: owner, kind of check, evidence.
 fn criterion_line(known: &CriterionOutcome) -> String {
     let id = match known.holds {
         Some(true) => "head-holds",
@@ -162,7 +162,7 @@ fn criterion_line(known: &CriterionOutcome) -> String {
     head(id, &format!("{} ({}, {}){shown}", plain(&known.text), named("owner", known.owner.word()), named("checked", how)))
 }
 
-/// Returns the actor that was last made for a task, with what it had, in a line.
+/// Describes the actor that was last made for a task in one line.
 fn actor_of(task: &Task) -> Option<String> {
     let actor = task.actor.as_ref()?;
     let model = actor.effort.as_ref().map_or_else(|| actor.model.clone(), |effort| format!("{} ({effort})", actor.model));
@@ -183,12 +183,12 @@ fn actor_of(task: &Task) -> Option<String> {
     Some(head("head-actor", &plain(&told)))
 }
 
-/// A line with the word that it begins with.
+/// Formats a line with its leading word.
 fn head(id: &str, told: &str) -> String {
     format!("{}{told}", column(&format!("{BOLD}{}{BOLD:#}", message(id, &[])), 8))
 }
 
-/// What file tools did to files, each with its lines, bounded.
+/// Lists the changes that file tools made, each with its lines, within a limit.
 fn file_changes(seen: &RunView) -> Vec<String> {
     let changes: Vec<FileChange> = seen.events.iter().filter_map(|event| FileChange::from_event(&event.event)).collect();
     let (mut lines, mut shown) = (Vec::new(), 0);
@@ -206,7 +206,7 @@ fn file_changes(seen: &RunView) -> Vec<String> {
     lines
 }
 
-/// The state of a run when its plan came to a version.
+/// Returns the state of a run when its plan reached a version.
 fn version_of(run: &RunId, seen: &RunView, version: u32) -> Result<ProgressState, Failure> {
     let latest = seen.state.version;
     let no_such = || RunsError::from(OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest }).into();
@@ -256,7 +256,7 @@ fn describe_member(member: &ChangedMember) -> String {
     format!("{}: {} → {}", member.member, shown(&member.before), shown(&member.after))
 }
 
-/// Says the name of a new run that goes on from a version of another one.
+/// Prints the name of a new run that continues from a version of another one.
 pub(super) fn told_of_fork((run, at): (&RunId, u32), new: &RunId, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => output::result(new.as_str()),

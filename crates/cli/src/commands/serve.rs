@@ -21,23 +21,24 @@ use crate::{
     output,
 };
 
-/// What stands between a folder and a run in the name of a run.
+/// Separator between the folder and the run in a run's name.
 const SEPARATOR: char = ':';
 
-/// Serves until this process is told to end. Runs that were started from it are stopped then, so that they can go on later. `more` are folders beside the working folder.
+/// Serves until this process is told to end, then stops the runs it started so that they can be resumed. `more` are folders beside the
+/// working folder.
 pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u8, Failure> {
     let others: Vec<Setup> = more.iter().map(|folder| setup.opener().open(Some(folder))).collect::<Result<_, _>>()?;
     others.iter().for_each(Setup::tell_notes);
     let taken = |error| Failure::usage(format!("nothing can listen on 127.0.0.1:{port}: {error}")).hint("choose another --port, or none");
     let dashboard = Dashboard::bind(port).await.map_err(taken)?;
-    // 244 random bits.
+    // The token has 244 random bits.
     let token = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|id| id.simple().to_string()).concat();
     let folders: Vec<String> = std::iter::once(&setup).chain(&others).map(|setup| setup.folder.display().to_string()).collect();
     output::note(&format!(
         "the runs of {}, for this machine alone; Ctrl-C ends it, and stops the runs that it carries out",
         folders.join(", ")
     ));
-    // Whoever reads the address may end this at once: it is listened for before.
+    // A reader of the address may end this process immediately, so the signal handler is installed before.
     let mut stop = pin!(interrupted());
     if stop.as_mut().now_or_never().is_some() {
         return Ok(0);
@@ -58,7 +59,7 @@ pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u
     }
 }
 
-/// The folders, the working folder first.
+/// Served folders, the working folder first.
 struct Rooms {
     folders: Vec<Arc<FolderRuns>>,
 }
@@ -77,7 +78,7 @@ impl Rooms {
         Self { folders }
     }
 
-    /// The folder of a run, and how the run is named there.
+    /// Returns the folder of a run, and the run's name in it.
     fn room<'a>(&self, run: &'a str) -> Result<(&Arc<FolderRuns>, &'a str), Refusal> {
         match run.split_once(SEPARATOR) {
             Some((folder, run)) => Ok((self.folder(Some(folder))?, run)),
@@ -98,7 +99,7 @@ impl Rooms {
     }
 }
 
-/// A short name of a folder that none has yet, of letters that need no escape in an address.
+/// Returns a short, unused name for a folder, of characters that need no escape in a URL.
 fn free_name(folder: &std::path::Path, taken: &[&str]) -> String {
     let own = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let plain: String = own.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).take(40).collect();

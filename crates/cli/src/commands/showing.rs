@@ -1,4 +1,4 @@
-//! Where a run that is carried out here is shown, and how it is stopped from there.
+//! Display of a run that is driven here, and stopping it from there.
 
 use std::sync::Arc;
 
@@ -24,18 +24,18 @@ use crate::{
     words::msg,
 };
 
-/// Where a run is shown, and how people are asked.
+/// Display of a run, and the channel for questions to people.
 pub(super) struct Shown {
     pub(super) screen: Arc<Screen>,
     pub(super) human: Arc<dyn HumanChannel>,
-    /// Carries out what is done on the whole screen.
+    /// Task that carries out the acts of the whole-screen view.
     hearing: Option<JoinHandle<()>>,
-    /// Is told of Ctrl-C there.
+    /// Notified of Ctrl-C in that view.
     stops: Arc<Notify>,
 }
 
 impl Shown {
-    /// Takes the terminal, where there is one to take.
+    /// Takes over the terminal, if there is one.
     pub(super) fn begin(carry: &Carry, global: &Global, setup: &Setup, before: Option<&ProgressState>) -> Result<Self, Failure> {
         let attended = !carry.unattended && output::can_type();
         let (run, stops) = (&carry.run, Arc::new(Notify::new()));
@@ -46,7 +46,7 @@ impl Shown {
             if let Some(before) = before {
                 screen = screen.with_state(before.clone());
             }
-            // What cannot be shown so is shown in another way.
+            // If the whole-screen view is unavailable, another display is used.
             if let Ok(Some(whole)) = Whole::open(screen, heard) {
                 let (screen, asked) = (Arc::new(Screen::Whole(whole)), Arc::new(OnScreen::default()));
                 let hearing = Hearing::new(run, &screen, setup, Some(Arc::clone(&asked)), &stops)?;
@@ -67,19 +67,19 @@ impl Drop for Shown {
         if let Some(hearing) = self.hearing.take() {
             hearing.abort();
         }
-        // However it ends, the terminal is given back.
+        // The terminal must be restored however the run ends.
         self.screen.close();
     }
 }
 
-/// Whether no run of this folder has come to an end yet; `before` is where a run stood that is resumed.
+/// Returns true if no run of this folder has ended yet; `before` is the state of a resumed run.
 pub(super) fn is_first(before: Option<&ProgressState>, setup: &Setup) -> bool {
     let Some(before) = before else { return !setup.has_runs() };
     let runs = setup.existing_journal().ok().flatten().and_then(|journal| journal.runs().ok());
     before.status != RunStatus::Completed && runs.is_some_and(|runs| runs.len() == 1)
 }
 
-/// Says what can be done with a run, to somebody who has seen none here before.
+/// Explains the commands for a run to someone who has seen none here before.
 pub(super) fn teach() {
     output::line(&msg!("run-first"));
     for (command, what) in [
@@ -91,7 +91,7 @@ pub(super) fn teach() {
     }
 }
 
-/// What is there to see and to be asked.
+/// Describes the terminal and the options for the choice of the display.
 pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> Sight {
     Sight {
         quiet: global.quiet,
@@ -103,7 +103,7 @@ pub(super) fn sight(global: &Global, setup: &Setup, attended: bool) -> Sight {
     }
 }
 
-/// Shows events until there are no more.
+/// Shows events until the stream ends.
 pub(super) async fn show(screen: Arc<Screen>, mut news: mpsc::UnboundedReceiver<RunNews>) -> Result<(), Failure> {
     let drawing = match screen.as_ref() {
         Screen::Live(live) => {
@@ -132,7 +132,7 @@ pub(super) async fn finish_screen(shown: JoinHandle<Result<(), Failure>>, screen
     shown
 }
 
-/// The first Ctrl-C or TERM stops the run so that it can be resumed; the second ends the wait for that.
+/// Stops the run resumably at the first Ctrl-C or TERM. The second one ends the wait for that.
 pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &Shown) {
     stopped(seen).await;
     stop.cancel();
@@ -140,7 +140,7 @@ pub(super) async fn stopped_twice(stop: &CancellationToken, seen: &Shown) {
     stopped(seen).await;
 }
 
-/// Waits for a signal, or for Ctrl-C on a screen that gets keys as they come.
+/// Waits for a signal, or for Ctrl-C on a screen in raw mode.
 async fn stopped(seen: &Shown) {
     tokio::select! {
         () = interrupted() => {}

@@ -12,7 +12,7 @@ use crate::{
     words::{msg, said},
 };
 
-/// Says what was counted.
+/// Prints the statistics.
 pub(super) fn tell(stats: &RunStats, form: Output) -> Result<(), Failure> {
     for left_out in &stats.left_out {
         output::note(&msg!("stats-not-counted", what = said(left_out)));
@@ -24,7 +24,7 @@ pub(super) fn tell(stats: &RunStats, form: Output) -> Result<(), Failure> {
     output::json(&document(stats), form == Output::Json)
 }
 
-/// `aime.stats/v1`. A rate, 0 to 1, or mean is null where there is nothing to compute it from.
+/// Returns `aime.stats/v1`. A rate (0 to 1) or mean is null if there is no data for it.
 fn document(stats: &RunStats) -> Value {
     let RunStats { runs, metrics, left_out } = stats;
     let PlanningMetrics { asked, made, reused, executed, succeeded, .. } = metrics;

@@ -1,4 +1,4 @@
-//! Messages of people to a run from outside: `aime tell`, `aime pause`, `aime answer`, `aime cancel`.
+//! Messages of people to a run in another process: `aime tell`, `aime pause`, `aime answer`, `aime cancel`.
 
 use aime_runs::{Answered, Cancelled, Runs};
 

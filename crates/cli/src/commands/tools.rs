@@ -12,7 +12,7 @@ use crate::{
     words::msg,
 };
 
-/// What a tool does to the world, in a word.
+/// Classifies a tool by its effects, in one word.
 fn kind(sheet: &ToolSheet) -> String {
     match (sheet.handled_by, sheet.touches) {
         (HandledBy::Actor | HandledBy::Run, _) => msg!("tool-of-actors"),
@@ -23,7 +23,7 @@ fn kind(sheet: &ToolSheet) -> String {
     }
 }
 
-/// Where a call runs: its progress is told, and whoever can type is asked.
+/// Returns the context of a call: it shows progress, and asks a person who can type.
 fn context(setup: &Setup) -> Result<ToolContext, Failure> {
     let context = setup.tool_context()?.with_progress(TellProgress::new(|news| output::note(&output::plain(&news))));
     if !output::can_type() {

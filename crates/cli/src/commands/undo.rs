@@ -1,4 +1,4 @@
-//! `aime runs undo` and `aime runs redo`, of runs in this folder and on an engine.
+//! `aime runs undo` and `aime runs redo`, for runs in this folder and on an engine.
 
 use std::{path::Path, sync::Arc};
 
@@ -24,13 +24,13 @@ use crate::{
     words::{msg, named, said},
 };
 
-/// The `schema` member of what is printed as JSON.
+/// Value of the `schema` member in JSON output.
 const SCHEMA: &str = "aime.undo/v1";
 
-/// The most paths that are listed for a person.
+/// Largest number of paths in the list for a person.
 const LISTED: usize = 200;
 
-/// Puts back what a run, or one of its tasks, did to files.
+/// Reverts the file changes of a run or of one of its tasks.
 pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs: &Runs) -> Result<u8, Failure> {
     let (run, seen) = runs.read(&args.run)?;
     of_run((&run, &seen), args, task, form, runs.setup()).await
@@ -42,7 +42,7 @@ async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&
     carry_out(run, &what, args, form, setup, move |_| Ok(Some(scope))).await
 }
 
-/// Puts back what the last undo of a run did.
+/// Reverts the last undo of a run.
 pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(&args.run)?;
     of_last_undo(&run, args, form, runs.setup()).await
@@ -54,8 +54,8 @@ async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup)
     carry_out(run, &what, args, form, setup, last).await
 }
 
-/// The same for a run of an engine: what it did to files is kept in the folder where it worked, or, where that went from host to host, in the one
-/// into which it was brought.
+/// Does the same for a run of an engine. The record of its file changes is in the folder where it worked or, if that travelled between
+/// hosts, in the folder into which it was brought back.
 #[cfg(feature = "temporal")]
 pub(super) async fn undo_on_engine(
     (run, seen): (&RunId, &RunView),
@@ -73,14 +73,14 @@ pub(super) async fn undo_on_engine(
     of_run((run, seen), args, task, form, setup).await
 }
 
-/// The same for the last undo of such a run.
+/// Does the same for the last undo of such a run.
 #[cfg(feature = "temporal")]
 pub(super) async fn redo_on_engine(known: (&RunId, &RunView), args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
     kept_here(known, setup)?;
     of_last_undo(known.0, args, form, setup).await
 }
 
-/// What this folder keeps of a run of an engine that was left; none where there is nothing to be kept.
+/// Returns this folder's record of a left run of an engine; none if there is nothing to record.
 #[cfg(feature = "temporal")]
 fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Kept>, Failure> {
     if seen.output.is_none() {
@@ -94,7 +94,7 @@ fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Ke
     Ok(kept)
 }
 
-/// Whether a run has called anything that may change a file.
+/// Returns true if a run has called a tool that may change a file.
 #[cfg(feature = "temporal")]
 fn may_have_changed(seen: &RunView) -> bool {
     let only_reads = |tool: &str| seen.tools().iter().any(|sheet| sheet.name() == tool && sheet.read_only);
@@ -109,7 +109,7 @@ fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
     Err(Failure::usage(format!("run {run} has no task {task:?}")).hint(format!("its tasks are {}", known.join(", "))))
 }
 
-/// What is kept of a run in this folder.
+/// Returns the record of a run in this folder.
 pub(super) fn recorder(run: &RunId, setup: &Setup) -> Result<Arc<Recorder>, Failure> {
     let folder = ConfinedFolder::open(&setup.folder).map_err(|error| Failure::caused(code::USAGE, &error))?;
     Ok(Arc::new(Recorder::new(folder, &setup.keep(), run.as_str(), setup.config.undo.settings())))
@@ -158,7 +158,7 @@ async fn carry_out(
     Ok(if report.is_whole() { 0 } else { code::NOT_REACHED })
 }
 
-/// Whether the person at the terminal agrees.
+/// Asks the person at the terminal for consent.
 async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
     if !output::can_type() {
         return Err(Failure::usage(format!("{} would be put back, and nobody is here to agree", count(plan.changes.len(), "path")))
@@ -167,7 +167,7 @@ async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
     Ok(agrees("Put these back?").await)
 }
 
-/// What is going to be done.
+/// Lists the planned changes.
 fn listing(plan: &UndoPlan, what: &str) -> String {
     let mut lines =
         vec![format!("{}{}", head(BOLD, "head-undo"), msg!("undo-listing", what = what, paths = count(plan.changes.len(), "path")))];
@@ -180,7 +180,7 @@ fn more(number: usize) -> Option<String> {
     (number > LISTED).then(|| format!("  {DIM}{}{DIM:#}", msg!("undo-more", number = number - LISTED)))
 }
 
-/// What happens to a path, in one word.
+/// Returns the change of a path in one word.
 const fn deed(change: &Change) -> &'static str {
     match (&change.before, &change.after) {
         (_, None) => "delete",
@@ -203,17 +203,17 @@ fn change_line(change: &Change) -> String {
     format!("  {}{path}", word(color, &named("deed", deed)))
 }
 
-/// The word that a line begins with, and room behind it.
+/// Formats the leading word of a line, padded.
 fn word(color: Style, word: &str) -> String {
     column(&format!("{color}{word}{color:#}"), 9)
 }
 
-/// A path and what is said of it.
+/// Formats a path with a remark.
 fn of_path(path: &Path, why: &str) -> String {
     msg!("undo-path", path = shown(path), why = plain(&said(why)))
 }
 
-/// What came of it.
+/// Result of the undo.
 struct Report<'a> {
     run: &'a RunId,
     plan: &'a UndoPlan,
@@ -223,7 +223,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Whether everything that was asked for was done.
+    /// Returns true if everything that was requested was done.
     fn is_whole(&self) -> bool {
         self.plan.conflicts.is_empty() && self.done.is_none_or(|done| done.failed.is_empty()) && self.lost.is_none()
     }
@@ -269,9 +269,9 @@ impl Report<'_> {
     }
 }
 
-/// What of the folder an undo does not cover, in one line.
+/// Names in one line the parts of the folder that an undo does not cover.
 fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
-    /// How many are named.
+    /// Number of parts that are named.
     const NAMED: usize = 5;
     let mut named: Vec<String> =
         first.iter().take(NAMED).map(|LeftOut { path, why }| format!("{} ({})", shown(path), said(why.words()))).collect();

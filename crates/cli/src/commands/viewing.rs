@@ -1,4 +1,4 @@
-//! What a person does on the whole screen, on its way to the run: as `aime tell`, `aime pause`, `aime cancel` and `aime answer` say it.
+//! Passes the acts of a person in the whole-screen view to the run, as `aime tell`, `aime pause`, `aime cancel` and `aime answer` do.
 
 use std::sync::Arc;
 
@@ -21,22 +21,22 @@ use crate::{
     words::{msg, said as in_words},
 };
 
-/// Where acts come from: one end for the view, one for who carries them out.
+/// Creates the channel of acts: one end for the view, one for [`Hearing`].
 pub(super) fn acts() -> (Heard, UnboundedReceiver<Act>) {
     let (sent, acts) = mpsc::unbounded_channel();
-    // Whoever hears no more has ended.
+    // Sending fails if the receiver has ended.
     (Box::new(move |act| drop(sent.send(act))), acts)
 }
 
-/// Who carries acts out.
+/// Carries out the acts of the view.
 pub(super) struct Hearing {
     run: RunId,
     journal: Journal,
     redactor: Redactor,
     screen: Arc<Screen>,
-    /// Who waits for answers in this process.
+    /// Questions that wait for answers in this process.
     asked: Option<Arc<OnScreen>>,
-    /// Is told of Ctrl-C, and of leaving.
+    /// Notified of Ctrl-C and of leaving.
     stops: Arc<Notify>,
 }
 
@@ -52,7 +52,7 @@ impl Hearing {
         Ok(Self { run: run.clone(), journal, redactor, screen: Arc::clone(screen), asked, stops: Arc::clone(stops) })
     }
 
-    /// Carries acts out, one after another, until there are no more.
+    /// Carries out acts one after another until the channel closes.
     pub(super) async fn hear(self, mut acts: UnboundedReceiver<Act>) {
         while let Some(act) = acts.recv().await {
             let (message, said) = match act {
@@ -78,13 +78,13 @@ impl Hearing {
                 Act::Lost => {
                     self.screen.lose();
                     if let Some(asked) = self.asked.clone() {
-                        // A person may take their time, and what they do meanwhile is heard.
+                        // A person may take their time, and other acts must still be handled meanwhile.
                         let terminal = Arc::new(AtTerminal::new(self.screen.pause()));
                         tokio::spawn(async move { asked.lose(terminal).await });
                     }
                     continue;
                 }
-                // The view's own.
+                // The view handles these itself.
                 Act::Suspend | Act::Redraw => continue,
             };
             match self.put(&message).await {

@@ -1,4 +1,4 @@
-//! `aime runs watch`: a run as it happens, whoever carries it out.
+//! `aime runs watch`: shows a run as it happens, whichever process drives it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,14 +21,14 @@ use crate::{
     screen::{Form, Screen, Whole, limits_of, line_of, rfc3339},
 };
 
-/// How often it is looked for more: another process writes the journal.
+/// Polling interval: another process writes the journal.
 const LOOK: Duration = Duration::from_millis(300);
-/// At each so manieth look at which nothing was new it is looked whether anybody carries the run out.
+/// Number of consecutive polls without news after which the lock is checked for a driving process.
 const PATIENCE: u32 = 7;
-/// The most events that are read at once.
+/// Largest number of events that are read at once.
 const MOST: usize = 500;
 
-/// Shows a run: on the whole terminal until somebody leaves it; elsewhere line by line until nobody carries it out.
+/// Shows a run: on the whole terminal until the person leaves it, otherwise line by line until no process drives it.
 pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs) -> Result<u8, Failure> {
     let setup = runs.setup();
     let run = runs.find(run)?;
@@ -60,7 +60,7 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
     Ok(0)
 }
 
-/// Prints an event for somebody who watches.
+/// Prints an event for a watcher.
 pub(super) fn tell_event(event: &PublishedEvent, run: &RunId, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => line_of(event).iter().for_each(|line| output::result(line)),
@@ -70,7 +70,7 @@ pub(super) fn tell_event(event: &PublishedEvent, run: &RunId, form: Output) -> R
     Ok(())
 }
 
-/// Prints what a run came to, or how it stands, for somebody who has watched.
+/// Prints the result of a run, or its state, for a watcher.
 pub(super) fn tell_end(result: &RunResult, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => output::note(&summary(result)),
@@ -80,21 +80,21 @@ pub(super) fn tell_end(result: &RunResult, form: Output) -> Result<(), Failure> 
     Ok(())
 }
 
-/// A run that is looked at.
+/// Run that is watched.
 struct Watched<'a> {
     run: RunId,
     journal: Journal,
     runs: &'a Runs,
-    /// The number of the last event.
+    /// Sequence number of the last event.
     seen: u64,
-    /// Looks at which nothing was new.
+    /// Number of consecutive polls without news.
     quiet: u32,
-    /// It has ended for good.
+    /// True if it has ended for good.
     over: bool,
 }
 
 impl Watched<'_> {
-    /// The events that came since the last look.
+    /// Returns the events since the last poll.
     fn more(&mut self) -> Result<Vec<PublishedEvent>, Failure> {
         let events = self.runs.events_in(&self.journal, &self.run, self.seen, MOST)?;
         for event in &events {
@@ -107,7 +107,7 @@ impl Watched<'_> {
         Ok(events)
     }
 
-    /// Whether a process carries the run out, where it is worth a look; none where it is not.
+    /// Returns whether a process drives the run, or none if it is not time for that check.
     fn driven(&self) -> Option<bool> {
         if self.over {
             return Some(false);
@@ -115,7 +115,7 @@ impl Watched<'_> {
         (self.quiet % PATIENCE == 1).then(|| self.runs.is_driven(&self.run))
     }
 
-    /// Shows events for ever: a run that was left may go on.
+    /// Shows events without end, since a left run may be resumed.
     async fn follow(&mut self, screen: &Screen) -> Result<(), Failure> {
         let Screen::Whole(whole) = screen else { return Ok(()) };
         loop {
@@ -128,10 +128,10 @@ impl Watched<'_> {
         }
     }
 
-    /// Prints events until nobody carries the run out.
+    /// Prints events until no process drives the run.
     async fn print(&mut self, form: Output) -> Result<(), Failure> {
         loop {
-            // Before the last look: what was written until then is seen by it.
+            // The check comes before the last read, so that the read sees everything written until then.
             let abandoned = self.driven() == Some(false);
             let events = self.more()?;
             for event in &events {

@@ -1,4 +1,4 @@
-//! What file tools did to files, in colour.
+//! File changes of tools, in colour.
 
 use aime_orchestrator::FileChange;
 
@@ -7,7 +7,7 @@ use crate::{
     words::named,
 };
 
-/// A change of a file: what was done to it, and its lines.
+/// Describes a change of a file with its lines.
 pub(crate) fn describe_file_change(change: &FileChange) -> String {
     let FileChange { task, path, did, added, removed, diff, .. } = change;
     let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
@@ -18,7 +18,7 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
     };
     let mut lines =
         vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", named("did", did), plain(path))];
-    // Of a file that is gone its lines are no news.
+    // The lines of a deleted file are of no interest.
     let shown = if did == "deleted" { "" } else { diff.as_str() };
     lines.extend(shown.lines().map(|line| {
         let color = match line.chars().next() {

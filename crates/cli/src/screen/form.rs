@@ -1,41 +1,41 @@
-//! How a run is shown, by what was asked for and by what is there.
+//! Choice of the display by the options and the terminal.
 
 use crate::args::Output;
 
-/// How a run is shown.
+/// Display of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// Nothing.
+    /// Shows nothing.
     Quiet,
-    /// A line for each thing that happens.
+    /// Prints a line for each event.
     Lines,
-    /// The plan as a checklist that moves, below what happened.
+    /// Shows the plan as a live checklist below the event lines.
     Checklist,
-    /// The whole terminal, with keys.
+    /// Uses the whole terminal, with keys.
     Whole,
-    /// Each event as JSON on standard output.
+    /// Prints each event as JSON on standard output.
     Events,
 }
 
-/// What is there to see and to be asked.
+/// Options and properties of the terminal that determine the display.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sight {
     /// `--quiet`.
     pub(crate) quiet: bool,
-    /// `--plain`, or the setting.
+    /// `--plain`, or its setting.
     pub(crate) plain: bool,
-    /// A log is written, by `-v`.
+    /// True if `-v` writes a log.
     pub(crate) logs: bool,
-    /// Standard error is a terminal that can move its cursor.
+    /// True if standard error is a terminal that can move its cursor.
     pub(crate) watched: bool,
-    /// Standard output is a terminal too: no other program reads it, or draws there.
+    /// True if standard output is a terminal too, so that no other program reads it or draws there.
     pub(crate) alone: bool,
-    /// Somebody is there who can type.
+    /// True if a person can type.
     pub(crate) attended: bool,
 }
 
 impl Form {
-    /// The form for an output. A log, or a terminal that cannot go back, leaves no place for what moves.
+    /// Returns the form for an output. A log, or a terminal without cursor movement, excludes live displays.
     pub(crate) const fn of(output: Output, sight: Sight) -> Self {
         match output {
             Output::Jsonl => Self::Events,

@@ -1,4 +1,4 @@
-//! A line for each thing that happens, for pipes, logs and the space above the live view.
+//! One line per event, for pipes, logs and the space above the live view.
 
 use std::collections::BTreeMap;
 
@@ -14,36 +14,36 @@ use crate::{
 };
 
 const WIDTH: usize = 160;
-/// The columns of the word that a line begins with.
+/// Width of the leading word of a line, in columns.
 const HEAD: usize = 8;
 
-/// The word that a line begins with, and room behind it.
+/// Formats the leading word of a line, padded.
 pub(crate) fn head(style: Style, id: &str) -> String {
     format!("{style}{}", column(&format!("{}{style:#}", message(id, &[])), HEAD))
 }
 
-/// Returns the task that an event is about, or the lead for what it does before it works itself.
+/// Returns the task of an event, or the lead for events before its own work.
 fn who(task: Option<&TaskId>) -> String {
     task.map_or_else(|| message("head-lead", &[]), ToString::to_string)
 }
 
-/// What was said elsewhere, on one line.
+/// Shortens a text from elsewhere to one line.
 fn told(text: &str, limit: usize) -> String {
     first_line(&said(text), limit)
 }
 
-/// The names of images on one line.
+/// Lists the names of images on one line.
 fn images_line(images: &[GoalImage]) -> Option<String> {
     let names: Vec<&str> = images.iter().map(|image| image.name.as_str()).collect();
     (!names.is_empty()).then(|| first_line(&names.join(", "), WIDTH))
 }
 
-/// An answer. What stands there of a question that was withdrawn is the run's own word.
+/// Formats an answer. For a withdrawn question it is the run's own text.
 fn answered(answer: &str) -> String {
     if answer.starts_with("(withdrawn: ") { said(answer).into_owned() } else { named("answer", answer) }
 }
 
-/// The line of an event; `None` for what is not worth one.
+/// Formats an event; `None` if it needs no line.
 pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
     use ProgressEvent as E;
     let line = match &published.event {
@@ -107,7 +107,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             return status_line(task.as_str(), *to, *attempt, *for_good, reason.as_deref());
         }
         E::TaskConcluded { task, conclusion } => {
-            // A summary is an actor's own words.
+            // The actor wrote the summary itself, so it is not translated.
             let said = conclusion.error.as_ref().map_or_else(|| first_line(&conclusion.summary, WIDTH), |error| told(error, WIDTH));
             format!("{DIM}{task}: {said}{DIM:#}")
         }
@@ -178,14 +178,14 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
     Some(line)
 }
 
-/// The lines on a new plan: its faults that were mended, and why it is not what the model was asked for first.
+/// Formats the notes on a new plan: repaired faults, and the reason for a fallback.
 pub(crate) fn plan_notes(repairs: &[String], fallback: Option<&str>) -> Vec<String> {
     let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-mended", repair = said(repair))));
     let fallback = fallback.map(|why| format!("{YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = said(why))));
     repairs.chain(fallback).collect()
 }
 
-/// What earlier runs learnt on one line, what documents say on another.
+/// Formats recalled items: memories of earlier runs on one line, passages of documents on another.
 fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
     let named = |item: &RecalledItem| {
         let title = first_line(&item.title, 60);
@@ -204,7 +204,7 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
     lines.join("\n")
 }
 
-/// What a hook did.
+/// Describes the action of a hook.
 fn hook_line(detail: &BTreeMap<String, Value>) -> String {
     let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
     let task = if text("task").is_empty() { String::new() } else { format!("{}: ", text("task")) };
@@ -238,7 +238,7 @@ const fn outcome_word(outcome: CallOutcome) -> &'static str {
     }
 }
 
-/// `path=a.txt content="…"`.
+/// Formats parameters: `path=a.txt content="…"`.
 pub(super) fn parameter_text(parameters: &Map<String, Value>) -> String {
     let parts: Vec<String> = parameters
         .iter()
@@ -250,7 +250,7 @@ pub(super) fn parameter_text(parameters: &Map<String, Value>) -> String {
     first_line(&parts.join(" "), WIDTH)
 }
 
-/// A change of the plan in plain words.
+/// Describes a change of the plan in plain words.
 pub(crate) fn describe_change(change: &PlanChange) -> String {
     match change {
         PlanChange::AddTask { task, replaces } if replaces.is_empty() => format!("+ {}: {}", task.id, first_line(task.title(), WIDTH)),

@@ -1,4 +1,4 @@
-//! The live view: the plan as a checklist, what each actor does now, elapsed time, tokens and cost.
+//! Live view: the plan as a checklist, the current activity of each actor, elapsed time, tokens and cost.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,23 +16,23 @@ use crate::{
     words::{msg, named},
 };
 
-/// How often the view is drawn.
+/// Interval at which the view is drawn.
 const FRAME: Duration = Duration::from_millis(200);
 
-/// A view that moves.
+/// Live view of a run.
 pub(crate) struct Live {
     bar: ProgressBar,
     run: RunId,
     view: Mutex<View>,
 }
 
-/// What is drawn, and whether it may be.
+/// Drawing state.
 #[derive(Default)]
 struct View {
     state: Option<ProgressState>,
-    /// A person types: the bar's own lock is held for as long, so nothing may touch the bar, or the run would wait for the person too.
+    /// True while a person types. The bar's own lock is held that long, so any access to the bar would block the run too.
     still: bool,
-    /// What came while it was still.
+    /// Lines that arrived while it was paused.
     waiting: Vec<String>,
     closed: bool,
 }
@@ -64,7 +64,7 @@ impl Live {
         self.draw(&view);
     }
 
-    /// Says something above the checklist, or at once below what a person types.
+    /// Shows a text above the checklist, or directly below the input while a person types.
     pub(super) fn say(&self, text: &str) {
         let mut view = self.view();
         if view.still {
@@ -74,7 +74,7 @@ impl Live {
         }
     }
 
-    /// Draws once, and again at each frame until it is closed.
+    /// Draws now, and again at each frame until it is closed.
     pub(crate) async fn keep_drawing(&self) {
         loop {
             {
@@ -107,7 +107,7 @@ impl Live {
         }
     }
 
-    /// Takes the moving part away and leaves the plan as it stands.
+    /// Removes the live part and leaves the final plan.
     pub(super) fn close(&self) {
         let mut view = self.view();
         if std::mem::replace(&mut view.closed, true) {
@@ -132,7 +132,7 @@ impl View {
                 self.state = Some(ProgressState::new(plan_id.clone(), goal.clone(), published.at));
             }
             (event, Some(state)) => {
-                // A view that has missed something is only a view: the next one is drawn from what it has.
+                // If an event does not apply, the view continues with the state it has.
                 drop(state.apply(published.at, event));
             }
             _ => {}
@@ -153,13 +153,13 @@ impl Pause for Live {
     }
 }
 
-/// Rows and columns of the terminal.
+/// Returns the rows and columns of the terminal.
 pub(super) fn size() -> (usize, usize) {
     let (rows, columns) = console::Term::stderr().size();
     (usize::from(rows), usize::from(columns))
 }
 
-/// What stays on the screen above the checklist; the checklist itself shows the rest.
+/// Returns true for events that stay on the screen above the checklist, which shows the rest.
 pub(super) fn is_news(event: &ProgressEvent) -> bool {
     use ProgressEvent as E;
     !matches!(
@@ -177,7 +177,7 @@ pub(super) fn is_news(event: &ProgressEvent) -> bool {
     )
 }
 
-/// The whole view, as lines that fit `columns` and `rows`.
+/// Renders the whole view as lines that fit `columns` and `rows`.
 pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, rows): (usize, usize)) -> String {
     let mut lines = Vec::new();
     let doing = match state.status {
@@ -201,7 +201,8 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, row
     let foot = msg!("live-foot", elapsed = elapsed, tokens = tokens, requests = requests, cost = cost, run = run);
     lines.extend(by_who.map(|text| format!("{DIM}{text}{DIM:#}")));
     lines.push(format!("{DIM}{foot}{DIM:#}"));
-    // One column less, as a full line would wrap on some terminals; and room for the `^C`s that a terminal writes behind the last one.
+    // One column stays free, because some terminals wrap a full line, and so does room for the `^C`s that a terminal writes after the last
+    // line.
     let width = columns.saturating_sub(1).max(1);
     let mut lines: Vec<String> = lines.iter().map(|line| fit(line, width)).collect();
     if let Some(line) = lines.last_mut() {
@@ -210,7 +211,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, row
     lines.join("\n")
 }
 
-/// What stays when the run has ended.
+/// Returns the lines that stay when the run has ended.
 pub(super) fn last(state: &ProgressState, columns: usize) -> String {
     let head = format!("{BOLD}{}{BOLD:#}", progress(state).unwrap_or_default());
     let tasks = describe_tasks(state, columns);

@@ -1,4 +1,4 @@
-//! What the whole screen says by itself, in the person's language.
+//! The whole-screen view's own phrases in the person's language.
 
 use aime_progress::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
@@ -8,7 +8,7 @@ use crate::{
     words::{asked, msg, named, said},
 };
 
-/// A phrase in the person's language.
+/// Translates a phrase to the person's language.
 pub(super) fn say(phrase: Phrase<'_>) -> String {
     use Phrase as P;
     match phrase {
@@ -114,7 +114,7 @@ fn tells_of_a_task(phrase: Phrase<'_>) -> String {
         P::Call(Some(CallOutcome::Cancelled)) => msg!("view-call-stopped"),
         P::Call(Some(CallOutcome::InDoubt)) => msg!("view-call-in-doubt"),
         P::Reason(reason) => said(reason).into_owned(),
-        // Nothing else comes here.
+        // No other phrase can occur here.
         other => aime_terminal::english(other),
     }
 }

@@ -1,4 +1,4 @@
-//! What people see, as it is printed without colours.
+//! Snapshots of the displays, without colours.
 
 mod view;
 
@@ -29,7 +29,7 @@ fn bare(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
-/// A state after these events, one a second.
+/// Returns the state after these events, one per second.
 fn state(events: Vec<Value>) -> ProgressState {
     let started = event(json!({"type": "run_started", "plan_id": "p", "goal": "the goal"}));
     let ProgressEvent::RunStarted { plan_id, goal, .. } = started else { panic!() };
@@ -49,7 +49,7 @@ fn starts(task: &str) -> [Value; 2] {
     [goes(task, "pending", "ready"), goes(task, "ready", "running")]
 }
 
-/// A run in the middle of its work: a group, a finished task, one at work, names in dense scripts.
+/// Returns a run in progress: a group, a finished task, a running task, names in dense scripts.
 fn at_work() -> ProgressState {
     let mut events = vec![
         json!({"type": "routed", "mode": "complex", "by": "rules", "category": "coding", "reasons": []}),

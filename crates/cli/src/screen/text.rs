@@ -1,18 +1,18 @@
-//! Times.
+//! Formatting of times and columns.
 
 use jiff::Timestamp as Instant;
 
-/// A time as RFC 3339, UTC, with milliseconds.
+/// Formats a time as RFC 3339, UTC, with milliseconds.
 pub(crate) fn rfc3339(millis: i64) -> String {
     Instant::from_millisecond(millis).map(|time| format!("{time:.3}")).unwrap_or_default()
 }
 
-/// A time for people: `2026-11-22 00:31:53Z`.
+/// Formats a time for people: `2026-11-22 00:31:53Z`.
 pub(crate) fn moment(millis: i64) -> String {
     Instant::from_millisecond(millis).map(|time| format!("{time:.0}").replace('T', " ")).unwrap_or_default()
 }
 
-/// A text with its colours and room behind it, so that the next begins after `columns`; one blank at least.
+/// Pads a coloured text to `columns`, with at least one space behind it.
 pub(crate) fn column(text: &str, columns: usize) -> String {
     let room = columns.saturating_sub(console::measure_text_width(text)).max(1);
     format!("{text}{:room$}", "")

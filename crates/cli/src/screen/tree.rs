@@ -1,4 +1,4 @@
-//! The plan as a checklist.
+//! Plan as a checklist.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use crate::{
 
 const WIDTH: usize = 100;
 
-/// The tasks of a plan that has not run, children under their parents.
+/// Describes the tasks of a plan that has not run, children under their parents.
 pub(crate) fn describe_plan(plan: &Plan) -> String {
     let specs: Vec<&TaskSpec> = plan.tasks.iter().collect();
     let lines = tree_order(&specs).into_iter().map(|(depth, spec)| {
@@ -25,10 +25,10 @@ pub(crate) fn describe_plan(plan: &Plan) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The tasks of a run, with their states and what they came to, for a screen of `width` columns.
+/// Describes the tasks of a run with their states and results, for a screen of `width` columns.
 pub(crate) fn describe_tasks(state: &ProgressState, width: usize) -> String {
     let lines = tasks(state).into_iter().map(|(depth, task)| {
-        // A summary is an actor's own words.
+        // The actor wrote the summary itself, so it is not translated.
         let said = match &task.conclusion {
             Some(conclusion) => Some(conclusion.error.as_deref().map_or(Cow::Borrowed(conclusion.summary.as_str()), words::said)),
             None => task.reason.as_deref().map(words::said),
@@ -41,13 +41,13 @@ pub(crate) fn describe_tasks(state: &ProgressState, width: usize) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The live checklist: what each task does now, how long it has taken.
+/// Returns the live checklist: the activity of each task, and its elapsed time.
 pub(super) fn checklist(state: &ProgressState, now: i64, width: usize, most: usize) -> Vec<String> {
     let rows = tasks(state);
     let hidden = rows.len().saturating_sub(most);
     let mut order: Vec<usize> = (0..rows.len()).collect();
     if hidden > 0 {
-        // What moves or went wrong is shown first; the rest is counted.
+        // Active and failed tasks come first; the rest is only counted.
         order.sort_by_key(|index| rows.get(*index).map_or(9, |(_, task)| interest(task.status)));
         order.truncate(most);
         order.sort_unstable();
@@ -60,7 +60,7 @@ pub(super) fn checklist(state: &ProgressState, now: i64, width: usize, most: usi
     lines
 }
 
-/// `plan v2 · 3 of 5 tasks done`, once there is a plan.
+/// Formats the progress, once there is a plan: `plan v2 · 3 of 5 tasks done`.
 pub(super) fn progress(state: &ProgressState) -> Option<String> {
     if state.version == 0 {
         return None;
@@ -70,7 +70,7 @@ pub(super) fn progress(state: &ProgressState) -> Option<String> {
 }
 
 fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
-    // A deep plan on a narrow terminal keeps room for its words.
+    // Even a deep plan on a narrow terminal needs room for its text.
     let indent = "  ".repeat(depth.min(width / 10));
     let begun = task.started_at.map_or(now, aime_progress::Timestamp::as_millis);
     let (until, doing) = match task.status {
@@ -81,7 +81,7 @@ fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
         TaskStatus::Completed | TaskStatus::Failed => (task.finished_at.map(aime_progress::Timestamp::as_millis), None),
         _ => (None, task.reason.as_deref().map(|reason| words::said(reason).into_owned())),
     };
-    // What it does needs room beside what it is called.
+    // The activity needs room beside the title.
     let most = if doing.is_some() { width / 2 } else { width.saturating_sub(20) };
     let title = first_line(task.spec.title(), most.saturating_sub(indent.len()).clamp(10, 70));
     let time = until.filter(|_| task.attempts > 0).map(|until| format!(" {DIM}{}{DIM:#}", span(u64::try_from(until - begun).unwrap_or(0))));

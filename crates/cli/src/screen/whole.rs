@@ -1,4 +1,4 @@
-//! A run on the whole terminal. When that is given back, what happened, the plan as it stands and the answer are on the screen of before.
+//! Run on the whole terminal. When the terminal is restored, the previous screen gets the events, the final plan and the answer.
 
 use std::{
     collections::VecDeque,
@@ -20,10 +20,10 @@ use crate::{
     words::{msg, said},
 };
 
-/// The most lines that are left on the screen of before.
+/// Largest number of lines that are left on the previous screen.
 const MOST_NEWS: usize = 2_000;
 
-/// A view, and what is to be left behind.
+/// View, with the lines to leave behind.
 pub(crate) struct Whole {
     view: View,
     news: Mutex<News>,
@@ -36,23 +36,23 @@ struct News {
     stands: Stands,
 }
 
-/// How the screen stands.
+/// State of the screen.
 #[derive(Default, PartialEq, Eq)]
 enum Stands {
     #[default]
     Whole,
-    /// It broke before the end: what happens stands in lines.
+    /// The view failed before the end, so events are printed as lines.
     Broken,
     Closed,
 }
 
-/// The bounds that a screen shows.
+/// Returns the bounds that a screen shows.
 pub(crate) const fn limits_of(bounds: &Bounds) -> Limits {
     Limits { tokens: bounds.max_tokens, cost_usd: bounds.max_cost_usd, seconds: bounds.max_seconds }
 }
 
 impl Whole {
-    /// Takes the terminal; `None` in the background.
+    /// Takes over the terminal; `None` in the background.
     pub(crate) fn open(screen: Screen, heard: Heard) -> io::Result<Option<Self>> {
         let screen = screen.with_always(aime_tools::offers_always).with_words(phrases::say);
         let view = View::open(screen, Theme::new(output::has_colors()), || Box::new(io::stderr()), heard)?;
@@ -86,12 +86,12 @@ impl Whole {
         }
     }
 
-    /// Whether a process carries the run out.
+    /// Sets whether a process drives the run.
     pub(crate) fn set_driven(&self, driven: bool) {
         self.view.set_driven(driven);
     }
 
-    /// The screen is gone: from here on every event is a line.
+    /// Prints every later event as a line, because the screen is gone.
     pub(crate) fn lose(&self) {
         let mut news = self.news();
         if news.stands != Stands::Whole {
@@ -102,7 +102,7 @@ impl Whole {
         output::note(&msg!("view-lost"));
     }
 
-    /// Gives the terminal back, once, and leaves behind what is worth it.
+    /// Restores the terminal once, and leaves the important lines behind.
     pub(crate) fn close(&self) {
         let mut news = self.news();
         news.stands = Stands::Closed;
@@ -116,7 +116,7 @@ impl Whole {
 }
 
 impl News {
-    /// Puts what was kept on the screen of before.
+    /// Prints the kept lines on the previous screen.
     fn leave_behind(&mut self) {
         let left_out = std::mem::take(&mut self.left_out);
         if left_out > 0 {
@@ -134,7 +134,7 @@ impl News {
     }
 }
 
-/// What the log of a screen says of an event: what the screen does not show by itself.
+/// Returns the log text of an event that the screen does not show otherwise.
 pub(super) fn words_of(event: &ProgressEvent, line: Option<&str>) -> Option<String> {
     use ProgressEvent as E;
     match event {

@@ -1,4 +1,4 @@
-//! The catalogues, and putting values into a message.
+//! Message catalogues, and the formatting of messages with values.
 
 use std::sync::OnceLock;
 
@@ -28,7 +28,7 @@ macro_rules! files {
 const ENGLISH: [&str; 11] = files!("en");
 const CHINESE: [&str; 11] = files!("zh");
 
-/// The texts of a catalogue.
+/// Returns the texts of a catalogue.
 pub(super) const fn texts(language: Language) -> &'static [&'static str; 11] {
     match language {
         Language::English => &ENGLISH,
@@ -47,11 +47,11 @@ fn catalogue(language: Language) -> &'static Catalogue {
     }
 }
 
-/// What is broken is left out; the tests refuse it.
+/// Parses a catalogue. Broken messages are left out; the tests refuse them.
 fn read(name: &str, texts: &[&str]) -> Catalogue {
     let name: LanguageIdentifier = name.parse().unwrap_or_default();
     let mut catalogue = Catalogue::new_concurrent(vec![name]);
-    // Values stand beside commands and paths that people copy: no invisible marks around them.
+    // Values include commands and paths that people copy, so they get no invisible isolation marks.
     catalogue.set_use_isolating(false);
     for text in texts {
         let resource = FluentResource::try_new((*text).to_owned()).unwrap_or_else(|(resource, _)| resource);
@@ -60,7 +60,7 @@ fn read(name: &str, texts: &[&str]) -> Catalogue {
     catalogue
 }
 
-/// A message with its values; none where the catalogue does not have it.
+/// Formats a message with its values; none if the catalogue lacks it.
 pub(super) fn format(language: Language, id: &str, values: &[(&str, String)]) -> Option<String> {
     let mut arguments = FluentArgs::with_capacity(values.len());
     for (name, value) in values {
@@ -69,7 +69,7 @@ pub(super) fn format(language: Language, id: &str, values: &[(&str, String)]) ->
     formatted(language, id, &arguments)
 }
 
-/// A message about a number of things, which is in its value `number`.
+/// Formats a message about a count, which is its value `number`.
 pub(super) fn count(language: Language, id: &str, number: usize) -> Option<String> {
     let mut arguments = FluentArgs::with_capacity(1);
     arguments.set("number", FluentValue::from(number));
@@ -79,6 +79,6 @@ pub(super) fn count(language: Language, id: &str, number: usize) -> Option<Strin
 fn formatted(language: Language, id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
     let catalogue = catalogue(language);
     let pattern = catalogue.get_message(id)?.value()?;
-    // A value that is missing stands as its name; the tests refuse that.
+    // A missing value appears as its name; the tests refuse that.
     Some(catalogue.format_pattern(pattern, Some(arguments), &mut Vec::new()).into_owned())
 }

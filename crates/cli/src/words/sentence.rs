@@ -1,5 +1,5 @@
-//! Recognising sentences that were said in English: those of the English catalogue whose names begin with `said-` and `asked-`, and of what is said
-//! about what can be typed `help-` and `typed-`.
+//! Recognition of English sentences: the messages of the English catalogue with the prefixes `said-` and `asked-` and, for arguments,
+//! `help-` and `typed-`.
 
 use std::{borrow::Cow, sync::OnceLock};
 
@@ -10,10 +10,10 @@ use fluent_syntax::{
 
 use super::{Language, catalogue};
 
-/// How deep reasons of reasons are followed.
+/// Largest nesting of reasons that is followed.
 const DEEPEST: usize = 4;
 
-/// A sentence with places for values.
+/// Sentence with placeholders for values.
 pub(super) struct Sentence {
     pub(super) id: &'static str,
     pub(super) parts: Vec<Part>,
@@ -26,7 +26,7 @@ pub(super) enum Part {
 }
 
 impl Sentence {
-    /// The values of a text that is this sentence; each has something in it. `strict` wants that there is no other way to read it.
+    /// Returns the values if a text matches this sentence; each is non-empty. With `strict` the match must be unambiguous.
     fn values_of<'a>(&self, text: &'a str, strict: bool) -> Option<Vec<(&'static str, &'a str)>> {
         let mut values = Vec::new();
         let mut open = None;
@@ -45,7 +45,7 @@ impl Sentence {
                     values.push((name, value));
                     rest = behind;
                 }
-                // Nobody could tell where the one ends.
+                // Between two adjacent values the boundary is ambiguous.
                 (Part::Value(_), Some(_)) => return None,
             }
         }
@@ -57,14 +57,14 @@ impl Sentence {
         values.iter().all(|(_, value)| !value.is_empty()).then_some(values)
     }
 
-    /// Whether its beginning is fixed, and how much of it: of two that fit, the one that is more sure is meant.
+    /// Returns whether the beginning is fixed text, and the amount of fixed text. If two sentences match, the more specific one is used.
     fn fixed(&self) -> (bool, usize) {
         let length = |part: &Part| if let Part::Text(text) = part { text.len() } else { 0 };
         (matches!(self.parts.first(), Some(Part::Text(_))), self.parts.iter().map(length).sum())
     }
 }
 
-/// The sentences whose names begin with this.
+/// Returns the sentences whose ids have this prefix.
 pub(super) fn sentences(beginning: &'static str) -> Vec<Sentence> {
     let mut found = Vec::new();
     for text in catalogue::texts(Language::English) {
@@ -132,7 +132,7 @@ fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
         let told: Vec<Cow<'_, str>> = text.split('\n').map(|part| line(language, part, depth - 1)).collect();
         return Cow::Owned(told.join("\n"));
     }
-    // Reasons are put together of others, one behind the other. What holds a part that nobody knows may be no row.
+    // A reason may consist of several ones in a row. If a part is unknown, the text may not be such a row.
     if text.contains("; ") {
         let told: Vec<Cow<'_, str>> = text.split("; ").map(|part| line(language, part, depth - 1)).collect();
         if told.iter().all(|part| matches!(part, Cow::Owned(_))) {
@@ -142,7 +142,7 @@ fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
     known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// One line, whose indent stays. What is set in by four columns is quoted (a command, a file) and stays as it is.
+/// Translates one line and keeps its indent. Lines indented by four columns are quotations (a command, a file) and stay unchanged.
 fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
     if text.starts_with("    ") {
         return Cow::Borrowed(text);
@@ -163,7 +163,7 @@ pub(super) fn asked(language: Language, question: &str) -> Cow<'_, str> {
     Cow::Owned(told.join("\n"))
 }
 
-/// A text about what can be typed, line by line; the indent of a line stays.
+/// Translates a text about arguments line by line, and keeps the indents.
 pub(super) fn typed(language: Language, text: &str) -> String {
     let told = text.split('\n').map(|line| {
         let bare = line.trim_start();
@@ -173,7 +173,7 @@ pub(super) fn typed(language: Language, text: &str) -> String {
     told.collect::<Vec<_>>().join("\n")
 }
 
-/// The sentence in the language, if it is a known one whose values are such as it wants.
+/// Translates a text if it is a known sentence whose values have the required form.
 fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
@@ -182,8 +182,8 @@ fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &st
     })
 }
 
-/// A value as it stands in the sentence of the language. How its name begins says what it must be: a number, one word, something in quotes, or a
-/// sentence that is known itself; a reason is told in the language if it is known, and so is what has run out, and what clap has typed. Any other name takes anything.
+/// Translates a value of a sentence. The prefix of its name states the required form: a number, one word, something in quotes, or a known
+/// sentence. Reasons, bounds and clap's texts are translated if they are known. Any other name accepts any value.
 fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<String> {
     let within = || said_within(language, value, depth - 1);
     let fits = match name.split('-').next() {

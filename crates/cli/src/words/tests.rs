@@ -1,4 +1,4 @@
-//! The catalogues hold together, and sentences are recognised.
+//! Tests that the catalogues are consistent and that sentences are recognised.
 
 use std::{
     cell::Cell,
@@ -26,7 +26,7 @@ pub(super) fn language_of_this_thread() -> Option<Language> {
     LANGUAGE.get()
 }
 
-/// Does something in a language, on this thread alone.
+/// Runs `work` in a language, on this thread alone.
 pub(crate) fn in_language<T>(language: Language, work: impl FnOnce() -> T) -> T {
     LANGUAGE.set(Some(language));
     let done = work();
@@ -34,7 +34,7 @@ pub(crate) fn in_language<T>(language: Language, work: impl FnOnce() -> T) -> T 
     done
 }
 
-/// Names of messages, and of the values in each.
+/// Ids of messages, with the names of the values of each.
 type Messages = BTreeMap<String, BTreeSet<String>>;
 
 fn messages(language: Language) -> Messages {
@@ -86,7 +86,7 @@ fn each_catalogue_has_every_message_with_the_same_values() {
     assert!(!catalogue::texts(Language::English).concat().chars().any(is_chinese), "the English one is not");
 }
 
-/// Every source of a folder, tests left out.
+/// Collects every source of a folder, without tests.
 fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -103,7 +103,7 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// The uses of `msg!` in a text: names, and names of values.
+/// Returns the uses of `msg!` in a text: ids with the names of values.
 fn uses(text: &str) -> Vec<(String, BTreeSet<String>)> {
     let mut found = Vec::new();
     for (place, _) in text.match_indices("msg!(") {
@@ -147,7 +147,7 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
             assert_eq!(known.get(&id), Some(&values), "{id} in {}", path.display());
         }
     }
-    // Those of a kind are looked up by a word.
+    // Messages of these kinds are looked up by a word.
     let by_word = [
         "said-",
         "asked-",
@@ -181,7 +181,7 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
     assert!(unused.is_empty(), "nobody says {unused:?}");
 }
 
-/// A source with the breaks of its long texts taken out.
+/// Returns a source with the line breaks of its long texts removed.
 fn unbroken(text: &str) -> String {
     let mut joined = String::with_capacity(text.len());
     let mut pieces = text.split("\\\n");
@@ -189,13 +189,13 @@ fn unbroken(text: &str) -> String {
     for piece in pieces {
         joined.push_str(piece.trim_start());
     }
-    // Documentation in more than one line is one text of help.
+    // A doc comment of several lines is one help text.
     let lines: Vec<&str> = joined.split("\n").map(|line| line.trim_start_matches([' ', '\t'])).collect();
     let joined = lines.join("\n").replace("\n/// ", " ");
     joined.replace("\\\"", "\"").replace("{{", "{").replace("}}", "}")
 }
 
-/// A sentence that nobody says any more in these words would not be recognised, and stay English.
+/// A sentence that no source contains any more in these words would no longer be recognised, and stay English.
 // Requirement: 19.4
 #[test]
 fn every_sentence_that_is_recognised_is_said_somewhere() {
@@ -299,7 +299,7 @@ fn sentences_are_recognised_with_their_reasons() {
             "a.toml:2:9：\"127.0.0.1:80\" 不是主机：这里指所有端口，而它写了一个；请只写主机，例如 \"docs.rs\", \"*.python.org\" or \"127.0.0.1\"，或写 \"*\" 表示全部",
         ),
         ("(withdrawn: such calls were allowed meanwhile)", "（已撤回：这类调用已获允许）"),
-        // What nobody knows, also in part, or with other values than it has, stays.
+        // Unknown sentences stay unchanged, as do those with unknown parts or unsuitable values.
         ("three times", "three times"),
         ("tried several times", "tried several times"),
         ("plan: nobody knows this", "plan: nobody knows this"),
@@ -317,7 +317,7 @@ fn sentences_are_recognised_with_their_reasons() {
     }
 }
 
-/// What is asked about must be seen as it is.
+/// The person must see what the question asks about unchanged.
 // Requirement: 19.5
 #[test]
 fn what_a_question_asks_about_is_never_touched() {
@@ -327,9 +327,9 @@ fn what_a_question_asks_about_is_never_touched() {
             "运行这条命令吗？\n    Run this command?\n    rm -r x\n“总是”会在这里允许：`bash(rm -r x)`",
         ),
         ("Write the file a.txt (3 lines)?", "写入文件 a.txt（3 行）吗？"),
-        // It could be read in two ways: so it is not read at all.
+        // An ambiguous question is not translated.
         ("Write the file a (9 lines)?.txt (3 lines)?", "Write the file a (9 lines)?.txt (3 lines)?"),
-        // Not even where it reads as the end of a sentence.
+        // The quoted command is not touched even if it looks like the end of a sentence.
         ("Run this command?\n    echo no. What stands in the way:", "运行这条命令吗？\n    echo no. What stands in the way:"),
         ("Which colour?", "Which colour?"),
     ];

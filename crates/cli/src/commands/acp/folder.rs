@@ -1,4 +1,4 @@
-//! A folder in which an editor works.
+//! Folder in which an editor works.
 
 use std::{path::Path, pin::pin};
 
@@ -11,16 +11,16 @@ use futures::future::BoxFuture;
 use super::workshop::refusal;
 use crate::{output, screen::rfc3339};
 
-/// The most characters of what was asked and answered before, each.
+/// Longest text of each earlier question and answer, in characters.
 const REMEMBERED: usize = 2_000;
 
-/// A folder that is open.
+/// Open folder.
 pub(super) struct WorkingFolder {
     pub(super) runs: Runs,
 }
 
 impl WorkingFolder {
-    /// Begins a run, or goes on with one.
+    /// Starts a run, or continues one.
     async fn begin(&self, turn: Turn) -> Result<RunHandle, RunsError> {
         let Turn { run, work, earlier, human, events, .. } = turn;
         let drive = Drive::default().human(human).earlier(before(&earlier));
@@ -29,7 +29,7 @@ impl WorkingFolder {
                 let mut request = RunRequest { run, images, ..self.runs.request(goal) };
                 (request.settings.approval, request.settings.mode) = (chosen.approval, chosen.mode);
                 if !earlier.is_empty() {
-                    // What a run has answered was made from what it read.
+                    // Earlier answers derive from texts that their runs have read, which may be untrusted.
                     request.settings.origins = vec![Origin::Memory];
                 }
                 self.runs.start(request, drive).await?
@@ -41,7 +41,7 @@ impl WorkingFolder {
         tokio::spawn(async move {
             while let Some(news) = news.recv().await {
                 match news {
-                    // A session that nobody looks at any more; the journal has it.
+                    // Sending fails if the session is closed; the journal still has the event.
                     RunNews::Event(event) => drop(events.send(*event)),
                     RunNews::Note(note) => output::note(&note),
                 }
@@ -87,7 +87,7 @@ impl Folder for WorkingFolder {
     fn carry(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>> {
         Box::pin(async move {
             let stop = turn.stop.clone();
-            // Nothing was begun yet where it is stopped while a model is made ready.
+            // A stop during the preparation of a model comes before the run has started.
             let begun = stop.run_until_cancelled(self.begin(turn)).await;
             let driven = begun.ok_or_else(|| Refusal::Failed("stopped before it began".to_owned()))?.map_err(refusal)?;
             let driven_stop = driven.stop().clone();
@@ -104,7 +104,7 @@ impl Folder for WorkingFolder {
     }
 }
 
-/// What was said before, for the prompts of a run.
+/// Formats the earlier conversation for the prompts of a run.
 fn before(earlier: &[Earlier]) -> String {
     if earlier.is_empty() {
         return String::new();
@@ -119,7 +119,7 @@ fn before(earlier: &[Earlier]) -> String {
     format!("\n\n## Earlier in this conversation\n\n{}\n", told.collect::<Vec<_>>().join("\n"))
 }
 
-/// A text as a part of a list.
+/// Indents a text as part of a list item.
 fn indented(text: &str) -> String {
     text.trim().replace('\n', "\n  ")
 }

@@ -1,4 +1,4 @@
-//! The folders that an editor has opened.
+//! Folders that an editor has opened.
 
 use std::{
     path::PathBuf,
@@ -13,7 +13,7 @@ use futures::{future, future::BoxFuture};
 
 use super::folder::WorkingFolder;
 
-/// Opens folders, each with a setup of its own.
+/// Opens folders, each with its own setup.
 pub(super) struct Opened {
     opener: SetupBuilder,
     folders: Mutex<Vec<(Vec<OfferedServer>, Arc<WorkingFolder>)>>,
@@ -24,13 +24,13 @@ impl Opened {
         Self { opener, folders: Mutex::default() }
     }
 
-    /// Stops all runs so that they can go on later, and ends what was started for them.
+    /// Stops all runs resumably, and ends everything that was started for them.
     pub(super) async fn end(&self) {
         let folders = std::mem::take(&mut *self.folders.lock().unwrap_or_else(PoisonError::into_inner));
         future::join_all(folders.iter().map(|(_, folder)| folder.runs.end())).await;
     }
 
-    /// A folder that was opened with the same servers before: one that is open has a model and servers at hand.
+    /// Returns a folder that is already open with the same servers, so that its model and servers are reused.
     fn known(&self, folder: &PathBuf, servers: &[OfferedServer]) -> Option<Arc<WorkingFolder>> {
         let folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
         folders.iter().find(|(offered, known)| known.path() == folder && offered == servers).map(|(_, known)| Arc::clone(known))
@@ -59,7 +59,7 @@ impl Workshop for Opened {
     }
 }
 
-/// A server as settings have it.
+/// Converts an offered server to its settings.
 fn configured(server: &OfferedServer) -> McpServerConfig {
     match server.reach.clone() {
         Reach::Command { program, arguments, variables } => {
@@ -74,12 +74,12 @@ fn words(error: &RunsError) -> String {
     error.hint.as_ref().map_or_else(|| message.clone(), |hint| format!("{message}\n({hint})"))
 }
 
-/// Something went wrong here.
+/// Converts an error on this side.
 pub(super) fn refusal(error: impl Into<RunsError>) -> Refusal {
     Refusal::Failed(words(&error.into()))
 }
 
-/// What was asked for cannot be had.
+/// Converts an error in the client's request.
 fn invalid(error: RunsError) -> Refusal {
     Refusal::Invalid(words(&error))
 }

@@ -1,4 +1,4 @@
-//! What this machine has that can be a model: servers that listen, and keys in the environment.
+//! Finds models that this machine can use: listening servers, and keys in the environment.
 
 #[cfg(test)]
 mod tests;
@@ -16,45 +16,46 @@ use tokio::{
 
 use aime_runs::models::{Chosen, SERVED};
 
-/// Servers of models on this machine, where they usually listen.
+/// Model servers with their usual ports.
 const SERVERS: [(&str, u16); 4] = [("llama.cpp", 8080), ("Ollama", 11434), ("vLLM", 8000), ("LM Studio", 1234)];
-/// How long one may take to answer.
+/// Time limit for an answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The longest answer, in bytes.
+/// Longest answer, in bytes.
 const LONGEST: u64 = 1 << 20;
-/// What stands in names of models that cannot talk.
+/// Parts of the names of models that cannot chat.
 const NO_CHAT: [&str; 3] = ["embed", "rerank", "whisper"];
 
-/// A server that listens.
+/// Server that listens on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Running {
-    /// What usually listens there; it may be another that speaks the same.
+    /// Software that usually listens on this port. Compatible software may listen there instead.
     pub(super) software: &'static str,
     pub(super) port: u16,
-    /// The first of its models that can talk.
+    /// First of its models that can chat.
     pub(super) model: String,
 }
 
 impl Running {
-    /// The settings that use it.
+    /// Returns the settings for this server.
     pub(super) fn settings(&self) -> String {
         let model = toml::Value::from(self.model.as_str());
         format!("[models.default]\nmodel = {model}\nbase_url = \"http://127.0.0.1:{}/v1\"\n", self.port)
     }
 }
 
-/// The servers that listen, in the order in which they are preferred.
+/// Returns the listening servers, in order of preference.
 pub(super) async fn running() -> Vec<Running> {
     let asked = SERVERS.map(|(software, port)| async move { timeout(PATIENCE, ask(software, port)).await.ok().flatten() });
     future::join_all(asked).await.into_iter().flatten().collect()
 }
 
-/// Where servers are looked for, for people.
+/// Lists the addresses that are tried, for people.
 pub(super) fn looked_at() -> String {
     SERVERS.map(|(software, port)| format!("{software} {port}")).join(", ")
 }
 
-/// Settings for the keys of providers that are set beside those of the provider that the environment chooses: the variable, and what to write.
+/// Returns settings for further providers whose keys are set, beside the one that the environment chooses: the variable, and the text of
+/// the settings.
 pub(super) fn keys(environment: &Environment) -> Vec<(&'static str, String)> {
     let chosen = Chosen::in_environment(environment).map(|chosen| chosen.served.provider);
     let others = SERVED.iter().filter(|served| Some(served.provider) != chosen);
@@ -66,7 +67,7 @@ pub(super) fn keys(environment: &Environment) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// Asks what listens at a port for its models. One short question needs no client.
+/// Asks the server at a port for its models. The raw socket suffices for one short request.
 async fn ask(software: &'static str, port: u16) -> Option<Running> {
     #[derive(Deserialize)]
     struct Models {
@@ -78,7 +79,7 @@ async fn ask(software: &'static str, port: u16) -> Option<Running> {
     }
 
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.ok()?;
-    // The older version of the protocol has no parts that would have to be put together.
+    // HTTP/1.0 has no chunked answers that would have to be reassembled.
     let question = format!("GET /v1/models HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\nAccept: application/json\r\nConnection: close\r\n\r\n");
     stream.write_all(question.as_bytes()).await.ok()?;
     let mut answer = Vec::new();

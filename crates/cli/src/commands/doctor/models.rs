@@ -1,4 +1,4 @@
-//! The models of a setup, each tried once.
+//! Tries each model of a setup once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     words::{msg, said},
 };
 
-/// How long a model may take for one part of its trial.
+/// Time limit of a model for one part of its trial.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 const MEND: &str = "see `aime models list`";
@@ -50,7 +50,7 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
                 }
             }
         }
-        // Two roles with the same model are tried once.
+        // Roles with the same model are tried once.
         let same = as_asked(config, setup);
         if asked.contains(&same) {
             let place = models::place(config, &setup.environment);
@@ -111,7 +111,7 @@ fn as_asked(config: &ModelConfig, setup: &Setup) -> ModelConfig {
     }
 }
 
-/// Tells whether the file of a local model is here, and where not, whether it can be fetched. An exit code where it cannot.
+/// Reports whether the file of a local model is present, and if not, whether it can be downloaded. Returns an exit code if it cannot.
 #[cfg(feature = "local-model")]
 async fn check_file(name: &str, config: &ModelConfig, setup: &Setup) -> Result<bool, u8> {
     use models::local::{Health, health};

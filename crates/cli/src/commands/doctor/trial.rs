@@ -1,4 +1,4 @@
-//! Tries whether a model behind a server can do what runs ask of it: call a tool, read its result, answer in a given form.
+//! Checks that a model on a server can do what runs need: call a tool, read its result, answer in a given form.
 
 use std::sync::Arc;
 
@@ -43,26 +43,26 @@ struct Fault {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FaultKind {
-    /// The model answered, but not as it was asked.
+    /// The model answered, but not as asked.
     Answer,
-    /// The server refused the request, or its answer cannot be read. It may take others.
+    /// The server refused the request, or its answer is unreadable. It may accept other requests.
     Request,
-    /// The model cannot be used at all now.
+    /// The model is unusable for now.
     Model,
 }
 
-/// What came of the parts that were tried.
+/// Results of the parts that were tried.
 pub(super) struct Trial {
-    /// The name of the model, with the one under which the server answers where that differs.
+    /// Name of the model, with the server's name for it if that differs.
     model: String,
     protocol: &'static str,
-    /// Whether any part works.
+    /// True if at least one part works.
     works: bool,
-    /// The parts that do not work, in the order in which they were tried.
+    /// Parts that do not work, in the order in which they were tried.
     faults: Vec<(Part, Fault)>,
 }
 
-/// The judgement of a model.
+/// Judgement of a model.
 pub(super) enum Verdict {
     Works(String),
     /// The model answers, but some parts do not work.
@@ -74,7 +74,7 @@ pub(super) enum Verdict {
 }
 
 impl Trial {
-    /// Tries all parts. If the server cannot be reached, knows no such model or refuses the key, no further part is tried.
+    /// Tries all parts. If the server is unreachable, lacks the model or refuses the key, no further part is tried.
     pub(super) async fn of(model: &Model) -> Self {
         let mut trial = Self { model: model.name().to_owned(), protocol: "", works: false, faults: Vec::new() };
         let request = call_request(model);
@@ -135,7 +135,7 @@ impl Trial {
 }
 
 impl Part {
-    /// Describes what does not work, what follows from it, and why.
+    /// Describes what does not work, the consequence, and the reason.
     fn describe(self, failure: &Failure) -> String {
         let why = said(&failure.message);
         match self {
@@ -159,7 +159,7 @@ impl Fault {
         Self { failure: Failure::new(code::MODEL, message), kind: FaultKind::Answer }
     }
 
-    /// An answer that holds nothing of what was asked for.
+    /// Describes an answer that contains nothing of what was asked for.
     fn other_answer(response: &ChatResponse) -> Self {
         match (&response.finish, quoted(&response.content)) {
             (FinishReason::Length, _) => Self::answer(msg!("doctor-why-cut", tokens = response.usage.output_tokens)),
@@ -173,7 +173,7 @@ impl Fault {
 impl From<ModelError> for Fault {
     fn from(error: ModelError) -> Self {
         let kind = match error.root() {
-            // llama.cpp answers 500 if its template or its grammar cannot hold what the request has.
+            // llama.cpp answers 500 if its template or its grammar cannot express the request.
             ModelError::Refused { .. }
             | ModelError::ContextOverflow { .. }
             | ModelError::Server { status: 500 | 501, .. }
@@ -194,7 +194,7 @@ async fn complete(model: &Model, request: ChatRequest) -> Result<ChatResponse, F
     Ok(answer.map_err(|_| no_answer(model))??)
 }
 
-/// Returns a request that only a call of the tool answers.
+/// Returns a request that can only be answered by calling the tool.
 fn call_request(model: &Model) -> ChatRequest {
     let tool = ToolDefinition {
         name: TOOL.to_owned(),
@@ -205,7 +205,7 @@ fn call_request(model: &Model) -> ChatRequest {
         messages: vec![Arc::new(Message::user(CALL))],
         tools: Arc::from([tool]),
         tool_choice: ToolChoice::Only(TOOL.to_owned()),
-        // The bound counts the reasoning, so it is that of the requests of runs.
+        // The limit includes the reasoning, so it is the same as for requests of runs.
         max_output_tokens: Some(model.limits().max_output_tokens),
         ..ChatRequest::default()
     }
@@ -216,14 +216,14 @@ fn parameters() -> Value {
     closed_object(&[("a", integer.clone()), ("b", integer)])
 }
 
-/// Returns a schema that providers take as a strict one.
+/// Returns a schema that providers accept as strict.
 fn closed_object(properties: &[(&str, Value)]) -> Value {
     let names: Vec<&str> = properties.iter().map(|(name, _)| *name).collect();
     let properties: serde_json::Map<String, Value> = properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
     json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
 }
 
-/// Returns the calls of an answer, also those that the model wrote into its text, as actors read them.
+/// Returns the calls of an answer, including those written into its text, as actors read them.
 fn calls_of(response: &ChatResponse) -> Vec<ToolCall> {
     if !response.tool_calls.is_empty() {
         return response.tool_calls.clone();
@@ -250,7 +250,7 @@ fn check_calls(calls: &[ToolCall], response: &ChatResponse) -> Result<(), Fault>
     Err(Fault::answer(msg!("doctor-why-arguments", arguments = quoted(&call.arguments))))
 }
 
-/// Returns the request with the calls and their results, in which the model may do as it likes.
+/// Returns the request extended by the calls and their results. The model is free in its answer.
 fn with_results(mut request: ChatRequest, response: &ChatResponse, calls: Vec<ToolCall>) -> ChatRequest {
     let results: Vec<Message> = calls.iter().map(|call| Message::tool(&call.id, &call.name, RESULT)).collect();
     let turn = Message::Assistant { content: response.content.clone(), tool_calls: calls, native: response.native.clone() };
@@ -289,7 +289,7 @@ async fn check_form(model: &Model) -> Result<(), Fault> {
     }
 }
 
-/// Returns the beginning of what a model wrote, on one line.
+/// Returns the beginning of a model's text, on one line.
 fn quoted(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = plain(&words.join(" ")).into_owned();

@@ -1,4 +1,4 @@
-//! `aime runs … --on`: what is known of runs on an engine. A run is told by its journal there as by one in a folder.
+//! `aime runs … --on`: shows runs on an engine. The journal there describes a run just as the journal of a folder does.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -28,8 +28,7 @@ use crate::{
     screen::{moment, rfc3339},
 };
 
-/// The code of a run that was stopped so that it can go on.
-/// How many journals are asked for at once: each is told by a worker, which may have to replay the run for it.
+/// Number of journals that are requested at once. A worker answers each request, and may have to replay the run for it.
 const AT_ONCE: usize = 8;
 
 pub(super) async fn look(
@@ -61,7 +60,7 @@ pub(super) async fn look(
         RunsCommand::Report { run, output_file } => {
             let run = named(&run, &runs).await?;
             let seen = seen(&run, &runs).await?;
-            // The engine drives whatever has not ended.
+            // The engine drives every run that has not ended.
             report(&run, &report_view(&run, &seen, true, setup), output_file.as_deref(), form, setup)?;
         }
         RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
@@ -78,7 +77,7 @@ pub(super) async fn look(
         RunsCommand::Delete { run } => {
             let run = named(&run, &runs).await?;
             runs.delete(&run).await.map_err(failure_of)?;
-            // Another run of this name must not be taken for it.
+            // A later run with this name must not inherit the recorded files.
             if let Err(error) = aime_undo::forget(&setup.keep(), run.as_str()).and_then(|()| aime_undo::clean(&setup.keep())) {
                 output::note(&format!("what was kept of files could not be removed: {error}"));
             }
@@ -104,7 +103,7 @@ pub(super) async fn look(
     Ok(0)
 }
 
-/// Counts what the journals of all listed runs tell.
+/// Computes statistics over the journals of all listed runs.
 async fn count(runs: &Runs) -> Result<RunStats, Failure> {
     let listed = runs.list().await.map_err(failure_of)?;
     let seen = futures::stream::iter(listed).map(|ListedRun { run, .. }| async move {
@@ -125,7 +124,7 @@ async fn count(runs: &Runs) -> Result<RunStats, Failure> {
     Ok(stats)
 }
 
-/// A run with all that happened in it, as its journal tells it.
+/// Reads a run with all its events from its journal.
 async fn seen(run: &RunId, runs: &Runs) -> Result<RunView, Failure> {
     let seen = runs.view(run).await.map_err(failure_of)?;
     for contradiction in &seen.inconsistencies {
@@ -134,14 +133,14 @@ async fn seen(run: &RunId, runs: &Runs) -> Result<RunView, Failure> {
     Ok(seen)
 }
 
-/// A run in the list: as one in a folder, or, where nobody is there to tell, as far as the engine knows.
+/// Row of the list of runs: complete as in a folder, or, without a worker to answer, with the engine's data only.
 struct Row {
     run: String,
     status: String,
     goal: Option<String>,
     created: Option<UnixMillis>,
     updated: Option<UnixMillis>,
-    /// Since when its history is there, and until when, as the engine has it.
+    /// Start and end of its history, according to the engine.
     since: Option<UnixMillis>,
     ended: Option<UnixMillis>,
 }
@@ -151,7 +150,7 @@ async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
     if form == Output::Text && listed.is_empty() {
         output::note("no runs on this engine yet");
     }
-    // Each is told by a worker. Where none has told of so many in a row, there is none.
+    // A worker reads each journal. After this many consecutive failures the list assumes that there is no worker.
     let silent = AtomicUsize::new(0);
     let rows = futures::stream::iter(listed).map(|listed| row(runs, listed, &silent)).buffered(AT_ONCE);
     let rows: Vec<Row> = rows.collect().await;
@@ -192,7 +191,7 @@ async fn row(runs: &Runs, listed: ListedRun, silent: &AtomicUsize) -> Row {
     Row { run, status, goal: Some(state.goal), created: Some(created), updated: Some(updated), since, ended }
 }
 
-/// How a run was left, in the words of the list of a folder, and where it stands.
+/// Returns the status of a left run, in the words of a folder's list, and its state.
 async fn told(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
     let seen = runs.watch(run, usize::MAX).await.ok()?;
     let state = runs.progress(run).await.ok()??;

@@ -1,5 +1,5 @@
-//! What people say to a run of an engine. Where a worker can tell how the run stands, what makes no sense is refused as it is for a run in a
-//! folder; where none can, it is said all the same, and waits in the engine.
+//! Messages of people to a run of an engine. If a worker can report the run's state, invalid messages are refused as for a run in a folder.
+//! Otherwise the message is sent unchecked and waits in the engine.
 
 use std::{
     cmp::Reverse,
@@ -20,23 +20,23 @@ use crate::{
     words::{self, msg},
 };
 
-/// How many of the newest runs are asked when they began.
+/// Number of newest runs whose start times are requested.
 const NEWEST: usize = 8;
-/// How long it is waited for the end of a run that was cancelled: actors have 10 seconds to end.
+/// Time to wait for the end of a cancelled run. Actors have 10 seconds to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A run that is spoken to.
+/// Run that receives a message.
 pub(super) struct Spoken<'a> {
     runs: &'a Runs,
     run: RunId,
-    /// None where no worker can tell.
+    /// State of the run; none if no worker can report it.
     seen: Option<RunView>,
-    /// Whether it was left, or stands as a fork does: nobody carries it on now.
+    /// True if the run was left or is a fork, so that nothing drives it now.
     left: bool,
 }
 
 impl<'a> Spoken<'a> {
-    /// The run of a name, and how it stands.
+    /// Finds the run with this name, and its state.
     pub(super) async fn to(name: &str, runs: &'a Runs) -> Result<Self, Failure> {
         let run = named(name, runs).await?;
         let (all, left) = match runs.watch(&run, usize::MAX).await {
@@ -44,7 +44,7 @@ impl<'a> Spoken<'a> {
             Err(error @ EngineError::NoSuchRun { .. }) => return Err(failure_of(error)),
             Err(_) => (0, false),
         };
-        // A run that goes on in a new history at this moment may be told of in part.
+        // A run that is just continuing in a new history may be reported incompletely.
         let seen = if all > 0 { runs.view(&run).await.ok().filter(|seen| seen.events.len() >= all) } else { None };
         Ok(Self { runs, run, seen, left })
     }
@@ -66,7 +66,7 @@ impl<'a> Spoken<'a> {
         self.say(RunFact::PersonAnswered { question, text }, &told, setup).await
     }
 
-    /// Says something unasked, to the run or to the actor of a task.
+    /// Sends a message to the run or to the actor of a task.
     pub(super) async fn tell(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
         let task = match &self.seen {
             Some(seen) => hearer(&self.run, seen, task.as_deref())?,
@@ -89,13 +89,13 @@ impl<'a> Spoken<'a> {
         self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
     }
 
-    /// When the run takes up what is said to it; none where no worker can tell.
+    /// Says when the run reads its messages; none if no worker can report it.
     fn then(&self) -> Option<String> {
         let then = if self.left { format!("go on with `aime resume {}`", self.run) } else { "the run takes it up now".to_owned() };
         self.seen.is_some().then_some(then)
     }
 
-    /// Ends a run for good, or takes a task out of its plan.
+    /// Cancels a run for good, or removes a task from its plan.
     pub(super) async fn cancel(self, task: Option<String>, setup: &Setup) -> Result<u8, Failure> {
         if let Some(seen) = &self.seen {
             if seen.over {
@@ -119,7 +119,7 @@ impl<'a> Spoken<'a> {
         self.say(fact, &told, setup).await
     }
 
-    /// Waits until the run has ended, as somebody does who cancels a run in a folder.
+    /// Waits until the run has ended, as a cancel does for a run in a folder.
     async fn until_it_has_ended(self) -> Result<u8, Failure> {
         let (run, patience) = (&self.run, Instant::now() + PATIENCE);
         while Instant::now() < patience {
@@ -128,7 +128,7 @@ impl<'a> Spoken<'a> {
                     output::note(&msg!("cancel-done", run = run));
                     return Ok(0);
                 }
-                // It came to its end before it heard.
+                // The run reached its end before it read the message.
                 return Err(Failure::usage(format!("run {run} has ended as {}", result.status)));
             }
             sleep(LOOK).await;
@@ -149,9 +149,9 @@ impl<'a> Spoken<'a> {
     }
 }
 
-/// The run that is meant: by its name, by the beginning of it, or `last`. One that the engine does not list may be there all the same.
+/// Finds the run that a text refers to: its name, a prefix of its name, or `last`. A run that the engine does not list may still exist.
 pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
-    // The list has the newest only: a run of this very name is meant before any that begins so.
+    // The list contains only the newest runs. An exact name takes precedence over a prefix.
     if text != "last"
         && let Ok(run) = RunId::new(text)
         && runs.has(&run).await.unwrap_or_default()
@@ -169,7 +169,7 @@ pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
     }
 }
 
-/// Of those that the engine has as the newest, when they began: one that has gone on in a new history counts as new there.
+/// Fills in the start times of the newest runs. The engine lists a run with a new history as new.
 async fn begun(runs: &Runs, listed: &mut Vec<ListedRun>) {
     listed.sort_by_key(|run| Reverse(run.since));
     listed.truncate(NEWEST);
@@ -183,7 +183,7 @@ async fn begun(runs: &Runs, listed: &mut Vec<ListedRun>) {
     }
 }
 
-/// The runs that a text may mean, as in a folder: nothing means none.
+/// Returns the runs that a text may refer to, as in a folder: an empty text matches none.
 fn meant<'a>(text: &str, listed: &'a [ListedRun]) -> Vec<&'a str> {
     match text {
         "" => Vec::new(),

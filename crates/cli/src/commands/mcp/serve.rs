@@ -1,6 +1,6 @@
 //! `aime mcp serve`: aime as a server, by which other agents plan and run.
 //!
-//! Standard output carries the protocol alone. Runs are those of the working folder: with its settings and rights, in its journal.
+//! Standard output carries only the protocol. Runs belong to the working folder, with its settings, rights and journal.
 
 mod offered;
 mod told;
@@ -17,7 +17,7 @@ use crate::{
     output,
 };
 
-/// Serves one client until it closes its end, or this process is told to end.
+/// Serves one client until it closes its end of the pipe, or this process is told to end.
 pub(super) async fn serve(setup: Setup) -> Result<u8, Failure> {
     let stop = CancellationToken::new();
     let runs = Arc::new(Runs::new(setup).for_clients());

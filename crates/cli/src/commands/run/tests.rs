@@ -1,4 +1,4 @@
-//! From what was typed and what is set to the settings of a run.
+//! Tests of the conversion from arguments and settings to the settings of a run.
 
 use clap::Parser;
 

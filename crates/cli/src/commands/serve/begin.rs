@@ -1,4 +1,4 @@
-//! Beginning runs, and going on with them, for people in front of a browser.
+//! Starts and continues runs for people at a browser.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use futures::future::BoxFuture;
 
 use crate::output;
 
-/// The longest goal, in bytes.
+/// Longest goal, in bytes.
 const LONGEST_GOAL: usize = 100_000;
 
-/// Begins a run; gives it once something of it stands in the journal. It is begun also where nobody waits for that any more.
+/// Starts a run and returns its id once its first record is in the journal. It starts even if the browser no longer waits.
 pub(super) async fn start(runs: &Arc<Runs>, new: NewRun) -> Result<RunId, RunsError> {
     let goal = new.goal.trim().to_owned();
     if goal.is_empty() || goal.len() > LONGEST_GOAL {
@@ -32,7 +32,7 @@ pub(super) async fn start(runs: &Arc<Runs>, new: NewRun) -> Result<RunId, RunsEr
     .await
 }
 
-/// Goes on with a run that nobody carries out.
+/// Continues a run that no process drives.
 pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsError> {
     let (runs, run) = (Arc::clone(runs), run.clone());
     unhurried(async move {
@@ -42,12 +42,12 @@ pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsErro
     .await
 }
 
-/// Does something to its end, whether or not who asked for it waits: a browser may leave at any time.
+/// Runs `work` to its end even if the caller stops waiting: a browser may leave at any time.
 async fn unhurried<T: Send + 'static>(work: impl Future<Output = Result<T, RunsError>> + Send + 'static) -> Result<T, RunsError> {
     tokio::spawn(work).await.unwrap_or_else(|error| Err(RunsError::internal(error)))
 }
 
-/// Waits until a run has told something, or has failed before it could.
+/// Waits until a run has emitted an event, or has failed before.
 async fn begun(mut driven: RunHandle) -> Result<(), RunsError> {
     let mut news = driven.take_news();
     if news.recv().await.is_none() {
@@ -63,7 +63,8 @@ async fn begun(mut driven: RunHandle) -> Result<(), RunsError> {
     Ok(())
 }
 
-/// The person in front of a page. What is asked stands in the journal, where every page shows it, and the answer comes by the run's inbox, as from any other process.
+/// Person at a page. The journal holds the question, so every page shows it, and the answer arrives in the run's inbox, as from any other
+/// process.
 struct InThePage;
 
 impl HumanChannel for InThePage {
@@ -82,7 +83,8 @@ const fn mode_of(mode: Mode) -> Option<PlanMode> {
     }
 }
 
-/// What is done without asking in a run of a page. Never everything, also where the settings allow it: a person sits in front of the page and can be asked.
+/// Returns the approval mode of a run from a page. It is never `all`, even if the settings allow that, because the person at the page can
+/// be asked.
 const fn approval(wanted: Option<Approve>, settings: Approval) -> Approval {
     match (wanted, settings) {
         (Some(Approve::Ask), _) => Approval::Ask,

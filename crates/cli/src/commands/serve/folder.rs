@@ -1,4 +1,4 @@
-//! The runs of one folder.
+//! Runs of one folder.
 
 use std::{
     path::Path,
@@ -15,18 +15,18 @@ use aime_tools::offers_always;
 use super::{begin, refusal, search};
 use crate::{output, screen::rfc3339, words};
 
-/// Of so many runs it is kept what was seen of them, so that only what is new is read for the next page.
+/// Number of runs whose views are cached, so that the next page reads only new events.
 const KEPT: usize = 8;
 
-/// The runs of one folder, and what carries out those that are started or resumed here.
+/// Runs of one folder, and the service that drives those started or resumed here.
 pub(super) struct FolderRuns {
     name: String,
-    /// Stands before the names of its runs.
+    /// Prefix of the names of its runs.
     prefix: String,
     runs: Arc<Runs>,
-    /// Opened once there is one.
+    /// Opened once it exists.
     journal: OnceLock<Journal>,
-    /// What was looked at, the last at the end.
+    /// Cached views, the most recent one last.
     seen: Mutex<Vec<(RunId, RunView)>>,
 }
 
@@ -43,7 +43,7 @@ impl FolderRuns {
         self.setup().folder == folder
     }
 
-    /// Stops the runs that are carried out here, so that they can go on later.
+    /// Stops the runs that are driven here, so that they can be resumed.
     pub(super) async fn end(&self) {
         self.runs.end().await;
     }
@@ -56,24 +56,24 @@ impl FolderRuns {
         if self.journal.get().is_none()
             && let Some(journal) = self.setup().existing_journal().map_err(refusal)?
         {
-            // Whoever was first has opened it.
+            // Another thread may have set it first, which is equivalent.
             drop(self.journal.set(journal));
         }
         Ok(self.journal.get())
     }
 
-    /// All runs, the latest first.
+    /// Returns all runs, newest first.
     fn records(&self) -> Result<Vec<RunRecord>, Refusal> {
         let Some(journal) = self.journal()? else { return Ok(Vec::new()) };
         journal.runs().map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))
     }
 
-    /// The journal, and the run that is meant there.
+    /// Returns the journal and the run that a text refers to.
     fn find(&self, text: &str) -> Result<(&Journal, RunId), Refusal> {
         let refused = |problem, message| Err(Refusal { problem, message, hint: None });
         let unknown = || refused(Problem::NotFound, format!("there is no run {text:?} in {}", self.setup().folder.display()));
         let Some(journal) = self.journal()? else { return unknown() };
-        // Who follows a run names it whole, and asks often.
+        // A page that follows a run gives its full name and polls often, so this is the fast path.
         let whole = journal.run(text).map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
         let records = if whole.is_some() { Vec::from_iter(whole) } else { self.records()? };
         match named(text, &records).as_slice() {
@@ -96,7 +96,7 @@ impl FolderRuns {
             run: self.named(&run.id),
             folder: self.name.clone(),
             goal: self.goal(&run),
-            // A journal learns how a run ended when it ends.
+            // The record gets its final status when the run ends.
             status: if run.status == "planning" { "unfinished".to_owned() } else { run.status },
             created: rfc3339(run.created_at),
             updated: rfc3339(run.updated_at),
@@ -105,7 +105,7 @@ impl FolderRuns {
         Ok(self.records()?.into_iter().map(entry).collect())
     }
 
-    /// A run as it stands. What was seen of it before is taken out, and put back by [`Self::keep`].
+    /// Reads the state of a run. It takes the cached view out; [`Self::keep`] puts it back.
     fn see(&self, journal: &Journal, run: &RunId) -> Result<RunView, Refusal> {
         let kept = {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,7 +121,7 @@ impl FolderRuns {
 
     fn keep(&self, run: RunId, view: RunView) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another page may have looked at it meanwhile.
+        // Another page may have cached a view meanwhile.
         seen.retain(|(known, _)| *known != run);
         seen.push((run, view));
         let surplus = seen.len().saturating_sub(KEPT);
@@ -130,7 +130,7 @@ impl FolderRuns {
 
     pub(super) fn look(&self, run: &str) -> Result<Looked, Refusal> {
         let (journal, run) = self.find(run)?;
-        // First: what is read after nobody carries it out is how it was left.
+        // This comes first: whatever is read after the driver is gone is the final state.
         let driven = self.runs.is_driven(&run);
         let seen = self.see(journal, &run)?;
         let redactor = self.setup().redactor();

@@ -1,25 +1,25 @@
-//! Searching in runs. What is searched is what would be shown: secrets are out of it before, so that no search tells of them.
+//! Search in runs. It searches the texts as they are shown, with secrets removed, so that a search cannot reveal them.
 
 use aime_dashboard::{Found, Hit};
 use serde_json::Value;
 
 use crate::screen::first_line;
 
-/// Events that are read at once.
+/// Number of events that are read at once.
 pub(super) const PAGE: usize = 500;
-/// The most places, and the most of one run.
+/// Largest number of hits in total; the constant below limits those of one run.
 const MOST: usize = 200;
 const MOST_OF_ONE: usize = 20;
-/// The most characters that are read: some seconds' work.
+/// Largest number of characters that are read, which takes some seconds.
 const ROOM: usize = 200_000_000;
-/// The columns that are shown around what was found, and the characters before it.
+/// Width of the text shown around a hit; the constant below is the part before it. Both in characters.
 const AROUND: usize = 160;
 const BEFORE: usize = 40;
 
-/// A search under way.
+/// Search under way.
 pub(super) struct Search<'a> {
     words: &'a [String],
-    /// Whether a word that is not in a document as it is written is not in it at all.
+    /// True if JSON never escapes the words, so that a document without them as text does not match at all.
     plain: bool,
     run: String,
     goal: String,
@@ -29,14 +29,14 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// For words in small letters.
+    /// Creates a search for words in lower case.
     pub(super) fn new(words: &'a [String]) -> Self {
         let plain =
             words.iter().all(|word| word.chars().all(|character| character.is_alphanumeric() || matches!(character, '-' | '_' | '.')));
         Self { words, plain, run: String::new(), goal: String::new(), of_run: 0, room: ROOM, found: Found::default() }
     }
 
-    /// Goes on with a run, and looks at its goal. Gives whether there is room for it.
+    /// Begins with a run and searches its goal. Returns false if the limits are reached.
     pub(super) fn begin(&mut self, run: &str, goal: &str, created: &str) -> bool {
         if self.room == 0 || self.found.hits.len() >= MOST {
             self.found.more = true;
@@ -51,20 +51,20 @@ impl<'a> Search<'a> {
         true
     }
 
-    /// Whether more of this run is wanted.
+    /// Returns true if the run may yield more hits.
     pub(super) fn goes_on(&mut self) -> bool {
         let full = self.room == 0 || self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST;
         self.found.more |= full;
         !full
     }
 
-    /// Whether an event as it is kept may hold the words: it is read only then.
+    /// Returns true if a stored event may contain the words. Only then is it parsed.
     pub(super) fn may_be_in(&mut self, kept: &str) -> bool {
         self.room = self.room.saturating_sub(kept.len());
         !self.plain || self.has_all(&kept.to_lowercase())
     }
 
-    /// Looks at an event as it is shown.
+    /// Searches an event as it is shown.
     pub(super) fn look_at(&mut self, event: &Value) {
         if self.of_run >= MOST_OF_ONE || self.found.hits.len() >= MOST {
             return;
@@ -100,11 +100,11 @@ impl<'a> Search<'a> {
         });
     }
 
-    /// What stands around the first of the words.
+    /// Returns the text around the first match.
     fn around(&self, text: &str) -> String {
         let small = text.to_lowercase();
         let at = self.words.iter().filter_map(|word| small.find(word.as_str())).min().unwrap_or(0);
-        // Small letters may be longer or shorter in bytes: places are counted in characters.
+        // Lower-case text may differ in its number of bytes, so positions are counted in characters.
         let place = small.get(..at).map_or(0, |before| before.chars().count());
         let begin = place.saturating_sub(BEFORE);
         let shown: String = text.chars().skip(begin).take(AROUND * 2).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -113,7 +113,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// All texts of a document, each in a line.
+/// Collects all texts of a document, one per line.
 fn texts(value: &Value, all: &mut String) {
     match value {
         Value::String(text) => {
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(found.hits.iter().map(|hit| (hit.seq, hit.kind.as_str())).collect::<Vec<_>>(), [(7, "answered")]);
         assert!(found.hits[0].text.starts_with('…') && found.hits[0].text.ends_with("The BRIDGE of Zürich"), "{}", found.hits[0].text);
         assert_eq!(search(&["bridge"], "The Bridge", &events).hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [0, 7, 8]);
-        // Names of members are no text; what is written otherwise in a document is found all the same.
+        // Member names are not searched; escaped text in a document is found all the same.
         assert!(search(&["deep"], "", &events).hits.is_empty());
         assert_eq!(search(&["say \"yes\""], "", &[json!({"type": "noted", "seq": 1, "text": "to say \"yes\""})]).hits.len(), 1);
     }

@@ -1,4 +1,4 @@
-//! The whole screen in Chinese: the same pictures as in crates/terminal, in other words.
+//! Whole-screen view in Chinese: the same pictures as in crates/terminal, translated.
 
 use aime_progress::{CallOutcome, TaskId, TaskStatus};
 use aime_terminal::{Help, Hint, Key, Limits, Part, Phrase, Screen, Theme, english};
@@ -10,7 +10,7 @@ use crate::{
     words::{Language, in_language},
 };
 
-/// A run whose plan was changed: one task done, one at work, one that failed, one that waits.
+/// Returns a run with a changed plan: one task done, one running, one failed, one waiting.
 fn at_work(words: bool) -> Screen {
     let limits = Limits { tokens: Some(100_000), cost_usd: None, seconds: Some(600) };
     let mut screen = Screen::new(run(), Part::Drives, limits).with_always(|_| true);
@@ -49,7 +49,7 @@ fn at_work(words: bool) -> Screen {
     screen
 }
 
-/// The rows of a screen; a wide character takes two cells.
+/// Returns the rows of a screen; a wide character takes two cells.
 fn picture(screen: &mut Screen, (columns, rows): (u16, u16)) -> String {
     let mut buffer = Buffer::empty(Rect::new(0, 0, columns, rows));
     aime_terminal::render(screen, Timestamp::from_millis(BEGIN + 75_000), Theme::new(true), &mut buffer);
@@ -113,7 +113,7 @@ fn the_checklist_in_chinese() {
     });
 }
 
-/// The catalogue says in English what the screen says without one.
+/// Checks that the English catalogue equals the view's built-in phrases.
 #[test]
 fn the_english_words_are_the_screens_own() {
     for size in [(80, 24), (40, 20), (120, 40)] {

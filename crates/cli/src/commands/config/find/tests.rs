@@ -2,7 +2,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-/// What is found behind a port that answers this.
+/// Returns the server that is found at a port with this answer.
 async fn found(answer: &'static str) -> Option<Running> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,4 @@
-//! The tools that other agents are given: what may be asked, and what they are told.
+//! Tools for other agents: their parameters and results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,11 +23,11 @@ use crate::{
     words,
 };
 
-/// What it takes to carry out a goal is not known; the client cancels what it no longer wants.
+/// Timeout of a tool call. The duration of a goal is unknown, so only the client's cancel limits it.
 const NO_LIMIT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// The longest goal or answer, in bytes.
+/// Longest goal or answer, in bytes.
 const LONGEST_TEXT: usize = 100_000;
-/// Runs that are listed unless more are asked for, and at most.
+/// Number of runs in a list: the default and the maximum.
 const USUAL_RUNS: usize = 20;
 const MOST_RUNS: usize = 1_000;
 
@@ -102,7 +102,7 @@ struct RunsParameters {
 
 /// All tools.
 pub(super) fn tools(runs: &Arc<Runs>) -> ToolRegistry {
-    /// A tool that does something with the runs.
+    /// Defines a tool that acts on the runs.
     macro_rules! tool {
         ($name:literal, $description:literal, $act:path) => {{
             let runs = Arc::clone(runs);
@@ -145,7 +145,7 @@ async fn plan(runs: &Arc<Runs>, parameters: PlanParameters, context: ToolContext
     whole(&plan)
 }
 
-/// The bounds of a call over those of the settings.
+/// Applies the bounds of a call to those of the settings.
 fn bound(bounds: &mut Bounds, (tokens, cost, seconds): (Option<u64>, Option<f64>, Option<u64>)) {
     bounds.max_tokens = tokens.or(bounds.max_tokens);
     bounds.max_cost_usd = cost.or(bounds.max_cost_usd);
@@ -184,7 +184,7 @@ async fn start(runs: &Arc<Runs>, new: RunParameters, context: &ToolContext, wait
     };
     let mut request = RunRequest { plan, ..runs.request(goal) };
     let settings = &mut request.settings;
-    // Another agent has handed over the plan, and no person: its tool tasks need the consent that they need.
+    // An agent supplied the plan, not a person, so its tool tasks still need consent.
     settings.plan_approved = false;
     settings.mode = new.mode.map_or(settings.mode, mode_of);
     settings.unattended = new.unattended.unwrap_or(false);
@@ -193,18 +193,18 @@ async fn start(runs: &Arc<Runs>, new: RunParameters, context: &ToolContext, wait
     Ok(told_of(driven, context, wait))
 }
 
-/// Goes on with a run that was left.
+/// Continues a run that was left.
 async fn go_on(runs: &Arc<Runs>, run: &RunId, model: Option<String>, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
     let driven = runs.resume(run, None, drive(model, context, wait)).await.map_err(failed)?;
     Ok(told_of(driven, context, wait))
 }
 
-/// Nobody answers a run's questions where nobody waits for it.
+/// Drives a run. Without a waiting client nobody answers its questions.
 fn drive(model: Option<String>, context: &ToolContext, wait: bool) -> Drive {
     Drive::default().model(model).human(person(if wait { context.person.clone() } else { None }))
 }
 
-/// Tells the client what happens in a run, where it waits for the run.
+/// Reports the events of a run to the client, if it waits for the run.
 fn told_of(mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
     let mut news = driven.take_news();
     let tell = tell(if wait { context.progress.clone() } else { None });
@@ -219,7 +219,7 @@ fn told_of(mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandl
     driven
 }
 
-/// Waits for the end of a run, or tells its id at once.
+/// Waits for the end of a run, or returns its id immediately.
 async fn settle(driven: RunHandle, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
     let run = driven.id();
     if !wait {
@@ -234,7 +234,7 @@ async fn settle(driven: RunHandle, context: &ToolContext, wait: bool) -> Result<
     told(&result.map_err(failed)?)
 }
 
-/// The result of a run, for a model and for a program.
+/// Returns the result of a run, as text for a model and as data for a program.
 fn told(result: &RunResult) -> Result<ToolOutput, ToolError> {
     let mut text = anstream::adapter::strip_str(&summary(result)).to_string();
     if !result.answer.is_empty() {
@@ -307,7 +307,7 @@ async fn list(runs: &Arc<Runs>, parameters: RunsParameters, _: ToolContext) -> R
     Ok(ToolOutput { value: json!({"runs": runs}), ..ToolOutput::text(text) })
 }
 
-/// A text that is there and not too long.
+/// Checks that a text is neither missing nor too long.
 fn text_of(name: &str, text: String) -> Result<String, ToolError> {
     match text.trim() {
         "" => Err(ToolError::InvalidParameters(format!("`{name}` is empty."))),
@@ -316,7 +316,7 @@ fn text_of(name: &str, text: String) -> Result<String, ToolError> {
     }
 }
 
-/// A document, as text and as it is.
+/// Returns a document as text and as data.
 fn whole<T: Serialize>(document: &T) -> Result<ToolOutput, ToolError> {
     let value = serde_json::to_value(document).map_err(|error| ToolError::Failed(error.to_string()))?;
     let text = serde_json::to_string_pretty(&value).map_err(|error| ToolError::Failed(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! What a client of the server is told, and how the person behind it is asked.
+//! Progress messages to a client of the server, and questions to the person behind it.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::{
     screen::{first_line, line_of},
 };
 
-/// The longest news of a run, in characters.
+/// Longest progress message, in characters.
 const NEWS: usize = 300;
 
-/// Who answers a run's questions.
+/// Returns the channel to the person who answers a run's questions.
 pub(super) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
     match person {
         Some(person) => Arc::new(BehindTheClient { person, one_at_a_time: AsyncMutex::new(()) }),
@@ -23,7 +23,7 @@ pub(super) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
     }
 }
 
-/// Tells the client what happens in a run, a line each.
+/// Reports the events of a run to the client, one line each.
 pub(super) fn tell(progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
     move |event: PublishedEvent| {
         if let (Some(progress), Some(line)) = (&progress, line_of(&event)) {
@@ -32,7 +32,7 @@ pub(super) fn tell(progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
     }
 }
 
-/// The person behind a client.
+/// Person behind a client.
 struct BehindTheClient {
     person: AskPerson,
     one_at_a_time: AsyncMutex<()>,
