@@ -179,6 +179,36 @@ fn a_later_prompt_knows_what_was_said_before() {
     editor.close();
 }
 
+// Requirement: 1.10
+#[test]
+fn a_prompt_continues_a_led_run_in_its_conversation() {
+    let world = World::led(Script::new().on(When::tools(), [write("out.txt", "clean"), done("Clean."), done("Dry."), done("Away.")]));
+    let editor = Editor::of(&world);
+    let id = editor.begin(&world).session_id;
+    assert_eq!(editor.prompt(&id, "wash them").unwrap(), StopReason::EndTurn);
+    assert_eq!(editor.prompt(&id, "dry them").unwrap(), StopReason::EndTurn);
+    assert_eq!(agent_text(&editor.updates(&id)), "Clean.\nDry.");
+    editor.close();
+
+    // So does another editor that loads the session.
+    let editor = Editor::of(&world);
+    editor.ask(LoadSessionRequest::new(id.clone(), world.work())).unwrap();
+    assert_eq!(user_text(&editor.updates(&id)), "wash them\ndry them");
+    editor.prompt(&id, "put them away").unwrap();
+    assert_eq!(agent_text(&editor.updates(&id)), "Clean.\nDry.\nAway.");
+    let requests = world.server().requests();
+    crate::lead::grows_only_at_its_end(&requests);
+    assert_eq!(requests.len(), 4, "nothing is read or asked again");
+    let runs = || world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len();
+    assert_eq!(runs(), 1);
+
+    // What is chosen meanwhile holds for a run of its own.
+    editor.ask(SetSessionModeRequest::new(id.clone(), "read-only")).unwrap();
+    editor.prompt(&id, "are they away?").unwrap();
+    assert_eq!(runs(), 2);
+    editor.close();
+}
+
 // Requirement: 8.26
 #[test]
 fn what_cannot_be_honoured_is_refused() {

@@ -31,7 +31,7 @@ fn messages(request: &Value) -> &[Value] {
 }
 
 /// Each request is the one before it, byte for byte, and an end.
-fn grows_only_at_its_end(requests: &[Value]) {
+pub(crate) fn grows_only_at_its_end(requests: &[Value]) {
     for pair in requests.windows(2) {
         let (before, after) = (messages(&pair[0]), messages(&pair[1]));
         assert!(after.len() > before.len() && after[..before.len()] == *before, "a request grows only at its end");
@@ -212,6 +212,14 @@ fn a_run_that_has_ended_goes_on_with_a_follow_up_twice() {
     assert!(requests.len() == 6 && told.contains("DRY them") && told.contains("PUT them away"), "{told}");
     let newest = messages(&requests[4]).last().unwrap()["content"].to_string();
     assert!(newest.contains("PUT them away") && !newest.contains("DRY them"), "only the new words: {newest}");
+    let shown = world.aime(["runs", "show", "dishes"]).must(0).stdout;
+    let order = ["do the dishes", "Clean.", "DRY them", "Dry.", "PUT them away", "Put away."].map(|part| shown.find(part));
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?} {shown}");
+    let page = world.aime(["runs", "report", "dishes", "-o", "-"]).must(0).stdout;
+    assert!(["do the dishes", "DRY them", "PUT them away", "The answer then"].iter().all(|part| page.contains(part)), "{page}");
+    let events = world.aime(["runs", "events", "dishes", "--output", "jsonl"]).must(0).events("run_continued");
+    let goals: Vec<_> = events.iter().map(|event| event["goal"].as_str()).collect();
+    assert_eq!(goals, [Some("DRY them"), Some("PUT them away")]);
 }
 
 #[test]

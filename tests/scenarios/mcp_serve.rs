@@ -313,7 +313,8 @@ fn what_is_wrong_is_said() {
         ("plan", json!({"goal": "x", "mode": "sideways"}), "`mode`"),
         ("plan", json!({"goal": "x", "mode": "complex", "max_tokens": 10}), "the bound on tokens was reached"),
         ("run", json!({}), "One of `goal`, `plan` and `run_id` is needed"),
-        ("run", json!({"run_id": "r", "goal": "x"}), "leave out `goal`"),
+        ("run", json!({"run_id": "r", "goal": "x", "mode": "simple"}), "leave out `plan` and `mode`"),
+        ("run", json!({"run_id": "nowhere", "goal": "x"}), "there is no run \"nowhere\""),
         ("run", json!({"goal": "x", "max_seconds": 0}), "`max_seconds`"),
         ("run", json!({"goal": "x", "max_cost_usd": -1}), "`max_cost_usd`"),
         ("run", json!({"goal": "x".repeat(100_001)}), "longer than 100000 bytes"),
@@ -404,4 +405,19 @@ fn aime_is_a_client_of_aime() {
     let offered = |request: &Value| request["tools"].to_string().contains("mcp__other__run");
     assert_eq!(requests.iter().map(offered).collect::<Vec<_>>(), [true, false, true]);
     wait_until("no process is left", || !somebody_lives(&world));
+}
+
+// Requirement: 1.10
+#[test]
+fn a_run_that_has_ended_goes_on_with_a_further_goal() {
+    let world = World::led(Script::new().on(When::tools(), [done("Clean."), done("Dry.")]));
+    let client = Client::of(&world);
+    let first = client.call("run", json!({"goal": "wash them"})).good();
+    let id = first.value["run_id"].clone();
+    client.call("run", json!({"run_id": id, "goal": "dry them", "mode": "simple"})).fault("leave out");
+    client.call("run", json!({"run_id": id, "goal": " "})).fault("is empty");
+    let then = client.call("run", json!({"run_id": id, "goal": "dry them"})).good();
+    assert_eq!((&then.value["run_id"], &then.value["answer"]), (&id, &json!("Dry.")));
+    crate::lead::grows_only_at_its_end(&world.server().requests());
+    client.close();
 }

@@ -102,6 +102,11 @@ pub enum Work {
         /// Options of the run.
         chosen: Chosen,
     },
+    /// Continues a run that has ended.
+    Continue {
+        /// The next goal.
+        goal: String,
+    },
     /// Answers a question of the run and resumes it.
     Answer {
         /// The question.

@@ -10,8 +10,7 @@
 //! use aime_acp::{Chosen, Next, next};
 //!
 //! // The first prompt of a session starts a run.
-//! assert_eq!(next(None), Next::Start);
-//! assert_eq!(Chosen::default().mode, None);
+//! assert_eq!(next(None, Chosen::default()), Next::Start);
 //! ```
 
 mod agent;

@@ -116,7 +116,11 @@ impl Session {
 
     async fn work(&self, prompt: Prompt, stop: CancellationToken) -> Result<StopReason, Error> {
         let last = self.last().map_err(refused)?;
-        let next = next(last.as_ref().map(|(_, seen)| seen));
+        let next = match next(last.as_ref().map(|(_, seen)| seen), self.chosen()) {
+            // A follow-up has no images.
+            Next::Continue if !prompt.images.is_empty() => Next::Start,
+            next => next,
+        };
         let (run, state) = match (&next, last) {
             (Next::Start, _) | (_, None) => (self.begin().map_err(refused)?, None),
             (_, Some((run, seen))) => (run, Some(seen.state)),

@@ -14,6 +14,8 @@ use crate::{Chosen, KnownRun, Refusal, Work, prompt::Prompt};
 pub enum Next {
     /// The prompt starts a run.
     Start,
+    /// The prompt is the next goal of the last run, which has ended and whose lead remembers what was said.
+    Continue,
     /// The prompt answers a question of the last run, which continues.
     Answer(QuestionId),
     /// The prompt is a message to the last run, which was stopped or cut off and continues.
@@ -22,11 +24,16 @@ pub enum Next {
 
 /// Returns the effect of a session's next prompt, given its last run.
 ///
-/// A run that has ended, or has used up a bound, is followed by a new one. A run that waits is answered. A stopped
-/// run is resumed and receives the prompt.
+/// A run that has ended is continued if a lead works on it and the approval and planning modes are those that it began
+/// with; otherwise, and if a bound was reached, a new run is started. A run that waits is answered. A stopped run is
+/// resumed and receives the prompt.
 #[must_use]
-pub fn next(last: Option<&RunView>) -> Next {
-    let Some(last) = last.filter(|last| !last.over) else { return Next::Start };
+pub fn next(last: Option<&RunView>, chosen: Chosen) -> Next {
+    let Some(last) = last else { return Next::Start };
+    if last.over {
+        let as_chosen = (last.settings().approval, last.settings().mode) == (chosen.approval, chosen.mode);
+        return if last.takes_follow_up && last.led && as_chosen { Next::Continue } else { Next::Start };
+    }
     match last.output.as_ref().and_then(|output| output.error.as_ref()).map(|error| error.code) {
         Some(FailureCode::BoundReached) => Next::Start,
         Some(FailureCode::WaitingForHuman) => {
@@ -45,6 +52,7 @@ impl Next {
             _ if !images.is_empty() => {
                 Err(Refusal::Invalid("images can be given with a new goal only: put the file into the folder, and name it".to_owned()))
             }
+            Self::Continue => Ok(Work::Continue { goal: text }),
             Self::Answer(question) => Ok(Work::Answer { question, text }),
             Self::Say => Ok(Work::Say { text }),
         }

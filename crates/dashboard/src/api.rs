@@ -36,11 +36,12 @@ impl Said {
         let text = self.text.trim().to_owned();
         let task = self.task.filter(|task| !task.is_empty());
         match name {
-            "answer" | "tell" if text.is_empty() => Err(refusal(Problem::Refused, "there is no text")),
+            "answer" | "tell" | "continue" if text.is_empty() => Err(refusal(Problem::Refused, "there is no text")),
             "answer" => Ok(Act::Answer { question: self.question, text, resume: self.resume }),
             "tell" => Ok(Act::Tell { task, text }),
             "pause" => Ok(Act::Pause),
             "resume" => Ok(Act::Resume),
+            "continue" => Ok(Act::Continue { goal: text }),
             "cancel" => Ok(Act::Cancel { task }),
             _ => Err(refusal(Problem::NotFound, "nothing of that name can be said to a run")),
         }
@@ -93,8 +94,9 @@ async fn start(State(shared): State<Shared>, body: Bytes) -> Response {
 async fn look(State(shared): State<Shared>, Path(run): Path<String>) -> Response {
     let looked = reading(&shared, move |runs| runs.look(&run)).await;
     let document = |looked: Looked| {
-        let Looked { run, result, questions, seq, driven, over, .. } = looked;
-        json!({"schema": "aime.run/v1", "run": run, "result": result, "questions": questions, "seq": seq, "driven": driven, "over": over})
+        let Looked { run, result, questions, seq, driven, over, takes_follow_up, .. } = looked;
+        json!({"schema": "aime.run/v1", "run": run, "result": result, "questions": questions, "seq": seq, "driven": driven, "over": over,
+            "takes_follow_up": takes_follow_up})
     };
     answered(StatusCode::OK, looked.map(document))
 }

@@ -155,6 +155,8 @@ pub struct Looked {
     pub driven: bool,
     /// Whether it has ended for good.
     pub over: bool,
+    /// Whether it has ended and takes a follow-up.
+    pub takes_follow_up: bool,
 }
 
 impl Looked {
@@ -211,6 +213,11 @@ pub enum Act {
     Pause,
     /// Go on, where it was left.
     Resume,
+    /// Go on after its end.
+    Continue {
+        /// The next goal.
+        goal: String,
+    },
     /// End it for good, or take one task out of it.
     Cancel {
         /// The task; the whole run without one.

@@ -23,6 +23,10 @@ pub struct RunStatusView {
     pub actors: u32,
     /// True if the run has ended and cannot be resumed.
     pub over: bool,
+    /// True if it has ended and takes a follow-up.
+    pub takes_follow_up: bool,
+    /// True if a lead works on it, which remembers what was said.
+    pub led: bool,
     /// The number of its events.
     pub events: usize,
     /// The number of facts that were replayed for this view.
@@ -79,6 +83,8 @@ impl RunStatusView {
             bounds_reached: machine.bounds_reached().clone(),
             actors: machine.actors(),
             over: machine.is_over(),
+            takes_follow_up: machine.refuses_follow_up().is_none(),
+            led: machine.is_led(),
             events: standing.events(),
             replayed: standing.replayed(),
             damage: damage.clone(),

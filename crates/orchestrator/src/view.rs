@@ -27,6 +27,10 @@ pub struct RunView {
     pub actors: u32,
     /// True if the run cannot be resumed.
     pub over: bool,
+    /// True if the run has ended and can be continued with a follow-up.
+    pub takes_follow_up: bool,
+    /// True if a lead works on the run.
+    pub led: bool,
     /// Description of the damaged part of the journal, which the view leaves out.
     pub damage: Option<String>,
     /// Contradictions in the state. There are none unless aime has a bug. Such a run is not resumed.
@@ -64,6 +68,8 @@ pub fn view_of(input: Recorded<RunInput>, facts: &[Recorded<RunFact>]) -> RunVie
         actors: replayed.machine.actors(),
         output: replayed.output,
         over,
+        takes_follow_up: replayed.machine.refuses_follow_up().is_none(),
+        led: replayed.machine.is_led(),
         damage: None,
     }
 }
@@ -110,8 +116,21 @@ impl RunView {
 
     /// Appends new events and returns their number, or `None` if they do not follow the known ones.
     fn grown(&mut self, journal: &Journal, run: &RunId) -> Option<usize> {
-        let RunStatusView { input, state, output, bounds, bounds_reached, actors, over, events, damage, inconsistencies, .. } =
-            run_status(journal, run).ok()?;
+        let RunStatusView {
+            input,
+            state,
+            output,
+            bounds,
+            bounds_reached,
+            actors,
+            over,
+            takes_follow_up,
+            led,
+            events,
+            damage,
+            inconsistencies,
+            ..
+        } = run_status(journal, run).ok()?;
         if damage.is_some() || self.damage.is_some() {
             return None;
         }
@@ -135,6 +154,7 @@ impl RunView {
         self.events.extend(more);
         (self.state, self.output, self.actors, self.over, self.inconsistencies) = (state, output, actors, over, inconsistencies);
         (self.bounds, self.bounds_reached) = (bounds, bounds_reached);
+        (self.takes_follow_up, self.led) = (takes_follow_up, led);
         Some(new)
     }
 }

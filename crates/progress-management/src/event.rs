@@ -388,6 +388,11 @@ pub enum ProgressEvent {
     },
     /// The run goes on.
     RunResumed {},
+    /// A person goes on with a run that had ended.
+    RunContinued {
+        /// The goal of this turn.
+        goal: String,
+    },
     /// The final answer stands.
     Answered {
         /// The answer.
@@ -440,6 +445,7 @@ impl ProgressEvent {
             Self::RunStatusChanged { .. } => "run_status_changed",
             Self::RunInterrupted { .. } => "run_interrupted",
             Self::RunResumed {} => "run_resumed",
+            Self::RunContinued { .. } => "run_continued",
             Self::Answered { .. } => "answered",
             Self::Noted { .. } => "noted",
         }

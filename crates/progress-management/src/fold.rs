@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     CheckedCriterion, EvidenceId, EvidenceKind, Faults, IllegalTransition, PlanId, ProgressEvent, ProgressState, Question, QuestionId,
-    RunStatus, Spent, SpentBy, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp,
+    RunStatus, Spent, SpentBy, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp, Turn,
 };
 
 /// Reason why an event does not follow from the state.
@@ -151,6 +151,7 @@ impl ProgressState {
             last_progress_at: at,
             last_replan_at: None,
             answer: None,
+            turns: Vec::new(),
         }
     }
 
@@ -321,7 +322,20 @@ impl ProgressState {
             }
             // The time while the run was left does not count as a stall.
             ProgressEvent::RunResumed {} => self.moved(at),
-            ProgressEvent::Answered { text } => self.answer = Some(text.clone()),
+            ProgressEvent::RunContinued { goal } => {
+                self.moved(at);
+                let answer = self.answer.take();
+                if self.turns.is_empty() {
+                    self.turns.push(Turn { goal: self.goal.clone(), started_at: self.started_at, answer });
+                }
+                self.turns.push(Turn { goal: goal.clone(), started_at: at, answer: None });
+            }
+            ProgressEvent::Answered { text } => {
+                self.answer = Some(text.clone());
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.answer.clone_from(&self.answer);
+                }
+            }
             ProgressEvent::Recalled { .. }
             | ProgressEvent::MemoryFailed { .. }
             | ProgressEvent::PlanningStarted { .. }

@@ -99,6 +99,18 @@ pub struct CheckedCriterion {
     pub tool_calls: u64,
 }
 
+/// A goal of a run and the answer to it. A follow-up begins a new turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// The goal.
+    pub goal: String,
+    /// When the turn began.
+    pub started_at: Timestamp,
+    /// The answer; absent as long as there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
+}
+
 /// Everything known of a run. It changes by [`ProgressState::apply`] alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgressState {
@@ -156,7 +168,10 @@ pub struct ProgressState {
     /// When the plan was last changed by a replan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_replan_at: Option<Timestamp>,
-    /// The final answer.
+    /// The final answer, of the last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
+    /// The turns of a run that was continued after its end, in order; empty for a run with a single one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub turns: Vec<Turn>,
 }

@@ -33,8 +33,10 @@ pub struct ReportView {
     pub started_at: Timestamp,
     /// Until its last event, in milliseconds.
     pub duration_ms: u64,
-    /// The final answer.
+    /// The final answer, of the last turn.
     pub answer: Option<Text>,
+    /// The turns of a run that was continued after its end, in order; empty for a run with a single one.
+    pub turns: Vec<TurnView>,
     /// Why the goal was not reached, or why the run was left.
     pub failure: Option<Failure>,
     /// What else is to be said.
@@ -61,6 +63,17 @@ pub struct ReportView {
     pub story: Vec<Moment>,
     /// Moments that are left out in the middle of the story.
     pub story_left_out: usize,
+}
+
+/// A goal of a run and the answer to it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TurnView {
+    /// When it began.
+    pub at: Timestamp,
+    /// Its goal.
+    pub goal: Text,
+    /// The answer, if there is one.
+    pub answer: Option<Text>,
 }
 
 /// The strategic part of a plan.

@@ -84,6 +84,7 @@ fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<Said> {
     Some(match event {
         E::RunStarted { goal, .. } => Said::new("aime.run.started", Info, vec![]).words(goal),
         E::RunResumed { .. } => Said::new("aime.run.resumed", Info, vec![]),
+        E::RunContinued { goal } => Said::new("aime.run.continued", Info, vec![]).words(goal),
         E::RunInterrupted { reason } => Said::new("aime.run.interrupted", Warn, vec![]).words(reason),
         E::RunStatusChanged { to, .. } => {
             let severity = if *to == RunStatus::Failed { Error } else { Info };

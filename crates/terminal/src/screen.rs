@@ -306,6 +306,7 @@ fn tone_of(event: &ProgressEvent) -> Tone {
         | E::PlanCreated { .. }
         | E::PlanReused { .. }
         | E::RunResumed {}
+        | E::RunContinued { .. }
         | E::QuestionAnswered { .. } => Tone::Strong,
         _ => Tone::Plain,
     }

@@ -218,3 +218,21 @@ fn runs_are_started_only_in_folders_that_are_served() {
     assert_eq!(dashboard.look("other:last")["run"], json!(run));
     dashboard.end();
 }
+
+// Requirement: 1.10
+#[test]
+fn a_run_that_has_ended_goes_on_with_a_further_goal() {
+    let world = World::led(Script::new().on(When::tools(), [done("Clean."), done("Dry.")]));
+    let dashboard = Asked::start(&world);
+    let run = dashboard.begin(&json!({"goal": "wash them"}));
+    assert_eq!(dashboard.wait_for_end(&run)["answer"], "Clean.");
+    assert_eq!(dashboard.look(&run)["takes_follow_up"], json!(true));
+    let go_on = |text: &str| dashboard.ask("POST", &format!("/api/v1/runs/{run}/continue"), &json!({"text": text}).to_string());
+    let (status, refused) = go_on(" ");
+    assert_eq!(status, 409, "{refused}");
+    let (status, told) = go_on("dry them");
+    assert_eq!(status, 200, "{told}");
+    assert_eq!(dashboard.wait_for_end(&run)["answer"], "Dry.");
+    crate::lead::grows_only_at_its_end(&world.server().requests());
+    dashboard.end();
+}

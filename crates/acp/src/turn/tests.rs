@@ -44,7 +44,28 @@ fn a_prompt_begins_answers_or_goes_on() {
         (Some(left(Some(C::ModelUnavailable), false, None)), Next::Say),
         (Some(unended), Next::Say),
     ] {
-        assert_eq!(next(last.as_ref()), expected, "{:?}", last.and_then(|last| last.output));
+        assert_eq!(next(last.as_ref(), Chosen::default()), expected, "{:?}", last.and_then(|last| last.output));
+    }
+}
+
+// Requirement: 1.10
+#[test]
+fn a_prompt_goes_on_with_a_run_that_has_ended_where_its_lead_remembers() {
+    let ended = |takes_follow_up, led| {
+        let mut seen = left(None, true, None);
+        (seen.takes_follow_up, seen.led) = (takes_follow_up, led);
+        seen
+    };
+    let began_with = Chosen { approval: ended(true, true).settings().approval, mode: ended(true, true).settings().mode };
+    let other = Chosen { mode: Some(aime_progress::PlanMode::Complex), ..began_with };
+    for (last, chosen, expected) in [
+        (ended(true, true), began_with, Next::Continue),
+        // The next run is to be worked on in another way than this one.
+        (ended(true, true), other, Next::Start),
+        (ended(true, false), began_with, Next::Start),
+        (ended(false, true), began_with, Next::Start),
+    ] {
+        assert_eq!(next(Some(&last), chosen), expected, "{chosen:?} {} {}", last.takes_follow_up, last.led);
     }
 }
 

@@ -34,6 +34,7 @@ head-unknown = unknown
 head-bound = bound
 head-stopped = stopped
 head-resumed = resumed
+head-follow-up = then
 head-run = run
 head-hook = hook
 head-model = model

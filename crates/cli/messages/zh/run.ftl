@@ -34,6 +34,7 @@ head-unknown = 不明
 head-bound = 上限
 head-stopped = 停止
 head-resumed = 继续
+head-follow-up = 接着
 head-run = 运行
 head-hook = 钩子
 head-model = 模型

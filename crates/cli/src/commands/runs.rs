@@ -112,6 +112,14 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     if !images.is_empty() {
         lines.push(head("head-images", &plain(&images)));
     }
+    // The first goal is above; the answer to the last one is below.
+    for (number, turn) in state.turns.iter().enumerate() {
+        if number > 0 {
+            lines.push(head("head-follow-up", &plain(&turn.goal)));
+        }
+        let answer = turn.answer.as_deref().filter(|_| number + 1 < state.turns.len());
+        lines.extend(answer.map(|answer| format!("  {DIM}{}{DIM:#}", first_line(answer, WIDTH))));
+    }
     if let Some(mode) = state.mode {
         lines.push(head("head-mode", &named("mode", &mode.to_string())));
     }

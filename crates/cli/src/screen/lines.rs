@@ -148,6 +148,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             let reason = reason.strip_prefix("stopped ").unwrap_or(reason);
             format!("{}{}", head(YELLOW, "head-stopped"), plain(&said(reason)))
         }
+        E::RunContinued { goal } => format!("{}{}", head(BOLD, "head-follow-up"), first_line(goal, WIDTH)),
         E::RunResumed {} => format!("{BOLD}{}{BOLD:#}", msg!("head-resumed")),
         E::RunStatusChanged { to: to @ (RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled), .. } => {
             format!("{}{}", head(BOLD, "head-run"), named("status", &to.to_string()))

@@ -47,6 +47,15 @@ fn asks(looked: &Looked, access: &Access) -> Markup {
     html! {
         div #asks.panel {
             @for asked in &looked.questions { (question(asked, looked.driven, &form)) }
+            @if looked.takes_follow_up && !looked.driven {
+                section.question aria-label="It has ended" {
+                    (form("continue", &html! {
+                        label { "Then " input type="text" name="text" required maxlength="20000" autocomplete="off" dir="auto"; }
+                        button { "Continue" }
+                    }))
+                    p.quiet { "The run goes on with this goal, and remembers what was done." }
+                }
+            }
             @if !looked.over {
                 // Also where it asks: the answer may have come when it was about to be left.
                 @if !looked.driven {

@@ -101,6 +101,7 @@ impl Runs for MadeUp {
             seq: numbers.last().copied().unwrap_or(0),
             driven: true,
             over: false,
+            takes_follow_up: false,
         })
     }
 

@@ -32,7 +32,7 @@ impl RunMachine {
         self.lead.reopen();
         self.criteria.plan_changed();
         self.budgets.resume(self.now, bounds);
-        self.emit(ProgressEvent::RunResumed {}, out);
+        self.emit(ProgressEvent::RunContinued { goal: goal.to_owned() }, out);
         self.phase = Phase::Executing;
         self.set_status(RunStatus::Executing, None, out);
         // Questions that were open at the end of the run are not asked again.

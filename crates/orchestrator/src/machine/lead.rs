@@ -89,7 +89,7 @@ impl LeadState {
 
 impl RunMachine {
     /// Returns whether one conversation leads the run.
-    pub(super) fn is_led(&self) -> bool {
+    pub(crate) fn is_led(&self) -> bool {
         self.input.lead.is_some() && !self.lead.gave_up
     }
 

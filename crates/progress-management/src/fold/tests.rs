@@ -237,6 +237,7 @@ fn what_moves_the_run_is_progress_and_the_rest_is_not() {
         ProgressEvent::ProgressReported { task: Some(task()), report },
         ProgressEvent::RunStatusChanged { from: RunStatus::Planning, to: RunStatus::Executing, reason: None },
         ProgressEvent::RunResumed {},
+        ProgressEvent::RunContinued { goal: "more".into() },
     ];
     for event in moving {
         assert_eq!(after(state("a"), &event).unwrap().last_progress_at, at(100), "{}", event.name());
@@ -281,6 +282,25 @@ fn what_is_said_of_the_run_is_kept() {
     let error = after(state.clone(), &wrong).unwrap_err();
     assert_eq!(error.to_string(), "the run is planning, and the event begins at executing");
     assert_eq!(after(state, &ProgressEvent::Answered { text: "42".into() }).unwrap().answer.as_deref(), Some("42"));
+}
+
+// Requirement: 1.10
+#[test]
+fn each_turn_keeps_its_goal_and_its_answer() {
+    let mut state = state("a");
+    for (at_ms, event) in [
+        (2, ProgressEvent::Answered { text: "clean".into() }),
+        (3, ProgressEvent::RunContinued { goal: "dry them".into() }),
+        (4, ProgressEvent::RunContinued { goal: "put them away".into() }),
+    ] {
+        state.apply(at(at_ms), &event).unwrap();
+    }
+    assert_eq!(state.answer, None, "the answer to an earlier goal is none to this one");
+    state.apply(at(5), &ProgressEvent::Answered { text: "away".into() }).unwrap();
+    let turns: Vec<_> = state.turns.iter().map(|turn| (turn.goal.as_str(), turn.started_at, turn.answer.as_deref())).collect();
+    let first = (state.goal.as_str(), state.started_at, Some("clean"));
+    assert_eq!(turns, [first, ("dry them", at(3), None), ("put them away", at(4), Some("away"))]);
+    assert_eq!(state.answer.as_deref(), Some("away"));
 }
 
 #[test]

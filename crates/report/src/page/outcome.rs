@@ -67,6 +67,7 @@ pub(super) fn outcome(view: &ReportView) -> Markup {
                     @if let Some(hint) = &failure.hint { p.quiet { "Hint: " span dir="auto" { (hint) } } }
                 }
             }
+            (earlier(view))
             @match &view.answer {
                 Some(answer) => {
                     div data-item {
@@ -79,6 +80,22 @@ pub(super) fn outcome(view: &ReportView) -> Markup {
             (strategy(view))
         },
     )
+}
+
+/// The turns before the last one, and what was wanted in the last one.
+fn earlier(view: &ReportView) -> Markup {
+    let last = view.turns.len().saturating_sub(1);
+    html! {
+        @for (number, turn) in view.turns.iter().enumerate() {
+            div data-item {
+                h3 { (if number == 0 { "The goal" } else { "Then" }) " (" (time_at(turn.at)) " UTC)" }
+                (prose(&turn.goal))
+                @if let Some(answer) = turn.answer.as_ref().filter(|_| number < last) {
+                    details { summary { "The answer then" } (prose(answer)) }
+                }
+            }
+        }
+    }
 }
 
 fn strategy(view: &ReportView) -> Markup {

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use aime_progress::{CheckMethod, Owner, ProgressEvent, ProgressState, TaskId};
 use aime_redact::Redactor;
 
-use super::{Criterion, EvidenceView, QuestionView, ReportView, Strategy, files, graph::graph, spending, story, tasks, timeline, versions};
+use super::{
+    Criterion, EvidenceView, QuestionView, ReportView, Strategy, TurnView, files, graph::graph, spending, story, tasks, timeline, versions,
+};
 use crate::{
     Failure, Source,
     text::{Reader, Text},
@@ -54,6 +56,7 @@ impl ReportView {
             started_at: state.started_at,
             duration_ms: state.last_progress_at.millis_since(state.started_at),
             answer,
+            turns: turns(state, reader),
             failure,
             notes: source.notes.iter().take(MOST).map(|note| reader.text(note, LONG).shown).collect(),
             strategy,
@@ -149,6 +152,16 @@ impl<'a> Checks<'a> {
         let own = self.0.iter().filter(|((task, _), found)| *task == of && found.owner == Owner::Actor);
         named.chain(own.map(|((_, words), found)| view(words, *found))).collect()
     }
+}
+
+/// The turns, with room for the first and the last ones of very many.
+fn turns(state: &ProgressState, reader: &Reader<'_>) -> Vec<TurnView> {
+    let view = |turn: &aime_progress::Turn| TurnView {
+        at: turn.started_at,
+        goal: reader.text(&turn.goal, LONG),
+        answer: turn.answer.as_ref().map(|answer| reader.text(answer, LONG)),
+    };
+    first_and_last(state.turns.iter().map(view).collect(), MOST).0
 }
 
 fn evidence(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<EvidenceView> {

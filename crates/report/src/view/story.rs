@@ -70,6 +70,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::BoundReached { bound, detail } => format!("{bound}: {detail}"),
         ProgressEvent::RunStatusChanged { from, to, reason } => format!("{from} → {to}{}", because(reason)),
         ProgressEvent::RunResumed {} => "the run goes on".to_owned(),
+        ProgressEvent::RunContinued { goal } => goal.clone(),
         ProgressEvent::Answered { .. } => "the answer stands".to_owned(),
         // What tools did to files is told with the files.
         ProgressEvent::Noted { topic, .. } if topic == "file_changed" => return None,

@@ -34,6 +34,7 @@ impl WorkingFolder {
                 }
                 self.runs.start(request, drive).await?
             }
+            Work::Continue { goal } => self.runs.continue_run(&run, goal, None, drive).await?,
             Work::Answer { question, text } => self.go_on(&run, InboxMessage::Answer { question, text }, drive).await?,
             Work::Say { text } => self.go_on(&run, InboxMessage::Say { task: None, text }, drive).await?,
         };

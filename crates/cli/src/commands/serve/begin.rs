@@ -42,6 +42,12 @@ pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsErro
     .await
 }
 
+/// Continues a run that has ended.
+pub(super) async fn continue_run(runs: &Arc<Runs>, run: &RunId, goal: String) -> Result<(), RunsError> {
+    let (runs, run) = (Arc::clone(runs), run.clone());
+    unhurried(async move { begun(runs.continue_run(&run, goal, None, Drive::default().human(Arc::new(InThePage))).await?).await }).await
+}
+
 /// Runs `work` to its end even if the caller stops waiting: a browser may leave at any time.
 async fn unhurried<T: Send + 'static>(work: impl Future<Output = Result<T, RunsError>> + Send + 'static) -> Result<T, RunsError> {
     tokio::spawn(work).await.unwrap_or_else(|error| Err(RunsError::internal(error)))

@@ -153,6 +153,7 @@ impl FolderRuns {
             seq: seen.events.last().map_or(0, |event| event.seq),
             driven,
             over: seen.over,
+            takes_follow_up: seen.takes_follow_up,
         };
         self.keep(run, seen);
         Ok(looked)
@@ -229,6 +230,7 @@ impl FolderRuns {
             Act::Tell { task, text } => runs.tell(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),
             Act::Pause => runs.pause(run).await.map(|()| "it stops, and can be resumed".to_owned()),
             Act::Resume => begin::resume(runs, run).await.map(|()| "it goes on".to_owned()),
+            Act::Continue { goal } => begin::continue_run(runs, run, goal).await.map(|()| "it goes on".to_owned()),
             Act::Cancel { task } => runs.cancel(run, task.as_deref()).await.map(|_| "cancelled, or being so".to_owned()),
         }
     }

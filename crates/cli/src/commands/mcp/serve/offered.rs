@@ -56,7 +56,7 @@ struct RunParameters {
     goal: Option<String>,
     /// A plan (`aime.plan/v1`) to be carried out, instead of making one
     plan: Option<Map<String, Value>>,
-    /// Go on with this run, which was stopped, instead of starting one
+    /// Go on with this run instead of starting one: as it is if it was stopped, with `goal` as its next goal if it has ended
     run_id: Option<String>,
     /// How the goal is worked on; aime decides when left out
     mode: Option<ModeArg>,
@@ -160,9 +160,19 @@ async fn run(runs: &Arc<Runs>, parameters: RunParameters, context: ToolContext) 
                 let run = runs.find(&run_id).map_err(failed)?;
                 go_on(runs, &run, parameters.model, &context, wait).await
             }
-            RunParameters { run_id: Some(_), .. } => {
-                Err(ToolError::InvalidParameters("`run_id` goes on with a run as it is: leave out `goal`, `plan` and `mode`.".to_owned()))
+            RunParameters { run_id: Some(run_id), goal: Some(goal), plan: None, mode: None, .. } => {
+                let run = runs.find(&run_id).map_err(failed)?;
+                let before = runs.resumable(&run).map_err(failed)?.bounds;
+                let mut bounds = before.clone();
+                bound(&mut bounds, (parameters.max_tokens, parameters.max_cost_usd, parameters.max_seconds));
+                let bounds = (bounds != before).then_some(bounds);
+                let drive = drive(parameters.model, &context, wait);
+                let driven = runs.continue_run(&run, text_of("goal", goal)?, bounds, drive).await.map_err(failed)?;
+                Ok(told_of(driven, &context, wait))
             }
+            RunParameters { run_id: Some(_), .. } => Err(ToolError::InvalidParameters(
+                "`run_id` goes on with a run: leave out `plan` and `mode`. `goal` is the next goal of a run that has ended.".to_owned(),
+            )),
             RunParameters { goal: None, plan: None, .. } => {
                 Err(ToolError::InvalidParameters("One of `goal`, `plan` and `run_id` is needed.".to_owned()))
             }
