@@ -1,47 +1,47 @@
-//! Who may ask for what. Pure: a decision about the head of a request.
+//! Access control: pure decisions on the head of a request.
 //!
-//! The dashboard listens on this machine alone, but every page in the browser of this machine's user can send requests to it, under the names
-//! of their own hosts too (DNS rebinding). So a request must name this host, must not come from a page of another origin, and must bring the
-//! token: in the cookie that the first visit sets, or as a bearer token. What changes something and comes with the cookie must bring a second
-//! token, which stands in the pages of the dashboard alone.
+//! The dashboard listens on this machine alone, but every web page in a browser of this machine can send requests to it, even under the
+//! page's own host name (DNS rebinding). So a request must name this host, must not come from a page of another origin, and must carry the
+//! token, either in the cookie that the first visit sets or as a bearer token. A request that changes something and carries the cookie must
+//! also carry a second token, which appears only in the dashboard's own pages.
 //!
-//! Browsers send a cookie to every port of its host (RFC 6265, section 8.5), so to every other server on this machine that is visited, too. So the pages stand
-//! below a folder of the address that nobody can guess, and the cookie is sent below it alone (section 5.1.4).
+//! Browsers send a cookie to every port of its host (RFC 6265, section 8.5), and so to every other server on this machine that the user
+//! visits. Therefore the pages are below an unguessable path, and browsers send the cookie only below it (section 5.1.4).
 
 use axum::http::{HeaderMap, Method, header};
 use sha2::{Digest, Sha256};
 
-/// The secrets of one dashboard, and the names that it answers to.
+/// Secrets of one dashboard, and the names that it answers to.
 #[derive(Clone)]
 pub(crate) struct Access {
     token: String,
     port: u16,
 }
 
-/// Who asks.
+/// Author of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
-    /// A browser that has been here, by its cookie.
+    /// A browser with the cookie of an earlier visit.
     Browser,
-    /// A program, by the token itself.
+    /// A program with the token itself.
     Program,
 }
 
-/// Why a request is refused.
+/// Reason why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Denied {
-    /// It names another host.
+    /// The request names another host.
     Host,
-    /// It comes from a page of another origin.
+    /// The request comes from a page of another origin.
     Origin,
-    /// It brings no token, or a wrong one.
+    /// The request carries no token, or a wrong one.
     Token,
-    /// It would change something, and the second token is missing or wrong.
+    /// The request would change something, and the second token is missing or wrong.
     Csrf,
 }
 
 impl Denied {
-    /// In words.
+    /// Describes the reason.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Host => "this dashboard does not answer to that name",
@@ -57,27 +57,27 @@ impl Access {
         Self { token, port }
     }
 
-    /// The name of the cookie: another dashboard of this host has another one.
+    /// Returns the name of the cookie, which is unique for each dashboard of this host.
     fn cookie_name(&self) -> String {
         format!("aime_{}", self.port)
     }
 
-    /// The folder of the address below which the pages stand, such as `/0123…`.
+    /// Returns the path below which the pages are, such as `/0123…`.
     pub(crate) fn base(&self) -> String {
         format!("/{}", self.derived("base").get(..32).unwrap_or_default())
     }
 
-    /// The cookie that a visit with the token sets.
+    /// Returns the cookie that a visit with the token sets.
     pub(crate) fn cookie(&self) -> String {
         format!("{}={}; Path={}; HttpOnly; SameSite=Strict", self.cookie_name(), self.derived("session"), self.base())
     }
 
-    /// The token of forms.
+    /// Returns the token of forms.
     pub(crate) fn csrf(&self) -> String {
         self.derived("csrf")
     }
 
-    /// Whether this is the token.
+    /// Returns true if this is the token.
     pub(crate) fn is_token(&self, token: &str) -> bool {
         same(token, &self.token)
     }
@@ -87,7 +87,7 @@ impl Access {
         hash.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Whether a request is for this host, and not from a page of another.
+    /// Checks that a request names this host and does not come from a page of another.
     pub(crate) fn place(&self, head: &HeaderMap) -> Result<(), Denied> {
         let hosts = [format!("127.0.0.1:{}", self.port), format!("localhost:{}", self.port)];
         let text = |name: header::HeaderName| head.get_all(name).iter().map(|value| value.to_str().unwrap_or("?")).collect::<Vec<_>>();
@@ -97,12 +97,12 @@ impl Access {
         }
         let foreign = text(header::ORIGIN).iter().any(|origin| !hosts.iter().any(|known| *origin == format!("http://{known}")));
         let site = head.get("sec-fetch-site").map(|site| site.as_bytes());
-        // `none`: typed, or opened from elsewhere than a page.
+        // `none` means that the address was typed or opened by another program.
         let other_site = site.is_some_and(|site| !matches!(site, b"same-origin" | b"none"));
         if foreign || other_site { Err(Denied::Origin) } else { Ok(()) }
     }
 
-    /// Who asks, by the token.
+    /// Identifies the author of a request by the token.
     pub(crate) fn who(&self, head: &HeaderMap) -> Result<Who, Denied> {
         if let Some(sent) = head.get(header::AUTHORIZATION) {
             let words = sent.to_str().ok().and_then(|sent| sent.split_once(' '));
@@ -115,14 +115,14 @@ impl Access {
         if known { Ok(Who::Browser) } else { Err(Denied::Token) }
     }
 
-    /// Whether what changes something is asked by one of the dashboard's own pages. `form` is the token in the form, if one was sent.
+    /// Checks that a changing request comes from the dashboard's own pages. `form` is the token in the form, if there is one.
     pub(crate) fn meant(&self, who: Who, method: &Method, form: Option<&str>) -> Result<(), Denied> {
         let harmless = who == Who::Program || matches!(*method, Method::GET | Method::HEAD);
         if harmless || form.is_some_and(|brought| same(brought, &self.csrf())) { Ok(()) } else { Err(Denied::Csrf) }
     }
 }
 
-/// Whether two texts are equal, in a time that does not tell where they differ: their hashes are compared.
+/// Compares two texts in constant time, by their hashes, so that the duration does not reveal the first difference.
 fn same(one: &str, other: &str) -> bool {
     Sha256::digest(one) == Sha256::digest(other)
 }
@@ -175,7 +175,7 @@ mod tests {
             (vec![("authorization", "bearer  secret".to_owned())], Ok(Who::Program)),
             (vec![("authorization", "Basic secret".to_owned())], Err(Denied::Token)),
             (vec![("authorization", "Basic x".to_owned()), ("cookie", format!("aime_4000={session}"))], Err(Denied::Token)),
-            // A cookie that somebody else has set under the same name does not lock out.
+            // A foreign cookie with the same name does not lock the user out.
             (vec![("cookie", format!("aime_4000=x; aime_4000={session}"))], Ok(Who::Browser)),
             (vec![("cookie", format!("other=1; aime_4000={session}"))], Ok(Who::Browser)),
             (vec![], Err(Denied::Token)),
@@ -184,7 +184,7 @@ mod tests {
             (vec![("authorization", format!("Bearer {session}"))], Err(Denied::Token)),
             (vec![("cookie", "aime_4000=secret".to_owned())], Err(Denied::Token)),
             (vec![("cookie", format!("aime_4001={session}"))], Err(Denied::Token)),
-            // A wrong token is not made good by a cookie.
+            // A cookie does not make up for a wrong token.
             (vec![("authorization", "Bearer x".to_owned()), ("cookie", format!("aime_4000={session}"))], Err(Denied::Token)),
         ] {
             let lines: Vec<(&'static str, &str)> = lines.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -1,4 +1,4 @@
-//! The interface for programs, version 1. `openapi.json` describes it, and tests compare the two.
+//! HTTP interface for programs, version 1. `openapi.json` describes it, and tests compare the two.
 
 use aime_report::Comparison;
 use axum::{
@@ -17,10 +17,10 @@ use crate::{
 };
 
 const DESCRIPTION: &str = include_str!("openapi.json");
-/// The most words of a search.
+/// Largest number of words in a search.
 const WORDS: usize = 8;
 
-/// What is said to a run.
+/// Body of a message to a run.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Said {
@@ -31,7 +31,7 @@ pub(crate) struct Said {
 }
 
 impl Said {
-    /// The act of this name; none where there is no such one.
+    /// Returns the act with this name.
     pub(crate) fn act(self, name: &str) -> Result<Act, Refusal> {
         let text = self.text.trim().to_owned();
         let task = self.task.filter(|task| !task.is_empty());
@@ -52,7 +52,7 @@ fn refusal(problem: Problem, message: &str) -> Refusal {
     Refusal { problem, message: message.to_owned(), hint: None }
 }
 
-/// The words of a search, in small letters, without those that come twice.
+/// Returns the distinct words of a search, in lower case.
 pub(crate) fn words_of(text: &str) -> Vec<String> {
     let mut words: Vec<String> = text.to_lowercase().split_whitespace().take(WORDS).map(str::to_owned).collect();
     words.sort();
@@ -60,7 +60,7 @@ pub(crate) fn words_of(text: &str) -> Vec<String> {
     words
 }
 
-/// The routes below `/api/v1`.
+/// Returns the routes below `/api/v1`.
 pub(crate) fn routes() -> [(&'static str, MethodRouter<Shared>); 7] {
     [
         ("/openapi.json", get(description)),
@@ -129,7 +129,7 @@ async fn compare(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Res
     answered(StatusCode::OK, compared.map(document))
 }
 
-/// The two runs that a query names, each as `run`.
+/// Returns the two runs that a query names, each as `run`.
 pub(crate) async fn compared(shared: &Shared, query: &str) -> Result<[Looked; 2], Refusal> {
     let named = url::form_urlencoded::parse(query.as_bytes()).into_owned().filter(|(name, _)| name == "run").map(|(_, run)| run);
     let Ok([one, other]) = <[String; 2]>::try_from(named.collect::<Vec<_>>()) else {
@@ -138,7 +138,7 @@ pub(crate) async fn compared(shared: &Shared, query: &str) -> Result<[Looked; 2]
     reading(shared, move |runs| Ok([runs.look(&one)?, runs.look(&other)?])).await
 }
 
-/// What a program has sent.
+/// Parses the body that a program has sent.
 fn document<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| refusal(Problem::Refused, &format!("the document is not as it should be: {error}")))
 }

@@ -1,4 +1,4 @@
-//! What of a page is not as it was shown last. Pure.
+//! Differences between a page as last shown and as it is now. Pure.
 
 use std::collections::HashMap;
 
@@ -6,30 +6,30 @@ use aime_report::Piece;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// The pieces that a page shows: of each only what tells whether it is the same.
+/// Pieces that a page shows, each as a hash for comparison.
 #[derive(Default)]
 pub(crate) struct Shown(HashMap<String, [u8; 32]>);
 
-/// Something that a page is to show otherwise.
+/// Update of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Change {
-    /// The id of the element.
+    /// Id of the element.
     pub(crate) id: String,
-    /// The element as it is now; none where it is to go.
+    /// New content of the element; none if it is removed.
     pub(crate) html: Option<String>,
-    /// The list in which it stands.
+    /// Id of the list that contains it.
     pub(crate) list: Option<String>,
-    /// The item of that list that it stands behind; the first one has none.
+    /// Id of the list item before it; none for the first item.
     pub(crate) after: Option<String>,
 }
 
 impl Shown {
-    /// A page that shows these.
+    /// Creates the state of a page that shows these pieces.
     pub(crate) fn of(pieces: &[Piece]) -> Self {
         Self(pieces.iter().map(|piece| (piece.id.clone(), print(&piece.html))).collect())
     }
 
-    /// Shows these from now on; gives what differs, what goes first and else in the order of the page.
+    /// Replaces the shown pieces. Returns the differences: first the removals, then the others in the order of the page.
     pub(crate) fn renew(&mut self, pieces: Vec<Piece>) -> Vec<Change> {
         let now = Self::of(&pieces);
         let gone = |id: &&String| !now.0.contains_key(*id);
@@ -60,7 +60,7 @@ mod tests {
 
     use super::*;
 
-    /// A page as a browser has it: fixed elements, and lists of items.
+    /// Page as a browser has it: fixed elements, and lists of items.
     #[derive(Debug, Clone, Default, PartialEq)]
     struct Page {
         fixed: HashMap<String, String>,
@@ -79,7 +79,7 @@ mod tests {
             page
         }
 
-        /// What the script does.
+        /// Applies a change as the script does.
         fn apply(&mut self, change: Change) {
             let Change { id, html, list, after } = change;
             let Some(html) = html else {

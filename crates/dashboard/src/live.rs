@@ -1,4 +1,4 @@
-//! What happens in a run, as it happens, as server-sent events: to programs its events, to pages what of them is no longer so.
+//! Live updates as server-sent events: events for programs, changed pieces for pages.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -21,12 +21,12 @@ use crate::{
     server::{Shared, reading},
 };
 
-/// How often it is looked for more: other processes write the journal.
+/// Polling interval: other processes write the journal.
 const LOOK: Duration = Duration::from_millis(300);
-/// The most events that are read at once.
+/// Largest number of events that are read at once.
 const MOST: usize = 500;
 
-/// The number of the last event that who asks has: `Last-Event-ID`, as browsers say it, or else `?after=N`.
+/// Returns the number of the last event that the client has: `Last-Event-ID`, which browsers send, or else `?after=N`.
 fn seen(head: &HeaderMap, query: Option<&str>) -> Option<u64> {
     let last = head.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let after = || {
@@ -42,12 +42,12 @@ fn sent(events: impl Stream<Item = Sent> + Send + 'static) -> Response {
     Sse::new(events.map(Ok::<_, Infallible>)).keep_alive(KeepAlive::default()).into_response()
 }
 
-/// The events of a run after those that are known. Each has its number as its id, so that who was cut off goes on after the last that was seen: none is lost and
-/// none comes twice.
+/// Streams the events of a run after the known ones. The id of each is its number, so a client that reconnects continues after the last one
+/// seen, without loss or repetition.
 pub(crate) async fn events(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery, head: HeaderMap) -> Response {
     let seen = seen(&head, query.as_deref()).unwrap_or(0);
     let mut place = Place { shared, run, seen, ready: VecDeque::new() };
-    // Whether there is such a run is told before the stream begins.
+    // A missing run must be reported before the stream begins.
     if let Err(refusal) = place.read().await {
         return refused(&refusal);
     }
@@ -57,7 +57,7 @@ pub(crate) async fn events(State(shared): State<Shared>, Path(run): Path<String>
     }))
 }
 
-/// Where one who listens is.
+/// Position of a client in a stream.
 struct Place {
     shared: Shared,
     run: String,
@@ -69,7 +69,7 @@ impl Place {
     async fn read(&mut self) -> Result<(), Refusal> {
         let (run, seen) = (self.run.clone(), self.seen);
         let found = reading(&self.shared, move |runs| runs.events(&run, seen, MOST)).await?;
-        // A gap would be passed over for ever: what comes after one waits.
+        // An event after a gap must wait, or the gap would be skipped forever.
         for event in found {
             if event.seq != self.seen + 1 {
                 break;
@@ -80,7 +80,7 @@ impl Place {
         Ok(())
     }
 
-    /// The next event, when there is one; nothing once the run is gone.
+    /// Waits for the next event; none once the run is gone.
     async fn next(&mut self) -> Option<Sent> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -92,13 +92,13 @@ impl Place {
     }
 }
 
-/// What of a run's page is no longer so, each time that something has happened: the pieces that changed, and no others.
+/// Streams the pieces of a run's page that change, each time that something has happened.
 pub(crate) async fn changes(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery, head: HeaderMap) -> Response {
     let looked = match look(&shared, &run).await {
         Ok(looked) => looked,
         Err(refusal) => return refused(&refusal),
     };
-    // A page that was made when as much had happened shows all but what is no event. For any other, nobody knows what it shows.
+    // The content of a page is known only if it was made at this event number. Every other page gets all pieces.
     let shown = (seen(&head, query.as_deref()) == Some(looked.seq)).then(|| {
         let pieces = pages::pieces(&looked, &shared.access);
         Shown::of(pieces.get(1..).unwrap_or_default())
@@ -115,21 +115,21 @@ async fn look(shared: &Shared, run: &str) -> Result<Looked, Refusal> {
     reading(shared, move |runs| runs.look(&run)).await
 }
 
-/// A page that somebody has before them.
+/// Page that is open in a browser.
 struct Page {
     shared: Shared,
     run: String,
     shown: Shown,
-    /// Nobody knows what it shows.
+    /// True if its content is unknown.
     whole: bool,
-    /// How it stood when it was told last: the number of the last event, and whether it was carried out.
+    /// State when it was last updated: the number of the last event, and whether the run was driven.
     told: Option<(u64, bool)>,
-    /// What was found when it was looked at last, until that is told.
+    /// Run as last read, until it is sent.
     looked: Option<Looked>,
 }
 
 impl Page {
-    /// What has changed, when something has; nothing once the run is gone.
+    /// Waits for the next changes; none once the run is gone.
     async fn next(&mut self) -> Option<Sent> {
         loop {
             if let Some(looked) = self.looked.take() {

@@ -1,4 +1,4 @@
-//! The pages for people, made here: a browser without a script can do everything but watch and search in a run.
+//! HTML pages for people, rendered on the server. A browser without a script can do everything except watch a run and search in it.
 
 mod compare;
 mod list;
@@ -21,7 +21,7 @@ use crate::{Refusal, access::Access, api::status};
 const STYLE: &str = include_str!("dashboard.css");
 const SCRIPT: &str = include_str!("dashboard.js");
 
-/// A page with a title and a content.
+/// Renders a page with a title and a content.
 fn page(base: &str, title: &str, content: &Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -47,7 +47,7 @@ fn shown(status: StatusCode, access: &Access, title: &str, content: &Markup) -> 
     (status, Html(page(&access.base(), title, content).into_string())).into_response()
 }
 
-/// What was not done, why, and the way back: an address of these pages.
+/// Renders a failure: the action, the reason, and a link back to one of these pages.
 fn failed(refusal: &Refusal, access: &Access, back: &str) -> Response {
     let content = html! {
         main.alone {
@@ -60,14 +60,14 @@ fn failed(refusal: &Refusal, access: &Access, back: &str) -> Response {
     shown(status(refusal.problem), access, "Not done", &content)
 }
 
-/// The list of runs.
+/// Returns the address of the list of runs.
 fn home(access: &Access) -> String {
     format!("{}/", access.base())
 }
 
-/// The page of a run.
+/// Returns the address of a run's page.
 fn address(access: &Access, run: &str) -> String {
-    // Names of runs and folders need no escape; what is none is no address either.
+    // Names of runs and folders need no escape. Anything else gets no address.
     if run.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')) {
         format!("{}/runs/{run}", access.base())
     } else {
@@ -75,30 +75,30 @@ fn address(access: &Access, run: &str) -> String {
     }
 }
 
-/// A form that changes something: it brings the second token.
+/// Renders a form that changes something. It includes the second token.
 fn form(access: &Access, action: &str, inside: &Markup) -> Markup {
     html! { form method="post" action=(action) { input type="hidden" name="csrf" value=(access.csrf()); (inside) } }
 }
 
-/// A choice of some values, each with its words. The first one is chosen.
+/// Renders a choice of values with their labels. The first one is selected.
 fn choice(label: &str, name: &str, options: &[(&str, &str)]) -> Markup {
     html! {
         label { (label) " " select name=(name) { @for (value, words) in options { option value=(value) { (words) } } } }
     }
 }
 
-/// Where who has asked goes on.
+/// Redirects the browser after a form.
 fn see(place: &str) -> Response {
     (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
 }
 
-/// The fields of a form or query of this name that hold something.
+/// Returns the non-empty fields of a form or query with this name.
 fn fields<'a>(text: &'a [u8], name: &'a str) -> impl Iterator<Item = String> + 'a {
     let all = url::form_urlencoded::parse(text).filter(move |(found, _)| found == name);
     all.map(|(_, value)| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-/// Styles and scripts.
+/// Serves styles and scripts.
 pub(crate) async fn file(Path(file): Path<String>) -> Response {
     let (kind, text) = match file.as_str() {
         "report.css" => ("text/css; charset=utf-8", aime_report::STYLE),

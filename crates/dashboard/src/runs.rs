@@ -1,187 +1,188 @@
-//! What a dashboard shows, and what it passes on: whoever opens one gives it the runs.
+//! Interface between the dashboard and the program that opens it, which provides the runs.
 
 use aime_report::ReportView;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The runs of one or several folders. What is given is without secrets. A run is named by its id, or, where it is of another folder than the first, by `FOLDER:ID`.
+/// Runs of one or several folders. Everything returned is free of secrets. A run is named by its id or, if it is not in the first folder,
+/// by `FOLDER:ID`.
 pub trait Runs: Send + Sync + 'static {
-    /// The names of the folders in which runs may be started; the first is taken where none is named.
+    /// Returns the names of the folders in which runs may be started; the first one is the default.
     fn folders(&self) -> Vec<String>;
 
-    /// All of them, the latest first. Blocks while it reads.
+    /// Returns all runs, newest first. Blocks while it reads.
     ///
     /// # Errors
-    /// [`Refusal`] where they cannot be read.
+    /// [`Refusal`] if they cannot be read.
     fn list(&self) -> Result<Vec<RunEntry>, Refusal>;
 
-    /// One of them as it stands. Blocks while it reads.
+    /// Returns the present state of a run. Blocks while it reads.
     ///
     /// # Errors
-    /// [`Refusal`], of the kind [`Problem::NotFound`] where there is no such run.
+    /// [`Refusal`], of the kind [`Problem::NotFound`] if the run does not exist.
     fn look(&self, run: &str) -> Result<Looked, Refusal>;
 
-    /// Whether a process carries it out now. It is asked often, and blocks while it looks.
+    /// Returns true if a process drives the run now. It is called often, and blocks while it checks.
     ///
     /// # Errors
     /// [`Refusal`], as [`Runs::look`].
     fn is_driven(&self, run: &str) -> Result<bool, Refusal>;
 
-    /// At most `most` events of a run, those with a number above `after`, in order. Blocks while it reads.
+    /// Returns at most `most` events of a run, in order, with numbers above `after`. Blocks while it reads.
     ///
     /// # Errors
     /// [`Refusal`], as [`Runs::look`].
     fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal>;
 
-    /// What holds all of these words, in whatever case: goals and events, of the latest run first. Blocks while it reads.
+    /// Searches goals and events for all of these words, ignoring case. Hits of the newest run come first. Blocks while it reads.
     ///
     /// # Errors
-    /// [`Refusal`] where the runs cannot be read.
+    /// [`Refusal`] if the runs cannot be read.
     fn search(&self, words: &[String]) -> Result<Found, Refusal>;
 
-    /// Begins a run, which goes on by itself; gives its name once it can be looked at.
+    /// Starts a run, which continues by itself. Returns its name once it can be read.
     fn start(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>>;
 
-    /// Says something to a run, or has it go on; gives what came of it in a sentence.
+    /// Sends a message or command to a run. Returns the outcome in a sentence.
     fn act<'a>(&'a self, run: &'a str, act: Act) -> BoxFuture<'a, Result<String, Refusal>>;
 }
 
-/// A run that is to be started.
+/// Request for a new run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewRun {
-    /// What is to be reached.
+    /// The goal.
     pub goal: String,
-    /// One of [`Runs::folders`].
+    /// One of [`Runs::folders`]; the first one if absent.
     #[serde(default)]
     pub folder: Option<String>,
-    /// How the goal is worked on; it is found out where none is named.
+    /// Planning mode; derived from the goal if absent.
     #[serde(default)]
     pub mode: Option<Mode>,
-    /// What is done without asking; the settings say where none is named.
+    /// Approval mode; taken from the settings if absent.
     #[serde(default)]
     pub approve: Option<Approve>,
 }
 
-/// How a goal is worked on.
+/// Planning mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// As the goal asks for.
+    /// Derived from the goal.
     Auto,
     /// One actor.
     Direct,
-    /// A few steps in a row.
+    /// A short sequence of steps.
     Simple,
     /// A graph of tasks.
     Complex,
-    /// A few tasks that grow by what is found.
+    /// A few tasks, extended by what they find.
     Emergent,
 }
 
-/// What may be done without asking. That everything may is nothing that can be said from here.
+/// Approval mode. Deliberately, the dashboard has no mode that allows everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approve {
-    /// Reading.
+    /// Reading needs no consent.
     Ask,
-    /// Reading, and writing files of the folder.
+    /// Reading, and writing files of the folder, need no consent.
     Edits,
-    /// Reading; nothing else is done at all.
+    /// Reading only; everything else is forbidden.
     ReadOnly,
 }
 
 /// A run in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunEntry {
-    /// How it is named here.
+    /// Name of the run in the dashboard.
     pub run: String,
-    /// Its id.
+    /// Id of the run.
     pub run_id: String,
-    /// The folder that it is of.
+    /// Folder of the run.
     pub folder: String,
-    /// Where it stands, in one word.
+    /// Status in one word.
     pub status: String,
-    /// The goal, cut.
+    /// Goal, truncated.
     pub goal: String,
-    /// When it began: RFC 3339, UTC.
+    /// Start time: RFC 3339, UTC.
     pub created: String,
-    /// When something was last written of it.
+    /// Time of the last record.
     pub updated: String,
 }
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Found {
-    /// The places, those of the latest run first.
+    /// Hits, those of the newest run first.
     pub hits: Vec<Hit>,
-    /// Whether there may be more: the search is bounded.
+    /// True if there may be more hits than the limit allows.
     pub more: bool,
 }
 
-/// A place that a search has found.
+/// Hit of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Hit {
-    /// How its run is named here.
+    /// Name of its run in the dashboard.
     pub run: String,
-    /// The goal of that run, cut.
+    /// Goal of that run, truncated.
     pub goal: String,
-    /// The number of the event; 0 for the goal itself.
+    /// Number of the event; 0 for the goal itself.
     pub seq: u64,
-    /// The type of the event.
+    /// Type of the event.
     #[serde(rename = "type")]
     pub kind: String,
-    /// When it was: RFC 3339, UTC.
+    /// Time of the event: RFC 3339, UTC.
     pub time: String,
-    /// What stands around the first of the words.
+    /// Text around the first match.
     pub text: String,
 }
 
-/// A run as it stands.
+/// State of a run.
 #[derive(Debug, Clone)]
 pub struct Looked {
-    /// How it is named here.
+    /// Name of the run in the dashboard.
     pub run: String,
-    /// What is shown of it.
+    /// Content of its report.
     pub view: ReportView,
-    /// What it came to, or how it stands: `aime.result/v1`.
+    /// Its result, or its present state: `aime.result/v1`.
     pub result: Value,
-    /// The questions that wait for a person, the first one first.
+    /// Open questions, oldest first.
     pub questions: Vec<Asked>,
-    /// The number of its last event.
+    /// Number of its last event.
     pub seq: u64,
-    /// Whether a process carries it out now.
+    /// True if a process drives it now.
     pub driven: bool,
-    /// Whether it has ended for good.
+    /// True if it has ended for good.
     pub over: bool,
-    /// Whether it has ended and takes a follow-up.
+    /// True if it has ended and accepts a follow-up goal.
     pub takes_follow_up: bool,
 }
 
 impl Looked {
-    /// Whether nothing of it will change any more: it has ended, and whoever carried it out has put away what it kept.
+    /// Returns true if nothing of it will change any more: it has ended, and no process drives it.
     pub(crate) const fn is_settled(&self) -> bool {
         self.over && !self.driven
     }
 }
 
-/// A question that waits for a person.
+/// Question that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Asked {
-    /// Unique in the run.
+    /// Id, unique in the run.
     pub id: String,
     /// `question`, `approval`, `escalation`.
     pub kind: String,
-    /// The task that waits.
+    /// Task that waits.
     pub task: Option<String>,
-    /// Its words.
+    /// Text of the question.
     pub question: String,
-    /// Whether `always` is an answer to it.
+    /// True if `always` is a valid answer.
     pub always: bool,
 }
 
-/// An event of a run.
+/// Event of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// Its number, from 1, without gaps.
@@ -190,59 +191,59 @@ pub struct Event {
     pub document: Value,
 }
 
-/// What a person says to a run, or does with it.
+/// Message or command of a person to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// The answer to an open question.
+    /// Answer an open question.
     Answer {
-        /// The question. Without one the first is meant; with one no other is answered, also where this one no longer waits.
+        /// Id of the question. Without one, the first open question is answered. With one, no other is, even if it is no longer open.
         question: Option<String>,
         /// The answer.
         text: String,
-        /// Whether a run that was left goes on then.
+        /// True if a left run is resumed afterwards.
         resume: bool,
     },
-    /// Something that nobody asked.
+    /// Send an unasked message.
     Tell {
-        /// The task whose actor is meant; the run itself without one.
+        /// Task whose actor gets the message; the run itself if absent.
         task: Option<String>,
-        /// The words.
+        /// Text of the message.
         text: String,
     },
-    /// Stop, so that it can be resumed.
+    /// Stop the run so that it can be resumed.
     Pause,
-    /// Go on, where it was left.
+    /// Resume a run that was left.
     Resume,
-    /// Go on after its end.
+    /// Continue an ended run.
     Continue {
         /// The next goal.
         goal: String,
     },
-    /// End it for good, or take one task out of it.
+    /// Cancel the run for good, or one of its tasks.
     Cancel {
-        /// The task; the whole run without one.
+        /// Task to cancel; the whole run if absent.
         task: Option<String>,
     },
 }
 
-/// Why something is not done.
+/// Reason why an action fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What kind of problem it is.
+    /// Kind of problem.
     pub problem: Problem,
-    /// What failed.
+    /// Description of the failure.
     pub message: String,
-    /// The mend.
+    /// Hint on how to correct it.
     pub hint: Option<String>,
 }
 
-/// The kinds of problem.
+/// Kind of problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Problem {
     /// There is no such run or folder.
     NotFound,
-    /// It cannot be done as things stand.
+    /// The present state does not permit the action.
     Refused,
-    /// Something is wrong here.
+    /// The server has a fault.
     Fault,
 }

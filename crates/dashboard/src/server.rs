@@ -1,4 +1,4 @@
-//! The server: which request goes where, and what each must pass before.
+//! HTTP server: routes, and the checks that every request must pass.
 
 use std::{io, net::SocketAddr, sync::Arc};
 
@@ -19,10 +19,10 @@ use crate::{
     api, live, pages,
 };
 
-/// The largest form or document that is read, in bytes.
+/// Largest request body, in bytes.
 pub(crate) const LARGEST: usize = 256 * 1024;
 
-/// What every answer says to browsers: only what comes from here is shown and run, nobody frames it, nothing is kept.
+/// Headers of every answer: browsers load and run only the dashboard's own content, do not frame it, and store nothing.
 const GUARDS: [(&str, &str); 7] = [
     (
         "content-security-policy",
@@ -31,21 +31,21 @@ const GUARDS: [(&str, &str); 7] = [
     ),
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
-    // With `no-referrer` browsers would send the forms of these pages with the origin `null`, as a foreign page's.
+    // With `no-referrer` browsers would send the forms of these pages with the origin `null`, like those of a foreign page.
     ("referrer-policy", "same-origin"),
     ("cache-control", "no-store"),
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// What every part of the server has.
+/// State shared by all handlers.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) runs: Arc<dyn Runs>,
     pub(crate) access: Arc<Access>,
 }
 
-/// A dashboard that listens on this machine alone.
+/// Dashboard that listens on this machine alone.
 #[derive(Debug)]
 pub struct Dashboard {
     listener: TcpListener,
@@ -53,23 +53,23 @@ pub struct Dashboard {
 }
 
 impl Dashboard {
-    /// Takes a port of 127.0.0.1; 0 for any that is free.
+    /// Binds a port of 127.0.0.1; 0 selects a free one.
     ///
     /// # Errors
-    /// Those of the system, such as that the port is taken.
+    /// Those of the system, such as a port in use.
     pub async fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address })
     }
 
-    /// Where it is opened: the address with the token, which is the only way in.
+    /// Returns the address with the token, which is the only entry.
     #[must_use]
     pub fn address(&self, token: &str) -> String {
         format!("http://{}/?token={token}", self.address)
     }
 
-    /// Serves until the future is dropped. `token` must be hard to guess, and of characters that need no escape in an address.
+    /// Serves until the future is dropped. `token` must be hard to guess, and consist of characters that need no escape in a URL.
     ///
     /// # Errors
     /// Those of the system.
@@ -78,10 +78,10 @@ impl Dashboard {
     }
 }
 
-/// Where the interface for programs stands.
+/// Path of the interface for programs.
 const API: &str = "/api/v1";
 
-/// The routes of a dashboard at a port.
+/// Returns the routes of a dashboard at a port.
 pub fn app(runs: Arc<dyn Runs>, token: String, port: u16) -> Router {
     let shared = Shared { runs, access: Arc::new(Access::new(token, port)) };
     let base = shared.access.base();
@@ -104,7 +104,7 @@ pub fn app(runs: Arc<dyn Runs>, token: String, port: u16) -> Router {
         .with_state(shared)
 }
 
-/// What each request must pass, and what each answer is given.
+/// Checks each request, and adds the headers to each answer.
 async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Response {
     let mut answer = match admit(&shared.access, request).await {
         Ok(Admitted::Request(request)) => next.run(*request).await,
@@ -120,9 +120,9 @@ async fn guard(State(shared): State<Shared>, request: Request, next: Next) -> Re
 }
 
 enum Admitted {
-    /// It may go on.
+    /// The request may continue.
     Request(Box<Request>),
-    /// A browser came with the token: it is given its cookie, and the token goes out of its address.
+    /// A browser came with the token. It gets its cookie, and a redirect removes the token from its address.
     Visit(String, String),
 }
 
@@ -141,7 +141,7 @@ async fn admit(access: &Access, request: Request) -> Result<Admitted, Response> 
         }
     }
     let who = access.who(request.headers()).map_err(denied)?;
-    // The cookie is for pages; so no page can be made to ask there.
+    // The cookie is valid for pages only, so that no page can be made to call the interface.
     if who == Who::Browser && page.starts_with(API) {
         return Err(denied(Denied::Token));
     }
@@ -160,7 +160,7 @@ fn denied(why: Denied) -> Response {
     (status, why.words()).into_response()
 }
 
-/// Reads on a thread that may block.
+/// Runs a read on a thread that may block.
 pub(crate) async fn reading<T: Send + 'static>(
     shared: &Shared,
     read: impl FnOnce(&dyn Runs) -> Result<T, crate::Refusal> + Send + 'static,

@@ -1,6 +1,6 @@
-//! Makes the page of a journal that was exported: `aime runs events RUN --output jsonl | exported > page.html`.
+//! Renders the report of an exported journal: `aime runs events RUN --output jsonl | exported > page.html`.
 //!
-//! Of such a run the folder is not known, so what its file tools told is shown.
+//! The folder of such a run is unknown, so the report shows the file changes that its tools reported.
 
 use std::{
     error::Error,
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for line in text.lines() {
         let document: Value = serde_json::from_str(line)?;
         let member = |name: &str| document.get(name).and_then(Value::as_str);
-        // The result, which ends what a run prints, is no event.
+        // The result at the end of the output is not an event.
         let (Some(time), Some(id)) = (member("time"), member("run_id")) else { continue };
         let at = Timestamp::from_millis(time.parse::<jiff::Timestamp>()?.as_millisecond());
         run = Some(RunId::new(id)?);

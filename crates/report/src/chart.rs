@@ -1,4 +1,4 @@
-//! The timeline as a picture: a row for each task, a bar for each time in which it ran.
+//! Timeline as a picture: a row for each task, a bar for each period in which it ran.
 
 use aime_progress::Timestamp;
 use maud::{Markup, html};
@@ -10,23 +10,23 @@ use crate::{
     time::{clock, count, span},
 };
 
-/// In pixels: the whole, the part of the titles, a row, the axis.
+/// Width of the whole picture in pixels; below, those of the titles, a row and the axis.
 const WIDTH: f64 = 1000.0;
 const TITLES: f64 = 250.0;
 const ROW: f64 = 26.0;
 const AXIS: f64 = 30.0;
-/// How wide a pause is drawn, and how narrow a bar may be.
+/// Width of a pause and smallest width of a bar, in pixels.
 const PAUSE: f64 = 30.0;
 const NARROW: f64 = 3.0;
-/// The most marks on the axis.
+/// Largest number of marks on the axis.
 const TICKS: u64 = 8;
-/// The columns of a title.
+/// Width of a title, in columns.
 const COLUMNS: usize = 32;
 
-/// From time to place: pauses are short.
+/// Maps time to position. Pauses are drawn short.
 struct Scale<'a> {
     timeline: &'a Timeline,
-    /// Pixels for a millisecond.
+    /// Pixels per millisecond.
     unit: f64,
 }
 
@@ -49,13 +49,13 @@ impl<'a> Scale<'a> {
     }
 }
 
-/// Milliseconds from the beginning to a moment, without the pauses.
+/// Returns the milliseconds from the start to a moment, without the pauses.
 fn active(timeline: &Timeline, at: Timestamp) -> u64 {
     let paused: u64 = timeline.pauses.iter().map(|(from, to)| at.min(*to).millis_since(*from)).sum();
     at.millis_since(timeline.from).saturating_sub(paused)
 }
 
-/// The moments at which the axis has a mark: steps that are read easily.
+/// Returns the moments with a mark on the axis, in round steps.
 fn ticks(timeline: &Timeline) -> Vec<Timestamp> {
     const STEPS: [u64; 17] = [
         100, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000,
@@ -71,7 +71,7 @@ fn ticks(timeline: &Timeline) -> Vec<Timestamp> {
         }
         marks.push(at);
         at = at.plus_millis(step);
-        // What falls into a pause stands as long after it.
+        // A mark that falls into a pause moves behind it.
         for (from, to) in &timeline.pauses {
             if at > *from && marks.last().is_some_and(|last| last <= from) {
                 at = to.plus_millis(at.millis_since(*from));
@@ -81,7 +81,7 @@ fn ticks(timeline: &Timeline) -> Vec<Timestamp> {
     marks
 }
 
-/// The timeline as an inline picture, with the same in words in its labels.
+/// Renders the timeline as an inline picture whose labels contain the same information as text.
 pub(crate) fn chart(timeline: &Timeline) -> Markup {
     if timeline.rows.is_empty() {
         return html! { p.quiet { "Nothing has run." } };

@@ -1,4 +1,4 @@
-//! Two runs side by side: what each came to, and where they differ.
+//! Comparison of two runs: their results and differences.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,69 +7,69 @@ use serde::Serialize;
 
 use crate::{Failure, FileView, ReportView, TaskView, Text, Version};
 
-/// Two runs side by side. As the views that it is made of, it holds no secrets and is bounded.
+/// Two runs side by side. Like the views it is made of, it is free of secrets and bounded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// What each came to.
+    /// Summaries of the two runs.
     pub runs: [Side; 2],
-    /// The tasks: those of the first run in its plan's order, then those that only the second has. Two are the same task by their id, or else by their title.
+    /// Tasks: those of the first run in its plan's order, then those that only the second has. Tasks match by id, or else by title.
     pub tasks: Vec<Pair<TaskSide>>,
-    /// The paths that one of them changed, in order.
+    /// Paths that at least one of them changed, in order.
     pub files: Vec<Pair<FileView>>,
 }
 
-/// What a run came to.
+/// Summary of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
     /// The run.
     pub run: String,
-    /// What is wanted.
+    /// The goal.
     pub goal: Text,
-    /// Where it stands.
+    /// Status of the run.
     pub status: RunStatus,
-    /// The way of working.
+    /// Planning mode.
     pub mode: Option<PlanMode>,
-    /// Until its last event, in milliseconds.
+    /// Duration until its last event, in milliseconds.
     pub duration_ms: u64,
     /// The final answer.
     pub answer: Option<Text>,
-    /// Why the goal was not reached, or why the run was left.
+    /// Reason why the goal was not reached, or why the run was left.
     pub failure: Option<Failure>,
-    /// The models, the one that used the most tokens first.
+    /// Models, by descending number of tokens.
     pub models: Vec<String>,
-    /// What it cost.
+    /// Tokens and cost.
     pub spent: Spent,
-    /// Calls of tools that were begun.
+    /// Number of started tool calls.
     pub tool_calls: u64,
-    /// Tasks that were completed, and all of them.
+    /// Number of completed tasks, and of all tasks.
     pub completed: (usize, usize),
-    /// The versions of its plan: the number of each, why it was made, and how many changes it brought.
+    /// Versions of its plan: number, reason, and number of changes.
     pub versions: Vec<(u32, Text, usize)>,
 }
 
-/// The same thing in both runs, or in one of them.
+/// Same thing in both runs, or in only one of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pair<T> {
-    /// The title of the task, or the path.
+    /// Title of the task, or the path.
     pub name: String,
-    /// Whether both came to the same: the same status, or the same change of the file.
+    /// True if both have the same status, or the same change of the file.
     pub same: bool,
-    /// In each of the runs; none where it is not there.
+    /// Data of each run; none if the thing does not exist there.
     pub sides: [Option<T>; 2],
 }
 
-/// A task in one of the runs.
+/// Task in one of the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskSide {
-    /// Its id there.
+    /// Id of the task in that run.
     pub id: String,
-    /// Where it stands.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// How often it was started.
+    /// Number of starts.
     pub attempts: u32,
-    /// How long it was at work, in milliseconds.
+    /// Working time, in milliseconds.
     pub worked_ms: u64,
-    /// What it cost.
+    /// Tokens and cost.
     pub spent: Spent,
 }
 
@@ -102,7 +102,7 @@ fn side(view: &ReportView) -> Side {
 
 fn tasks(one: &ReportView, other: &ReportView) -> Vec<Pair<TaskSide>> {
     let mut taken = HashSet::new();
-    // An id that is the same goes before a title that is, whatever the order of the tasks.
+    // Equal ids take precedence over equal titles, whatever the order of the tasks.
     let by_id: HashMap<&str, usize> = other.tasks.iter().enumerate().map(|(at, task)| (task.id.as_str(), at)).collect();
     let mut partner: Vec<Option<usize>> = one.tasks.iter().map(|task| by_id.get(task.id.as_str()).copied()).collect();
     taken.extend(partner.iter().flatten().copied());
@@ -125,7 +125,7 @@ fn task_side(task: &TaskView) -> TaskSide {
 }
 
 fn files(one: &ReportView, other: &ReportView) -> Vec<Pair<FileView>> {
-    // Where file tools told of several changes of a path, the last one stands for it.
+    // If file tools reported several changes of a path, the last one is used.
     let by_path = |view: &ReportView| view.files.changed.iter().map(|file| (file.path.clone(), file.clone())).collect::<HashMap<_, _>>();
     let (mut firsts, mut seconds) = (by_path(one), by_path(other));
     let mut paths: Vec<String> = firsts.keys().chain(seconds.keys()).cloned().collect();
@@ -139,7 +139,7 @@ fn files(one: &ReportView, other: &ReportView) -> Vec<Pair<FileView>> {
     paths.into_iter().map(pair).collect()
 }
 
-/// Whether two changes of a path are known to be the same.
+/// Returns true if two changes of a path are known to be the same.
 fn is_same(one: &FileView, other: &FileView) -> bool {
     let whole = one.left_out == 0 && other.left_out == 0;
     whole && (&one.did, &one.lines, &one.note) == (&other.did, &other.lines, &other.note)

@@ -1,38 +1,38 @@
-//! Where the boxes and lines of a graph stand: layer under layer, each box below those it waits for.
+//! Layout of a graph in layers: each box is below those that it waits for.
 //!
-//! The method of Sugiyama, Tagawa and Toda (1981): layers by the longest way, long lines through points of their own, fewer crossings by
-//! barycentres, and places as near to those of the neighbours as the order allows (isotonic regression, solved by pooling).
+//! The method is that of Sugiyama, Tagawa and Toda (1981): layers by the longest path, long lines through dummy points, fewer crossings by
+//! barycentres, and positions as close to those of the neighbours as the order allows (isotonic regression by pooling).
 
-/// How large a box is, and how much room there is between boxes, in pixels.
+/// Size of a box and gap between boxes, in pixels.
 pub(crate) const BOX: (f64, f64) = (216.0, 66.0);
 const GAP: (f64, f64) = (26.0, 42.0);
-/// The room of a line between boxes.
+/// Width reserved for a line between boxes.
 const LINE: f64 = 14.0;
-/// The most points of lines; a graph that needs more is not drawn.
+/// Largest number of dummy points. A graph that needs more is not drawn.
 const MOST_POINTS: usize = 4_000;
-/// How often layers are put in order, and then in place.
+/// Number of passes for the order of layers, and for positions.
 const SWEEPS: usize = 8;
 
-/// A place, in pixels.
+/// Position, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Point {
     pub(crate) x: f64,
     pub(crate) y: f64,
 }
 
-/// A graph with places.
+/// Graph with positions.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Layout {
-    /// The upper left corner of each box.
+    /// Upper left corner of each box.
     pub(crate) boxes: Vec<Point>,
-    /// The points of each line, from the lower edge of one box to the upper edge of the other; pairs of points inside are to be joined by
-    /// a straight line.
+    /// Points of each line, from the lower edge of one box to the upper edge of the other. Each pair of inner points is joined by a
+    /// straight segment.
     pub(crate) lines: Vec<Vec<Point>>,
     pub(crate) width: f64,
     pub(crate) height: f64,
 }
 
-/// A box, or a point of a line.
+/// Box, or dummy point of a line.
 struct Node {
     layer: usize,
     is_box: bool,
@@ -47,8 +47,8 @@ impl Node {
     }
 }
 
-/// Places `count` boxes. `lines` join them by their numbers, from the first to what comes after it; a line that closes a cycle is drawn as
-/// the others are. None where the picture would have too many points.
+/// Computes the positions of `count` boxes. `lines` are pairs of box numbers, predecessor first. A line that closes a cycle is drawn like
+/// the others. Returns none if the picture would need too many points.
 pub(crate) fn layered(count: usize, lines: &[(usize, usize)]) -> Option<Layout> {
     let order = order(count, lines);
     let rank = |at: usize| order.get(at).copied().unwrap_or(usize::MAX);
@@ -92,7 +92,7 @@ fn layer_of(nodes: &[Node], at: usize) -> usize {
     nodes.get(at).map_or(0, |node| node.layer)
 }
 
-/// The rank of each box, each after those before it. Where boxes wait for one another, the first in number comes first.
+/// Returns the rank of each box, after its predecessors. In a cycle the box with the lowest number comes first.
 fn order(count: usize, lines: &[(usize, usize)]) -> Vec<usize> {
     let mut after = vec![Vec::new(); count];
     let mut waits = vec![0_usize; count];
@@ -121,7 +121,7 @@ fn order(count: usize, lines: &[(usize, usize)]) -> Vec<usize> {
     rank
 }
 
-/// The layer of each box: one below the lowest of those before it.
+/// Returns the layer of each box: one below the lowest of its predecessors.
 fn longest_ways(count: usize, order: &[usize], down: &[(usize, usize)]) -> Vec<usize> {
     let mut layers = vec![0_usize; count];
     let mut sorted = down.to_vec();
@@ -135,7 +135,7 @@ fn longest_ways(count: usize, order: &[usize], down: &[(usize, usize)]) -> Vec<u
     layers
 }
 
-/// Puts each layer in an order with few crossings.
+/// Orders each layer so that few lines cross.
 fn untangle(rows: &mut [Vec<usize>], nodes: &[Node]) {
     let mut position = vec![0.0; nodes.len()];
     let note = |row: &[usize], position: &mut [f64]| {
@@ -159,7 +159,7 @@ fn untangle(rows: &mut [Vec<usize>], nodes: &[Node]) {
                 .enumerate()
                 .map(|(own, at)| (nodes.get(*at).and_then(|node| mean(node, downward, &position)).unwrap_or(own as f64), *at))
                 .collect();
-            // Stable: what has the same neighbours stays in the order of the plan.
+            // The sort is stable: nodes with the same neighbours stay in the order of the plan.
             keyed.sort_by(|one, other| one.0.total_cmp(&other.0));
             *row = keyed.into_iter().map(|(_, at)| at).collect();
             note(row, &mut position);
@@ -167,14 +167,14 @@ fn untangle(rows: &mut [Vec<usize>], nodes: &[Node]) {
     }
 }
 
-/// The mean position of the neighbours on one side.
+/// Returns the mean position of the neighbours on one side.
 fn mean(node: &Node, above: bool, position: &[f64]) -> Option<f64> {
     let side = if above { &node.above } else { &node.below };
     let sum: f64 = side.iter().filter_map(|at| position.get(*at)).sum();
     (!side.is_empty()).then(|| sum / side.len() as f64)
 }
 
-/// Gives each node its place from left to right.
+/// Computes the horizontal position of each node.
 fn place(rows: &[Vec<usize>], nodes: &mut [Node]) {
     for sweep in 0..SWEEPS {
         let downward = sweep % 2 == 0;
@@ -196,14 +196,14 @@ fn place(rows: &[Vec<usize>], nodes: &mut [Node]) {
                 }
                 before = Some(node.width());
                 let own = if sweep == 0 { 0.0 } else { node.x };
-                // On the first way down nothing is below yet.
+                // In the first downward pass the nodes below have no position yet.
                 let (near, far) = (mean(node, downward, &position), mean(node, !downward, &position).filter(|_| sweep > 1));
                 let to = match (near, far) {
                     (Some(near), Some(far)) => (2.0 * near + far) / 3.0,
                     (Some(one), None) | (None, Some(one)) => one,
                     (None, None) => own,
                 };
-                // Lines are straight before boxes are in the middle.
+                // Straight lines matter more than centred boxes.
                 wanted.push((to - offset, if node.is_box { 1.0 } else { 4.0 }));
                 offsets.push(offset);
             }
@@ -217,7 +217,7 @@ fn place(rows: &[Vec<usize>], nodes: &mut [Node]) {
     }
 }
 
-/// The values that never fall and are nearest to the wanted ones, each with its weight.
+/// Returns the non-decreasing values nearest to the wanted ones, each with its weight.
 fn pooled(wanted: &[(f64, f64)]) -> Vec<f64> {
     let mut pools: Vec<(f64, f64, usize)> = Vec::new();
     for &(value, weight) in wanted {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     proptest! {
-        /// Boxes never lie on one another, and each line goes down from its box to the other.
+        /// Boxes never overlap, and each line leads downwards from its box to the other.
         // Requirement: 7.21
         #[test]
         fn every_graph_has_a_picture(count in 1_usize..30, lines in prop::collection::vec((0_usize..30, 0_usize..30), 0..60)) {

@@ -1,4 +1,4 @@
-//! The page: one file that asks nothing of any network.
+//! HTML page: one file that loads nothing from a network.
 
 mod comparison;
 mod cost;
@@ -23,23 +23,23 @@ use crate::{
     time::{count, moment, number, rfc3339, span},
 };
 
-/// The style of a report, for whoever shows a part of one in a page of their own.
+/// Stylesheet of a report, for programs that embed parts of a report in their own page.
 pub const STYLE: &str = include_str!("page/report.css");
-/// The script of a report, which searches in it.
+/// Script of a report, for its search.
 pub const SCRIPT: &str = include_str!("page/report.js");
 
-/// The columns of the title of the page.
+/// Width of the page title, in columns.
 const TITLE: usize = 60;
 
 impl ReportView {
-    /// The report as one page of HTML. It holds its own style and script, loads nothing, and lets nothing but these two run: whatever models,
-    /// tools and people wrote stands in it as text.
+    /// Renders the report as one HTML page. It includes its style and script, loads nothing, and permits no other script: everything that
+    /// models, tools and people wrote appears as text.
     #[must_use]
     pub fn html(&self) -> String {
         self.page().into_string()
     }
 
-    /// What stands between the head and the foot of the page, for a page that has its own: the facts, the contents and all sections.
+    /// Renders the content between the head and the foot of the page, for another page: the facts, the contents and all sections.
     #[must_use]
     pub fn fragment(&self) -> String {
         self.middle().into_string()
@@ -102,7 +102,7 @@ impl ReportView {
     fn contents(&self) -> Markup {
         html! {
             nav aria-label="Contents" {
-                // Shown by the script, without which it could do nothing.
+                // The script shows it, since it does not work without.
                 div #search role="search" hidden {
                     label for="words" { "Search the report" }
                     input #words type="search" autocomplete="off" spellcheck="false" placeholder="Search (press /)";
@@ -135,12 +135,12 @@ impl ReportView {
     }
 }
 
-/// What the policy knows a style or script by.
+/// Returns the hash by which the content security policy allows a style or script.
 fn hash(text: &str) -> String {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
-/// A section with its heading.
+/// Renders a section with its heading.
 fn section(id: &str, heading: &str, content: Markup) -> Markup {
     html! {
         section id=(id) aria-labelledby=(format!("{id}-heading")) {
@@ -150,22 +150,22 @@ fn section(id: &str, heading: &str, content: Markup) -> Markup {
     }
 }
 
-/// A text that keeps its lines.
+/// Renders a text that keeps its line breaks.
 fn block(text: &Text) -> Markup {
     html! { pre dir="auto" { (text.shown) (left_out(text)) } }
 }
 
-/// A text of several sentences that keeps its lines.
+/// Renders prose that keeps its line breaks.
 fn prose(text: &Text) -> Markup {
     html! { div.text dir="auto" { (text.shown) (left_out(text)) } }
 }
 
-/// A text in running words.
+/// Renders an inline text.
 fn words(text: &Text) -> Markup {
     html! { span.words dir="auto" { (text.shown) (left_out(text)) } }
 }
 
-/// A short text from outside, in a sentence.
+/// Renders a short external text within a sentence.
 fn name(text: &str) -> Markup {
     html! { bdi { (text) } }
 }
@@ -174,7 +174,7 @@ fn left_out(text: &Text) -> Markup {
     html! { @if text.left_out > 0 { span.cut { "… " (count(text.left_out, "more character")) " left out" } } }
 }
 
-/// How many things are left out, and where.
+/// Renders the number of things that are left out, and where to find them.
 fn rest(number: usize, thing: &str, place: &str) -> Markup {
     html! { @if number > 0 { p.cut { "… " (count(number, thing)) " left out" (place) } } }
 }
@@ -193,14 +193,14 @@ const fn tone(status: RunStatus) -> &'static str {
     }
 }
 
-/// Tokens and money in a few words.
+/// Formats tokens and cost briefly.
 fn spent(spent: &aime_progress::Spent) -> String {
     let tokens = number(spent.input_tokens + spent.output_tokens);
     let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
     format!("{tokens} tokens in {}{cost}", count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request"))
 }
 
-/// A span where there is one.
+/// Formats a duration; empty if it is zero.
 fn lasted(millis: u64) -> String {
     if millis == 0 { String::new() } else { span(millis) }
 }

@@ -1,4 +1,4 @@
-//! A plan graph as a picture.
+//! Picture of a plan graph.
 
 use aime_progress::{TaskKind, TaskStatus};
 use maud::{Markup, html};
@@ -10,14 +10,14 @@ use crate::{
     time::count,
 };
 
-/// The most tasks that are drawn.
+/// Largest number of tasks that are drawn.
 const MOST: usize = 300;
-/// Room around the graph, in pixels.
+/// Margin around the graph, in pixels.
 const MARGIN: f64 = 10.0;
-/// The most columns of a title in a box, in two lines.
+/// Width of a title in a box, in columns; it has two lines.
 const COLUMNS: usize = 26;
 
-/// A sign for a status: colour alone tells not everybody.
+/// Returns the symbol of a status, since colour alone is not accessible to everybody.
 pub(crate) const fn sign(status: TaskStatus) -> &'static str {
     match status {
         TaskStatus::Completed => "✓",
@@ -30,7 +30,7 @@ pub(crate) const fn sign(status: TaskStatus) -> &'static str {
     }
 }
 
-/// The class of a status.
+/// Returns the CSS class of a status.
 pub(crate) const fn class(status: TaskStatus) -> &'static str {
     match status {
         TaskStatus::Completed => "done",
@@ -43,7 +43,7 @@ pub(crate) const fn class(status: TaskStatus) -> &'static str {
     }
 }
 
-/// The graph as an inline picture; a sentence where there is nothing to draw, or too much. `marked` says what a mark means.
+/// Renders the graph as an inline picture, or a sentence if it is empty or too large. `marked` explains the meaning of a mark.
 pub(crate) fn picture(graph: &Graph, what: &str, marked: &str) -> Markup {
     if graph.nodes.is_empty() {
         return html! { p.quiet { "There is no plan." } };
@@ -88,7 +88,7 @@ fn edges(graph: &Graph, layout: &Layout) -> Markup {
     }
 }
 
-/// A curve from box to box, straight where it passes others.
+/// Returns the path of a line: curved at boxes, straight beside others.
 fn way(points: &[Point]) -> String {
     let Some(first) = points.first() else { return String::new() };
     let mut way = format!("M{} {}", round(first.x), round(first.y));
@@ -129,7 +129,7 @@ fn boxed(node: &Node, place: Point, marked: &str) -> Markup {
     }
 }
 
-/// Tenths of a pixel are enough.
+/// Rounds to tenths of a pixel.
 pub(crate) fn round(number: f64) -> f64 {
     (number * 10.0).round() / 10.0
 }

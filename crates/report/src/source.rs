@@ -1,51 +1,51 @@
-//! What a report is made from.
+//! Input of a report.
 
 use aime_progress::{ProgressEvent, ProgressState, RunId, Timestamp};
 
-/// What is known of a run: the report is a function of it.
+/// Data on a run. The report is a function of it.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {
     /// The run.
     pub run: &'a RunId,
-    /// Where it stands: the fold of its events.
+    /// State of the run: the fold of its events.
     pub state: &'a ProgressState,
-    /// All that happened, in order, each with its time.
+    /// All events in order, each with its time.
     pub events: Vec<(Timestamp, &'a ProgressEvent)>,
-    /// Why it did not reach its goal, or why it was left.
+    /// Reason why it did not reach its goal, or why it was left.
     pub failure: Option<Failure>,
-    /// What it changed in its folder; none where that was not kept, and then what its file tools told is shown.
+    /// Changes in its folder. Without this record, the report shows the changes that the file tools reported.
     pub files: Option<Vec<FileSource>>,
-    /// What else is to be said, such as that the journal is damaged.
+    /// Further remarks, for example on a damaged journal.
     pub notes: Vec<String>,
-    /// When the report is made.
+    /// Time at which the report is made.
     pub made_at: Timestamp,
 }
 
-/// Why a run did not reach its goal.
+/// Reason why a run did not reach its goal.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Failure {
     /// The kind of failure in one word.
     pub code: String,
-    /// In words.
+    /// Description of the failure.
     pub message: String,
-    /// How to mend it.
+    /// Hint on how to correct it.
     pub hint: Option<String>,
 }
 
-/// What became of one path.
+/// Change of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSource {
-    /// Relative to the working folder; what is no UTF-8 in it is replaced.
+    /// Path relative to the working folder; invalid UTF-8 is replaced.
     pub path: String,
-    /// The tasks, or else the tools, that may have changed it; nobody of the run where it is empty.
+    /// Tasks, or else tools, that may have changed it. Empty if the run did not.
     pub by: Vec<String>,
-    /// What stood there before the run.
+    /// Content before the run.
     pub before: Content,
-    /// What the run left there.
+    /// Content that the run left.
     pub after: Content,
 }
 
-/// What stands at a path.
+/// Content at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.
@@ -54,11 +54,11 @@ pub enum Content {
     File(Vec<u8>),
     /// A folder.
     Folder,
-    /// A link to this place.
+    /// A link to this target.
     Link(String),
-    /// Something whose content is not shown, and why.
+    /// Content that is not shown, with the reason.
     Unknown(String),
 }
 
-/// The largest file whose content a report compares, in bytes. Whoever makes a [`Source`] need not read larger ones.
+/// Size of the largest file whose content a report compares, in bytes. A [`Source`] need not contain larger ones.
 pub const MAX_COMPARED: u64 = 512 * 1024;

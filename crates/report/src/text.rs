@@ -1,4 +1,4 @@
-//! Texts from outside, made fit to be shown: without secrets, bounded, and with nothing hidden in them.
+//! Prepares external texts for display: removes secrets, limits their length, and makes hidden characters visible.
 
 use std::cell::Cell;
 
@@ -7,15 +7,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// The most characters of all texts together.
+/// Largest number of characters of all texts together.
 const ROOM: usize = 6_000_000;
 
-/// A text as it is shown.
+/// Text for display.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Text {
-    /// The beginning, without secrets.
+    /// Beginning of the text, without secrets.
     pub shown: String,
-    /// The characters that are left out after it.
+    /// Number of characters left out after it.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: usize,
 }
@@ -26,14 +26,14 @@ const fn is_zero(number: &usize) -> bool {
 }
 
 impl Text {
-    /// Whether there is nothing to show and nothing was left out.
+    /// Returns true if there is nothing to show and nothing was left out.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.shown.is_empty() && self.left_out == 0
     }
 }
 
-/// Reads texts. It bounds each, and all together.
+/// Reads texts, and limits each of them and their total.
 pub(crate) struct Reader<'a> {
     redactor: &'a Redactor,
     room: Cell<usize>,
@@ -44,7 +44,7 @@ impl<'a> Reader<'a> {
         Self { redactor, room: Cell::new(ROOM) }
     }
 
-    /// A text of at most so many characters.
+    /// Reads a text of at most `most` characters.
     pub(crate) fn text(&self, text: &str, most: usize) -> Text {
         let clean = self.redactor.text(text);
         let most = most.min(self.room.get());
@@ -54,19 +54,19 @@ impl<'a> Reader<'a> {
         Text { shown: visible(&shown), left_out }
     }
 
-    /// A text in one line of at most so many columns.
+    /// Reads a text as one line of at most `columns` columns.
     pub(crate) fn line(&self, text: &str, columns: usize) -> String {
         let clean = self.redactor.text(text);
         let words: Vec<&str> = clean.split_whitespace().take(columns + 1).collect();
         fit(&visible(&words.join(" ")), columns)
     }
 
-    /// The whole text, for what is compared before it is cut.
+    /// Reads the whole text, for a comparison that is cut later.
     pub(crate) fn whole(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
     }
 
-    /// The parameters of a call, each by its name: texts as they are, everything else as JSON.
+    /// Returns the parameters of a call by name: texts unchanged, everything else as JSON.
     pub(crate) fn parameters(&self, parameters: &Map<String, Value>, most: usize) -> Vec<(String, Text)> {
         let shown = |value: &Value| match value {
             Value::String(text) => self.text(text, most),
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A text in which nothing is hidden: what steers, or turns the order of what is read around, is spelt out.
+/// Makes control characters and bidirectional controls visible.
 pub(crate) fn visible(text: &str) -> String {
     let hidden = |character: char| {
         let turns = matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -89,7 +89,7 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
-/// A line cut to so many columns, with an ellipsis where something is missing.
+/// Cuts a line to `columns` columns, with an ellipsis if something is missing.
 pub(crate) fn fit(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -105,8 +105,8 @@ pub(crate) fn fit(text: &str, columns: usize) -> String {
     format!("{}…", fitting.trim_end())
 }
 
-/// A line in at most `most` lines of so many columns. It is broken between words, and within one that is too long or that has no spaces, as
-/// Chinese has none.
+/// Wraps a line into at most `most` lines of `columns` columns. It breaks between words, or within a word that is too long or in a script
+/// without spaces, such as Chinese.
 pub(crate) fn wrap(text: &str, columns: usize, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = text.trim();
@@ -122,7 +122,8 @@ pub(crate) fn wrap(text: &str, columns: usize, most: usize) -> Vec<String> {
     lines
 }
 
-/// Where a line that is too long is broken: at the last space of its later half, or where it is full.
+/// Returns the position at which to break a line that is too long: the last space in the second half of `columns`, or the first
+/// character that does not fit.
 fn break_at(text: &str, columns: usize) -> usize {
     let (mut used, mut full, mut space) = (0, 0, None);
     for (at, character) in text.char_indices() {
@@ -150,7 +151,7 @@ mod tests {
         let reader = Reader::new(&redactor);
         assert_eq!(reader.text("数字四五", 2), Text { shown: "数字".into(), left_out: 2 });
         assert_eq!(reader.text("abc", 3), Text { shown: "abc".into(), left_out: 0 });
-        // What is cut was clean before: no half of a secret is left.
+        // Secrets are removed before the cut, so that no half of one remains.
         assert_eq!(reader.text("x hunter22", 6).shown, "x [red");
         assert_eq!(reader.line("a\n b\tc", 10), "a b c");
     }

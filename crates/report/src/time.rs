@@ -1,28 +1,28 @@
-//! Times and spans as people read them. All times are UTC.
+//! Times and durations for people. All times are UTC.
 
 use aime_progress::Timestamp;
 
-/// `2026-01-31 10:20:30`.
+/// Formats `2026-01-31 10:20:30`.
 pub(crate) fn moment(at: Timestamp) -> String {
     shown(at, "%Y-%m-%d %H:%M:%S")
 }
 
-/// `10:20:30`.
+/// Formats `10:20:30`.
 pub(crate) fn clock(at: Timestamp) -> String {
     shown(at, "%H:%M:%S")
 }
 
-/// `2026-01-31T10:20:30.123Z`.
+/// Formats `2026-01-31T10:20:30.123Z`.
 pub(crate) fn rfc3339(at: Timestamp) -> String {
     shown(at, "%Y-%m-%dT%H:%M:%S.%3fZ")
 }
 
-/// A time outside what a calendar knows is given in milliseconds.
+/// Formats a time; one outside the range of the calendar appears in milliseconds.
 fn shown(at: Timestamp, form: &str) -> String {
     jiff::Timestamp::from_millisecond(at.as_millis()).map_or_else(|_| at.to_string(), |at| at.strftime(form).to_string())
 }
 
-/// A span of milliseconds in its two largest units: `350 ms`, `4.2 s`, `3 m 05 s`, `2 h 10 m`, `3 d 4 h`.
+/// Formats milliseconds in the two largest units: `350 ms`, `4.2 s`, `3 m 05 s`, `2 h 10 m`, `3 d 4 h`.
 pub(crate) fn span(millis: u64) -> String {
     let seconds = millis / 1000;
     match seconds {
@@ -34,7 +34,7 @@ pub(crate) fn span(millis: u64) -> String {
     }
 }
 
-/// A number with a thin space between thousands.
+/// Formats a number with thin spaces between thousands.
 pub(crate) fn number(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
@@ -47,7 +47,7 @@ pub(crate) fn number(number: u64) -> String {
     shown
 }
 
-/// `1 task`, `2 tasks`.
+/// Formats a count: `1 task`, `2 tasks`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{} {thing}s", self::number(number as u64)) }
 }

@@ -1,4 +1,4 @@
-//! What a report shows: a view of the journal, as data.
+//! Content of a report: a view of the journal, as data.
 
 mod build;
 mod files;
@@ -16,52 +16,52 @@ use serde::Serialize;
 
 use crate::{Failure, text::Text};
 
-/// What a report shows of a run. It holds no secrets and is bounded; what is left out is counted.
+/// Content of a run's report. It is free of secrets and bounded; parts that are left out are counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReportView {
     /// The run.
     pub run: String,
-    /// When the report was made.
+    /// Time at which the report was made.
     pub made_at: Timestamp,
-    /// What is wanted.
+    /// The goal.
     pub goal: Text,
-    /// Where the run stands.
+    /// Status of the run.
     pub status: RunStatus,
-    /// The way of working, once chosen.
+    /// Planning mode, once chosen.
     pub mode: Option<PlanMode>,
-    /// When it began.
+    /// Start time.
     pub started_at: Timestamp,
-    /// Until its last event, in milliseconds.
+    /// Duration until its last event, in milliseconds.
     pub duration_ms: u64,
-    /// The final answer, of the last turn.
+    /// Final answer of the last turn.
     pub answer: Option<Text>,
-    /// The turns of a run that was continued after its end, in order; empty for a run with a single one.
+    /// Turns of a run that was continued after its end, in order; empty for a run with a single one.
     pub turns: Vec<TurnView>,
-    /// Why the goal was not reached, or why the run was left.
+    /// Reason why the goal was not reached, or why the run was left.
     pub failure: Option<Failure>,
-    /// What else is to be said.
+    /// Further remarks.
     pub notes: Vec<String>,
     /// The strategic part of the plan.
     pub strategy: Strategy,
-    /// Every version of the plan, the first one first.
+    /// All versions of the plan, oldest first.
     pub versions: Vec<Version>,
-    /// The graph of the plan as it stands.
+    /// Graph of the present plan.
     pub graph: Graph,
     /// The tasks in plan order.
     pub tasks: Vec<TaskView>,
-    /// Who ran when.
+    /// Periods in which tasks ran.
     pub timeline: Timeline,
-    /// What it changed in its folder.
+    /// Changes in its folder.
     pub files: Files,
-    /// What was learnt.
+    /// Evidence.
     pub evidence: Vec<EvidenceView>,
-    /// What was asked of people.
+    /// Questions to people.
     pub questions: Vec<QuestionView>,
-    /// What it cost.
+    /// Tokens and cost.
     pub spending: Spending,
-    /// What happened, in lines; the calls of tasks are with the tasks.
+    /// Story of events, one line each, without the calls of tasks, which are in `tasks`.
     pub story: Vec<Moment>,
-    /// Moments that are left out in the middle of the story.
+    /// Number of moments left out in the middle of the story.
     pub story_left_out: usize,
 }
 
@@ -79,28 +79,28 @@ pub struct TurnView {
 /// The strategic part of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Strategy {
-    /// The way to the goal.
+    /// Approach to the goal.
     pub approach: Text,
-    /// Stages of the work and what is reached when each ends.
+    /// Phases of the work, each with its milestone.
     pub phases: Vec<(String, Text)>,
-    /// What may go wrong, and what would be done.
+    /// Risks, each with its mitigation.
     pub risks: Vec<(Text, Text)>,
-    /// What must hold at the end, as it was looked at last.
+    /// Completion criteria, with the results of their last check.
     pub criteria: Vec<Criterion>,
 }
 
 /// A completion or success criterion.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Criterion {
-    /// Its words.
+    /// Text of the criterion.
     pub text: Text,
-    /// Its owner.
+    /// Owner of the criterion.
     pub owner: Owner,
-    /// How it was checked.
+    /// Kind of check.
     pub how: CheckMethod,
-    /// Whether it holds; none where nobody looked or could tell.
+    /// Verdict; none if nobody checked it or the check was inconclusive.
     pub passed: Option<bool>,
-    /// By what.
+    /// Reason for the verdict.
     pub reason: Text,
 }
 
@@ -109,90 +109,90 @@ pub struct Criterion {
 pub struct Version {
     /// Its number, from 1.
     pub number: u32,
-    /// When it was made.
+    /// Time at which it was made.
     pub at: Timestamp,
-    /// Why.
+    /// Reason for the version.
     pub reasoning: Text,
-    /// What made it necessary: the kind and the words.
+    /// Triggers of the change: kind and text.
     pub triggers: Vec<(String, Text)>,
-    /// What was learnt that it used.
+    /// Evidence that it used.
     pub evidence: Vec<Text>,
-    /// What is made of tasks that had failed.
+    /// Handling of tasks that had failed.
     pub lowered: Vec<String>,
-    /// What differs from the version before, a line each.
+    /// Differences from the previous version, one line each.
     pub changes: Vec<Change>,
-    /// Changes that are left out.
+    /// Number of changes left out.
     pub left_out: usize,
-    /// Its graph, as it stood when it was made; none where it is left out.
+    /// Its graph when it was made; none if that is left out.
     pub graph: Option<Graph>,
 }
 
-/// What differs between two versions.
+/// Difference between two versions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
     /// `+`, `-` or `~`.
     pub sign: char,
-    /// The task, or what else it is about.
+    /// Task, or other subject.
     pub what: String,
-    /// In words.
+    /// Description of the change.
     pub detail: Text,
 }
 
-/// A task and all that became of it.
+/// Task with everything that happened to it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskView {
     /// Its id.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// Who carries it out.
+    /// Executor of the task.
     pub kind: TaskKind,
-    /// Where it stands.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// What is to be done.
+    /// Description of the work.
     pub description: Text,
     /// Its tool and parameters, for a tool task.
     pub tool: Option<(String, Vec<(String, Text)>)>,
-    /// What must hold for it to count as done.
+    /// Criteria that must hold for it to count as done.
     pub criteria: Vec<Criterion>,
-    /// The tasks it waits for, by their titles.
+    /// Titles of the tasks that it waits for.
     pub waits_for: Vec<String>,
-    /// The group it belongs to.
+    /// Group that it belongs to.
     pub group: Option<String>,
-    /// The version that brought it.
+    /// Plan version that added it.
     pub version: u32,
-    /// How often it was started.
+    /// Number of starts.
     pub attempts: u32,
-    /// How long it was at work, in milliseconds.
+    /// Working time, in milliseconds.
     pub worked_ms: u64,
-    /// What it came to.
+    /// Summary of its result.
     pub summary: Text,
-    /// What went wrong, or why it was not done.
+    /// Error, or the reason why it was not done.
     pub error: Option<Text>,
-    /// What was made.
+    /// Paths and addresses that it created.
     pub references: Vec<String>,
-    /// What it cost.
+    /// Tokens and cost.
     pub spent: Spent,
-    /// What was said and done, in order.
+    /// Turns of the work, in order.
     pub turns: Vec<Turn>,
-    /// Turns that are left out in the middle.
+    /// Number of turns left out in the middle.
     pub turns_left_out: usize,
 }
 
-/// Something in the work on a task.
+/// Event in the work on a task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Turn {
-    /// When.
+    /// Time of the turn.
     pub at: Timestamp,
-    /// What.
+    /// Content of the turn.
     pub what: TurnKind,
 }
 
-/// What happened in the work on a task.
+/// Content of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "turn", rename_all = "snake_case")]
 pub enum TurnKind {
-    /// An actor took it.
+    /// An actor took the task.
     Actor {
         /// Its profile.
         profile: String,
@@ -200,26 +200,26 @@ pub enum TurnKind {
         model: String,
         /// Its tools.
         tools: Vec<String>,
-        /// The skills that it was given whole.
+        /// Skills whose full texts its prompt holds.
         skills: Vec<String>,
-        /// How long its model thinks, if that is not the model's own setting.
+        /// Reasoning effort of its model, if that differs from the model's own setting.
         effort: Option<String>,
-        /// How many answers of the model it may use; 0 if the event does not tell.
+        /// Number of model answers that it may use; 0 if the event lacks it.
         max_steps: u32,
-        /// Why this profile and these tools.
+        /// Reasons for the profile and the tools.
         reasons: Vec<String>,
     },
     /// The model answered.
     Said {
         /// The model.
         model: String,
-        /// What for.
+        /// Purpose of the request.
         purpose: String,
-        /// What it wrote beside its calls.
+        /// Text beside its calls.
         text: Text,
-        /// What it cost.
+        /// Tokens and cost.
         spent: Spent,
-        /// How long it took, in milliseconds.
+        /// Duration, in milliseconds.
         duration_ms: u64,
     },
     /// A tool was called.
@@ -228,162 +228,162 @@ pub enum TurnKind {
         tool: String,
         /// Its parameters.
         parameters: Vec<(String, Text)>,
-        /// How it ended; none while it runs.
+        /// Outcome; none while it runs.
         outcome: Option<String>,
-        /// What it returned.
+        /// Output of the tool.
         output: Text,
-        /// Where that comes from.
+        /// Origin of the output.
         origin: Option<String>,
-        /// How long it took, in milliseconds.
+        /// Duration, in milliseconds.
         duration_ms: u64,
     },
-    /// Something else: who spoke, or what it is, and the words.
+    /// Any other message.
     Told {
-        /// Who spoke, or what it is.
+        /// Author or kind of the message.
         who: String,
-        /// The words.
+        /// Text of the message.
         text: Text,
     },
 }
 
-/// Who ran when.
+/// Periods in which tasks ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Timeline {
-    /// The rows, the one that began first first.
+    /// Rows, by the time of their first bar.
     pub rows: Vec<Row>,
-    /// Rows that are left out.
+    /// Number of rows left out.
     pub left_out: usize,
-    /// When it begins.
+    /// Start of the timeline.
     pub from: Timestamp,
-    /// When it ends.
+    /// End of the timeline.
     pub to: Timestamp,
-    /// Long times in which nothing ran: they are drawn short.
+    /// Long periods in which nothing ran; they are drawn short.
     pub pauses: Vec<(Timestamp, Timestamp)>,
 }
 
-/// A row of the timeline.
+/// Row of the timeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// The number of its task; none for the planner.
+    /// Number of its task; none for the planner.
     pub task: Option<usize>,
-    /// Its title.
+    /// Title of the row.
     pub title: String,
-    /// When it ran, and how that ended.
+    /// Periods in which it ran, with their outcomes.
     pub bars: Vec<Bar>,
-    /// Whether it is one of those that decided when the run ended.
+    /// True if it is on the critical path, which determined the end of the run.
     pub critical: bool,
 }
 
-/// A time in which a task ran.
+/// Period in which a task ran.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bar {
-    /// Since when.
+    /// Start of the period.
     pub from: Timestamp,
-    /// Until when.
+    /// End of the period.
     pub to: Timestamp,
-    /// What the task became then.
+    /// Status of the task afterwards.
     pub status: TaskStatus,
 }
 
-/// What a run changed in its folder.
+/// Changes of a run in its folder.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Files {
-    /// Each path.
+    /// Changed paths.
     pub changed: Vec<FileView>,
-    /// Paths that are left out.
+    /// Number of paths left out.
     pub left_out: usize,
-    /// Whether these are the calls of file tools, since how the folder was before is not kept.
+    /// True if these are the calls of file tools, because the folder's earlier state was not recorded.
     pub by_call: bool,
 }
 
-/// What became of a path.
+/// Change of a path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FileView {
     /// The path.
     pub path: String,
     /// `created`, `changed`, `deleted`.
     pub did: String,
-    /// The tasks, or tools, that did it.
+    /// Tasks, or tools, that made the change.
     pub by: Vec<String>,
-    /// Lines that came.
+    /// Number of added lines.
     pub added: usize,
-    /// Lines that went.
+    /// Number of removed lines.
     pub removed: usize,
-    /// The lines of the difference.
+    /// Lines of the diff.
     pub lines: Vec<DiffLine>,
-    /// Lines that are left out.
+    /// Number of lines left out.
     pub left_out: usize,
-    /// What is to be said where there are no lines.
+    /// Remark if there are no lines.
     pub note: String,
 }
 
-/// A line of a difference.
+/// Line of a diff.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DiffLine {
-    /// `+`, `-`, a space, or `@` for where lines are skipped.
+    /// `+`, `-`, a space, or `@` where lines are skipped.
     pub sign: char,
-    /// The line.
+    /// Text of the line.
     pub text: String,
 }
 
-/// Something that was learnt.
+/// Piece of evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EvidenceView {
-    /// When.
+    /// Time of the report.
     pub at: Timestamp,
-    /// The title of the task that reported it.
+    /// Title of the task that reported it.
     pub task: Option<String>,
-    /// Where it comes from.
+    /// Kind of source.
     pub kind: String,
-    /// How much it matters.
+    /// Significance.
     pub significance: Significance,
-    /// What was learnt.
+    /// Content of the evidence.
     pub content: Text,
-    /// Whether a decision has used it.
+    /// True if a decision has used it.
     pub used: bool,
-    /// Where the texts come from that it may have been made from and that nobody vouches for.
+    /// Origins of the untrusted texts that it may derive from.
     pub origins: String,
 }
 
-/// Something that was asked of a person.
+/// Question to a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QuestionView {
-    /// When.
+    /// Time of the question.
     pub at: Timestamp,
-    /// The title of the task that waits.
+    /// Title of the task that waits.
     pub task: Option<String>,
     /// `question`, `approval`, `escalation`.
     pub kind: String,
-    /// The question.
+    /// Text of the question.
     pub question: Text,
-    /// The answer.
+    /// Answer to the question.
     pub answer: Option<Text>,
 }
 
-/// What a run cost.
+/// Cost of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Spending {
-    /// All of it.
+    /// Total of the run.
     pub total: Spent,
-    /// By who asked: the lead, the actors, the checks.
+    /// By asker: the lead, the actors, the checks.
     pub by_who: Vec<(String, Spent)>,
     /// By model.
     pub by_model: Vec<(String, Spent)>,
-    /// By what was done: each task by its title, and what was done for the run as a whole.
+    /// By task title, or by purpose for requests of the run as a whole.
     pub by_task: Vec<(String, Spent)>,
-    /// Calls of tools that were begun.
+    /// Number of started tool calls.
     pub tool_calls: u64,
 }
 
-/// A line of the story.
+/// Line of the story.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moment {
-    /// The number of the event, from 1.
+    /// Number of the event, from 1.
     pub seq: u64,
-    /// When.
+    /// Time of the event.
     pub at: Timestamp,
-    /// The kind of event.
+    /// Kind of event.
     pub kind: String,
-    /// In words.
+    /// Description of the event.
     pub text: Text,
 }

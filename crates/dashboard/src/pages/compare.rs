@@ -11,7 +11,7 @@ use maud::{PreEscaped, html};
 use super::{address, failed, home, shown};
 use crate::{api::compared, server::Shared};
 
-/// The two runs that the query names.
+/// Serves the comparison of the two runs that the query names.
 pub(crate) async fn compare(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
     let access = &shared.access;
     let looked = match compared(&shared, query.as_deref().unwrap_or_default()).await {

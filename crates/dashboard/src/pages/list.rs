@@ -1,4 +1,4 @@
-//! All runs: to look for, to compare, and to start one.
+//! List of all runs: search, compare, and start.
 
 use axum::{
     body::Bytes,
@@ -17,7 +17,7 @@ use crate::{
     server::{Shared, reading},
 };
 
-/// All runs, and what a search has found.
+/// Serves the list of all runs, with the results of a search.
 pub(crate) async fn list(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {
     let access = &shared.access;
     let asked = fields(query.unwrap_or_default().as_bytes(), "q").next().unwrap_or_default();
@@ -107,7 +107,7 @@ fn entry(access: &Access, run: &RunEntry, several: bool) -> Markup {
 }
 
 fn hits(access: &Access, found: &Found, asked: &str) -> Markup {
-    // The page of a run searches in itself for what stands behind `#?`.
+    // The page of a run searches for the text after `#?`.
     let search: String = url::form_urlencoded::byte_serialize(asked.as_bytes()).collect::<String>().replace('+', "%20");
     html! {
         section.found aria-label="Found" {
@@ -127,7 +127,7 @@ fn hits(access: &Access, found: &Found, asked: &str) -> Markup {
     }
 }
 
-/// A run is started, and shown.
+/// Starts a run and shows it.
 pub(crate) async fn start(State(shared): State<Shared>, body: Bytes) -> Response {
     let access = &shared.access;
     let started = match new_run(&body) {
@@ -140,7 +140,7 @@ pub(crate) async fn start(State(shared): State<Shared>, body: Bytes) -> Response
     }
 }
 
-/// The run that a form asks for, by the words of the interface for programs.
+/// Parses a form into the request that programs send.
 fn new_run(body: &[u8]) -> Result<NewRun, Refusal> {
     fn word<T: serde::de::DeserializeOwned>(body: &[u8], name: &str) -> Result<Option<T>, Refusal> {
         let read = fields(body, name).next().map(|word| serde_json::from_value(Value::String(word))).transpose();

@@ -1,4 +1,4 @@
-//! One run.
+//! Page of one run.
 
 use aime_progress::TaskKind;
 use aime_report::Piece;
@@ -18,7 +18,7 @@ use crate::{
     server::{Shared, reading},
 };
 
-/// One run, as it stands; the script shows what comes.
+/// Serves the page of a run in its present state; the script adds later changes.
 pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, RawQuery(query): RawQuery) -> Response {
     let access = &shared.access;
     let looked = match reading(&shared, move |runs| runs.look(&run)).await {
@@ -35,13 +35,13 @@ pub(crate) async fn run(State(shared): State<Shared>, Path(run): Path<String>, R
     shown(StatusCode::OK, access, &looked.run, &content)
 }
 
-/// All that may change in the page of a run, in pieces. What waits for a person is the first.
+/// Returns everything that may change in the page of a run, in pieces. The questions to a person come first.
 pub(crate) fn pieces(looked: &Looked, access: &Access) -> Vec<Piece> {
     let asks = Piece { id: "asks".to_owned(), list: None, html: asks(looked, access).into_string() };
     std::iter::once(asks).chain(looked.view.pieces()).collect()
 }
 
-/// What waits for a person, and what can be said.
+/// Renders the open questions, and the forms for messages.
 fn asks(looked: &Looked, access: &Access) -> Markup {
     let form = |act: &str, inside: &Markup| form(access, &format!("{}/{act}", address(access, &looked.run)), inside);
     html! {
@@ -57,7 +57,7 @@ fn asks(looked: &Looked, access: &Access) -> Markup {
                 }
             }
             @if !looked.over {
-                // Also where it asks: the answer may have come when it was about to be left.
+                // Shown even with an open question, since the run may have been left just when the answer came.
                 @if !looked.driven {
                     section.question aria-label="It was left" { p { "Nobody carries it out." } (form("resume", &html! { button { "Resume" } })) }
                 }
@@ -68,7 +68,7 @@ fn asks(looked: &Looked, access: &Access) -> Markup {
 }
 
 fn question(asked: &Asked, driven: bool, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
-    // The question is named: what was meant for one answers no other.
+    // The form names its question, so that it cannot answer another one.
     let of = html! { input type="hidden" name="question" value=(asked.id); @if !driven { input type="hidden" name="resume" value="yes"; } };
     let words: &[&str] = if asked.always { &["yes", "always", "no"] } else { &["yes", "no"] };
     html! {
@@ -88,7 +88,7 @@ fn question(asked: &Asked, driven: bool, form: &impl Fn(&str, &Markup) -> Markup
     }
 }
 
-/// What can be said unasked.
+/// Renders the forms for unasked messages.
 fn steering(looked: &Looked, form: &impl Fn(&str, &Markup) -> Markup) -> Markup {
     let open = |kinds: &[TaskKind]| -> Vec<(&str, &str)> {
         let tasks = looked.view.tasks.iter().filter(|task| !task.status.is_settled() && kinds.contains(&task.kind));
@@ -113,7 +113,7 @@ fn steering(looked: &Looked, form: &impl Fn(&str, &Markup) -> Markup) -> Markup 
     }
 }
 
-/// Something is said to a run, or done with it.
+/// Handles a message or command to a run.
 pub(crate) async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, String)>, body: Bytes) -> Response {
     let access = &shared.access;
     let done = match said(&body).and_then(|said| said.act(&act)) {
@@ -126,7 +126,7 @@ pub(crate) async fn act(State(shared): State<Shared>, Path((run, act)): Path<(St
     }
 }
 
-/// What a form says. One that is about a task is about nothing else where none is named.
+/// Parses a form. A form for a task must name one, and never falls back to the whole run.
 fn said(body: &[u8]) -> Result<Said, Refusal> {
     let field = |name: &str| fields(body, name).next();
     if field("of").is_some() && field("task").is_none() {

@@ -3,7 +3,7 @@ use axum::http::StatusCode;
 
 use crate::harness::{BEARER, FORM, HOST, World};
 
-/// Every route; `BASE` stands for the folder that nobody can guess.
+/// Every route; `BASE` is the unguessable path.
 const ROUTES: [(&str, &str); 22] = [
     ("GET", "/"),
     ("GET", "/runs/river"),
@@ -74,7 +74,7 @@ async fn the_cookie_is_for_pages_alone() {
 async fn a_visit_with_the_token_is_remembered() {
     let world = World::new("Cross the river");
     let cookie = world.cookie().await;
-    // Other servers of this host are sent no cookie of a folder that they have not.
+    // Browsers send the cookie only to this path, so other servers on this host do not get it.
     for part in ["HttpOnly", "SameSite=Strict", &format!("Path={};", world.base())] {
         assert!(cookie.contains(part), "{cookie}");
     }
@@ -123,7 +123,7 @@ async fn a_browser_says_nothing_without_the_second_token() {
     assert_eq!(acts, [Act::Answer { question: Some("q1".into()), text: "over the 桥".into(), resume: false }]);
     let new = NewRun { goal: "over it".into(), folder: Some("hill".into()), mode: Some(Mode::Complex), approve: None };
     assert_eq!(*world.runs.started.lock().unwrap(), [new]);
-    // A form about a task that names none is about nothing.
+    // A form for a task that names none does nothing.
     let cancel = world.ask("POST", &at("/runs/river/cancel"), &[HOST, cookie, FORM], &format!("csrf={csrf}&of=task")).await;
     assert_eq!(cancel.status, StatusCode::CONFLICT);
 }

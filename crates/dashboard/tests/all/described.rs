@@ -1,4 +1,4 @@
-//! The description of the interface, against what it answers.
+//! Tests of the interface against its description.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::World;
 
-/// What each operation is sent, and the status that it must answer with.
+/// Request of each operation, and the required status.
 const ASKED: [(&str, &str, &str, u16); 19] = [
     ("describe", "/openapi.json", "", 200),
     ("list", "/runs", "", 200),
@@ -30,7 +30,7 @@ const ASKED: [(&str, &str, &str, u16); 19] = [
     ("compare", "/compare?run=river&run=other", "", 404),
 ];
 
-/// A method, a path as it is described, and the operation.
+/// Returns each method and path in the description, with the operation.
 fn operations(description: &Value) -> Vec<(String, String, Value)> {
     let paths = description["paths"].as_object().unwrap();
     let all = paths
@@ -41,7 +41,7 @@ fn operations(description: &Value) -> Vec<(String, String, Value)> {
         .collect()
 }
 
-/// The schema of an answer, with the schemas that it refers to.
+/// Returns the schema of an answer, with the schemas that it refers to.
 fn schema(description: &Value, response: &Value) -> Option<Value> {
     let response = match response["$ref"].as_str() {
         Some(place) => description.pointer(place.trim_start_matches('#')).unwrap(),
@@ -82,14 +82,14 @@ async fn every_operation_answers_as_it_is_described() {
         tried.insert((method.clone(), described.clone()));
     }
     assert_eq!(tried.len(), operations.len(), "each operation is tried");
-    // What is not described is not there.
+    // Methods that are not described do not exist.
     for (_, path, _) in &operations {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let described = operations.iter().any(|(known, at, _)| known == method && at == path);
             let path = path.replace("{run}", "river").replace("{act}", "pause");
             if !described {
                 let answer = world.program(method, &format!("/api/v1{path}"), "").await;
-                // The path of an act is that of events, too.
+                // The paths of acts and of events overlap.
                 assert!(
                     [StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_FOUND].contains(&answer.status),
                     "{method} {path}: {}",

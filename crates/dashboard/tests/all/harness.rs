@@ -1,4 +1,4 @@
-//! A dashboard of runs that are made up, asked without a network.
+//! Dashboard with fake runs, called without a network.
 
 use std::sync::{
     Arc, Mutex,
@@ -24,14 +24,14 @@ use tower::ServiceExt;
 pub(crate) const PORT: u16 = 4000;
 pub(crate) const TOKEN: &str = "token";
 
-/// Runs of which one is there, `river`.
+/// Fake runs; only `river` exists.
 #[derive(Default)]
 pub(crate) struct MadeUp {
     pub(crate) goal: Mutex<String>,
     pub(crate) events: Mutex<Vec<u64>>,
     pub(crate) said: Mutex<Vec<(String, Act)>>,
     pub(crate) started: Mutex<Vec<NewRun>>,
-    /// How often it was looked at.
+    /// Number of times that it was read.
     pub(crate) looks: AtomicUsize,
 }
 
@@ -88,7 +88,7 @@ impl Runs for MadeUp {
         self.looks.fetch_add(1, Ordering::SeqCst);
         let begun = ProgressEvent::RunStarted { plan_id: PlanId::new(run).unwrap(), goal: goal.clone(), images: Vec::new() };
         let state = ProgressState::start(at, &begun).unwrap();
-        // As many moments as there are events, and one more.
+        // There is one moment more than there are events.
         let numbers = self.events.lock().unwrap().clone();
         let noted: Vec<ProgressEvent> = numbers.iter().map(|seq| ProgressEvent::MemoryFailed { message: format!("event {seq}") }).collect();
         let events = std::iter::once(&begun).chain(&noted).map(|event| (at, event)).collect();
@@ -126,13 +126,13 @@ impl Runs for MadeUp {
     }
 }
 
-/// A dashboard and its runs.
+/// Dashboard with its runs.
 pub(crate) struct World {
     pub(crate) runs: Arc<MadeUp>,
     app: Router,
 }
 
-/// What was answered.
+/// Received answer.
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     head: header::HeaderMap,
@@ -151,7 +151,7 @@ impl World {
         Self { app: app(Arc::clone(&runs) as Arc<dyn Runs>, TOKEN.to_owned(), PORT), runs }
     }
 
-    /// Sends a request with these lines of its head, and no others.
+    /// Sends a request with only these header lines.
     pub(crate) async fn raw(&self, method: &str, path: &str, lines: &[(&str, &str)], body: &str) -> Response {
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in lines {
@@ -167,25 +167,25 @@ impl World {
         Answer { status, head, text: String::from_utf8(bytes.to_vec()).unwrap() }
     }
 
-    /// As a program asks, with the token.
+    /// Sends a request as a program, with the token.
     pub(crate) async fn program(&self, method: &str, path: &str, body: &str) -> Answer {
         self.ask(method, path, &[HOST, BEARER], body).await
     }
 
-    /// The cookie that a visit with the token is given.
+    /// Returns the cookie that a visit with the token sets.
     pub(crate) async fn cookie(&self) -> String {
         let visit = self.ask("GET", "/?token=token", &[HOST], "").await;
         assert_eq!((visit.status, visit.head("location")), (StatusCode::SEE_OTHER, format!("{}/", self.base()).as_str()));
         visit.head("set-cookie").to_owned()
     }
 
-    /// The folder of the address below which the pages stand.
+    /// Returns the path below which the pages are.
     pub(crate) fn base(&self) -> String {
         let hash = Sha256::digest(format!("base of {TOKEN}"));
         format!("/{}", hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>())
     }
 
-    /// A page, as a program asks for it.
+    /// Requests a page as a program.
     pub(crate) async fn page(&self, path: &str) -> Answer {
         self.program("GET", &format!("{}{path}", self.base()), "").await
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::{BEARER, HOST, World};
 
-/// Reads a stream until it has given an event with this id, and gives the ids.
+/// Reads a stream up to the event with this id, and returns the ids.
 async fn ids_until(answer: &mut Response, last: u64) -> Vec<u64> {
     let (mut text, end) = (String::new(), format!("id: {last}\n"));
     while !text.contains(&end) {
@@ -24,7 +24,7 @@ async fn events_come_in_order_and_go_on_after_the_last_that_was_seen() {
     let mut all = world.raw("GET", "/api/v1/runs/river/events", &[HOST, BEARER], "").await;
     assert_eq!((all.status(), all.headers()["content-type"].to_str().unwrap()), (StatusCode::OK, "text/event-stream"));
     assert_eq!(ids_until(&mut all, 1_200).await, (1..=1_200).collect::<Vec<_>>());
-    // What comes later comes on the same stream.
+    // Later events arrive on the same stream.
     world.runs.events.lock().unwrap().extend(1_201..=1_203);
     assert_eq!(ids_until(&mut all, 1_203).await, [1_201, 1_202, 1_203]);
     let mut again = world.raw("GET", "/api/v1/runs/river/events?after=3", &[HOST, BEARER, ("last-event-id", "1200")], "").await;
@@ -75,7 +75,7 @@ async fn a_page_is_sent_what_changed_and_nothing_else() {
     let path = format!("{}/runs/river/live?after=40", world.base());
     let mut stream = world.raw("GET", &path, &[HOST, BEARER], "").await;
     let mut text = String::new();
-    // What no event tells may have changed since the page was made.
+    // State that no event reports may have changed since the page was made.
     let first = changes(&mut stream, &mut text).await;
     assert_eq!((ids(&first), &first["whole"]), (vec!["asks"], &false.into()));
     let looks = world.runs.looks.load(Ordering::SeqCst);
@@ -84,7 +84,7 @@ async fn a_page_is_sent_what_changed_and_nothing_else() {
     assert_eq!(ids(&next), ["contents", "moment-42"], "the number of moments, and the new one");
     assert_eq!((&next["changes"][1]["list"], &next["changes"][1]["after"]), (&"moments".into(), &"moment-41".into()));
     assert_eq!(world.runs.looks.load(Ordering::SeqCst), looks + 1, "nobody looks while nothing happens");
-    // Who comes from elsewhere is sent the whole.
+    // A client with another event number gets the whole page.
     let mut late = world.raw("GET", &path, &[HOST, BEARER, ("last-event-id", "7")], "").await;
     let whole = changes(&mut late, &mut String::new()).await;
     assert_eq!(whole["whole"], true);

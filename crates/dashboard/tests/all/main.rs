@@ -1,4 +1,4 @@
-//! What a dashboard lets in, shows and passes on.
+//! Tests of the dashboard's access control, pages and commands.
 
 #![cfg(test)]
 

@@ -10,8 +10,8 @@ use crate::{
 };
 
 impl Comparison {
-    /// The comparison as the content of a page, for whoever has one: what each run came to, versions, tasks and files. `address` gives the address of a run's own page
-    /// by its place, 0 or 1.
+    /// Renders the comparison as the content of another page: summaries, versions, tasks and files. `address` returns the address of a
+    /// run's own page by its index, 0 or 1.
     #[must_use]
     pub fn fragment(&self, address: impl Fn(usize) -> String) -> String {
         let heads =

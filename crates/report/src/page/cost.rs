@@ -1,4 +1,4 @@
-//! What the run cost.
+//! Cost of the run.
 
 use aime_progress::Spent;
 use maud::{Markup, html};

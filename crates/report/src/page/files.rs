@@ -1,11 +1,11 @@
-//! What the run changed in its folder.
+//! Changes of the run in its folder.
 
 use maud::{Markup, html};
 
 use super::{name, rest, section};
 use crate::{DiffLine, FileView, Files, time::number};
 
-/// Differences of fewer lines are open.
+/// Number of lines up to which a diff is shown expanded.
 const SHORT: usize = 40;
 
 pub(super) fn files(files: &Files) -> Markup {
@@ -42,7 +42,7 @@ fn one(file: &FileView) -> Markup {
     }
 }
 
-/// The lines of a difference.
+/// Renders the lines of a diff.
 pub(super) fn lines(lines: &[DiffLine]) -> Markup {
     html! {
         div.diff tabindex="0" role="region" aria-label="What changed, line by line" {

@@ -1,9 +1,9 @@
-//! Markdown of models and people as HTML that can do nothing: no element, link or picture of theirs is one in the page.
+//! Renders Markdown of models and people as inert HTML: none of their elements, links or pictures becomes one in the page.
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd, html::push_html};
 
-/// Markdown as HTML. Elements of HTML in it are shown as they are written; of links the words and the address are shown.
+/// Converts Markdown to HTML. HTML elements in it appear as source text, links as their text and address.
 pub(super) fn markdown(text: &str) -> Markup {
     let mut shown = String::with_capacity(text.len() * 5 / 4);
     let mut links: Vec<(String, String)> = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn markdown(text: &str) -> Markup {
         }
         Event::Start(Tag::HtmlBlock) => vec![Event::Start(Tag::Paragraph)],
         Event::End(TagEnd::HtmlBlock) => vec![Event::End(TagEnd::Paragraph)],
-        // An alignment would be a style in an attribute, which the policy of the page forbids.
+        // An alignment would need an inline style, which the content security policy forbids.
         Event::Start(Tag::Table(columns)) => {
             vec![Event::Start(Tag::Table(columns.iter().map(|_| pulldown_cmark::Alignment::None).collect()))]
         }
@@ -39,7 +39,7 @@ pub(super) fn markdown(text: &str) -> Markup {
     PreEscaped(shown)
 }
 
-/// Headings of a text stand below those of the page.
+/// Lowers a heading below those of the page.
 const fn lower(level: HeadingLevel) -> HeadingLevel {
     match level {
         HeadingLevel::H1 => HeadingLevel::H4,

@@ -1,4 +1,4 @@
-//! The head of the page, and what the run came to.
+//! Head of the page, and the outcome of the run.
 
 use aime_progress::CheckMethod;
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use crate::{
     time::{count, span},
 };
 
-/// The columns of the heading.
+/// Width of the heading, in columns.
 const HEADING: usize = 220;
 
 pub(super) fn header(view: &ReportView) -> Markup {
@@ -40,14 +40,14 @@ pub(super) fn header(view: &ReportView) -> Markup {
     }
 }
 
-/// How long it took, and how much of it something ran.
+/// Formats the duration, and the part of it in which something ran.
 fn took(view: &ReportView) -> String {
     let paused: u64 = view.timeline.pauses.iter().map(|(from, to)| to.millis_since(*from)).sum();
     let all = span(view.duration_ms);
     if paused == 0 { all } else { format!("{all}, {} of it at work", span(view.duration_ms.saturating_sub(paused))) }
 }
 
-/// Where the run stands, for people.
+/// Formats the status of the run for people.
 fn status(view: &ReportView) -> String {
     match &view.failure {
         Some(failure) if failure.code == "interrupted" => "interrupted".to_owned(),
@@ -126,7 +126,7 @@ fn how(method: CheckMethod) -> &'static str {
     }
 }
 
-/// Criteria, each with its owner, how it was checked and whether it holds.
+/// Renders criteria, each with its owner, kind of check and verdict.
 pub(super) fn criteria(criteria: &[Criterion]) -> Markup {
     html! {
         ul.criteria {

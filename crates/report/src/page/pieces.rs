@@ -1,18 +1,18 @@
-//! A report in pieces, for whoever shows one that still grows: what has changed is shown anew, and the rest stays.
+//! Report in pieces, for a page that shows a growing run: it replaces only the pieces that have changed.
 
 use maud::Markup;
 
 use super::{cost, files, outcome, plan, story, tasks};
 use crate::ReportView;
 
-/// A part of [`ReportView::fragment`] that can be shown anew by itself.
+/// Part of [`ReportView::fragment`] that can be replaced separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The id of its element.
+    /// Id of its element.
     pub id: String,
-    /// The id of the list that it is an item of; none for what always stands at its place.
+    /// Id of the list that contains it as an item; none for an element with a fixed place.
     pub list: Option<String>,
-    /// The element. Lists in it are empty: their items are pieces of their own.
+    /// HTML of the element. Lists in it are empty: their items are separate pieces.
     pub html: String,
 }
 
@@ -27,7 +27,8 @@ impl Piece {
 }
 
 impl ReportView {
-    /// All of [`ReportView::fragment`], in pieces and in its order; an item comes after what holds its list. An id means the same piece as long as the run lives.
+    /// Returns all of [`ReportView::fragment`] in pieces, in its order; an item comes after the piece with its list. An id denotes the same
+    /// piece for the whole life of the run.
     #[must_use]
     pub fn pieces(&self) -> Vec<Piece> {
         let mut pieces = vec![

@@ -1,4 +1,4 @@
-//! The plan: its picture, when it ran, and every version of it.
+//! Plan: picture, timeline, and all versions.
 
 use maud::{Markup, html};
 

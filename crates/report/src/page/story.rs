@@ -1,4 +1,4 @@
-//! What was learnt and asked, and what happened.
+//! Evidence, questions, and the story of events.
 
 use aime_progress::Significance;
 use maud::{Markup, html};
@@ -55,14 +55,14 @@ pub(super) fn learnt(view: &ReportView) -> Markup {
     )
 }
 
-/// The id of the list of moments.
+/// Id of the list of moments.
 const LIST: &str = "moments";
 
 pub(super) fn story(view: &ReportView) -> Markup {
     frame(view, &html! { @for one in &view.story { (moment(one)) } })
 }
 
-/// The section, and each moment in it.
+/// Returns the section, and each moment in it.
 pub(super) fn pieces(view: &ReportView) -> Vec<Piece> {
     let moments = view.story.iter().map(|one| Piece::item(id(one), LIST, moment(one)));
     std::iter::once(Piece::fixed("story", frame(view, &html! {}))).chain(moments).collect()

@@ -1,4 +1,4 @@
-//! The tasks, and the work on each.
+//! Tasks, with the work on each.
 
 use aime_progress::TaskKind;
 use maud::{Markup, html};
@@ -10,7 +10,7 @@ use crate::{
     time::{clock, count, rfc3339, span},
 };
 
-/// The id of the list of tasks.
+/// Id of the list of tasks.
 const LIST: &str = "task-list";
 
 pub(super) fn tasks(view: &ReportView) -> Markup {
@@ -18,7 +18,7 @@ pub(super) fn tasks(view: &ReportView) -> Markup {
     frame(view, &all)
 }
 
-/// The section, each task in it, and each of its turns.
+/// Returns the section, each task in it, and each of its turns.
 pub(super) fn pieces(view: &ReportView) -> Vec<Piece> {
     let mut pieces = vec![Piece::fixed("tasks", frame(view, &html! {}))];
     for (number, task) in (1..).zip(&view.tasks) {
@@ -47,7 +47,7 @@ fn turn_list(number: usize) -> String {
     format!("task-{number}-turns")
 }
 
-/// The turns of a task, each with its id, which it keeps when others are left out.
+/// Returns the turns of a task with their ids, which stay the same when other turns are left out.
 fn turns(number: usize, task: &TaskView) -> impl Iterator<Item = (String, &Turn)> {
     let (left_out, half) = (task.turns_left_out, task.turns.len() / 2);
     let place = move |at: usize| if left_out > 0 && at >= half { at + left_out } else { at };
@@ -140,7 +140,7 @@ fn one_turn(id: &str, turn: &Turn) -> Markup {
     }
 }
 
-/// The first parameter in a line: mostly what the call is about.
+/// Formats the first parameter on one line, since it usually names the subject of the call.
 fn gist(parameters: &[(String, Text)]) -> String {
     const COLUMNS: usize = 90;
     parameters.first().map(|(_, value)| crate::text::fit(&value.shown.replace('\n', " "), COLUMNS)).unwrap_or_default()

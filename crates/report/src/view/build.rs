@@ -1,4 +1,4 @@
-//! From what is known of a run to what a report shows of it.
+//! Builds the content of a report from the data on a run.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,21 +14,21 @@ use crate::{
     time::span,
 };
 
-/// The most characters of what was said by people, models and tools.
+/// Longest text of people, models and tools, in characters.
 pub(crate) const LONG: usize = 4_000;
-/// The most characters of a goal or an answer.
+/// Longest goal or answer, in characters.
 const LONGEST: usize = 100_000;
-/// The most columns of a title.
+/// Width of a title, in columns.
 pub(crate) const TITLE: usize = 160;
-/// The most pieces of evidence, and of questions.
+/// Largest number of pieces of evidence, and of questions.
 const MOST: usize = 1_000;
 
 impl ReportView {
-    /// What a report shows of a run. Secrets that `redactor` knows, and what has the form of one, are taken out.
+    /// Builds the content of a run's report. It removes the secrets that `redactor` finds by value or by form.
     #[must_use]
     pub fn new(source: &Source<'_>, redactor: &Redactor) -> Self {
         let (state, reader) = (source.state, &Reader::new(redactor));
-        // What matters most is read first: all texts together are bounded.
+        // The total length of all texts is limited, so the most important ones are read first.
         let goal = reader.text(&state.goal, LONGEST);
         let answer = state.answer.as_ref().map(|answer| reader.text(answer, LONGEST));
         let failure = source.failure.as_ref().map(|failure| Failure {
@@ -69,13 +69,13 @@ impl ReportView {
             spending: spending::spending(source, titles, reader),
             story,
             story_left_out,
-            // Last: conversations take what room is left.
+            // Conversations come last and get the remaining room.
             tasks: tasks::tasks(source, titles, &times, reader),
         }
     }
 }
 
-/// The titles of tasks, and their numbers in plan order.
+/// Titles of tasks, and their numbers in plan order.
 pub(crate) struct Titles {
     known: HashMap<TaskId, (usize, String)>,
 }
@@ -87,12 +87,12 @@ impl Titles {
         Self { known: state.tasks.iter().enumerate().map(titled).collect() }
     }
 
-    /// The title of a task; its id where it is not in the plan.
+    /// Returns the title of a task, or its id if the plan lacks it.
     pub(crate) fn title(&self, id: &TaskId) -> String {
         self.known.get(id).map_or_else(|| id.to_string(), |(_, title)| title.clone())
     }
 
-    /// The title of what is named by this text, if it is a task.
+    /// Returns the title of the task with this id, if there is one.
     pub(crate) fn named(&self, id: &str) -> Option<String> {
         self.known.get(id).map(|(_, title)| title.clone())
     }
@@ -112,10 +112,10 @@ fn strategy(source: &Source<'_>, reader: &Reader<'_>) -> Strategy {
     }
 }
 
-/// How criteria were looked at last, those of tasks and those of the goal.
+/// Last check of each criterion, of tasks and of the goal.
 pub(crate) struct Checks<'a>(BTreeMap<Looked<'a>, Found<'a>>);
 
-/// A criterion as it was found.
+/// Last check of a criterion.
 #[derive(Clone, Copy, Default)]
 struct Found<'a> {
     owner: Owner,
@@ -124,7 +124,7 @@ struct Found<'a> {
     reason: &'a str,
 }
 
-/// Whose criterion, and its words.
+/// Owner of a criterion (none for the goal), and its text.
 type Looked<'a> = (Option<&'a TaskId>, &'a str);
 
 impl<'a> Checks<'a> {
@@ -188,13 +188,13 @@ fn questions(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec
     state.questions.iter().take(MOST).map(view).collect()
 }
 
-/// The word of a value that is written as one, with spaces.
+/// Returns the serialized word of a value, with spaces.
 pub(crate) fn word(value: &impl serde::Serialize) -> String {
     let written = serde_json::to_value(value).ok();
     written.as_ref().and_then(serde_json::Value::as_str).unwrap_or_default().replace('_', " ")
 }
 
-/// The first and last of many, with the number of those between that are left out.
+/// Returns the first and last entries, and the number of those left out between.
 pub(crate) fn first_and_last<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
     let left_out = all.len().saturating_sub(most);
     if left_out > 0 {
@@ -203,7 +203,7 @@ pub(crate) fn first_and_last<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize)
     (all, left_out)
 }
 
-/// An empty text.
+/// Returns an empty text.
 pub(crate) fn nothing() -> Text {
     Text::default()
 }

@@ -1,4 +1,4 @@
-//! What a run changed in its folder, line by line.
+//! Changes of a run in its folder, line by line.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::{
     text::{Reader, visible},
 };
 
-/// The most paths.
+/// Largest number of paths.
 const PATHS: usize = 500;
-/// The most lines of one path, and of all.
+/// Largest number of lines of one path; below, that of all.
 const LINES: usize = 400;
 const ALL_LINES: usize = 20_000;
-/// The most characters of a line.
+/// Longest line, in characters.
 const CHARS: usize = 500;
-/// Lines shown around what changed.
+/// Number of context lines around a change.
 const AROUND: usize = 3;
-/// What takes longer to compare is compared roughly.
+/// Time limit of an exact diff; beyond it the diff is approximate.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 pub(super) fn files(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> Files {
@@ -67,7 +67,7 @@ fn view(file: &FileSource, titles: &Titles, reader: &Reader<'_>) -> FileView {
     }
 }
 
-/// What can be compared line by line, without secrets; else what is to be said of it.
+/// Returns the text of a content for the diff, without secrets, or else the remark to show instead.
 fn text(content: &Content, reader: &Reader<'_>) -> Result<String, String> {
     match content {
         Content::Nothing => Ok(String::new()),
@@ -116,7 +116,7 @@ fn line(text: &str) -> String {
     if shown.len() < text.len() { visible(&shown) + "…" } else { visible(&shown) }
 }
 
-/// What file tools told of what they did, where how the folder was before is not kept.
+/// Returns the changes that file tools reported, for a folder whose earlier state was not recorded.
 fn told<'a>(source: &'a Source<'_>, titles: &'a Titles, reader: &'a Reader<'_>) -> impl Iterator<Item = FileView> + 'a {
     source.events.iter().filter_map(move |(_, event)| {
         let ProgressEvent::Noted { topic, detail } = event else { return None };

@@ -1,4 +1,4 @@
-//! The graph of a plan.
+//! Graph of a plan.
 
 use std::collections::HashMap;
 
@@ -7,58 +7,58 @@ use serde::Serialize;
 
 use super::build::Titles;
 
-/// A graph to be drawn: what is too large is not.
+/// Graph for the picture. A graph that is too large is not drawn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Graph {
     /// The tasks.
     pub nodes: Vec<Node>,
-    /// Who comes before whom.
+    /// Dependencies between the tasks.
     pub edges: Vec<Line>,
 }
 
-/// A task in a graph.
+/// Task in a graph.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Node {
     /// Its number among the tasks of the run.
     pub number: usize,
     /// Its title.
     pub title: String,
-    /// Who carries it out.
+    /// Executor of the task.
     pub kind: TaskKind,
-    /// Where it stands.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// A few words more, such as how long it took.
+    /// Short remark, such as the duration.
     pub more: String,
-    /// Whether it decided when the run ended, or, in an older version, whether that version brought it.
+    /// True if it is on the critical path or, in the graph of an older version, if that version added it.
     pub marked: bool,
 }
 
-/// A line of a graph, by the places of its nodes.
+/// Edge of a graph, by the indices of its nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Line {
-    /// What comes first.
+    /// Predecessor.
     pub from: usize,
-    /// What comes after.
+    /// Successor.
     pub to: usize,
-    /// What it means.
+    /// Meaning of the edge.
     pub kind: LineKind,
 }
 
-/// What a line means.
+/// Meaning of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
-    /// The one waits for the other.
+    /// The successor waits for the predecessor.
     Waits,
-    /// It waits, and is skipped where a condition does not hold.
+    /// The successor waits, and is skipped if a condition does not hold.
     Conditional,
-    /// It runs when the other has failed for good.
+    /// The successor runs if the predecessor has failed for good.
     Rollback,
-    /// The group settles with its part.
+    /// The group settles with its member.
     Part,
 }
 
-/// The graph of a plan. A group stands after its parts; what waits for a group waits for it there.
+/// Builds the graph of a plan. A group comes after its members, and successors of the group wait for it there.
 pub(crate) fn graph(state: &ProgressState, titles: &Titles, more: impl Fn(&TaskId) -> String, marked: impl Fn(&TaskId) -> bool) -> Graph {
     let places: HashMap<&TaskId, usize> = state.tasks.keys().enumerate().map(|(at, id)| (id, at)).collect();
     let nodes = state.tasks.iter().map(|(id, task)| Node {
@@ -81,7 +81,7 @@ pub(crate) fn graph(state: &ProgressState, titles: &Titles, more: impl Fn(&TaskI
                 _ => LineKind::Waits,
             };
             let from = places.get(from).copied();
-            // What a group waits for, its parts wait for.
+            // The members of a group wait for everything that the group waits for.
             let to = if task.spec.kind == TaskKind::Group { parts(state, &places, id) } else { vec![to] };
             edges.extend(from.into_iter().flat_map(|from| to.iter().map(move |to| Line { from, to: *to, kind })));
         }

@@ -1,4 +1,4 @@
-//! What a run cost, and for what.
+//! Cost of a run by purpose.
 
 use aime_progress::{ProgressEvent, Spent};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Source, text::Reader};
 
-/// The most rows of a table.
+/// Largest number of rows in a table.
 const MOST: usize = 300;
 
 pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>) -> Spending {
@@ -25,7 +25,7 @@ pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>
     Spending { total: source.state.spent, by_who, by_model: by_model.most(), by_task: by_task.most(), tool_calls: source.state.tool_calls }
 }
 
-/// What is done for the run as a whole, in words.
+/// Describes the purpose of a request for the run as a whole.
 pub(super) fn for_the_run(purpose: &str) -> String {
     match purpose {
         "lead" => "leading the run".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn for_the_run(purpose: &str) -> String {
     }
 }
 
-/// Sums by name, in the order in which the names came.
+/// Sums by name, in the order of first appearance.
 #[derive(Debug, Default, Serialize)]
 struct Sums(Vec<(String, Spent)>);
 
@@ -50,7 +50,7 @@ impl Sums {
         }
     }
 
-    /// Those that used the most tokens.
+    /// Returns the entries with the most tokens.
     fn most(mut self) -> Vec<(String, Spent)> {
         self.0.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.input_tokens + spent.output_tokens));
         self.0.truncate(MOST);

@@ -1,4 +1,4 @@
-//! What happened, in lines: all but the calls of tasks, which are told with the tasks.
+//! Events as lines, without the calls of tasks, which the tasks show.
 
 use aime_progress::{ProgressEvent, Timestamp, TriggerReason};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{text::Reader, time::count};
 
-/// The most moments.
+/// Largest number of moments.
 const MOST: usize = 2_000;
 
 pub(super) fn story(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, reader: &Reader<'_>) -> (Vec<Moment>, usize) {
@@ -72,7 +72,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::RunResumed {} => "the run goes on".to_owned(),
         ProgressEvent::RunContinued { goal } => goal.clone(),
         ProgressEvent::Answered { .. } => "the answer stands".to_owned(),
-        // What tools did to files is told with the files.
+        // The section on files shows the changes of tools.
         ProgressEvent::Noted { topic, .. } if topic == "file_changed" => return None,
         ProgressEvent::Noted { topic, detail } => format!("{topic}: {}", serde_json::to_string(detail).unwrap_or_default()),
         _ => return None,

@@ -1,4 +1,4 @@
-//! Tasks, and the work on each.
+//! Tasks, with the work on each.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ use crate::{
     text::{Reader, Text},
 };
 
-/// The most turns of one task.
+/// Largest number of turns of one task.
 const TURNS: usize = 400;
-/// The most references of one task.
+/// Largest number of references of one task.
 const REFERENCES: usize = 200;
 
 pub(super) fn tasks(source: &Source<'_>, titles: &Titles, times: &Times, reader: &Reader<'_>) -> Vec<TaskView> {
@@ -62,11 +62,11 @@ pub(super) fn tasks(source: &Source<'_>, titles: &Titles, times: &Times, reader:
 /// Events with their times.
 type Happened<'a> = Vec<(Timestamp, &'a ProgressEvent)>;
 
-/// The events of each task that are part of the work on it.
+/// Events of each task that belong to the work on it.
 #[derive(Default)]
 struct Work<'a> {
     of: HashMap<&'a TaskId, (Happened<'a>, Spent)>,
-    /// How each call ended.
+    /// End of each call.
     ends: HashMap<(&'a TaskId, &'a str), &'a ProgressEvent>,
     answers: HashMap<&'a aime_progress::QuestionId, &'a str>,
 }
@@ -93,7 +93,7 @@ impl<'a> Work<'a> {
             | ProgressEvent::HistoryCompacted { task: Some(task), .. }
             | ProgressEvent::TaskConcluded { task, .. }
             | ProgressEvent::QuestionAsked { task: Some(task), .. } => task,
-            // That it could start says nothing: it starts, or why it does not is told.
+            // That it became ready is no news: its start, or the reason for not starting, follows.
             ProgressEvent::TaskStatusChanged { to: TaskStatus::Ready, .. } => return,
             ProgressEvent::TaskStatusChanged { task, .. } => task,
             ProgressEvent::EvidenceAdded { evidence } => match &evidence.task {

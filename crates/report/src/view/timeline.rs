@@ -1,4 +1,4 @@
-//! Who ran when, and which tasks decided when the run ended.
+//! Periods in which tasks ran, and the critical path.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::text::Reader;
 
-/// The most rows, and the most times of one row.
+/// Largest number of rows; below, that of the periods of one row.
 const ROWS: usize = 200;
 const BARS: usize = 200;
-/// A pause is drawn short when it is longer than this and than a quarter of the time in which something ran.
+/// Smallest pause that is drawn short, in milliseconds. It must also exceed a quarter of the total running time.
 const PAUSE: u64 = 60_000;
 
-/// The times in which something ran.
+/// Periods in which something ran.
 pub(crate) struct Times {
     tasks: Vec<(TaskId, Vec<Bar>)>,
-    /// The requests that were for the run as a whole, by what they were for.
+    /// Requests of the run as a whole, by purpose.
     planner: Vec<(String, Vec<Bar>)>,
     from: Timestamp,
     to: Timestamp,
@@ -58,7 +58,7 @@ impl Times {
         times
     }
 
-    /// How long a task was at work, in milliseconds.
+    /// Returns the working time of a task, in milliseconds.
     pub(crate) fn worked_ms(&self, task: &TaskId) -> u64 {
         self.bars(task).iter().map(|bar| bar.to.millis_since(bar.from)).sum()
     }
@@ -71,8 +71,8 @@ impl Times {
         self.bars(task).last().map(|bar| bar.to)
     }
 
-    /// The tasks that decided when the run ended: the one that ended last, and of those that it waited for again the one that ended last. A
-    /// task that a change of the plan brought waited for those on whose account it was changed, too.
+    /// Returns the critical path: the task that ended last, then repeatedly the last of those that it waited for. A task that a plan change
+    /// added has also waited for the tasks that triggered the change.
     pub(crate) fn critical(&self, state: &ProgressState) -> HashSet<TaskId> {
         let ends: HashMap<&TaskId, Timestamp> = self.tasks.iter().filter_map(|(id, _)| Some((id, self.ended(id)?))).collect();
         let graph = state.graph();
@@ -106,7 +106,7 @@ impl Times {
     }
 }
 
-/// Adds a time in which something ran to the others of it.
+/// Adds a period to those of its row.
 fn add<K: PartialEq + Clone>(all: &mut Vec<(K, Vec<Bar>)>, key: &K, bar: Bar) {
     match all.iter_mut().find(|(known, _)| known == key) {
         Some((_, bars)) => bars.push(bar),
@@ -114,7 +114,7 @@ fn add<K: PartialEq + Clone>(all: &mut Vec<(K, Vec<Bar>)>, key: &K, bar: Bar) {
     }
 }
 
-/// What a task waits for by itself and by the groups around it; in the place of a group its parts.
+/// Returns the tasks that a task waits for, directly and through its groups. A group is replaced by its members.
 fn before(state: &ProgressState, graph: &aime_progress::TaskGraph, task: &TaskId) -> Vec<TaskId> {
     let parent = |id: &TaskId| state.tasks.get(id).and_then(|task| task.spec.parent.clone());
     let around = std::iter::successors(Some(task.clone()), parent).take(state.tasks.len());
@@ -135,14 +135,14 @@ fn before(state: &ProgressState, graph: &aime_progress::TaskGraph, task: &TaskId
     found
 }
 
-/// The tasks on whose account the plan was changed when it got this task.
+/// Returns the tasks that triggered the plan change which added this task.
 fn decided<'a>(state: &'a ProgressState, task: &TaskId) -> impl Iterator<Item = TaskId> + 'a {
     let version = state.tasks.get(task).map_or(1, |task| task.version);
     let decision = state.decisions.iter().find(move |decision| decision.version == version);
     decision.into_iter().flat_map(|decision| &decision.triggers).flat_map(|reason| reason.tasks.iter().cloned())
 }
 
-/// The long times in which nothing ran.
+/// Returns the long periods in which nothing ran.
 fn pauses(rows: &[Row], from: Timestamp, to: Timestamp) -> Vec<(Timestamp, Timestamp)> {
     let mut bars: Vec<(Timestamp, Timestamp)> = rows.iter().flat_map(|row| &row.bars).map(|bar| (bar.from, bar.to)).collect();
     bars.sort();

@@ -1,4 +1,4 @@
-//! Every version of the plan: what changed, and why.
+//! Versions of the plan, with their changes and reasons.
 
 use aime_progress::{ChangedMember, DroppedChange, Edge, PlanDiff, ProgressEvent, ProgressState, Timestamp};
 use serde_json::Value;
@@ -10,22 +10,22 @@ use super::{
 };
 use crate::text::Reader;
 
-/// The most versions with a picture, and the most tasks in one.
+/// Largest number of versions with a picture; below, that of tasks in one.
 const PICTURES: usize = 24;
 const IN_PICTURE: usize = 80;
-/// The most changes that are told of one version.
+/// Largest number of changes shown of one version.
 const CHANGES: usize = 200;
-/// The most characters of a value that changed.
+/// Longest changed value, in characters.
 const VALUE: usize = 300;
 
 pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, reader: &Reader<'_>) -> Vec<Version> {
     let mut state: Option<ProgressState> = None;
     let mut before: Option<ProgressState> = None;
     let mut versions = Vec::new();
-    // What was mended in the patch that a version is to be made of.
+    // Repairs of the patch from which the next version is made.
     let mut mended: Vec<String> = Vec::new();
     for (at, event) in events {
-        // What a journal holds can be folded; of what cannot, no more versions are known.
+        // The events of a valid journal can be folded. After an invalid event no further versions are shown.
         let folded = match &mut state {
             None => ProgressState::start(*at, event).map(|begun| state = Some(begun)),
             Some(state) => state.apply(*at, event),
@@ -94,7 +94,7 @@ fn used(state: &ProgressState, decision: &aime_progress::Decision, reader: &Read
     used.map(|evidence| reader.text(&evidence.content, LONG)).collect()
 }
 
-/// What differs from the version before; of the first, every task is new.
+/// Returns the differences from the previous version. In the first version every task is new.
 fn changes(before: Option<&ProgressState>, state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> (Vec<Change>, usize) {
     let none = ProgressState::new(state.plan_id.clone(), String::new(), state.started_at);
     let diff = PlanDiff::between(before.unwrap_or(&none), state);

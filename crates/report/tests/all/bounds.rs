@@ -2,7 +2,7 @@ use serde_json::json;
 
 use crate::harness::{Run, one_task};
 
-/// The largest page that any run can make.
+/// Size of the largest page that any run can produce, in bytes.
 const MOST: usize = 40_000_000;
 
 // Requirement: 7.22

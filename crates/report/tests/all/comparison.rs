@@ -7,7 +7,7 @@ use crate::harness::Run;
 
 const ATTACK: &str = "</td><script>alert(1)</script><img src=x onerror=alert(1)>";
 
-/// A run of these tasks, of which each ends like this, and which wrote these files.
+/// Returns a run with these tasks and their outcomes, and these written files.
 fn run(tasks: &[(&str, &str, &str)], files: &[(&str, &str)]) -> Run {
     let task = |(id, title, _): &(&str, &str, &str)| json!({"id": id, "name": title, "kind": "actor", "description": "…"});
     let mut events: Vec<Value> = vec![
@@ -46,7 +46,7 @@ fn two_runs_stand_side_by_side() {
         .iter()
         .map(|pair| (pair.name.as_str(), pair.same, pair.sides.each_ref().map(|side| side.as_ref().map(|task| task.id.as_str()))))
         .collect();
-    // By id first, else by title; what only one has stands alone.
+    // Tasks match by id, else by title. A task of only one run has no partner.
     assert_eq!(tasks, [("wash", true, [Some("a"), Some("c")]), ("dry", false, [Some("b"), Some("b")]), ("sing", false, [None, Some("d")])]);
     let files: Vec<(&str, bool)> = compared.files.iter().map(|pair| (pair.name.as_str(), pair.same)).collect();
     assert_eq!(files, [("one.txt", false), ("other.txt", false), ("same.txt", true)]);

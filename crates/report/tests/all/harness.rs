@@ -1,4 +1,4 @@
-//! Runs, and the page of one, read by a parser of HTML.
+//! Test runs, and their pages read by an HTML parser.
 
 use aime_progress::{ProgressEvent, ProgressState, RunId, Timed, Timestamp, fold};
 use aime_redact::Redactor;
@@ -6,7 +6,7 @@ use aime_report::{Failure, FileSource, ReportView, Source};
 use dom_query::Document;
 use serde_json::{Value, json};
 
-/// A run with its events.
+/// Run with its events.
 pub(crate) struct Run {
     id: RunId,
     events: Vec<Timed>,
@@ -17,17 +17,17 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// From events as `aime runs events` exports them, one in a line.
+    /// Reads events as `aime runs events` exports them, one per line.
     pub(crate) fn exported(text: &str) -> Self {
         Self::of(text.lines().map(|line| serde_json::from_str(line).unwrap()))
     }
 
-    /// The run that has one of each.
+    /// Returns the fixture that contains one of everything.
     pub(crate) fn nightly() -> Self {
         Self::exported(include_str!("../fixtures/nightly.jsonl"))
     }
 
-    /// From documents of events; one without a time comes a second after the one before.
+    /// Builds a run from event documents. An event without a time comes one second after the previous one.
     pub(crate) fn of(documents: impl IntoIterator<Item = Value>) -> Self {
         let mut events: Vec<Timed> = Vec::new();
         for document in documents {
@@ -57,7 +57,7 @@ impl Run {
     }
 }
 
-/// The events of a run in which one task, run by a tool or an actor, does what these events say.
+/// Returns the events of a run whose only task produces these events.
 pub(crate) fn one_task(goal: &str, task: Value, between: impl IntoIterator<Item = Value>) -> Vec<Value> {
     let id = task["id"].clone();
     let status = |from: &str, to: &str| json!({"type": "task_status_changed", "task": id, "from": from, "to": to, "attempt": 1});
@@ -72,7 +72,7 @@ pub(crate) fn one_task(goal: &str, task: Value, between: impl IntoIterator<Item 
     events
 }
 
-/// What each of these elements has as this attribute.
+/// Returns an attribute of all matching elements.
 pub(crate) fn attributes(page: &Document, elements: &str, name: &str) -> Vec<String> {
     page.select(elements).iter().filter_map(|element| element.attr(name)).map(|value| value.to_string()).collect()
 }

@@ -1,4 +1,4 @@
-//! Whatever a model, a tool or a person writes is text in the page.
+//! Tests that everything from models, tools and people appears as text in the page.
 
 use aime_report::{Content, Failure, FileSource};
 use serde_json::json;

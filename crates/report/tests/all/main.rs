@@ -1,4 +1,4 @@
-//! What a report shows, and what nothing in a run can make of it.
+//! Tests of a report's content and of its safety against hostile runs.
 
 #![cfg(test)]
 

@@ -5,11 +5,11 @@ use dom_query::Document;
 
 use crate::harness::Run;
 
-/// The fixed pieces with all items in their lists.
+/// Returns the fixed pieces with all items in their lists.
 fn assembled(view: &ReportView) -> Vec<String> {
     let mut items: HashMap<String, String> = HashMap::new();
     let mut fixed = Vec::new();
-    // An item comes after what holds its list: from behind, what it holds itself is known.
+    // An item comes after the piece with its list, so in reverse order each item is complete before it is inserted.
     for Piece { id, list, html } in view.pieces().into_iter().rev() {
         let mut whole = html;
         let lists: Vec<String> = items.keys().filter(|list| whole.contains(&format!(" id=\"{list}\">"))).cloned().collect();

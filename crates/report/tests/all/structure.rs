@@ -61,7 +61,7 @@ fn nothing_runs_but_its_own_and_nothing_is_loaded() {
 #[test]
 fn a_search_goes_through_all_that_was_said() {
     let page = Run::nightly().page();
-    // What is only drawn, the plan and the timeline, is told in words by the tasks.
+    // The plan and the timeline are pictures; the tasks contain the same information as text.
     for section in ["outcome", "tasks", "versions", "files", "learnt", "story"] {
         assert_ne!(page.select(&format!("#{section} [data-item]")).length(), 0, "{section}");
     }

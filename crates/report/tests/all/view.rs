@@ -49,7 +49,7 @@ fn what_was_mended_in_a_patch_stands_with_its_version() {
         let patch = json!({"changes": [{"op": "set_strategic", "strategic": {}}]});
         json!({"type": "plan_changed", "decision": {"version": version, "at": 0, "triggers": [], "patch": patch}})
     };
-    // No version came of the first patch.
+    // The first patch produced no version.
     let events = [asked.clone(), mended("a comma"), asked.clone(), mended("a quote"), change(2), asked, change(3)];
     let run = Run::of(one_task("Go", json!({"id": "t", "kind": "actor", "description": "x"}), events));
     let told: Vec<_> = run.view(&[]).versions.into_iter().map(|version| version.lowered.join("; ")).collect();
