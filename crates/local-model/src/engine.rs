@@ -1,8 +1,8 @@
-//! The thread that owns the weights and answers requests.
+//! Thread that owns the weights and answers requests.
 //!
-//! Prompts are computed one after another, in pieces, so that a later one finds the beginning that it shares with an earlier one. Up to
-//! [`MOST_AT_ONCE`] answers grow together: each pass over the weights, which is what a token costs, adds one token (or the tokens that a schema
-//! forces) to each of them. A request that is dropped ends before the next pass.
+//! It computes prompts one after another, in pieces, so that a later prompt can reuse a prefix that it shares with an earlier one. Up to
+//! [`MOST_AT_ONCE`] answers are generated together: a pass over the weights, which dominates the cost of a token, adds one token (or the
+//! tokens that a schema forces) to each of them. A dropped request ends before the next pass.
 
 mod load;
 mod turn;
@@ -23,34 +23,34 @@ use crate::template::Template;
 use crate::vocabulary::Vocabulary;
 use turn::{Begun, Turn};
 
-/// Answers that grow together.
+/// Number of answers that are generated together.
 const MOST_AT_ONCE: usize = 4;
-/// Tokens of a prompt in one pass: enough to use the processor, few enough to stop soon.
+/// Number of prompt tokens in one pass: enough to use the processor, few enough to stop soon.
 const PIECE: usize = 128;
 
-/// A request and where its answer goes.
+/// Request, with the receiver of its answer.
 pub(crate) struct Job {
     pub(crate) request: ChatRequest,
     pub(crate) answer: UnboundedSender<Result<StreamPart, ModelError>>,
 }
 
-/// A loaded model.
+/// Loaded model.
 pub(crate) struct Engine {
     pub(crate) name: String,
     pub(crate) network: Network,
     pub(crate) vocabulary: Vocabulary,
     pub(crate) template: Template,
-    /// Made when first needed.
+    /// Created when first needed.
     pub(crate) grammars: Option<Grammars>,
     pub(crate) sampling: Sampling,
     pub(crate) context_tokens: usize,
     pub(crate) most_output_tokens: usize,
-    /// Bytes for the keys and values of running and kept sequences.
+    /// Memory for the keys and values of running and cached sequences, in bytes.
     pub(crate) kept_bytes: usize,
     pub(crate) pool: rayon::ThreadPool,
 }
 
-/// How tokens are chosen where a request does not say.
+/// Default sampling parameters of requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Sampling {
     pub(crate) temperature: f32,
@@ -60,7 +60,7 @@ pub(crate) struct Sampling {
 }
 
 impl Engine {
-    /// Answers until nobody can ask any more.
+    /// Answers requests until all senders are gone.
     pub(crate) fn run(mut self, jobs: &Receiver<Job>, first: Job) {
         let mut waiting = VecDeque::from([first]);
         let mut running: Vec<Turn> = Vec::new();
@@ -92,7 +92,7 @@ impl Engine {
         }
     }
 
-    /// Begins the first waiting request, unless a prompt is still being computed or there is no room.
+    /// Starts the first waiting request, unless a prompt is still being computed or there is no room.
     fn admit(&mut self, waiting: &mut VecDeque<Job>, running: &mut Vec<Turn>, store: &mut Store) {
         while running.len() < MOST_AT_ONCE && !running.iter().any(Turn::reads_prompt) {
             let Some(job) = waiting.pop_front() else { return };
@@ -117,7 +117,7 @@ impl Engine {
         }
     }
 
-    /// One pass over the weights for all that run.
+    /// Makes one pass over the weights for all running requests.
     fn step(&mut self, running: &mut Vec<Turn>, store: &mut Store) {
         if running.is_empty() {
             return;

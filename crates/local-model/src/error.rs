@@ -1,8 +1,8 @@
-//! Why a model file cannot be used.
+//! Errors of model files.
 
 use std::path::PathBuf;
 
-/// Why a model in the process cannot be opened or loaded. Each text names the file and the mend.
+/// Reason why a model cannot be opened or loaded. Each message names the file and a remedy.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LocalModelError {
@@ -11,15 +11,15 @@ pub enum LocalModelError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         reason: String,
     },
-    /// The file is something else.
+    /// The file has another format.
     #[error("{} is not a GGUF file: {reason}; give a model in GGUF version 2 or 3", .file.display())]
     NotGguf {
         /// The file.
         file: PathBuf,
-        /// What was found instead.
+        /// Description of what was found instead.
         reason: String,
     },
     /// The file ends early or contradicts itself.
@@ -27,20 +27,20 @@ pub enum LocalModelError {
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong, and where.
+        /// Description of the damage and its place.
         reason: String,
     },
-    /// A sound file of a kind that this engine cannot run.
+    /// The file is valid, but this engine cannot run its kind of model.
     #[error("{} cannot be run here: {reason}; {mend}", .file.display())]
     Unsupported {
         /// The file.
         file: PathBuf,
-        /// What it has or lacks.
+        /// Feature that is unsupported or missing.
         reason: String,
-        /// What would do instead.
+        /// Suggested alternative.
         mend: String,
     },
-    /// The weights are larger than the memory that was granted.
+    /// The weights need more memory than the settings grant.
     #[error(
         "{} needs {needed} bytes of memory, of which {weights} are weights, but only {granted} are granted; grant more, lower the context, or use a smaller model",
         .file.display()
@@ -48,19 +48,19 @@ pub enum LocalModelError {
     TooLarge {
         /// The file.
         file: PathBuf,
-        /// Bytes of weights.
+        /// Size of the weights, in bytes.
         weights: u64,
-        /// Bytes of weights and of the keys and values of a smallest useful context.
+        /// Size of the weights and of the keys and values of the smallest useful context, in bytes.
         needed: u64,
-        /// Bytes granted in the settings.
+        /// Memory that the settings grant, in bytes.
         granted: u64,
     },
-    /// The system gave no thread.
+    /// The system could not create a thread.
     #[error("cannot start the threads of the model in {}: {reason}; lower the number of threads", .file.display())]
     Threads {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         reason: String,
     },
 }

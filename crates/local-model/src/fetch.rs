@@ -1,7 +1,7 @@
-//! Fetching a model: from the first source that gives the pinned bytes, into one folder.
+//! Download of a model into a folder, from the first source that provides the pinned bytes.
 //!
-//! A file under its final name has the pinned hash; what is half done stands beside it under another name and is gone on with. The
-//! part file belongs to no source: what the hub began the package index may finish.
+//! A file under its final name has the pinned hash. A partial file is stored beside it under another name, and a later download continues
+//! it. The partial file is independent of its source: the package index may complete a download that the hub began.
 
 mod error;
 mod hub;
@@ -31,17 +31,17 @@ use part::PartFile;
 
 use crate::{CatalogModel, Source};
 
-/// What is left free beside the file.
+/// Space that must remain free beside the file, in bytes.
 const MARGIN: u64 = 64 << 20;
 
 impl ModelStore {
-    /// The file of a model, fetched if it is not here.
+    /// Returns the file of a model, and downloads it if it is missing.
     ///
-    /// One process fetches a model at a time; others wait, and then find it. What was fetched before an interruption is kept and gone
-    /// on with, also from another source. May be dropped at any time.
+    /// One process downloads a model at a time; the others wait and then find it. A partial download is kept and continued, even from
+    /// another source. The future may be dropped at any time.
     ///
     /// # Errors
-    /// [`FetchError`]: offline, no space, or why each source failed.
+    /// [`FetchError`]: offline, no space, or the failure of each source.
     pub async fn fetch(
         &self,
         model: &CatalogModel,
@@ -87,9 +87,9 @@ impl ModelStore {
         Err(FetchError::AllFailed { model: model.name.clone(), failures, kept: part.len(), file: self.file(model) })
     }
 
-    /// Brings the part file to its full length from one source and checks its hash.
+    /// Completes the partial file from one source and checks its hash.
     ///
-    /// Where it began with bytes from before and comes to another hash, those may have been the wrong ones: it begins once more.
+    /// If the hash of a continued file is wrong, the earlier bytes may be at fault, so the download starts over once.
     async fn ask_source(
         &self,
         model: &CatalogModel,
@@ -122,13 +122,13 @@ impl ModelStore {
         }
     }
 
-    /// Refuses where what is still to come does not fit, `beside` being needed for a while.
+    /// Fails if the remaining bytes do not fit on the disk. The source needs `beside` more bytes temporarily.
     fn check_space(&self, model: &CatalogModel, part: &PartFile, settings: &FetchSettings, beside: u64) -> Result<(), FetchError> {
         let needed = model.bytes - part.len() + beside + MARGIN;
         match (settings.free_space)(self.folder()) {
             Ok(free) if free < needed => Err(self.no_space(needed, free)),
             Ok(_) => Ok(()),
-            // Not every file system says; then writing will tell.
+            // Some file systems do not report their free space; then the write will fail.
             Err(error) => {
                 tracing::debug!(%error, "the free space is not known");
                 Ok(())
@@ -141,14 +141,15 @@ impl ModelStore {
     }
 }
 
-/// Tries whether a source could be asked now, without fetching anything: a hub for the head of the file, a package index for its client.
+/// Checks that a source is available now, without downloading: asks a hub for the headers of the file, and a package index client for its
+/// version.
 ///
 /// # Errors
-/// [`SourceError`]: why not.
+/// [`SourceError`] with the reason.
 pub async fn try_source(source: &Source, settings: &FetchSettings) -> Result<(), SourceError> {
     match source {
         Source::Hub { url } => hub::reach(url, settings).await,
-        // The root holds no code that Python could take for a module.
+        // The root folder contains no code that Python could mistake for a module.
         Source::Packages { .. } => settings.client.version(std::path::Path::new("/")).await.map(drop),
     }
 }

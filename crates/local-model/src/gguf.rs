@@ -1,7 +1,7 @@
-//! GGUF: the header of a model file, and the tensors behind it.
+//! GGUF: header of a model file, and its tensors.
 //!
-//! The format is specified in ggml's `docs/gguf.md`. Every length in a header is checked against what is left of the file
-//! before anything is set aside for it: a damaged file costs an error, not the memory.
+//! ggml's `docs/gguf.md` specifies the format. Every length in a header is checked against the rest of the file before memory is allocated
+//! for it, so that a damaged file causes an error and does not exhaust the memory.
 
 mod read;
 mod value;
@@ -15,7 +15,7 @@ pub(crate) use value::GgufValue;
 use crate::LocalModelError;
 use crate::matrix::Format;
 
-/// What stands before the weights.
+/// Everything before the weights.
 #[derive(Debug)]
 pub(crate) struct Header {
     file: PathBuf,
@@ -23,20 +23,20 @@ pub(crate) struct Header {
     tensors: Vec<TensorPlace>,
 }
 
-/// Where a tensor lies in the file.
+/// Location of a tensor in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct TensorPlace {
     pub(crate) name: String,
-    /// Elements of a row first, then the number of rows, and so on.
+    /// Dimensions: first the elements of a row, then the number of rows, and so on.
     pub(crate) shape: Vec<u64>,
     pub(crate) format: Format,
-    /// From the beginning of the file.
+    /// Offset from the beginning of the file, in bytes.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
 
 impl Header {
-    /// Reads the header of a file and checks that all its tensors lie within the file.
+    /// Reads the header of a file and checks that all its tensors are within the file.
     pub(crate) fn read(file: &Path) -> Result<Self, LocalModelError> {
         read::read(file)
     }
@@ -65,12 +65,12 @@ impl Header {
         self.tensors.iter().find(|tensor| tensor.name == name)
     }
 
-    /// Bytes of all tensors.
+    /// Returns the size of all tensors, in bytes.
     pub(crate) fn weight_bytes(&self) -> u64 {
         self.tensors.iter().map(|tensor| tensor.bytes).sum()
     }
 
-    /// The bytes of a tensor.
+    /// Reads the bytes of a tensor.
     pub(crate) fn tensor_bytes(&self, from: &mut File, place: &TensorPlace) -> Result<Vec<u8>, LocalModelError> {
         let failed = |error: std::io::Error| LocalModelError::Unreadable {
             file: self.file.clone(),

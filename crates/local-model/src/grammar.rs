@@ -1,4 +1,4 @@
-//! Holding an answer to a JSON schema or to a call of the offered tools.
+//! Grammars that constrain an answer to a JSON schema or to calls of the offered tools.
 
 use aime_llm::ToolDefinition;
 use llguidance::api::TopLevelGrammar;
@@ -9,10 +9,10 @@ use toktrie::{InferenceCapabilities, TokEnv};
 
 use crate::template::CallStyle;
 
-/// The most calls in one answer.
+/// Largest number of calls in one answer.
 const MOST_CALLS: usize = 4;
 
-/// Makes matchers for one vocabulary.
+/// Creates matchers for one vocabulary.
 pub(crate) struct Grammars {
     factory: ParserFactory,
 }
@@ -31,12 +31,12 @@ impl Grammars {
         matcher.get_error().map_or(Ok(matcher), Err)
     }
 
-    /// An answer that fits the schema.
+    /// Returns a matcher for an answer that fits the schema.
     pub(crate) fn answer(&self, schema: &Value) -> Result<Matcher, String> {
         self.matcher(TopLevelGrammar::from_json_schema(compact(schema.clone())))
     }
 
-    /// An answer of one call or several, and nothing else.
+    /// Returns a matcher for an answer of one or more calls, and nothing else.
     pub(crate) fn calls(&self, tools: &[ToolDefinition], style: CallStyle) -> Result<Matcher, String> {
         let (before, after) = style.around();
         let (before, after) = (json!(before), json!(after));
@@ -45,7 +45,8 @@ impl Grammars {
         self.matcher(TopLevelGrammar::from_lark(format!("start: call {more}\ncall: {before} object {after}\nobject: %json {call}\n")))
     }
 
-    /// The rest of an answer from a call on that the model began by itself, in its own spacing: a space, or a new line and an indentation.
+    /// Returns a matcher for the rest of an answer, from a call that the model began by itself. It permits the model's own spacing: a
+    /// space, or a new line and an indentation.
     pub(crate) fn begun_call(&self, tools: &[ToolDefinition], style: CallStyle) -> Result<Matcher, String> {
         let (before, after) = style.around();
         let (before, after) = (json!(before), json!(after.trim_start()));
@@ -58,7 +59,7 @@ impl Grammars {
     }
 }
 
-/// JSON in one line, so that a small model cannot lose itself in spaces.
+/// Restricts the schema to JSON on one line, so that a small model cannot get lost in whitespace.
 fn compact(mut schema: Value) -> Value {
     set_spacing(&mut schema, json!({"whitespace_flexible": false, "item_separator": ", ", "key_separator": ": ", "lenient": true}));
     schema
@@ -73,7 +74,7 @@ fn set_spacing(schema: &mut Value, spacing: Value) {
     }
 }
 
-/// A call of one of the tools: an object with its name and arguments.
+/// Returns the schema of a call of one of the tools: an object with its name and arguments.
 fn call_schema(tools: &[ToolDefinition]) -> Value {
     let mut definitions = Map::new();
     let calls: Vec<Value> = tools
@@ -81,7 +82,7 @@ fn call_schema(tools: &[ToolDefinition]) -> Value {
         .enumerate()
         .map(|(number, tool)| {
             let mut arguments = Value::clone(&tool.parameters);
-            // References are to the root of the parameters, which is not the root any more.
+            // References start at the root of the parameters, which is no longer the root of the schema.
             let prefix = format!("tool{number}_");
             for holder in ["$defs", "definitions"] {
                 if let Some(Value::Object(own)) = arguments.as_object_mut().and_then(|object| object.remove(holder)) {

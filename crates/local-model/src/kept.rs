@@ -1,17 +1,17 @@
-//! The keys and values of a sequence of tokens.
+//! Keys and values of a token sequence.
 
 mod store;
 
 pub(crate) use store::Store;
 
-/// The keys and values of a sequence, layer by layer, with the tokens they belong to.
+/// Keys and values of a sequence, layer by layer, with its tokens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sequence {
     pub(crate) tokens: Vec<u32>,
     pub(crate) layers: Vec<Layer>,
 }
 
-/// The keys and values of one layer: for each token and head one vector of whole numbers and its scale.
+/// Keys and values of one layer: for each token and head, a vector of integers and its scale.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Layer {
     pub(crate) keys: Vec<i16>,
@@ -25,12 +25,12 @@ impl Sequence {
         Self { tokens: Vec::new(), layers: vec![Layer::default(); layers] }
     }
 
-    /// How many tokens both begin with.
+    /// Returns the length of the common prefix with `tokens`.
     pub(crate) fn common(&self, tokens: &[u32]) -> usize {
         self.tokens.iter().zip(tokens).take_while(|(a, b)| a == b).count()
     }
 
-    /// Forgets what comes after the first `length` tokens.
+    /// Removes everything after the first `length` tokens.
     pub(crate) fn truncate(&mut self, length: usize) {
         let count = self.tokens.len();
         if count <= length {
@@ -45,7 +45,7 @@ impl Sequence {
         self.tokens.truncate(length);
     }
 
-    /// A copy of the first `length` tokens.
+    /// Copies the first `length` tokens.
     pub(crate) fn prefix(&self, length: usize) -> Self {
         let count = self.tokens.len().max(1);
         let length = length.min(self.tokens.len());
@@ -67,7 +67,7 @@ impl Sequence {
         }
     }
 
-    /// Bytes of memory.
+    /// Returns its size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let layers: usize = self
             .layers

@@ -1,10 +1,9 @@
-//! Matrices of quantised weights, and their product with what flows through a network.
+//! Matrices of quantised weights, and their product with activations.
 //!
-//! The idea: both sides become whole numbers of 16 bits, because every processor since SSE2 multiplies and adds pairs of those in one
-//! instruction, and because compilers find that instruction by themselves. Weights become so block by block when they are needed; what
-//! flows through the network is rounded to 12 bits per block. The K formats, which most files have, become numbers of 8 bits where the
-//! processor has AVX2. `pulp` runs the loops with the instructions of the processor at hand; so a plain build is as fast as one for this very
-//! machine.
+//! Both operands are converted to 16-bit integers, because every processor since SSE2 multiplies and adds pairs of those in one
+//! instruction, and compilers find that instruction by themselves. Weights are converted block by block on demand; activations are rounded
+//! to 12 bits per block. The K formats, which most files use, are converted to 8-bit integers if the processor has AVX2. `pulp` selects the
+//! instructions at run time, so a plain build is as fast as one for this very machine.
 
 #[cfg(target_arch = "x86_64")]
 mod bytes;
@@ -21,7 +20,7 @@ pub(crate) use product::{Instructions, dot};
 
 use unpack::Block;
 
-/// Weights: `rows` rows of `columns`, as in the file.
+/// Weights: `rows` rows of `columns`, in the format of the file.
 #[derive(Debug)]
 pub(crate) struct Matrix {
     form: Form,
@@ -30,7 +29,7 @@ pub(crate) struct Matrix {
     bytes: Vec<u8>,
 }
 
-/// [`Format`], with one of our own for weights that are not quantised.
+/// [`Format`], extended by an own format for weights that are not quantised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Q4_0,
@@ -46,7 +45,7 @@ enum Form {
     Whole,
 }
 
-/// Runs `$body` with `$block` standing for the block format of a form.
+/// Runs `$body` with `$block` bound to the block type of a form.
 macro_rules! with_block {
     ($form:expr, $block:ident => $body:expr) => {
         match $form {
@@ -99,7 +98,7 @@ macro_rules! with_block {
 }
 
 impl Matrix {
-    /// A matrix from the bytes of a tensor. `None` where the bytes do not have that size.
+    /// Creates a matrix from the bytes of a tensor. Returns `None` if the bytes have another size.
     pub(crate) fn new(format: Format, rows: usize, columns: usize, bytes: Vec<u8>) -> Option<Self> {
         let form = match format {
             Format::Q4_0 => Form::Q4_0,
@@ -135,7 +134,8 @@ impl Matrix {
         self.rows
     }
 
-    /// The product with each row of `inputs` (of as many numbers as there are columns): as many rows of [`rows`](Self::rows) numbers.
+    /// Multiplies each row of `inputs` (of `columns` numbers) with the matrix. Returns the same number of rows, of [`rows`](Self::rows)
+    /// numbers each.
     pub(crate) fn times(&self, instructions: Instructions, inputs: &[f32]) -> Vec<f32> {
         #[cfg(target_arch = "x86_64")]
         if let Some(products) = bytes::times(self.form, instructions, &self.bytes, (self.rows, self.columns), inputs) {
@@ -144,7 +144,7 @@ impl Matrix {
         with_block!(self.form, B => product::times::<B>(instructions, &self.bytes, self.rows, self.columns, inputs))
     }
 
-    /// One row, as plain numbers. Zeros beyond the last row.
+    /// Writes one row as floats, or zeros if the index is beyond the last row.
     pub(crate) fn row(&self, row: usize, to: &mut [f32]) {
         with_block!(self.form, B => {
             let size = self.columns / B::WEIGHTS * B::BYTES;
@@ -153,7 +153,7 @@ impl Matrix {
     }
 }
 
-/// The numbers of a tensor that is not quantised. `None` for other formats.
+/// Returns the numbers of a tensor that is not quantised. Returns `None` for other formats.
 pub(crate) fn numbers(format: Format, bytes: &[u8]) -> Option<Vec<f32>> {
     Some(match format {
         Format::F32 => bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect(),

@@ -1,4 +1,4 @@
-//! A model in the process, as any other chat model.
+//! Local model as a chat model.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
@@ -11,10 +11,10 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::engine::{Job, Opened};
 use crate::{LocalModelError, LocalModelSettings};
 
-/// A model in the process.
+/// Model in this process.
 ///
-/// Its weights are loaded at the first request, by a thread of its own, which ends when the model is dropped. Dropping a stream ends its request
-/// before the next token.
+/// A dedicated thread loads the weights at the first request and ends when the model is dropped. Dropping a stream ends its request before
+/// the next token.
 pub struct LocalModel {
     name: String,
     limits: ModelLimits,
@@ -22,10 +22,10 @@ pub struct LocalModel {
 }
 
 enum State {
-    /// Nothing was asked yet.
+    /// Before the first request.
     Opened(Box<Opened>),
     Running(Sender<Job>),
-    /// No thread could be started.
+    /// The thread could not be started.
     Failed(LocalModelError),
 }
 
@@ -39,13 +39,13 @@ impl LocalModel {
     /// Opens a model file: reads and checks its header, which takes milliseconds, but not its weights.
     ///
     /// # Errors
-    /// Where the file cannot be read, is no sound GGUF file, is of a kind that cannot be run, or is larger than the memory granted.
+    /// If the file cannot be read, is not a valid GGUF file, is of an unsupported kind, or exceeds the granted memory.
     pub fn open(settings: LocalModelSettings) -> Result<Self, LocalModelError> {
         let opened = Opened::read(settings)?;
         Ok(Self { name: opened.name().to_owned(), limits: opened.limits(), state: Mutex::new(State::Opened(Box::new(opened))) })
     }
 
-    /// The way to the thread, which is started if it is not there.
+    /// Returns the sender to the thread, which is started if necessary.
     fn jobs(&self) -> Result<Sender<Job>, LocalModelError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match &*state {
@@ -68,7 +68,7 @@ impl LocalModel {
     }
 }
 
-/// The thread: loads at the first request, then answers.
+/// Body of the thread: loads at the first request, then answers.
 fn serve(opened: Opened, name: &str, jobs: &Receiver<Job>) {
     let Ok(first) = jobs.recv() else { return };
     match opened.load() {

@@ -1,4 +1,4 @@
-//! The network: llama-like transformers, as GGUF files describe them.
+//! Llama-like transformer networks as described by GGUF files.
 
 mod attention;
 mod forward;
@@ -10,7 +10,7 @@ pub(crate) use shape::Shape;
 
 use crate::matrix::{Instructions, Matrix};
 
-/// A network with its weights.
+/// Network with its weights.
 #[derive(Debug)]
 pub(crate) struct Network {
     shape: Shape,
@@ -18,9 +18,9 @@ pub(crate) struct Network {
     embeddings: Matrix,
     layers: Vec<LayerWeights>,
     output_norm: Vec<f32>,
-    /// Without it, the embeddings serve again.
+    /// Output matrix. Without one, the embeddings are used.
     output: Option<Matrix>,
-    /// How far each pair of a head turns from one token to the next.
+    /// Rotation of each pair of a head from one token to the next.
     turns: Vec<f32>,
 }
 

@@ -1,4 +1,4 @@
-//! Choosing the next token.
+//! Sampling of the next token.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use toktrie::SimpleVob;
 
 use crate::engine::Sampling;
 
-/// So many of the last tokens of an answer count as just said.
+/// Number of recent tokens of an answer to which the repetition penalty applies.
 const JUST_SAID: usize = 64;
 
-/// How the next token is chosen.
+/// Sampler of the next token.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     temperature: f32,
@@ -20,20 +20,21 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// At a temperature of 0 always the best; otherwise among the `top_k` best whose shares reach `top_p` together. What was just said scores lower by
-    /// the penalty, a factor from 1: small models else get into circles. The same seed gives the same choices.
+    /// Creates a sampler. At temperature 0 it always takes the best token; otherwise it chooses among the `top_k` best whose shares reach
+    /// `top_p` together. The penalty, a factor from 1, lowers the scores of recent tokens, because small models otherwise repeat
+    /// themselves. The same seed gives the same choices.
     pub(crate) fn new(sampling: Sampling, seed: Option<u64>) -> Self {
         let Sampling { temperature, top_p, top_k, repetition_penalty } = sampling;
         let random = seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         Self { temperature, top_p, top_k: top_k.max(1), repetition_penalty, random }
     }
 
-    /// The next token after what was `said` in this answer, of those that are allowed. `None` where there is none.
+    /// Chooses the next token after the tokens `said` in this answer, among the allowed ones. Returns `None` if there is none.
     pub(crate) fn choose(&mut self, scores: &[f32], allowed: Option<&SimpleVob>, said: &[u32]) -> Option<u32> {
         let just_said: BTreeSet<u32> = said.iter().rev().take(JUST_SAID).copied().collect();
         let mut scores = scores.to_vec();
         for token in just_said {
-            // Keskar et al. 2019, CTRL, section 4.1: a score is divided where it is positive, and multiplied where it is not.
+            // Keskar et al. 2019, CTRL, section 4.1: a positive score is divided by the penalty, another one multiplied.
             if let Some(score) = scores.get_mut(token as usize) {
                 *score = if *score > 0.0 { *score / self.repetition_penalty } else { *score * self.repetition_penalty };
             }
@@ -78,7 +79,7 @@ impl Sampler {
 mod tests {
     use super::*;
 
-    /// What a sampler with a penalty of 2 says that likes token 1 best, then 2, then 3, and 0 not at all.
+    /// Returns the choice of a sampler with penalty 2 that prefers token 1, then 2, then 3, and excludes 0.
     fn next(said: &[u32], allowed: Option<&[u32]>) -> Option<u32> {
         let allowed = allowed.map(|tokens| {
             let mut set = SimpleVob::alloc(4);

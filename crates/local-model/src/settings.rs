@@ -1,32 +1,33 @@
-//! What is told to a model in the process.
+//! Settings of a local model.
 
 use std::path::PathBuf;
 
-/// Settings of a [`LocalModel`](crate::LocalModel). Temperature, `top_p` and `top_k` are what the default model's makers advise.
+/// Settings of a [`LocalModel`](crate::LocalModel). The defaults of temperature, `top_p` and `top_k` are those recommended for the default
+/// model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalModelSettings {
-    /// The name under which it is reported.
+    /// Name in reports.
     pub name: String,
     /// The GGUF file.
     pub file: PathBuf,
-    /// Tokens of request and answer together; at most what the model was trained for.
+    /// Tokens of request and answer together; at most the context that the model was trained for.
     pub context_tokens: u32,
-    /// The most bytes that weights and kept keys and values may take together; without it, what is there.
+    /// Largest memory for weights and cached keys and values, in bytes; unlimited if absent.
     pub memory_bytes: Option<u64>,
-    /// Threads that compute; without it, as many as there are cores.
+    /// Number of computing threads; the number of cores if absent.
     pub threads: Option<usize>,
-    /// How freely tokens are chosen where a request does not say: 0 for always the likeliest.
+    /// Default temperature of requests; 0 always takes the likeliest token.
     pub temperature: f32,
-    /// Only the likeliest tokens are chosen that come to this share together.
+    /// Share of probability that the candidate tokens reach together.
     pub top_p: f32,
-    /// Only so many of the likeliest tokens are chosen from.
+    /// Number of the likeliest tokens that are candidates.
     pub top_k: usize,
-    /// How much less what was said in the last 64 tokens is liked: a factor from 1, which is no less.
+    /// Penalty for tokens among the last 64: a factor from 1, which means no penalty.
     pub repetition_penalty: f32,
 }
 
 impl LocalModelSettings {
-    /// A model of this name in this file, with 16,384 tokens of context and no other bounds.
+    /// Creates settings with this name and file, 16,384 tokens of context and no other limits.
     #[must_use]
     pub fn new(name: impl Into<String>, file: impl Into<PathBuf>) -> Self {
         Self {

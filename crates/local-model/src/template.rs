@@ -1,4 +1,4 @@
-//! The chat template of a model file: from messages and tools to a prompt.
+//! Chat template of a model file: renders messages and tools as a prompt.
 
 mod json;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::LocalModelError;
 use crate::gguf::Header;
 
-/// How a model writes its tool calls.
+/// Form of a model's tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallStyle {
     /// Between `<tool_call>` and `</tool_call>`.
@@ -29,19 +29,19 @@ impl CallStyle {
     }
 }
 
-/// A chat template.
+/// Chat template.
 #[derive(Debug)]
 pub(crate) struct Template {
     environment: Environment<'static>,
     style: CallStyle,
-    /// Whether it writes tools by itself.
+    /// True if it renders tools by itself.
     knows_tools: bool,
 }
 
 const NAME: &str = "chat";
 
 impl Template {
-    /// The template of a file.
+    /// Reads the template of a file.
     pub(crate) fn read(header: &Header) -> Result<Self, LocalModelError> {
         let text = header
             .text("tokenizer.chat_template")
@@ -52,8 +52,8 @@ impl Template {
             .map_err(|error| header.unsupported(format!("its chat template cannot be read: {error}"), "use another file of this model"))
     }
 
-    /// A template. Coder models of the Qwen2.5 family were trained with tags in their template but write calls in fences: for them
-    /// the template is changed, so that it shows what they do.
+    /// Parses a template. The template of Qwen2.5-Coder models shows calls between tags, but the models write them in fences. So the
+    /// template is changed to show fences.
     pub(crate) fn new(text: &str, coder: bool) -> Result<Self, Error> {
         let text = if coder { with_fences(text) } else { text.to_owned() };
         let style = if text.contains("<tool_call>") { CallStyle::Tagged } else { CallStyle::Fenced };
@@ -66,7 +66,7 @@ impl Template {
         environment.add_function("raise_exception", |message: String| -> Result<String, Error> {
             Err(Error::new(ErrorKind::InvalidOperation, message))
         });
-        // A date in the prompt would make every day's prompts new to the kept prefixes.
+        // A date in the prompt would invalidate the cached prefixes every day.
         environment.add_function("strftime_now", |_: String| String::new());
         environment.add_template_owned(NAME, text)?;
         Ok(Self { environment, style, knows_tools })
@@ -76,7 +76,7 @@ impl Template {
         self.style
     }
 
-    /// The prompt of a request. `clean` is applied to every text that is not the template's own.
+    /// Renders the prompt of a request. `clean` is applied to every text that is not the template's own.
     pub(crate) fn render(
         &self,
         request: &ChatRequest,
@@ -87,7 +87,7 @@ impl Template {
         let messages = self.messages(request, tools, clean);
         let tools: Vec<_> = if self.knows_tools { tools.iter().map(described).collect() } else { Vec::new() };
         self.fill(&messages, &tools, begin_and_end).or_else(|first| {
-            // Some templates refuse a system message or two turns of one role.
+            // Some templates refuse a system message, or two consecutive messages of one role.
             self.fill(&joined(&messages), &tools, begin_and_end).map_err(|_| first)
         })
     }
@@ -154,7 +154,7 @@ fn described(tool: &ToolDefinition) -> serde_json::Value {
     json!({"type": "function", "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters}})
 }
 
-/// Shows calls in fences instead of tags, as `<|im_start|>` templates of Qwen2.5 write them.
+/// Shows calls in fences instead of tags, for `<|im_start|>` templates of Qwen2.5.
 fn with_fences(template: &str) -> String {
     template
         .replace(r"within <tool_call></tool_call> XML tags:\n<tool_call>\n", r"within a ```json code block:\n```json\n")
@@ -169,7 +169,7 @@ fn text_of<'a>(message: &'a serde_json::Value, key: &str) -> &'a str {
     message.get(key).and_then(serde_json::Value::as_str).unwrap_or("")
 }
 
-/// The first two system messages as one.
+/// Joins the first two system messages.
 fn joined_systems(mut messages: Vec<serde_json::Value>) -> Vec<serde_json::Value> {
     if let [first, second, ..] = messages.as_slice()
         && text_of(first, "role") == "system"
@@ -181,7 +181,8 @@ fn joined_systems(mut messages: Vec<serde_json::Value>) -> Vec<serde_json::Value
     messages
 }
 
-/// Only user and assistant, in turns: neighbours of one role become one message, and a system message becomes the user's.
+/// Makes user and assistant messages alternate: consecutive messages of one role are joined, and a system message becomes part of the
+/// user's.
 fn joined(messages: &[serde_json::Value]) -> Vec<serde_json::Value> {
     let mut turns: Vec<(bool, String)> = Vec::new();
     for message in messages {
@@ -200,7 +201,7 @@ fn joined(messages: &[serde_json::Value]) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// Adds a line for each image: the model cannot see them.
+/// Adds a line for each image, since the model cannot see them.
 fn in_words(content: String, images: &[Image]) -> String {
     images.iter().fold(content, |content, image| format!("{content}\n{}", image.left_out()))
 }

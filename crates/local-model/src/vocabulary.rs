@@ -1,4 +1,4 @@
-//! Text to tokens and back, with the vocabulary of a model file.
+//! Tokenizer with the vocabulary of a model file.
 
 mod build;
 
@@ -7,12 +7,12 @@ use std::collections::HashSet;
 use tokenizers::Tokenizer;
 use toktrie::{TokEnv, TokRxInfo, TokTrie, TokenId, TokenizerEnv};
 
-/// A model's vocabulary.
+/// Vocabulary of a model.
 pub(crate) struct Vocabulary {
     tokenizer: Tokenizer,
-    /// What each token writes; empty for tokens that are no text.
+    /// Text of each token as bytes; empty for tokens without text.
     words: Vec<Vec<u8>>,
-    /// Texts that stand for control tokens.
+    /// Texts of control tokens.
     controls: Vec<(TokenId, String)>,
     ends: Vec<TokenId>,
     begin: Option<(TokenId, String)>,
@@ -21,7 +21,7 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// The tokens of a prompt that a template has written: texts of control tokens stand for these.
+    /// Encodes a prompt that a template has rendered: texts of control tokens become those tokens.
     pub(crate) fn encode_prompt(&self, prompt: &str) -> Vec<TokenId> {
         let mut tokens = Vec::new();
         if let Some((begin, text)) = self.begin.as_ref().filter(|_| self.add_begin)
@@ -37,7 +37,7 @@ impl Vocabulary {
         self.tokenizer.encode_fast(text, false).map(|encoding| encoding.get_ids().to_vec()).unwrap_or_default()
     }
 
-    /// What a token writes.
+    /// Returns the bytes of a token.
     pub(crate) fn bytes(&self, token: TokenId) -> &[u8] {
         self.words.get(token as usize).map_or(&[], Vec::as_slice)
     }
@@ -46,12 +46,12 @@ impl Vocabulary {
         self.ends.contains(&token)
     }
 
-    /// The texts that a template may use for the begin and the end of a sequence.
+    /// Returns the texts that a template may use for the begin and the end of a sequence.
     pub(crate) fn begin_and_end(&self) -> (&str, &str) {
         (self.begin.as_ref().map_or("", |(_, text)| text), &self.end_text)
     }
 
-    /// Breaks up the texts of control tokens, so that no content can pass for another's turn.
+    /// Breaks up the texts of control tokens, so that no content can pass for another turn.
     pub(crate) fn without_controls(&self, content: &str) -> String {
         let mut clean = content.to_owned();
         if content.contains('<') || content.contains('[') {
@@ -67,7 +67,7 @@ impl Vocabulary {
         clean
     }
 
-    /// The vocabulary as llguidance wants it.
+    /// Returns the vocabulary in the form that llguidance needs.
     pub(crate) fn guidance(&self) -> TokEnv {
         let mut words = self.words.clone();
         for (token, text) in &self.controls {

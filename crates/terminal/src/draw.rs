@@ -1,4 +1,4 @@
-//! A screen as cells of a terminal. Neither a clock nor a terminal is read: the same screen at the same time is the same picture.
+//! Draws a screen as terminal cells. It reads neither a clock nor a terminal, so the same screen at the same time gives the same picture.
 
 mod foot;
 mod graph;
@@ -26,12 +26,12 @@ use crate::{
     theme::Tone,
 };
 
-/// From this width on the plan and what happened stand side by side.
+/// Smallest width at which the plan and the log are side by side, in columns.
 const WIDE: usize = 110;
-/// The fewest lines of what stands below the plan, with its title.
+/// Smallest height of the part below the plan, in lines with the title.
 const LOWER: usize = 5;
 
-/// What a drawing knows beside the screen.
+/// Inputs of a drawing besides the screen.
 #[derive(Debug, Clone, Copy)]
 struct Eye {
     now: Timestamp,
@@ -48,8 +48,8 @@ impl Eye {
     }
 }
 
-/// Draws a screen over a whole buffer. Gives the place of the cursor where a person types. What is scrolled further than there is to see is
-/// scrolled back.
+/// Draws a screen over a whole buffer. Returns the position of the cursor if a person types. A scroll position beyond the content is moved
+/// back.
 pub fn render(screen: &mut Screen, now: Timestamp, theme: Theme, buffer: &mut Buffer) -> Option<Position> {
     let area = *buffer.area();
     let eye = Eye { now, theme };
@@ -78,7 +78,7 @@ pub fn render(screen: &mut Screen, now: Timestamp, theme: Theme, buffer: &mut Bu
     cursor
 }
 
-/// A part of a buffer that is filled from its top.
+/// Part of a buffer that is filled from its top.
 struct Canvas<'a> {
     area: Rect,
     buffer: &'a mut Buffer,
@@ -95,7 +95,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// What stands between head and foot.
+    /// Draws the content between head and foot.
     fn body(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
         let asked = question::lines(screen, eye, width, height);
         let height = height - asked.len();
@@ -110,7 +110,7 @@ impl Canvas<'_> {
         self.lines(&asked);
     }
 
-    /// The plan above what happened.
+    /// Draws the plan above the log.
     fn stacked(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
         let top = self.row;
         let lower = if height >= 8 { LOWER } else { 0 };
@@ -124,7 +124,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// The plan beside what happened.
+    /// Draws the plan beside the log.
     fn beside(&mut self, screen: &mut Screen, eye: Eye, width: usize, height: usize) {
         let left = width * 55 / 100;
         let top = self.row;
@@ -154,7 +154,7 @@ impl Canvas<'_> {
         }
     }
 
-    /// As much of some lines as fits below a title, from where they are scrolled to.
+    /// Draws a title and the lines that fit below it, from the scroll position.
     fn window(&mut self, name: Phrase<'_>, lines: Vec<Line<'static>>, screen: &mut Screen, eye: Eye, (width, height): (usize, usize)) {
         let page = height.saturating_sub(1);
         reach(&mut screen.scroll, lines.len(), page);
@@ -167,17 +167,17 @@ impl Canvas<'_> {
     }
 }
 
-/// Keeps what is scrolled within what there is.
+/// Limits the scroll position to the content.
 fn reach(scroll: &mut Scroll, lines: usize, page: usize) {
     scroll.most = lines.saturating_sub(page);
     scroll.page = page;
     scroll.at = scroll.at.min(scroll.most);
 }
 
-/// `── Plan ─────── 3 more below ──`.
+/// Formats a title line: `── Plan ─────── 3 more below ──`.
 fn title(eye: Eye, name: &str, more: &str, width: usize) -> Line<'static> {
     let name = crate::first_line(name, width.saturating_sub(6).max(1));
-    // A name without a number behind it is better than half a number.
+    // The number is left out rather than cut.
     let fits = !more.is_empty() && columns(&name) + columns(more) + 9 <= width;
     let more = if fits { format!(" {more} ──") } else { String::new() };
     let used = 4 + columns(&name) + columns(&more);

@@ -1,8 +1,8 @@
-//! Keys, as far as the screen knows any.
+//! Keys that the screen understands.
 
 use ratatui_crossterm::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// What a person did at the keyboard.
+/// Key press of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
     /// A character.
@@ -11,27 +11,27 @@ pub enum Key {
     Ctrl(char),
     /// Text that was pasted.
     Paste(String),
-    /// Enter.
+    /// Enter key.
     Enter,
-    /// Escape.
+    /// Escape key.
     Escape,
-    /// Tab.
+    /// Tab key.
     Tab,
-    /// Backspace.
+    /// Backspace key.
     Backspace,
-    /// Delete.
+    /// Delete key.
     Delete,
-    /// An arrow.
+    /// Up arrow.
     Up,
-    /// An arrow.
+    /// Down arrow.
     Down,
-    /// An arrow.
+    /// Left arrow.
     Left,
-    /// An arrow.
+    /// Right arrow.
     Right,
-    /// Home.
+    /// Home key.
     Home,
-    /// End.
+    /// End key.
     End,
     /// Page up.
     PageUp,
@@ -40,7 +40,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// The key of a terminal's event; none for what no key of the screen is.
+    /// Converts a terminal event; none if the screen has no such key.
     pub(crate) fn of(event: Event) -> Option<Self> {
         match event {
             Event::Paste(text) => Some(Self::Paste(text)),

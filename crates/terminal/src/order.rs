@@ -1,11 +1,11 @@
-//! Tasks as a tree.
+//! Order of tasks as a tree.
 
 use std::collections::{HashMap, HashSet};
 
 use aime_progress::{TaskId, TaskSpec};
 
-/// Tasks in plan order, each followed by its children, with their depth from 0. A parent that does not exist counts as none. Each task comes
-/// at most once, and those that are their own ancestors do not come at all.
+/// Returns the tasks in plan order, each followed by its children, with their depth from 0. A missing parent counts as none. Each task
+/// appears at most once, and tasks that are their own ancestors do not appear.
 #[must_use]
 pub fn tree_order<'a>(specs: &[&'a TaskSpec]) -> Vec<(usize, &'a TaskSpec)> {
     let known: HashSet<&TaskId> = specs.iter().map(|spec| &spec.id).collect();

@@ -1,4 +1,4 @@
-//! What is known of a run and where a person stands in it: folded from events and keys, and nothing else.
+//! State of the screen: the run and the person's position in it, folded from events and keys only.
 
 mod actors;
 mod log;
@@ -25,77 +25,77 @@ use crate::{
     words::{Phrase, Words, english},
 };
 
-/// What a person wants of whoever drives the run.
+/// Request of a person to the program that drives the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// Say something that nobody asked.
+    /// Send an unasked message.
     Tell {
-        /// The task whose actor is meant; the run itself without one.
+        /// Task whose actor gets the message; the run itself if absent.
         task: Option<TaskId>,
-        /// The words.
+        /// Text of the message.
         text: String,
     },
     /// Answer a question.
     Answer {
-        /// The question.
+        /// Id of the question.
         question: QuestionId,
-        /// The words; `yes`, `no` or `always` for an approval.
+        /// Text of the answer; `yes`, `no` or `always` for an approval.
         text: String,
     },
-    /// Stop the run, so that it can be resumed.
+    /// Stop the run so that it can be resumed.
     Pause,
-    /// End the run for good, or take one task out of it.
+    /// Cancel the run for good, or one of its tasks.
     Cancel {
-        /// The task; the whole run without one.
+        /// Task to cancel; the whole run if absent.
         task: Option<TaskId>,
     },
-    /// Ctrl-C, where the run is driven from here.
+    /// Ctrl-C in the process that drives the run.
     Interrupt,
-    /// Close the screen; the run goes on.
+    /// Close the screen; the run continues.
     Leave,
-    /// Go to the background, as the shell's Ctrl-Z.
+    /// Go to the background, like the shell's Ctrl-Z.
     Suspend,
-    /// Draw everything anew.
+    /// Redraw everything.
     Redraw,
-    /// The screen is gone for good, and nobody sees what is asked on it any more.
+    /// The screen has failed for good and cannot show questions any more.
     Lost,
 }
 
-/// What the process of the screen has to do with the run.
+/// Role of the screen's process in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// It carries the run out: when the screen ends the run does.
+    /// It drives the run, so the run ends with the screen.
     Drives,
-    /// It only looks: another process carries the run out, or none.
+    /// It only watches. Another process may drive the run.
     Watches,
 }
 
-/// The bounds of a run, where it has any.
+/// Bounds of a run, if it has any.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Limits {
-    /// The most tokens, sent and received.
+    /// Largest number of tokens, sent and received.
     pub tokens: Option<u64>,
-    /// The most that it may cost, in US dollars.
+    /// Largest cost, in US dollars.
     pub cost_usd: Option<f64>,
-    /// The longest that it may work, in seconds.
+    /// Longest working time, in seconds.
     pub seconds: Option<u64>,
 }
 
-/// What stands beside the plan.
+/// Panel beside the plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Panel {
-    /// What happened.
+    /// Log of events.
     #[default]
     Log,
-    /// All about one task.
+    /// Details of one task.
     Task,
-    /// What waits for what.
+    /// Graph of the plan.
     Graph,
-    /// The keys.
+    /// Help on the keys.
     Help,
 }
 
-/// How far something is scrolled, and how far it can be, in lines. [`crate::render`] writes what can be.
+/// Scroll position and its maximum, in lines. [`crate::render`] sets the maximum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Scroll {
     pub(crate) at: usize,
@@ -103,7 +103,7 @@ pub(crate) struct Scroll {
     pub(crate) page: usize,
 }
 
-/// The screen of one run.
+/// Screen of one run.
 #[derive(Debug)]
 pub struct Screen {
     pub(crate) run: RunId,
@@ -114,29 +114,29 @@ pub struct Screen {
     pub(crate) log: Log,
     pub(crate) panel: Panel,
     pub(crate) prompt: Prompt,
-    /// What is to be said to the last key; gone with the next one.
+    /// Notice on the last key; the next key removes it.
     pub(crate) notice: String,
-    /// Whether a process carries the run out now.
+    /// True if a process drives the run now.
     pub(crate) driven: bool,
-    /// The task that a person has gone to; without one the screen follows what moves.
+    /// Task that the person has selected; without one the screen follows the active task.
     pub(crate) selected: Option<TaskId>,
-    /// Of the panel, from its top; of the log, from its end.
+    /// Scroll position: of a panel from its top, of the log from its end.
     pub(crate) scroll: Scroll,
-    /// Of the question that is asked.
+    /// Scroll position of the open question.
     pub(crate) question_scroll: Scroll,
-    /// The question that stands in the last picture. [`crate::render`] writes it.
+    /// Question in the last picture. [`crate::render`] sets it.
     pub(crate) seen: Option<QuestionId>,
-    /// The last key, and when it was pressed.
+    /// Last key, with the time of the press.
     pub(crate) last_key: Option<(Key, Timestamp)>,
     /// Questions that were answered here; the journal may not have the answers yet.
     given: BTreeSet<QuestionId>,
-    /// Whether an approval offers "always", by its words.
+    /// Returns true if an approval with this text offers "always".
     pub(crate) offers_always: fn(&str) -> bool,
     words: Words,
 }
 
 impl Screen {
-    /// The screen of a run of which nothing is known yet.
+    /// Creates the screen of a run without any events yet.
     #[must_use]
     pub fn new(run: RunId, part: Part, limits: Limits) -> Self {
         Self {
@@ -161,43 +161,43 @@ impl Screen {
         }
     }
 
-    /// Takes up a run where it stood, of which the events are not told again.
+    /// Starts from the given state of a run, whose events are not repeated.
     #[must_use]
     pub fn with_state(mut self, state: ProgressState) -> Self {
         self.state = Some(state);
         self
     }
 
-    /// Tells by its words whether an approval offers "always". Without this none does.
+    /// Sets the function that decides by an approval's text whether it offers "always". By default none does.
     #[must_use]
     pub fn with_always(mut self, offers: fn(&str) -> bool) -> Self {
         self.offers_always = offers;
         self
     }
 
-    /// Says what it says in these words. Without this it speaks English.
+    /// Sets the function that translates the screen's phrases. By default they are English.
     #[must_use]
     pub fn with_words(mut self, words: Words) -> Self {
         self.words = words;
         self
     }
 
-    /// A phrase in the language of the person.
+    /// Returns a phrase in the person's language.
     pub(crate) fn says(&self, phrase: Phrase<'_>) -> String {
         (self.words)(phrase)
     }
 
-    /// Where the run stands, as far as it was told.
+    /// Returns the state of the run, as far as its events have arrived.
     #[must_use]
     pub const fn state(&self) -> Option<&ProgressState> {
         self.state.as_ref()
     }
 
-    /// Takes one event in. `words` tell it in the log, without colours; without any it is not told there.
+    /// Applies one event. `words` are its log entry, without colours; without any it gets no entry.
     pub fn take(&mut self, at: Timestamp, event: &ProgressEvent, words: Option<&str>) {
         match (event, self.state.as_mut()) {
             (ProgressEvent::RunStarted { .. }, None) => self.state = ProgressState::start(at, event).ok(),
-            // A view that has missed something is only a view: the next one is drawn from what it has.
+            // If an event does not apply, the view continues with the state it has.
             (event, Some(state)) => drop(state.apply(at, event)),
             _ => {}
         }
@@ -210,7 +210,7 @@ impl Screen {
         }
     }
 
-    /// Says something beside the events, in the log.
+    /// Adds a log entry that belongs to no event.
     pub fn say(&mut self, at: Timestamp, words: &str) {
         self.tell(at, Tone::Strong, words);
     }
@@ -220,42 +220,42 @@ impl Screen {
         self.log.push(entry, self.words, self.panel == Panel::Log, &mut self.scroll);
     }
 
-    /// Whether a process carries the run out now; one that drives it need not say so.
+    /// Sets whether a process drives the run now. A process that drives it itself need not call this.
     pub const fn set_driven(&mut self, driven: bool) {
         self.driven = driven;
     }
 
-    /// Whether the run has ended for good.
+    /// Returns true if the run has ended for good.
     pub(crate) fn is_over(&self) -> bool {
         self.state.as_ref().is_some_and(|state| matches!(state.status, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled))
     }
 
-    /// The questions that wait, the first one first.
+    /// Returns the open questions, oldest first.
     fn open_questions(&self) -> impl Iterator<Item = &Question> {
         let asked = self.state.as_ref().filter(|_| !self.is_over()).map_or(&[][..], |state| state.questions.as_slice());
         asked.iter().filter(|question| question.answer.is_none() && !self.given.contains(&question.id))
     }
 
-    /// The first question that waits, and how many do.
+    /// Returns the first open question, and the number of open ones.
     pub(crate) fn question(&self) -> Option<(&Question, usize)> {
         let mut open = self.open_questions();
         let first = open.next()?;
         Some((first, 1 + open.count()))
     }
 
-    /// Whether a task waits for an answer.
+    /// Returns true if a task waits for an answer.
     pub(crate) fn asks(&self, task: &TaskId) -> bool {
         self.open_questions().any(|question| question.task.as_ref() == Some(task))
     }
 
-    /// The tasks as a tree, with their depth.
+    /// Returns the tasks as a tree, with their depth.
     pub(crate) fn rows(&self) -> Vec<(usize, &Task)> {
         let Some(state) = &self.state else { return Vec::new() };
         let specs: Vec<&TaskSpec> = state.tasks.values().map(|task| &task.spec).collect();
         tree_order(&specs).into_iter().filter_map(|(depth, spec)| Some((depth, state.tasks.get(&spec.id)?))).collect()
     }
 
-    /// The row that is looked at: the one gone to, else the first that moves, else the first that is open.
+    /// Returns the focused row: the selected one, else the first active one, else the first open one.
     pub(crate) fn focus(&self, rows: &[(usize, &Task)]) -> Option<usize> {
         let gone_to = || rows.iter().position(|(_, task)| self.selected.as_ref() == Some(&task.spec.id));
         let worked_on = |task: &Task| task.spec.kind != TaskKind::Group;
@@ -264,7 +264,7 @@ impl Screen {
         gone_to().or_else(moving).or_else(open).or_else(|| (!rows.is_empty()).then_some(0))
     }
 
-    /// The task that is looked at.
+    /// Returns the focused task.
     pub(crate) fn chosen(&self) -> Option<&Task> {
         let rows = self.rows();
         let at = self.focus(&rows)?;
@@ -272,7 +272,7 @@ impl Screen {
     }
 }
 
-/// What an event is like.
+/// Returns the tone of an event.
 fn tone_of(event: &ProgressEvent) -> Tone {
     use ProgressEvent as E;
     match event {

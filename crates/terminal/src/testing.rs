@@ -1,4 +1,4 @@
-//! Runs for tests, made from events as a journal has them.
+//! Test runs, built from events as in a journal.
 
 use aime_progress::{ProgressEvent, RunId, Timestamp};
 use ratatui_core::{buffer::Buffer, layout::Rect};
@@ -23,13 +23,13 @@ pub(crate) fn screen(part: Part) -> Screen {
     screen.with_always(|question| question.lines().last().is_some_and(|line| line.starts_with("Always allows here: ")))
 }
 
-/// Presses a key, `millis` after the one before.
+/// Presses a key, `millis` after the previous one.
 pub(crate) fn press_after(screen: &mut Screen, key: Key, millis: i64) -> Option<Act> {
     let before = screen.last_key.as_ref().map_or(BEGIN, |(_, at)| at.as_millis());
     screen.press(key, Timestamp::from_millis(before + millis))
 }
 
-/// Presses a key when one has rested.
+/// Presses a key after a pause.
 pub(crate) fn press(screen: &mut Screen, key: Key) -> Option<Act> {
     press_after(screen, key, 5_000)
 }
@@ -39,7 +39,7 @@ pub(crate) fn show(screen: &mut Screen) {
     render(screen, at(75), Theme::new(false), &mut Buffer::empty(Rect::new(0, 0, 80, 24)));
 }
 
-/// Takes events in, one a second, each told in the words beside it; without any it is not told.
+/// Applies events, one per second, each with its log text; an empty one means no entry.
 pub(crate) fn takes(screen: &mut Screen, from: i64, events: Vec<(Value, &str)>) {
     for (second, (value, words)) in (from..).zip(events) {
         screen.take(at(second), &event(value), Some(words).filter(|words| !words.is_empty()));
@@ -54,7 +54,7 @@ pub(crate) fn goes(task: &str, from: &str, to: &str) -> Value {
     json!({"type": "task_status_changed", "task": task, "from": from, "to": to, "attempt": 1})
 }
 
-/// A run in the middle of its work: a group, a finished task, two at work, one that failed once, names in dense scripts and with emoji.
+/// Returns a run in progress: a group, a finished task, two running tasks, one that failed once, names in dense scripts and with emoji.
 pub(crate) fn at_work() -> Screen {
     let mut screen = screen(Part::Drives);
     let (began, words) = begun("Collect what the sources say about spring, write a poem, and report");
@@ -111,7 +111,7 @@ pub(crate) fn at_work() -> Screen {
     screen
 }
 
-/// The same after a replan: its plan was changed, and it is told why.
+/// Returns the same run after a replan, with its reasons.
 pub(crate) fn replanned() -> Screen {
     let mut screen = at_work();
     takes(
@@ -148,7 +148,7 @@ pub(crate) fn asks(screen: &mut Screen, id: &str, kind: &str, question: &str) {
     takes(screen, 40, vec![(json!({"type": "question_asked", "id": id, "task": "poem", "kind": kind, "question": question}), "")]);
 }
 
-/// What the book shows: a run whose plan was changed while two actors are at work.
+/// Returns the run in the book: its plan was changed while two actors are running.
 pub(crate) fn for_the_book() -> Screen {
     let mut screen =
         Screen::new(RunId::new("01a200aaa443700b").unwrap(), Part::Drives, Limits { tokens: Some(200_000), ..Limits::default() });

@@ -1,8 +1,8 @@
-//! Words, times and widths: what may be shown at a terminal, and how much of it fits.
+//! Text, times and widths for a terminal.
 
 use std::borrow::Cow;
 
-/// Whether a character would steer a terminal, or turn the order of what is read around. A line feed and a tab do neither.
+/// Returns true if a character controls a terminal or the reading order. Line feed and tab do not count.
 #[must_use]
 pub fn steers(character: char) -> bool {
     // Unicode's Bidi_Control.
@@ -10,7 +10,7 @@ pub fn steers(character: char) -> bool {
     turns || (character.is_control() && !matches!(character, '\n' | '\t'))
 }
 
-/// A text from outside (a model, a tool, a file) as a terminal may show it: what [`steers`] is spelt out.
+/// Prepares an external text (of a model, a tool, a file) for a terminal: characters that [`steers`] matches are spelt out.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.contains(steers) {
@@ -24,7 +24,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The first line of a text from outside, cut to `limit` columns of a terminal.
+/// Returns the first line of an external text, cut to `limit` columns.
 #[must_use]
 pub fn first_line(text: &str, limit: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -33,13 +33,13 @@ pub fn first_line(text: &str, limit: usize) -> String {
     if cut == line { line } else { format!("{}…", cut.trim_end_matches('…').trim_end()) }
 }
 
-/// A line with its colours, cut to `columns`.
+/// Cuts a coloured line to `columns`.
 #[must_use]
 pub fn fit(line: &str, columns: usize) -> String {
     console::truncate_str(line, columns, "…").into_owned()
 }
 
-/// A time for people: `850 ms`, `12.3 s`, `4 m 05 s`, `2 h 10 m`.
+/// Formats a duration for people: `850 ms`, `12.3 s`, `4 m 05 s`, `2 h 10 m`.
 #[must_use]
 pub fn span(millis: u64) -> String {
     let seconds = millis / 1_000;
@@ -51,7 +51,7 @@ pub fn span(millis: u64) -> String {
     }
 }
 
-/// A time that runs: `0:07`, `12:05`, `1:02:03`.
+/// Formats a running time: `0:07`, `12:05`, `1:02:03`.
 #[must_use]
 pub fn clock(millis: u64) -> String {
     let seconds = millis / 1_000;
@@ -61,7 +61,7 @@ pub fn clock(millis: u64) -> String {
     }
 }
 
-/// `1,234,567`.
+/// Formats a number as `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -74,12 +74,12 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
-/// The columns that a text takes.
+/// Returns the width of a text, in columns.
 pub(crate) fn width(text: &str) -> usize {
     console::measure_text_width(text)
 }
 
-/// A text from outside in lines of at most `columns`; a line that goes on is set in by `indent`.
+/// Wraps an external text into lines of at most `columns`; continuation lines are indented by `indent`.
 pub(crate) fn wrapped(text: &str, columns: usize, indent: &str) -> Vec<String> {
     let indent = if columns > 2 * indent.len() + 8 { indent } else { "" };
     let options = textwrap::Options::new(columns.max(2)).subsequent_indent(indent);
@@ -160,7 +160,7 @@ mod tests {
             ("one two three", 20, vec!["one two three"]),
             ("first\n\nthird", 20, vec!["first", "", "third"]),
             ("春眠不觉晓处处闻啼鸟", 8, vec!["春眠不觉", "晓处处闻", "啼鸟"]),
-            // No line begins with what closes, nor ends with what opens.
+            // No line begins with closing punctuation or ends with opening punctuation.
             ("春眠不觉，处处闻啼鸟。", 8, vec!["春眠不", "觉，处处", "闻啼鸟。"]),
             ("花落（知多少）", 6, vec!["花落", "（知多", "少）"]),
             ("运行`ls`吧", 6, vec!["运行", "`ls`吧"]),

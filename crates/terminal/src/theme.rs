@@ -1,40 +1,40 @@
-//! Colours, and what stands for them where there are none.
+//! Colours, and their replacements on terminals without.
 
 use ratatui_core::style::{Color, Modifier, Style};
 
-/// How a screen is painted. Nothing is told by a colour alone.
+/// Style of a screen. No information depends on colour alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Theme {
     color: bool,
 }
 
-/// What a text is like.
+/// Tone of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// As any other.
+    /// Normal text.
     Plain,
-    /// Less than others.
+    /// Less important text.
     Dim,
-    /// More than others.
+    /// More important text.
     Strong,
-    /// What went well.
+    /// Success.
     Good,
-    /// What went wrong.
+    /// Failure.
     Bad,
-    /// What a person should look at.
+    /// Needs a person's attention.
     Warn,
-    /// What moves.
+    /// Activity.
     Live,
 }
 
 impl Theme {
-    /// With colours, or with bold and dim letters alone.
+    /// Creates a theme with colours, or with only bold and dim text.
     #[must_use]
     pub const fn new(color: bool) -> Self {
         Self { color }
     }
 
-    /// Whether there are colours.
+    /// Returns true if the theme has colours.
     pub(crate) const fn has_color(self) -> bool {
         self.color
     }

@@ -1,4 +1,4 @@
-//! The thin part: a screen on a terminal that is borrowed and given back.
+//! Driver: shows a screen on a terminal, which is restored afterwards.
 
 mod device;
 
@@ -19,25 +19,25 @@ use self::device::Device;
 pub use self::device::forget_typed;
 use crate::{Act, Key, Screen, Theme};
 
-/// The longest time for which nothing is looked at.
+/// Longest interval between two polls.
 const LOOK: Duration = Duration::from_millis(40);
-/// How often it is drawn where nothing but time has changed.
+/// Interval of redraws if only the time has changed.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Opens the stream that leads to the terminal, such as standard error.
+/// Opens the stream to the terminal, such as standard error.
 pub type Tty = fn() -> Box<dyn Write + Send>;
 
-/// Gets what a person wants; [`Act::Lost`] where the terminal cannot be drawn any more, or a panic has taken it back.
+/// Receives the acts of the person, and [`Act::Lost`] if the terminal can no longer be drawn or a panic has restored it.
 pub type Heard = Box<dyn Fn(Act) + Send>;
 
-/// A screen that is shown. The terminal is as it was before once this is closed or dropped, or after a panic anywhere in the process.
+/// Screen on a terminal. The terminal is restored when this is closed or dropped, and after a panic anywhere in the process.
 #[derive(Debug)]
 pub struct View {
     news: Sender<News>,
     showing: Mutex<Option<JoinHandle<Screen>>>,
 }
 
-/// What a view is told.
+/// Message to a view.
 enum News {
     Event(Box<(Timestamp, ProgressEvent, Option<String>)>),
     Said(String),
@@ -46,11 +46,11 @@ enum News {
 }
 
 impl View {
-    /// Shows a screen on the terminal of standard input, to which `tty` writes, and listens to its keys. `None` where this process is in the
-    /// background of its terminal: it would be stopped.
+    /// Shows a screen on the terminal of standard input, to which `tty` writes, and reads its keys. Returns `None` if this process is in
+    /// the background of its terminal, which would stop it.
     ///
     /// # Errors
-    /// Where the terminal cannot be set or written.
+    /// If the terminal cannot be configured or written.
     pub fn open(screen: Screen, theme: Theme, tty: Tty, heard: Heard) -> io::Result<Option<Self>> {
         if !device::in_foreground() {
             return Ok(None);
@@ -63,22 +63,22 @@ impl View {
         Ok(Some(Self { news, showing: Mutex::new(Some(thread)) }))
     }
 
-    /// Shows what an event changed; `words` are for its log.
+    /// Applies an event; `words` are its log entry.
     pub fn take(&self, at: Timestamp, event: ProgressEvent, words: Option<String>) {
         self.tell(News::Event(Box::new((at, event, words))));
     }
 
-    /// Says something beside the events, in the log.
+    /// Adds a log entry that belongs to no event.
     pub fn say(&self, words: &str) {
         self.tell(News::Said(words.to_owned()));
     }
 
-    /// Whether a process carries the run out now.
+    /// Sets whether a process drives the run now.
     pub fn set_driven(&self, driven: bool) {
         self.tell(News::Driven(driven));
     }
 
-    /// Gives the terminal back, and the screen as it stood; nothing where that was done before, or the screen has come to a panic.
+    /// Restores the terminal and returns the last screen. Returns none if that was done before or the view has panicked.
     pub fn close(&self) -> Option<Screen> {
         let showing = self.showing.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         self.tell(News::Close);
@@ -86,7 +86,7 @@ impl View {
     }
 
     fn tell(&self, news: News) {
-        // Whoever shows nothing any more needs no news.
+        // Sending fails if the view has ended and needs no news.
         drop(self.news.send(news));
     }
 }
@@ -97,7 +97,7 @@ impl Drop for View {
     }
 }
 
-/// Who is told what a person wants, and of a panic in the view itself.
+/// Receiver of acts, which also learns of a panic in the view itself.
 struct Listener(Heard);
 
 impl Drop for Listener {
@@ -108,7 +108,7 @@ impl Drop for Listener {
     }
 }
 
-/// What the thread of a view holds.
+/// State of the view's thread.
 struct Showing {
     screen: Screen,
     theme: Theme,
@@ -123,7 +123,7 @@ impl Showing {
     fn show(mut self) -> Screen {
         while self.listen() {
             if self.look().is_err() {
-                // The terminal is gone, or a panic has taken it back: what is told is taken in all the same.
+                // The terminal is gone, or a panic has restored it. News are still applied.
                 self.device.leave();
                 (self.heard.0)(Act::Lost);
                 while let Ok(news) = self.told.recv() {
@@ -138,7 +138,7 @@ impl Showing {
         self.screen
     }
 
-    /// Takes in what was told. Whether it goes on.
+    /// Applies the queued news. Returns false if the view ends.
     fn listen(&mut self) -> bool {
         loop {
             match self.told.try_recv() {
@@ -167,17 +167,17 @@ impl Showing {
         true
     }
 
-    /// Draws where something is new, and waits a little for keys.
+    /// Draws if something is new, and waits briefly for keys.
     fn look(&mut self) -> io::Result<()> {
         let stopped = self.device.was_stopped();
         if !device::in_foreground() {
-            // Whoever is in the foreground has the terminal.
+            // The foreground process owns the terminal.
             self.device.forget();
             thread::sleep(LOOK);
             return Ok(());
         }
         if stopped {
-            // Nobody knows what was done with the terminal meanwhile.
+            // Another process may have changed the terminal meanwhile.
             self.device.leave();
         }
         if !self.device.is_shown() {
@@ -185,7 +185,7 @@ impl Showing {
             self.changed = true;
         }
         if self.changed || self.drawn.is_none_or(|drawn| drawn.elapsed() >= TICK) {
-            // What is typed already was meant for what stands there yet.
+            // Keys typed so far refer to the picture that is still shown.
             self.keys(Duration::ZERO)?;
             if !self.device.is_shown() {
                 return Ok(());
@@ -197,7 +197,7 @@ impl Showing {
         self.keys(LOOK)
     }
 
-    /// Takes every key that is there while the screen is; waits for the first one.
+    /// Reads all queued keys while the screen is shown; waits for the first one.
     fn keys(&mut self, mut patience: Duration) -> io::Result<()> {
         while self.device.is_shown() && event::poll(patience)? {
             self.changed = true;
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use crate::{Limits, Part};
 
-    /// A view on a terminal that a panic has taken back, what it is told by, and what it wants.
+    /// Returns a view whose terminal a panic has restored, with its channels for news and acts.
     fn lost() -> (Showing, Sender<News>, Receiver<Act>) {
         let screen = Screen::new(RunId::new("r").unwrap(), Part::Drives, Limits::default());
         let device = Device::new(|| Box::new(io::sink()), false);

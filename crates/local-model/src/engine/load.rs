@@ -1,4 +1,4 @@
-//! From settings and a file to a loaded model.
+//! Loads a model from its settings and file.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::template::Template;
 use crate::vocabulary::Vocabulary;
 use crate::{LocalModelError, LocalModelSettings};
 
-/// The fewest tokens of context that are of use.
+/// Smallest useful context, in tokens.
 const LEAST_CONTEXT: usize = 1_024;
 
-/// A file whose header was found sound.
+/// File with a valid header.
 pub(crate) struct Opened {
     header: Header,
     shape: Shape,
@@ -25,7 +25,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Reads the header and checks all that can be checked without the weights.
+    /// Reads the header and checks everything that does not need the weights.
     pub(crate) fn read(settings: LocalModelSettings) -> Result<Self, LocalModelError> {
         let header = Header::read(&settings.file)?;
         let shape = Shape::read(&header)?;

@@ -1,4 +1,4 @@
-//! One request from its prompt to its answer.
+//! Life of one request, from its prompt to its answer.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use crate::kept::Sequence;
 use crate::sampling::Sampler;
 use crate::vocabulary::Vocabulary;
 
-/// A request, ready to begin.
+/// Request that is ready to start.
 pub(super) struct Prepared {
     pub(super) prompt: Vec<u32>,
     most_output: usize,
     matcher: Option<Matcher>,
     sampler: Sampler,
-    /// The tools that may be called.
+    /// Tools that may be called.
     tools: Arc<[ToolDefinition]>,
 }
 
@@ -31,17 +31,17 @@ impl Prepared {
     }
 }
 
-/// A request whose answer is being made.
+/// Request whose answer is being generated.
 pub(super) struct Turn {
     pub(super) answer: UnboundedSender<Result<StreamPart, ModelError>>,
     pub(super) sequence: Sequence,
-    /// The most tokens that prompt and answer can come to.
+    /// Largest number of tokens of prompt and answer together.
     pub(super) most_tokens: usize,
     prompt: usize,
     cached: usize,
-    /// Tokens that are known but not computed, in order.
+    /// Tokens that are known but not computed yet, in order.
     pending: Vec<u32>,
-    /// The answer's tokens.
+    /// Tokens of the answer.
     written: Vec<u32>,
     writing: Writing,
     most_output: usize,
@@ -49,11 +49,11 @@ pub(super) struct Turn {
     sampler: Sampler,
     tools: Arc<[ToolDefinition]>,
     messages: usize,
-    /// Whether a call that the model began by itself was looked at.
+    /// True if a call that the model began by itself was handled.
     call_begun: bool,
 }
 
-/// How a turn stands after a pass.
+/// State of a turn after a pass.
 pub(super) enum Begun {
     GoesOn,
     Ended(FinishReason),
@@ -64,7 +64,7 @@ impl Engine {
         ModelError::Refused { model: self.name.clone(), status: 400, message: message.into() }
     }
 
-    /// What can be guided is made when it is first needed, because it takes a while.
+    /// Returns the grammars. They are created when first needed, because that takes a while.
     fn grammars(&mut self) -> Result<&Grammars, ModelError> {
         if self.grammars.is_none() {
             let made = Grammars::new(&self.vocabulary.guidance())
@@ -74,7 +74,7 @@ impl Engine {
         self.grammars.as_ref().ok_or_else(|| self.refused("its vocabulary cannot be guided"))
     }
 
-    /// Renders the prompt and prepares what holds the answer to its form.
+    /// Renders the prompt and prepares the matcher that constrains the answer.
     pub(super) fn prepare(&mut self, request: &ChatRequest) -> Result<Prepared, ModelError> {
         let prompt = self
             .template
@@ -129,7 +129,7 @@ impl Turn {
             messages: job.request.messages.len(),
             call_begun: false,
         };
-        // What the form forces at the beginning is computed together with the prompt.
+        // Tokens that the grammar forces at the beginning are computed together with the prompt.
         if let Some(matcher) = &mut turn.matcher {
             turn.written = matcher.consume_ff_tokens();
             turn.pending.extend_from_slice(&turn.written);
@@ -140,7 +140,7 @@ impl Turn {
         turn
     }
 
-    /// Whether tokens of the prompt are still to be computed.
+    /// Returns true if tokens of the prompt are still to be computed.
     pub(super) fn reads_prompt(&self) -> bool {
         self.sequence.tokens.len() < self.prompt
     }
@@ -149,13 +149,13 @@ impl Turn {
         !self.pending.is_empty()
     }
 
-    /// The next tokens to compute, at most so many.
+    /// Returns the next tokens to compute, at most `most`.
     pub(super) fn next_piece(&mut self, most: usize) -> Vec<u32> {
         let rest = self.pending.split_off(most.min(self.pending.len()));
         std::mem::replace(&mut self.pending, rest)
     }
 
-    /// Chooses the next token, and takes those that are forced after it.
+    /// Chooses the next token, and adds those that are forced after it.
     pub(super) fn advance(&mut self, scores: &[f32], engine: &mut Engine) -> Result<Begun, ModelError> {
         if self.matcher.as_ref().is_some_and(Matcher::is_stopped) {
             return Ok(Begun::Ended(FinishReason::Stop));
@@ -202,14 +202,15 @@ impl Turn {
         self.pending.extend_from_slice(tokens);
     }
 
-    /// The model has begun a call: from its brace on, the answer is held to the tools that are offered. Tokens that do not fit are taken back.
+    /// Constrains a call that the model has begun: from its brace on, the answer must fit the offered tools. Tokens that do not fit are
+    /// removed.
     fn guide_call(&mut self, engine: &mut Engine) -> Result<(), ModelError> {
         let Some(begin) = begun_call(self.writing.text()) else { return Ok(()) };
         let style = engine.template.style();
         let tools = Arc::clone(&self.tools);
         let mut matcher =
             engine.grammars()?.begun_call(&tools, style).map_err(|error| engine.refused(format!("the tools cannot be guided: {error}")))?;
-        // The token in which the brace stands.
+        // This is the token that contains the brace.
         let mut length = 0;
         let first = self.written.iter().position(|token| {
             length += engine.vocabulary.bytes(*token).len();
@@ -229,7 +230,7 @@ impl Turn {
         self.writing.rewrite(self.written.iter().flat_map(|token| engine.vocabulary.bytes(*token)).copied().collect());
         self.pending = self.written.get(self.sequence.tokens.len().saturating_sub(self.prompt)..).unwrap_or_default().to_vec();
         if self.pending.is_empty() {
-            // The scores after the last token are wanted again.
+            // The scores after the last token must be computed again.
             self.sequence.truncate(self.sequence.tokens.len().saturating_sub(1));
             self.pending.extend(self.written.last());
         }
@@ -237,7 +238,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Sends the rest of the answer; gives the sequence back to be kept.
+    /// Sends the rest of the answer. Returns the sequence for the cache.
     pub(super) fn finish(self, finish: FinishReason, engine: &Engine) -> Sequence {
         let whole = self.writing.text().to_owned();
         let read = if self.tools.is_empty() {

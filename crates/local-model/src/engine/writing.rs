@@ -1,15 +1,15 @@
-//! The text of an answer as it grows.
+//! Text of an answer during its generation.
 
 use crate::calls::shown_at_once;
 
-/// The text of an answer as it grows: tokens come in as bytes, and what can be shown goes out.
+/// Text of a growing answer: converts the bytes of tokens to text, and returns the part that can be shown.
 #[derive(Debug, Default)]
 pub(super) struct Writing {
     text: String,
-    /// Bytes that are no whole letter yet.
+    /// Bytes of an incomplete character.
     open: Vec<u8>,
     shown: usize,
-    /// Whether what may become a call is held back.
+    /// True if a text that may become a call is held back.
     may_call: bool,
 }
 
@@ -18,7 +18,7 @@ impl Writing {
         Self { may_call, ..Self::default() }
     }
 
-    /// Adds what a token wrote.
+    /// Adds the bytes of a token.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.open.extend_from_slice(bytes);
         loop {
@@ -37,7 +37,7 @@ impl Writing {
         }
     }
 
-    /// Replaces what was written and not yet shown.
+    /// Replaces the bytes that were not shown yet.
     pub(super) fn rewrite(&mut self, bytes: Vec<u8>) {
         self.text.clear();
         self.open.clear();
@@ -48,7 +48,7 @@ impl Writing {
         &self.text
     }
 
-    /// What can be shown and was not yet.
+    /// Returns the new text that can be shown.
     pub(super) fn show(&mut self) -> Option<String> {
         let until = if self.may_call { shown_at_once(&self.text) } else { self.text.len() };
         let new = self.text.get(self.shown..until).filter(|new| !new.is_empty())?.to_owned();
@@ -56,7 +56,7 @@ impl Writing {
         Some(new)
     }
 
-    /// What remains to be shown of the whole text.
+    /// Returns the part of the whole text that was not shown yet.
     pub(super) fn remaining(&self, whole: &str) -> Option<String> {
         whole.get(self.shown..).filter(|rest| !rest.is_empty()).map(ToOwned::to_owned)
     }

@@ -1,19 +1,19 @@
-//! Why a model could not be fetched.
+//! Errors of downloads.
 
 use std::{io, path::PathBuf};
 
-/// Why a model is not there.
+/// Reason why a model is missing.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FetchError {
-    /// It is not here, and nothing may be fetched.
+    /// The model is missing, and downloads are disabled.
     #[error("{model} is not here ({} is missing), and offline mode forbids to fetch its {}", file.display(), shown_size(*.bytes))]
     Offline {
         /// The model.
         model: String,
-        /// Bytes that would be fetched.
+        /// Size of the download, in bytes.
         bytes: u64,
-        /// Where its file would be.
+        /// Path that its file would have.
         file: PathBuf,
     },
     /// The disk is too full.
@@ -21,37 +21,37 @@ pub enum FetchError {
     NoSpace {
         /// The folder of models.
         folder: PathBuf,
-        /// Bytes that are needed.
+        /// Required space, in bytes.
         needed: u64,
-        /// Bytes that are free.
+        /// Free space, in bytes.
         free: u64,
     },
-    /// No source gave the pinned bytes.
+    /// No source provided the pinned bytes.
     #[error("{model} could not be fetched{}{}", listed(.failures), rest(*.kept))]
     AllFailed {
         /// The model.
         model: String,
-        /// Why each source failed, in the order in which they were asked.
+        /// Failure of each source, in the order in which they were tried.
         failures: Vec<SourceFailure>,
-        /// Bytes that were fetched and are kept for the next time.
+        /// Number of downloaded bytes that are kept for the next attempt.
         kept: u64,
-        /// Where its file would be.
+        /// Path that its file would have.
         file: PathBuf,
     },
-    /// The folder of models cannot be made.
+    /// The folder of models cannot be created.
     #[error("the folder {} for models cannot be made: {source}", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,
-        /// The reason of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The lock that keeps others from fetching the same model cannot be taken.
+    /// The lock against concurrent downloads of the model cannot be taken.
     #[error("{} cannot be locked: {source}", path.display())]
     Lock {
-        /// The lock.
+        /// Path of the lock.
         path: PathBuf,
-        /// The reason of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The file cannot be written.
@@ -59,103 +59,103 @@ pub enum FetchError {
     Write {
         /// The file.
         path: PathBuf,
-        /// The reason of the operating system.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// A source that did not give the pinned bytes.
+/// Source that did not provide the pinned bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("{place}: {error}")]
 pub struct SourceFailure {
-    /// Which source, for people.
+    /// Description of the source, for people.
     pub place: String,
-    /// Why it failed.
+    /// Reason of the failure.
     pub error: SourceError,
 }
 
-/// Why a source did not give the pinned bytes.
+/// Reason why a source did not provide the pinned bytes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// No connection.
+    /// The server is unreachable.
     #[error("no connection: {reason}")]
     Unreachable {
-        /// What the network said.
+        /// Error of the network.
         reason: String,
     },
-    /// The server does not give the file.
+    /// The server refuses the file.
     #[error("the server answered {status}")]
     Status {
-        /// The HTTP status and its meaning.
+        /// HTTP status and its meaning.
         status: String,
     },
-    /// The server gives something else.
+    /// The server sends something other than the file.
     #[error("{reason}")]
     Answer {
-        /// What is wrong with it.
+        /// Description of the difference.
         reason: String,
     },
-    /// The connection broke before the end, more than once without a further byte.
+    /// The connection broke repeatedly without any new byte.
     #[error("it broke off after {} of {}: {reason}", shown_size(*.done), shown_size(*.total))]
     Cut {
-        /// Bytes that are here.
+        /// Number of bytes received.
         done: u64,
-        /// Bytes of the file.
+        /// Size of the file, in bytes.
         total: u64,
-        /// What the network said.
+        /// Error of the network.
         reason: String,
     },
     /// The bytes are not the pinned ones.
     #[error("{what} is not what was pinned: SHA-256 {found}, expected {expected}; it was removed and nothing of it was used")]
     Checksum {
-        /// The file or part.
+        /// File or part.
         what: String,
-        /// What its bytes hash to.
+        /// Hash of the received bytes.
         found: String,
-        /// What they must hash to.
+        /// Pinned hash.
         expected: String,
     },
-    /// The package client is not there.
+    /// The package client is missing.
     #[error("the package client is missing: {reason} (install python3 with pip)")]
     NoClient {
-        /// What was tried.
+        /// Commands that were tried.
         reason: String,
     },
-    /// The package client did not download a package.
+    /// The package client failed to download a package.
     #[error("pip could not download {package}: {message}")]
     Client {
         /// The package.
         package: String,
-        /// What it said last.
+        /// Last message of the client.
         message: String,
     },
-    /// A wheel does not hold what it should.
+    /// A wheel lacks the expected content.
     #[error("the wheel of {package} cannot be used: {reason}; it was removed and nothing of it was used")]
     Wheel {
         /// The package.
         package: String,
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
     },
-    /// The disk is too full for this source, which needs more for a while.
+    /// The disk is too full for this source, which temporarily needs more space.
     #[error("not enough space: {} needed, {} free", shown_size(*.needed), shown_size(*.free))]
     NoSpace {
-        /// Bytes that are needed.
+        /// Required space, in bytes.
         needed: u64,
-        /// Bytes that are free.
+        /// Free space, in bytes.
         free: u64,
     },
 }
 
 impl SourceError {
-    /// Whether the same server may give the rest a moment later.
+    /// Returns true if the same server may provide the rest a moment later.
     pub(super) const fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Status { .. } | Self::Cut { .. })
     }
 }
 
-/// Why a source was left: its own failure, or one of the disk, that no other source mends.
+/// Reason to give up a source: its own failure, or a disk error that no other source can avoid.
 #[derive(Debug)]
 pub(super) enum Trouble {
     Source(SourceError),
@@ -174,7 +174,7 @@ impl From<io::Error> for Trouble {
     }
 }
 
-/// Bytes for people: `1.12 GB`, `52 MB`.
+/// Formats a size for people: `1.12 GB`, `52 MB`.
 #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
 pub fn shown_size(bytes: u64) -> String {
     match bytes {

@@ -1,4 +1,4 @@
-//! One file from one address, gone on with where it broke off.
+//! Download of one file from one URL, with continuation after interruptions.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use super::{
     part::{BLOCK, PartFile},
 };
 
-/// Tries in a row that may bring nothing, once something came.
+/// Number of consecutive attempts without progress that are allowed after the first bytes.
 const TRIES: u32 = 4;
 
-/// Fetches what the part file lacks.
+/// Downloads the missing part of the file.
 pub(super) async fn fetch(
     url: &str,
     total: u64,
@@ -41,7 +41,7 @@ pub(super) async fn fetch(
         } else {
             in_vain += 1;
         }
-        // A server that gives nothing at first is left at once: another source is there. One that broke off is asked again.
+        // A server that sends nothing at first is given up immediately, since there is another source. A broken connection is retried.
         let broke_off = came || matches!(error, SourceError::Cut { .. });
         if !broke_off || in_vain >= TRIES {
             return Err(error.into());
@@ -53,7 +53,7 @@ pub(super) async fn fetch(
     Ok(())
 }
 
-/// Asks once, and takes what comes.
+/// Makes one request and appends the received bytes.
 async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, observer: &dyn FetchObserver) -> Result<(), Trouble> {
     let from = part.len();
     let mut request = client.get(url.clone());
@@ -61,7 +61,7 @@ async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, ob
         request = request.header(RANGE, format!("bytes={from}-"));
     }
     let mut response = request.send().await.map_err(|error| SourceError::Unreachable { reason: innermost(&error) })?;
-    // A server that knows no ranges sends the whole file: the beginning is left out.
+    // A server without support for ranges sends the whole file, so its beginning is skipped.
     let mut skip = if begins_at(&response, from, total)? == from { 0 } else { from };
     let mut taken = Vec::with_capacity(BLOCK);
     let end = loop {
@@ -89,7 +89,7 @@ async fn attempt(client: &Client, url: &Url, total: u64, part: &mut PartFile, ob
     Err(SourceError::Cut { done: part.len(), total, reason }.into())
 }
 
-/// At which byte of the file an answer begins. Refuses what is not the file.
+/// Returns the offset in the file at which an answer begins. Refuses an answer that is not the file.
 fn begins_at(response: &Response, asked: u64, total: u64) -> Result<u64, SourceError> {
     let other_size = |bytes: u64| answer(format!("the file there has {bytes} bytes instead of {total}"));
     match response.status() {
@@ -110,7 +110,7 @@ fn begins_at(response: &Response, asked: u64, total: u64) -> Result<u64, SourceE
     }
 }
 
-/// Reads `bytes 5-9/10` as 5 and 10; the size may be `*`.
+/// Parses `bytes 5-9/10` into 5 and 10; the size may be `*`.
 fn read_range(text: &str) -> Option<(u64, Option<u64>)> {
     let (range, size) = text.trim().strip_prefix("bytes ")?.split_once('/')?;
     let first = range.split_once('-')?.0.trim().parse().ok()?;
@@ -125,7 +125,7 @@ async fn keep(part: &mut PartFile, taken: &mut Vec<u8>, total: u64, observer: &d
     Ok(())
 }
 
-/// Whether a hub can be reached, and what it says of the file; within the connect timeout twice over.
+/// Checks that a hub is reachable and has the file, within twice the connect timeout.
 pub(super) async fn reach(url: &str, settings: &FetchSettings) -> Result<(), SourceError> {
     let url = Url::parse(url).map_err(|error| answer(format!("{url} is no address: {error}")))?;
     let asked = http_client(&url, settings)?.head(url).timeout(settings.connect_timeout * 2).send().await;
@@ -134,7 +134,7 @@ pub(super) async fn reach(url: &str, settings: &FetchSettings) -> Result<(), Sou
 }
 
 fn http_client(url: &Url, settings: &FetchSettings) -> Result<Client, SourceError> {
-    // Fails only where a provider stands already: then that one serves.
+    // This fails only if a provider is already installed, which is fine.
     rustls::crypto::ring::default_provider().install_default().ok();
     let secure = url.scheme() == "https";
     let loopback = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
@@ -150,7 +150,7 @@ fn http_client(url: &Url, settings: &FetchSettings) -> Result<Client, SourceErro
     client.map_err(|error| SourceError::Unreachable { reason: innermost(&error) })
 }
 
-/// For systems without any certificate authorities.
+/// Adds built-in certificate authorities, for systems that have none.
 fn with_own_roots(builder: ClientBuilder) -> reqwest::Result<Client> {
     let roots = webpki_root_certs::TLS_SERVER_ROOT_CERTS.iter().filter_map(|root| reqwest::Certificate::from_der(root).ok());
     builder.tls_certs_only(roots).build()
@@ -160,7 +160,7 @@ const fn answer(reason: String) -> SourceError {
     SourceError::Answer { reason }
 }
 
-/// The last cause of a failure, which alone says what happened.
+/// Returns the innermost cause of a failure, which alone is informative.
 fn innermost(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "nothing came within the time".to_owned();

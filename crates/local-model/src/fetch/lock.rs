@@ -1,4 +1,4 @@
-//! One fetch of a model at a time, across processes.
+//! Lock that permits one download of a model at a time, across processes.
 
 use std::{
     fs::{File, TryLockError},
@@ -7,18 +7,18 @@ use std::{
     time::Duration,
 };
 
-/// Between two looks at a lock that another holds.
+/// Interval of the attempts to take a held lock.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A held lock. The operating system lets go of it when this is dropped or the process ends in any way; the empty file stays, because
-/// removing it would let two others hold one each.
+/// Held lock. The operating system releases it when this is dropped or the process ends in any way. The empty file stays, because removing
+/// it would let two other processes hold one lock each.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock; `waiting` is called once where another holds it.
+    /// Takes the lock; calls `waiting` once if another process holds it.
     pub(super) async fn take(path: &Path, waiting: impl FnOnce()) -> io::Result<Self> {
         let file = File::options().create(true).truncate(false).write(true).open(path)?;
         let mut waiting = Some(waiting);

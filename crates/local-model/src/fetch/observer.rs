@@ -1,60 +1,60 @@
-//! What is told while a model is fetched.
+//! Progress reports of downloads.
 
 use std::path::Path;
 
 use super::SourceFailure;
 
-/// Something that happened while a model is fetched.
+/// Progress of a download.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FetchNews<'a> {
-    /// Another process fetches the same model: this one waits for it.
+    /// Another process downloads the same model, and this one waits for it.
     Waiting {
-        /// The lock that the other holds.
+        /// Lock that the other process holds.
         lock: &'a Path,
     },
-    /// A source is asked.
+    /// A source is being asked.
     Asking {
-        /// The source, for people.
+        /// Description of the source, for people.
         source: &'a str,
-        /// Bytes that are here from before.
+        /// Number of bytes from an earlier download.
         kept: u64,
-        /// Bytes of the file.
+        /// Size of the file, in bytes.
         total: u64,
     },
-    /// More bytes are here. Told at most once for each mebibyte.
+    /// More bytes have arrived. Reported at most once per mebibyte.
     Progress {
-        /// Bytes that are here.
+        /// Number of bytes received.
         done: u64,
-        /// Bytes of the file.
+        /// Size of the file, in bytes.
         total: u64,
     },
-    /// The connection broke; it is tried again.
+    /// The connection broke and is retried.
     Again {
-        /// Why.
+        /// Reason of the break.
         reason: &'a str,
     },
-    /// What was kept from before was not right: it begins from nothing.
+    /// The bytes of an earlier download were wrong, so the download starts over.
     BeginsAnew {
-        /// The source, for people.
+        /// Description of the source, for people.
         source: &'a str,
     },
     /// A source failed.
     Failed {
-        /// Which, and why.
+        /// The source, with its failure.
         failure: &'a SourceFailure,
-        /// The source that is asked next.
+        /// Next source, if there is one.
         next: Option<&'a str>,
     },
 }
 
-/// Is told what happens while a model is fetched. Called from async code: must not wait.
+/// Receives progress reports. The methods are called from async code and must not block.
 pub trait FetchObserver: Send + Sync {
-    /// Something happened.
+    /// Receives one report.
     fn tell(&self, news: &FetchNews<'_>);
 }
 
-/// Tells nobody.
+/// Ignores all reports.
 impl FetchObserver for () {
     fn tell(&self, _: &FetchNews<'_>) {}
 }

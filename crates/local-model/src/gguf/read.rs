@@ -1,4 +1,4 @@
-//! Reading the header.
+//! Parser of the header.
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
@@ -8,7 +8,7 @@ use super::{GgufValue, Header, TensorPlace};
 use crate::LocalModelError;
 use crate::matrix::Format;
 
-/// More than any real model has.
+/// Limit on the number of entries, above that of any real model.
 const MOST_ENTRIES: u64 = 1 << 20;
 
 pub(super) fn read(file: &Path) -> Result<Header, LocalModelError> {
@@ -80,7 +80,7 @@ impl Source<'_> {
         LocalModelError::Damaged { file: self.file.to_owned(), reason }
     }
 
-    /// Refuses what cannot be in the rest of the file.
+    /// Fails if the rest of the file is shorter than `bytes`.
     fn room(&self, bytes: u64, what: &str) -> Result<(), LocalModelError> {
         let left = self.length.saturating_sub(self.at);
         if bytes > left {
@@ -126,7 +126,7 @@ impl Source<'_> {
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
         self.from.read_exact(&mut bytes).map_err(|error| self.failed(&error, what))?;
         self.at += length;
-        // Some vocabularies hold tokens that are no valid text.
+        // Some vocabularies contain tokens that are not valid UTF-8.
         Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 

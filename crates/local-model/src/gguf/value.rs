@@ -1,6 +1,6 @@
-//! A value of the metadata.
+//! Values of the metadata.
 
-/// A value of the metadata.
+/// Value of the metadata.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum GgufValue {
     Whole(u64),
@@ -11,7 +11,7 @@ pub(crate) enum GgufValue {
     Texts(Vec<String>),
     Wholes(Vec<u64>),
     Numbers(Vec<f32>),
-    /// An array of arrays, which no key of interest has.
+    /// Array of arrays, which is skipped because no relevant key has one.
     Passed,
 }
 

@@ -1,19 +1,19 @@
-//! Sequences that were computed before, so that what a new request has in common with one of them is not computed again.
+//! Cache of computed sequences, so that a new request does not compute a shared prefix again.
 
 use super::Sequence;
 
-/// Kept sequences, the least recently used first.
+/// Cached sequences, the least recently used first.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     sequences: Vec<Sequence>,
 }
 
-/// A shorter common beginning is not worth its copy.
+/// Length below which a common prefix is not worth copying.
 const LEAST: usize = 8;
 
 impl Store {
-    /// The longest beginning of `tokens` that is kept, or that one of the `running` has computed: at most all but the last token, whose
-    /// scores are wanted. A kept sequence that continues differently stays kept.
+    /// Returns the longest prefix of `tokens` that is cached or that one of the `running` sequences has computed. It excludes the last
+    /// token, whose scores must be computed. A cached sequence that continues differently stays cached.
     pub(crate) fn take<'a>(&mut self, tokens: &[u32], layers: usize, running: impl Iterator<Item = &'a Sequence>) -> Sequence {
         let most = tokens.len().saturating_sub(1);
         let kept = self.sequences.iter().enumerate().map(|(place, sequence)| (sequence.common(tokens).min(most), place)).max();
@@ -22,7 +22,7 @@ impl Store {
             (_, Some((common, sequence))) if common >= LEAST && kept.is_none_or(|(of_kept, _)| of_kept < common) => sequence.prefix(common),
             (Some((common, place)), _) if common >= LEAST => {
                 let sequence = self.sequences.remove(place);
-                // What continues a sequence takes it over; what leaves it early takes a copy.
+                // A request that continues nearly all of a sequence takes it over; one that diverges early takes a copy.
                 if sequence.tokens.len() - common <= common / 4 {
                     let mut sequence = sequence;
                     sequence.truncate(common);
@@ -37,7 +37,7 @@ impl Store {
         }
     }
 
-    /// Keeps a sequence. What is wholly contained in it is dropped.
+    /// Adds a sequence, and drops those that are prefixes of it.
     pub(crate) fn put(&mut self, sequence: Sequence) {
         if sequence.tokens.len() < LEAST {
             return;
@@ -50,7 +50,7 @@ impl Store {
         self.sequences.iter().map(Sequence::bytes).sum()
     }
 
-    /// Drops the least recently used sequences until all take at most this many bytes.
+    /// Drops the least recently used sequences until the total is at most `bytes`.
     pub(crate) fn shrink(&mut self, bytes: usize) {
         while !self.sequences.is_empty() && self.bytes() > bytes {
             self.sequences.remove(0);

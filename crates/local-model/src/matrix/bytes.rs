@@ -1,5 +1,5 @@
-//! Products of the K formats in bytes, with AVX2: their weights and what flows through the network become whole numbers of 8 bits, of which one
-//! instruction multiplies twice as many as of 16. Inputs are rounded to 7 bits and a sign for each 256 of them, as ggml does.
+//! Products of the K formats with AVX2 in 8-bit integers: one instruction multiplies twice as many of them as 16-bit ones. Inputs are
+//! rounded to 7 bits and a sign per block of 256, as in ggml.
 
 use std::marker::PhantomData;
 
@@ -10,12 +10,12 @@ use super::Form;
 use super::open::{self, Opened, Opens};
 use super::product::{Instructions, TOGETHER, by_rows};
 
-/// Weights, and inputs, of a block.
+/// Size of a block of weights and inputs.
 const BLOCK: usize = 256;
-/// The largest input in whole numbers: 2 × 63 × 127 still fits 16 bits.
+/// Largest rounded input: 2 × 63 × 127 still fits 16 bits.
 const LARGEST: f32 = 127.0;
 
-/// The product of the weights with each input, for the formats and processors that have one; see [`Matrix::times`](super::Matrix::times).
+/// Multiplies the weights with each input, for supported formats and processors; see [`Matrix::times`](super::Matrix::times).
 pub(super) fn times(
     form: Form,
     instructions: Instructions,
@@ -54,11 +54,11 @@ fn products<B: Opens>(instructions: Instructions, weights: &[u8], (rows, columns
     })
 }
 
-/// A block of an input in whole numbers.
+/// Rounded block of an input.
 #[derive(Clone)]
 struct Rounded {
     values: [i8; BLOCK],
-    /// Of each 16 values.
+    /// Sums of each 16 values.
     sums: [i16; 16],
     scale: f32,
 }
@@ -67,7 +67,7 @@ impl Rounded {
     const ZERO: Self = Self { values: [0; BLOCK], sums: [0; 16], scale: 0.0 };
 }
 
-/// Rounds inputs: for each block of columns, one piece for each input.
+/// Rounds inputs: for each block of columns, one piece per input.
 struct Round<'a> {
     inputs: &'a [f32],
     columns: usize,
@@ -102,7 +102,7 @@ fn round(input: &[f32; BLOCK], to: &mut Rounded) {
     }
     let factor = LARGEST / largest;
     for (to, value) in to.values.iter_mut().zip(input) {
-        // Adding and taking away 1.5 × 2^23 rounds to the nearest whole number without a call.
+        // Adding and subtracting 1.5 × 2^23 rounds to the nearest integer without a function call.
         *to = ((value * factor + 12_582_912.0) - 12_582_912.0) as i32 as i8;
     }
     for (sum, values) in to.sums.iter_mut().zip(to.values.as_chunks::<16>().0) {
@@ -111,7 +111,7 @@ fn round(input: &[f32; BLOCK], to: &mut Rounded) {
     to.scale = largest / LARGEST;
 }
 
-/// The product of some rows. A type of its own, because a closure would not be compiled for the chosen instructions.
+/// Multiplies some rows. This is a type, because a closure would not be compiled for the chosen instructions.
 struct SomeRows<'a, B> {
     lanes: V3,
     weights: &'a [u8],
@@ -142,7 +142,8 @@ impl<B: Opens> WithSimd for SomeRows<'_, B> {
     }
 }
 
-/// One row of weights with one input. Not several rows at once: the processor fetches ahead for one stream, and for four it does not.
+/// Multiplies one row of weights with one input. It does not take several rows at once, because the processor prefetches one stream, but
+/// not four.
 #[inline(always)]
 fn one<'a, B: Opens>(lanes: V3, row: &[u8], input: impl Iterator<Item = &'a Rounded>) -> f32 {
     let mut opened = Opened::ZERO;
@@ -158,7 +159,7 @@ fn one<'a, B: Opens>(lanes: V3, row: &[u8], input: impl Iterator<Item = &'a Roun
     lanes.reduce_sum_f32s(total)
 }
 
-/// [`TOGETHER`] rows of weights with all inputs, two of these at a time.
+/// Multiplies [`TOGETHER`] rows of weights with all inputs, two inputs at a time.
 #[inline(always)]
 fn several<B: Opens>(
     lanes: V3,
@@ -178,7 +179,7 @@ fn several<B: Opens>(
     }
     let mut number = 0;
     while number < count {
-        // Where the last input has no neighbour, it is its own.
+        // With an odd number of inputs, the last one is paired with itself.
         let second = (number + 1).min(count - 1);
         let mut totals = [[lanes.splat_f32x8(0.0); 2]; TOGETHER];
         for (weights, inputs) in opened.iter().zip(inputs.chunks_exact(count)) {
@@ -201,7 +202,7 @@ fn several<B: Opens>(
     }
 }
 
-/// The sums of the products of one block of each of four rows with two inputs.
+/// Returns the sums of the products of one block of each of four rows with two inputs.
 #[inline(always)]
 fn tile(lanes: V3, [w0, w1, w2, w3]: &[Opened; TOGETHER], [a, b]: [&Rounded; 2]) -> [[i32x8; 2]; TOGETHER] {
     let zero = lanes.splat_i32x8(0);
@@ -220,14 +221,14 @@ fn tile(lanes: V3, [w0, w1, w2, w3]: &[Opened; TOGETHER], [a, b]: [&Rounded; 2])
     [[a0, b0], [a1, b1], [a2, b2], [a3, b3]]
 }
 
-/// Adds the products of 32 weights with 32 values, each 16 of them times a factor.
+/// Adds the products of 32 weights with 32 values, with a factor for each 16 of them.
 #[inline(always)]
 fn add_products(lanes: V3, sum: i32x8, weights: &[u8; 32], factors: &[i16; 16], values: &[i8; 32]) -> i32x8 {
     let pairs = lanes.multiply_saturating_add_adjacent_i8x32(cast(*weights), cast(*values));
     lanes.wrapping_add_i32x8(sum, lanes.multiply_wrapping_add_adjacent_i16x16(pairs, cast(*factors)))
 }
 
-/// Adds what a block comes to: the sum of its products, and its offsets.
+/// Adds the result of a block: the sum of its products, and its offsets.
 #[inline(always)]
 fn add_block(lanes: V3, total: f32x8, sum: i32x8, weights: &Opened, input: &Rounded) -> f32x8 {
     let total = lanes.mul_add_f32x8(lanes.convert_i32x8_to_f32x8(sum), lanes.splat_f32x8(weights.scale * input.scale), total);

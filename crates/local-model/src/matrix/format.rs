@@ -1,6 +1,6 @@
-//! How the weights of a row are written: ggml's block formats.
+//! Block formats of ggml for the weights of a row.
 
-/// How the weights of a row are written. Names and layouts are ggml's (`ggml-common.h`).
+/// Encoding of the weights of a row. Names and layouts are those of ggml (`ggml-common.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     F32,
@@ -19,7 +19,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// The format with this number in a GGUF file, if it can be computed with.
+    /// Returns the format with this number in a GGUF file, if it is supported.
     pub(crate) fn of(kind: u32) -> Option<Self> {
         Some(match kind {
             0 => Self::F32,
@@ -39,7 +39,7 @@ impl Format {
         })
     }
 
-    /// The name of the format with this number.
+    /// Returns the name of the format with this number.
     pub(crate) fn name_of(kind: u32) -> String {
         match kind {
             16 => "IQ2_XXS".to_owned(),
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// Weights and bytes of one block.
+    /// Returns the numbers of weights and of bytes of one block.
     pub(crate) const fn block(self) -> (usize, usize) {
         match self {
             Self::F32 => (1, 4),
@@ -76,7 +76,8 @@ impl Format {
         }
     }
 
-    /// The bytes of a tensor of this shape; none where a row is not a whole number of blocks, or where nothing is that large.
+    /// Returns the size of a tensor of this shape, in bytes. Returns none if a row is not a whole number of blocks, or if the size
+    /// overflows.
     pub(crate) fn bytes(self, shape: &[u64]) -> Option<u64> {
         let (weights, bytes) = self.block();
         let row = *shape.first()?;

@@ -1,26 +1,26 @@
-//! Multiplying and adding many whole numbers at once, with the instructions of several generations of processors.
+//! SIMD products of integers, with the instructions of several generations of processors.
 
-/// Numbers that are computed with at once.
+/// SIMD instructions of one generation.
 pub(super) trait Lanes: Copy + Send + Sync {
-    /// Whole numbers of 16 bits.
+    /// Vector of 16-bit integers.
     type Piece: Copy;
-    /// Sums of products of whole numbers.
+    /// Vector of integer sums.
     type Sum: Copy;
-    /// Sums that were scaled.
+    /// Vector of scaled sums.
     type Total: Copy;
 
-    /// The pieces of a slice, whose length is a multiple of 32.
+    /// Casts a slice, whose length is a multiple of 32, to vectors.
     fn pieces(values: &[i16]) -> &[Self::Piece];
     fn nothing(self) -> Self::Sum;
     fn zero(self) -> Self::Total;
-    /// Adds the products of two pieces.
+    /// Adds the products of two vectors.
     fn add_products(self, sum: Self::Sum, a: Self::Piece, b: Self::Piece) -> Self::Sum;
     /// Adds a sum times a factor.
     fn add_scaled(self, total: Self::Total, sum: Self::Sum, factor: f32) -> Self::Total;
     fn total(self, total: Self::Total) -> f32;
 }
 
-/// What any processor has: compilers turn it into SSE2 and NEON.
+/// Portable code, which compilers turn into SSE2 or NEON.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Plain;
 

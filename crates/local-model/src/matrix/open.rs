@@ -1,4 +1,4 @@
-//! One block of a K format in bytes: weight `i` is `scale * factor * values[i] - low * lows[i / 16]`, with a factor for each 16 weights.
+//! Block of a K format in bytes: weight `i` is `scale * factor * values[i] - low * lows[i / 16]`, with a factor for each 16 weights.
 
 use pulp::x86::V3;
 use pulp::{cast, u8x32, u32x8};
@@ -6,12 +6,12 @@ use pulp::{cast, u8x32, u32x8};
 use super::format::Format;
 use super::unpack::{half, split};
 
-/// The numbers of one block.
+/// Numbers of one block.
 #[derive(Clone)]
 pub(super) struct Opened {
-    /// At most 63 in size.
+    /// At most 63 in absolute value.
     pub(super) values: [u8; 256],
-    /// For each 32 values: that of the first 16 eight times, that of the others eight times.
+    /// Factors for each 32 values: eight times that of the first 16, then eight times that of the others.
     pub(super) factors: [[i16; 16]; 8],
     pub(super) lows: [i16; 16],
     pub(super) scale: f32,
@@ -21,7 +21,7 @@ pub(super) struct Opened {
 impl Opened {
     pub(super) const ZERO: Self = Self { values: [0; 256], factors: [[0; 16]; 8], lows: [0; 16], scale: 0.0, low: 0.0 };
 
-    /// Each 32 values with their factors.
+    /// Iterates over groups of 32 values with their factors.
     #[inline(always)]
     pub(super) fn pieces(&self) -> impl Iterator<Item = (&[u8; 32], &[i16; 16])> {
         self.values.as_chunks().0.iter().zip(&self.factors)
@@ -48,30 +48,30 @@ impl Opened {
     }
 }
 
-/// Where [`spread`] finds the bytes of one factor for all of 32 weights: the place of the byte, and with 128 for the upper one that it is 0.
+/// Indices by which [`spread`] copies one factor to all of 32 weights: the index of the byte, and 128 to make the upper byte 0.
 const PLACES: [[u16; 16]; 8] =
     [[0x8000; 16], [0x8001; 16], [0x8002; 16], [0x8003; 16], [0x8004; 16], [0x8005; 16], [0x8006; 16], [0x8007; 16]];
-/// Where it finds each of eight offsets twice.
+/// Indices by which it copies each of eight offsets twice.
 const PAIRS: [u16; 16] =
     [0x8000, 0x8000, 0x8001, 0x8001, 0x8002, 0x8002, 0x8003, 0x8003, 0x8004, 0x8004, 0x8005, 0x8005, 0x8006, 0x8006, 0x8007, 0x8007];
-/// Where two factors stand among eight of 16 bits, the first for 16 weights and the second for the next 16.
+/// Positions of two factors among eight 16-bit ones, the first for 16 weights and the second for the next 16.
 const HALVES: [[[u16; 8]; 2]; 4] =
     [[[0x0100; 8], [0x0302; 8]], [[0x0504; 8], [0x0706; 8]], [[0x0908; 8], [0x0b0a; 8]], [[0x0d0c; 8], [0x0f0e; 8]]];
 
-/// The bytes at these places as whole numbers of 16 bits.
+/// Returns the bytes at these indices as 16-bit integers.
 #[inline(always)]
 fn spread(lanes: V3, bytes: u64, places: &[u16; 16]) -> [i16; 16] {
     cast(lanes.avx2._mm256_shuffle_epi8(cast(lanes.splat_u64x4(bytes)), cast(*places)))
 }
 
-/// A block format, chosen when code is compiled.
+/// Block format, selected at compile time.
 pub(super) trait Opens {
-    /// Bytes of a block of 256 weights.
+    /// Size of a block of 256 weights, in bytes.
     const BYTES: usize;
     fn open(lanes: V3, block: &[u8], to: &mut Opened);
 }
 
-// In loops, and not by `map` over arrays: what stands in its closures is compiled for any processor, and each instruction becomes a call.
+// Loops instead of `map` over arrays: closures are compiled for the baseline processor, and each instruction in them becomes a call.
 macro_rules! formats {
     ($($name:ident: |$lanes:ident, $block:ident, $to:ident| $open:expr;)*) => {$(
         pub(super) struct $name;
@@ -108,7 +108,7 @@ formats! {
         to.low = to.scale;
         let factors = three_bit_factors(*packed);
         to.set_sixteen(lanes, factors);
-        // Weights are from -4 to 3.
+        // Weights range from -4 to 3.
         to.lows = cast(lanes.shl_const_i16x16::<2>(cast(factors)));
         for ((values, quants), place) in to.values.as_chunks_mut::<128>().0.iter_mut().zip(quants.as_chunks().0).zip([0, 4]) {
             for (to, shift) in values.as_chunks_mut::<32>().0.iter_mut().zip(0..4) {
@@ -151,7 +151,7 @@ formats! {
         to.low = to.scale;
         let factors = lanes.convert_i8x16_to_i16x16(cast(*factors));
         to.set_sixteen(lanes, cast(factors));
-        // Weights are from -32 to 31.
+        // Weights range from -32 to 31.
         to.lows = cast(lanes.shl_const_i16x16::<5>(factors));
         for ((values, lows), highs) in
             to.values.as_chunks_mut::<128>().0.iter_mut().zip(lows.as_chunks::<64>().0).zip(highs.as_chunks().0)
@@ -165,7 +165,7 @@ formats! {
     };
 }
 
-/// Two numbers of 16 bits, as [`half`] reads one.
+/// Converts two 16-bit floats, as [`half`] converts one.
 #[inline(always)]
 pub(super) fn halves(lanes: V3, bytes: [u8; 4]) -> (f32, f32) {
     let bits: u32x8 = lanes.convert_u16x8_to_u32x8(cast(lanes.splat_u32x4(u32::from_le_bytes(bytes))));
@@ -178,20 +178,20 @@ pub(super) fn halves(lanes: V3, bytes: [u8; 4]) -> (f32, f32) {
     (first, second)
 }
 
-/// Some bits of each byte: those of the mask, once they are the lowest.
+/// Returns bits of each byte: those of the mask, after the shift.
 #[inline(always)]
 fn bits(lanes: V3, from: &[u8; 32], shift: u64, mask: u8) -> u8x32 {
-    // What comes in from the other byte of a pair is masked.
+    // The mask removes bits from the other byte of a pair.
     lanes.and_u8x32(cast(lanes.shr_u16x16(cast(*from), cast([shift, 0]))), lanes.splat_u8x32(mask))
 }
 
-/// Each byte with more bits above, so small that none leaves its byte.
+/// Adds upper bits to each byte, small enough to stay within the byte.
 #[inline(always)]
 fn with_high<const PLACE: i32>(lanes: V3, low: u8x32, high: u8x32) -> u8x32 {
     lanes.or_u8x32(low, cast(lanes.shl_const_u16x16::<PLACE>(cast(high))))
 }
 
-/// The eight factors and the eight offsets of 6 bits each, a byte for each of them.
+/// Returns the eight factors and eight offsets of 6 bits each, one per byte.
 #[inline(always)]
 fn six_bits(packed: &[u8; 12]) -> (u64, u64) {
     let (first, rest) = split(packed);
@@ -202,7 +202,8 @@ fn six_bits(packed: &[u8; 12]) -> (u64, u64) {
     (whole(first & 0x3f3f_3f3f, high(third, first)), whole(second & 0x3f3f_3f3f, high(third >> 4, second)))
 }
 
-/// The sixteen factors of a block with three bits a weight, of 6 bits each: four low bits in the first eight bytes, two high ones in the others.
+/// Returns the sixteen 6-bit factors of a block with three bits per weight: four low bits in the first eight bytes, two high bits in the
+/// others.
 #[inline(always)]
 fn three_bit_factors(packed: [u8; 12]) -> [i16; 16] {
     let (lows, highs) = packed.split_at(8);

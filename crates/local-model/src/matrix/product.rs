@@ -1,4 +1,4 @@
-//! The product of quantised rows with many inputs.
+//! Product of quantised rows with many inputs.
 
 use std::marker::PhantomData;
 
@@ -8,27 +8,27 @@ use rayon::prelude::*;
 use super::lanes::{Lanes, Plain};
 use super::unpack::{Block, Unpacked};
 
-/// The instructions of the processor at hand.
+/// Instructions of this processor.
 pub(crate) type Instructions = pulp::Arch;
 
-/// Rows of weights that are unpacked together and meet the same inputs.
+/// Number of rows of weights that are unpacked together for the same inputs.
 pub(super) const TOGETHER: usize = 4;
-/// Rows of weights that one thread takes at a time.
+/// Number of rows of weights that one thread takes at a time.
 const SHARE: usize = 16;
-/// The largest input in whole numbers: 4,096 × 2,047 × 256 still fits 32 bits.
+/// Largest rounded input: 4,096 × 2,047 × 256 still fits 32 bits.
 const LARGEST: f32 = 2_047.0;
 
-/// The sum of the products of whole numbers.
+/// Returns the dot product of integers.
 #[inline(always)]
 pub(crate) fn dot(a: &[i16], b: &[i16]) -> i32 {
     a.iter().zip(b).fold(0i32, |sum, (a, b)| sum.wrapping_add(i32::from(*a) * i32::from(*b)))
 }
 
-/// Inputs in whole numbers: for each block of columns, one piece for each input.
+/// Rounded inputs: for each block of columns, one piece per input.
 struct Rounded {
     values: Vec<i16>,
     scales: Vec<f32>,
-    /// The sum of each 16 values of a block, and zeros; empty where the weights have no offsets.
+    /// Sums of each 16 values of a block, padded with zeros; empty if the weights have no offsets.
     sums: Vec<[i16; 32]>,
 }
 
@@ -56,7 +56,7 @@ impl Rounded {
     }
 }
 
-/// Rounds a piece to whole numbers; gives the scale.
+/// Rounds a piece to integers and returns the scale.
 struct Round<'a> {
     input: &'a [f32],
     to: &'a mut [i16],
@@ -85,13 +85,13 @@ fn round(input: &[f32], to: &mut [i16]) -> f32 {
     }
     let factor = LARGEST / largest;
     for (to, value) in to.iter_mut().zip(input) {
-        // Adding and taking away 1.5 × 2^23 rounds to the nearest whole number without a call.
+        // Adding and subtracting 1.5 × 2^23 rounds to the nearest integer without a function call.
         *to = ((value * factor + 12_582_912.0) - 12_582_912.0) as i32 as i16;
     }
     largest / LARGEST
 }
 
-/// The product of the weights with each input; see [`Matrix::times`](super::Matrix::times).
+/// Multiplies the weights with each input; see [`Matrix::times`](super::Matrix::times).
 pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: usize, columns: usize, inputs: &[f32]) -> Vec<f32> {
     let count = inputs.len() / columns;
     if count == 0 || rows == 0 {
@@ -111,8 +111,8 @@ pub(super) fn times<B: Block>(instructions: Instructions, weights: &[u8], rows: 
     })
 }
 
-/// Has some rows of weights at a time multiplied with `count` inputs by each thread, which gives the products row by row; turns them into one
-/// row for each input.
+/// Distributes the rows to threads, which multiply some rows at a time with `count` inputs and return the products row by row. Transposes
+/// them into one row per input.
 pub(super) fn by_rows(
     weights: &[u8],
     (rows, row_bytes): (usize, usize),
@@ -136,7 +136,7 @@ pub(super) fn by_rows(
     by_input
 }
 
-/// The product of some rows. A type of its own, because a closure would not be compiled for the chosen instructions.
+/// Multiplies some rows. This is a type, because a closure would not be compiled for the chosen instructions.
 struct SomeRows<'a, L, B> {
     lanes: L,
     weights: &'a [u8],
@@ -174,7 +174,7 @@ impl<L: Lanes, B: Block> WithSimd for SomeRows<'_, L, B> {
     }
 }
 
-/// One row of weights with one input.
+/// Multiplies one row of weights with one input.
 #[inline(always)]
 fn one<L: Lanes, B: Block>(lanes: L, row: &[u8], inputs: &Rounded, count: usize, number: usize) -> f32 {
     let mut unpacked = Unpacked::new();
@@ -203,7 +203,7 @@ fn one<L: Lanes, B: Block>(lanes: L, row: &[u8], inputs: &Rounded, count: usize,
     lanes.total(total)
 }
 
-/// [`TOGETHER`] rows of weights with all inputs, two of these at a time.
+/// Multiplies [`TOGETHER`] rows of weights with all inputs, two inputs at a time.
 #[inline(always)]
 fn several<L: Lanes, B: Block>(
     lanes: L,
@@ -224,7 +224,7 @@ fn several<L: Lanes, B: Block>(
     }
     let mut number = 0;
     while number < count {
-        // Where the last input has no neighbour, it is its own.
+        // With an odd number of inputs, the last one is paired with itself.
         let second = (number + 1).min(count - 1);
         let mut totals = [[lanes.zero(); 2]; TOGETHER];
         for (block, (unpacked, scales)) in unpacked.iter().enumerate() {
@@ -256,7 +256,7 @@ fn several<L: Lanes, B: Block>(
     }
 }
 
-/// The sums of the products of four rows of pieces with two.
+/// Returns the sums of the products of four rows with two inputs.
 #[inline(always)]
 fn tile<L: Lanes>(lanes: L, [w0, w1, w2, w3]: [&[L::Piece]; TOGETHER], [a, b]: [&[L::Piece]; 2]) -> [[L::Sum; 2]; TOGETHER] {
     let zero = lanes.nothing();

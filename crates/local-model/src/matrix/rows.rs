@@ -1,8 +1,8 @@
-//! Single rows as plain numbers, and plain numbers as our own block format.
+//! Conversion of rows to floats, and of floats to the own block format.
 
 use super::unpack::{Block, Unpacked};
 
-/// Writes the weights of a row as plain numbers.
+/// Writes the weights of a row as floats.
 pub(super) fn expand<B: Block>(row: &[u8], to: &mut [f32]) {
     let mut unpacked = Unpacked::new();
     to.fill(0.0);
@@ -15,7 +15,7 @@ pub(super) fn expand<B: Block>(row: &[u8], to: &mut [f32]) {
     }
 }
 
-/// Plain numbers as blocks of 32 with a scale.
+/// Converts floats to blocks of 32 with a scale.
 pub(super) fn whole(values: &[f32]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(values.len() / 32 * 68);
     for block in values.as_chunks::<32>().0 {

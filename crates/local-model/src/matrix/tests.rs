@@ -16,14 +16,14 @@ const FORMATS: [Format; 11] = [
     Format::Q6K,
 ];
 
-/// Rows of random weights whose scales are ordinary numbers.
+/// Returns rows of random weights with ordinary scales.
 fn random(format: Format, rows: usize, columns: usize, seed: u64) -> Matrix {
     let mut random = fastrand::Rng::with_seed(seed);
     let (weights, size) = format.block();
     let mut bytes = Vec::new();
     for _ in 0..rows * columns / weights {
         let mut block: Vec<u8> = (0..size).map(|_| random.u8(..)).collect();
-        // Where the halves stand that scale a block: 0x1c00 is 2^-8.
+        // Positions of the 16-bit floats that scale a block: 0x1c00 is 2^-8.
         let scales: &[usize] = match format {
             Format::F32 => {
                 block = (random.f32() - 0.5).to_le_bytes().to_vec();
@@ -47,8 +47,8 @@ fn random(format: Format, rows: usize, columns: usize, seed: u64) -> Matrix {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// The product is what its definition says, to the precision of the rounding, with each generation of instructions, and does not
-    /// depend on what else is multiplied in the same call.
+    /// The product matches its definition, within the precision of the rounding, with each generation of instructions, and does not depend
+    /// on other inputs in the same call.
     #[test]
     fn products_are_right_and_independent(place in 0..FORMATS.len(), rows in 1..40usize, count in 1..6usize, seed: u64) {
         let columns = 512;
@@ -77,7 +77,7 @@ proptest! {
     }
 }
 
-/// Blocks written by hand, against ggml's definitions.
+/// Checks hand-written blocks against ggml's definitions.
 #[test]
 fn rows_are_what_their_formats_say() {
     let one = [0x00, 0x3c]; // 1.0

@@ -1,13 +1,13 @@
-//! One block of weights as whole numbers, a scale and offsets: weight `i` is `scale * values[i] - low * lows[i / 16]`.
+//! Block of weights as integers, a scale and offsets: weight `i` is `scale * values[i] - low * lows[i / 16]`.
 //!
-//! The scales within a block of 256 are whole numbers too and are multiplied in, so that a block has one scale. `f16` is written out
-//! because it must be inlined where instructions are chosen at run time.
+//! The scales within a block of 256 are integers too and are multiplied in, so that a block has one scale. The conversion of `f16` is
+//! written out because it must be inlined into code whose instructions are chosen at run time.
 
 use super::format::Format;
 
-/// The numbers of one block.
+/// Numbers of one block.
 pub(super) struct Unpacked {
-    /// At most 4,096 in size, but for [`Whole`], which has blocks of 32.
+    /// At most 4,096 in absolute value, except for [`Whole`], which has blocks of 32.
     pub(super) values: [i16; 256],
     /// One for each 16 values; the other half stays zero.
     pub(super) lows: [i16; 32],
@@ -20,25 +20,25 @@ impl Unpacked {
     }
 }
 
-/// A block format, chosen when code is compiled.
+/// Block format, selected at compile time.
 pub(super) trait Block {
-    /// Weights of a block: 32 or 256.
+    /// Weights per block: 32 or 256.
     const WEIGHTS: usize;
-    /// Bytes of a block.
+    /// Bytes per block.
     const BYTES: usize;
-    /// Whether it has offsets.
+    /// True if it has offsets.
     const LOWS: bool;
-    /// Writes the values, and the offsets if it has any; gives the scale.
+    /// Writes the values, and the offsets if it has any; returns the scale.
     fn unpack(block: &[u8], to: &mut Unpacked) -> f32;
 }
 
-/// A half as a single, without a table or an instruction of its own.
+/// Converts a 16-bit float, without a table or a special instruction.
 #[inline(always)]
 pub(super) fn half(bytes: [u8; 2]) -> f32 {
     let bits = u32::from(u16::from_le_bytes(bytes));
     let sign = (bits & 0x8000) << 16;
     let rest = bits & 0x7fff;
-    // Shifting puts the exponent in its place; the product corrects its bias, for numbers below the normal ones too.
+    // The shift puts the exponent in its place; the product corrects its bias, for subnormal numbers too.
     let size = f32::from_bits(rest << 13) * f32::from_bits(0x7780_0000);
     let size = if rest >= 0x7c00 { f32::from_bits((rest << 13) | 0x7f80_0000) } else { size };
     f32::from_bits(size.to_bits() | sign)
@@ -49,7 +49,7 @@ pub(super) fn split<const N: usize>(bytes: &[u8]) -> (&[u8; N], &[u8]) {
     bytes.split_first_chunk().unwrap_or((&[0; N], &[]))
 }
 
-/// The two halves of each of 16 bytes: low ones first.
+/// Splits each of 16 bytes into two nibbles, all low ones first.
 #[inline(always)]
 fn nibbles(quants: &[u8; 16], to: &mut [i16], below: i16) {
     let (low, high) = to.split_at_mut(16);
@@ -224,7 +224,7 @@ formats! {
     };
 }
 
-/// Weights of a file that are not quantised, as 32 numbers of 16 bits and their scale: a format of our own.
+/// Own format for weights that are not quantised: 32 16-bit integers and their scale.
 pub(super) struct Whole;
 
 impl Block for Whole {
@@ -241,7 +241,7 @@ impl Block for Whole {
     }
 }
 
-/// The scales and offsets of 6 bits each of a K block.
+/// Returns the 6-bit scales and offsets of a K block.
 #[inline(always)]
 fn six_bits(packed: &[u8; 12]) -> ([i16; 8], [i16; 8]) {
     let (mut factors, mut lows) = ([0; 8], [0; 8]);
@@ -266,7 +266,7 @@ fn pairs(factors: [i16; 8]) -> [[i16; 2]; 4] {
     [[a, b], [c, d], [e, f], [g, h]]
 }
 
-/// The offsets are for 32 values each.
+/// Duplicates the offsets, each of which is for 32 values.
 #[inline(always)]
 fn spread(lows: [i16; 8], to: &mut [i16; 32]) {
     for (pair, low) in to.as_chunks_mut::<2>().0.iter_mut().zip(lows) {

@@ -1,4 +1,4 @@
-//! Attention over the kept keys and values.
+//! Attention over the cached keys and values.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -8,17 +8,17 @@ use super::forward::{Part, exp};
 use crate::kept::Layer;
 use crate::matrix::{Instructions, dot};
 
-/// The largest key or query in whole numbers: its square times 512 still fits 32 bits.
+/// Largest rounded key or query: its square times 512 still fits 32 bits.
 const LARGEST: f32 = 2_047.0;
 
-/// A token of a pass: the part it belongs to and its place in the sequence.
+/// Token of a pass: its part and its position in the sequence.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) part: usize,
     pub(super) position: usize,
 }
 
-/// Rounds a vector to whole numbers; gives the scale.
+/// Rounds a vector to integers and returns the scale.
 pub(super) fn round(vector: &[f32], to: &mut Vec<i16>) -> f32 {
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     if largest == 0.0 || !largest.is_finite() {
@@ -30,7 +30,7 @@ pub(super) fn round(vector: &[f32], to: &mut Vec<i16>) -> f32 {
     largest / LARGEST
 }
 
-/// What each head of each row takes from the tokens up to it.
+/// Computes the attention output of each head of each row over the tokens up to it.
 pub(super) fn attend(
     instructions: Instructions,
     shape: &Shape,
@@ -51,7 +51,7 @@ pub(super) fn attend(
     outputs
 }
 
-/// The heads of one row that share keys and values. A type of its own, because a closure would not be compiled for the chosen instructions.
+/// Heads of one row that share keys and values. This is a type, because a closure would not be compiled for the chosen instructions.
 struct Heads<'a> {
     kept: &'a Layer,
     kept_head: usize,

@@ -1,4 +1,4 @@
-//! From tokens to the scores of the next one.
+//! Forward pass: from tokens to the scores of the next one.
 
 use pulp::{Simd, WithSimd};
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use crate::kept::Sequence;
 pub(crate) struct Part<'a> {
     pub(crate) sequence: &'a mut Sequence,
     pub(crate) tokens: &'a [u32],
-    /// Whether the scores of the token after them are wanted.
+    /// True if the scores of the next token are needed.
     pub(crate) scores: bool,
 }
 
@@ -21,8 +21,8 @@ impl Network {
         &self.shape
     }
 
-    /// Adds the tokens of each part to its sequence, all in one pass over the weights. Gives, for each part that wants them, the scores of all
-    /// words for the next token.
+    /// Adds the tokens of each part to its sequence, all in one pass over the weights. Returns, for each part that needs them, the scores
+    /// of all words for the next token.
     pub(crate) fn forward(&self, parts: &mut [Part<'_>]) -> Vec<Vec<f32>> {
         let Shape { width, epsilon, .. } = self.shape;
         let rows: Vec<Row> = parts
@@ -100,7 +100,7 @@ impl Network {
         outputs
     }
 
-    /// Turns pairs of each head by the position (rotary embedding, Su et al. 2021).
+    /// Rotates pairs of each head by the position (rotary embedding, Su et al. 2021).
     fn turn(&self, rows: &[Row], vectors: &mut [f32]) {
         let Shape { head, turning, neighbours, .. } = self.shape;
         let width = vectors.len() / rows.len().max(1);
@@ -141,7 +141,7 @@ fn normalise(vectors: &mut [f32], norm: &[f32], epsilon: f32) {
     });
 }
 
-/// What the gate lets through (SwiGLU).
+/// Gated activation (SwiGLU).
 struct Gate<'a> {
     gate: &'a mut [f32],
     up: &'a [f32],
@@ -163,7 +163,7 @@ fn add(to: &mut [f32], what: &[f32]) {
     }
 }
 
-/// `e` to the power of `x`, to about 7 digits, in a form that is computed for many numbers at once (Cephes' `expf`).
+/// Returns `e` to the power of `x`, to about 7 digits, in a form that compilers vectorise (Cephes' `expf`).
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     let x = x.clamp(-87.0, 88.0);

@@ -1,4 +1,4 @@
-//! The weights, from the file.
+//! Loads the weights from the file.
 
 use std::fs::File;
 
@@ -8,7 +8,7 @@ use crate::gguf::Header;
 use crate::matrix::{self, Instructions, Matrix};
 
 impl Network {
-    /// Checks that the file has every tensor in its right shape, without reading any.
+    /// Checks that the file contains every tensor in the right shape, without reading any.
     pub(crate) fn check(header: &Header, shape: &Shape) -> Result<usize, LocalModelError> {
         let embeddings = header.tensor("token_embd.weight").ok_or_else(|| header.damaged("it has no tensor token_embd.weight"))?;
         let words = embeddings.shape.get(1).and_then(|words| usize::try_from(*words).ok()).unwrap_or(0);

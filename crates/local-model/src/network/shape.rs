@@ -1,4 +1,4 @@
-//! The shape of a network, read from a file's metadata.
+//! Shape of a network, read from a file's metadata.
 
 use crate::LocalModelError;
 use crate::gguf::Header;
@@ -13,21 +13,21 @@ pub(crate) struct Shape {
     pub(crate) kept_heads: usize,
     pub(crate) head: usize,
     pub(crate) epsilon: f32,
-    /// Numbers of a head that turn with the position.
+    /// Number of elements of a head that rotate with the position.
     pub(crate) turning: usize,
     pub(crate) turn_base: f32,
-    /// By how much positions are stretched.
+    /// Stretch factor of positions.
     pub(crate) turn_factor: f32,
-    /// Whether the pairs that turn together are neighbours (llama) or half a head apart (qwen).
+    /// True if the pairs that rotate together are adjacent (llama), false if they are half a head apart (qwen).
     pub(crate) neighbours: bool,
-    /// Tokens it was trained for.
+    /// Context length that it was trained for, in tokens.
     pub(crate) context: u32,
 }
 
-/// Architectures that differ only in what [`Shape`] and optional tensors say.
+/// Architectures that differ only in [`Shape`] and optional tensors.
 const KNOWN: [(&str, bool); 4] = [("llama", true), ("mistral", true), ("qwen2", false), ("qwen3", false)];
 
-/// The most parameters of a small model.
+/// Largest number of parameters of a small model.
 const SMALL: u64 = 4_000_000_000;
 
 impl Shape {
@@ -89,19 +89,19 @@ impl Shape {
         if !sound {
             return Err(header.damaged(format!("its sizes do not fit one another: {shape:?}")));
         }
-        // A sliding window is the same as none within its length.
+        // Within its length a sliding window makes no difference, so the context is limited to it.
         let window =
             header.whole(&key("attention.sliding_window")).filter(|window| *window > 0).and_then(|window| u32::try_from(window).ok());
         Ok(Self { context: window.unwrap_or(u32::MAX).min(shape.context), ..shape })
     }
 
-    /// Whether its layers hold fewer than four billion parameters.
+    /// Returns true if its layers have fewer than four billion parameters.
     pub(crate) fn is_small(&self) -> bool {
         let attention = 2 * self.width * self.head * (self.heads + self.kept_heads);
         (self.layers * (attention + 3 * self.width * self.feed)) as u64 <= SMALL
     }
 
-    /// Bytes of the keys and values of one token.
+    /// Returns the size of the keys and values of one token, in bytes.
     pub(crate) fn bytes_per_token(&self) -> usize {
         self.layers * self.kept_heads * (self.head * 4 + 8) + 4
     }

@@ -1,10 +1,10 @@
-//! JSON as Python writes it, which is what models saw when they were trained.
+//! JSON in Python's formatting, which models saw in training.
 
 use minijinja::{Error, ErrorKind, Value};
 use serde::Serialize;
 use serde_json::ser::Formatter;
 
-/// JSON in one line, with a space after each comma and colon.
+/// Formats JSON on one line, with a space after each comma and colon.
 pub(super) fn in_python_style(value: &Value) -> Result<Value, Error> {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Python);

@@ -27,7 +27,7 @@ fn request() -> ChatRequest {
     }
 }
 
-/// The part of Qwen2.5's template that matters here.
+/// Relevant part of Qwen2.5's template.
 const QWEN: &str = r#"{%- if tools %}
     {{- '<|im_start|>system\n' + messages[0]['content'] }}
     {{- "\n\nYou are provided with function signatures within <tools></tools> XML tags:\n<tools>" }}

@@ -1,4 +1,4 @@
-//! A vocabulary from the metadata of a file.
+//! Builds a vocabulary from the metadata of a file.
 
 use tokenizers::models::bpe::BPE;
 use tokenizers::normalizers::{Prepend, Replace, Sequence as Normalizers};
@@ -22,11 +22,11 @@ const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]
 const QWEN2: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 const LLAMA3: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// Texts of tokens that end a turn, in the families that are known.
+/// Texts of tokens that end a turn, in the known model families.
 const ENDS: [&str; 8] = ["<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|end|>", "</s>", "<|im_sep|>"];
 
 impl Vocabulary {
-    /// The vocabulary of a file. `count` is the number of words that the network knows.
+    /// Reads the vocabulary of a file. `count` is the number of words in the network.
     pub(crate) fn read(header: &Header, count: usize) -> Result<Self, LocalModelError> {
         let key = |name: &str| format!("tokenizer.ggml.{name}");
         let tokens = header
@@ -136,7 +136,7 @@ fn byte_pairs(header: &Header, tokens: &[String]) -> Result<Tokenizer, LocalMode
     Ok(tokenizer)
 }
 
-/// SentencePiece's pieces join in the order of their scores, which is that of merges made from them.
+/// Builds a tokenizer from SentencePiece pieces. They join in the order of their scores, so merges in that order are equivalent.
 fn sentence_pieces(header: &Header, tokens: &[String]) -> Result<Tokenizer, LocalModelError> {
     let scores = header.value("tokenizer.ggml.scores").and_then(GgufValue::as_numbers).unwrap_or(&[]);
     let ids: std::collections::HashMap<&str, u32> = tokens.iter().map(String::as_str).zip(0..).collect();
@@ -171,12 +171,12 @@ fn sentence_pieces(header: &Header, tokens: &[String]) -> Result<Tokenizer, Loca
     Ok(tokenizer)
 }
 
-/// The byte that a character stands for in GPT-2's alphabet.
+/// Returns the byte that a character represents in GPT-2's alphabet.
 fn byte_of_char(character: char) -> Option<u8> {
     let code = u32::from(character);
     match code {
         0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => u8::try_from(code).ok(),
-        // The other 68 bytes, in their order, stand from 256 on.
+        // The other 68 bytes have characters from 256 on, in order.
         0x100..=0x120 => u8::try_from(code - 0x100).ok(),
         0x121..=0x142 => u8::try_from(code - 0x121 + 0x7f).ok(),
         0x143 => Some(0xad),
@@ -192,7 +192,7 @@ fn piece_bytes(token: &str) -> Vec<u8> {
     byte_of(token).map_or_else(|| token.replace('▁', " ").into_bytes(), |byte| vec![byte])
 }
 
-/// The byte in `<0xAB>`.
+/// Parses the byte in `<0xAB>`.
 fn byte_of(token: &str) -> Option<u8> {
     u8::from_str_radix(token.strip_prefix("<0x")?.strip_suffix('>')?, 16).ok()
 }

@@ -1,4 +1,4 @@
-//! What comes out: repeatable, within its limits, in its form.
+//! Tests that answers are repeatable, within their limits, and in the required form.
 
 use aime_llm::{ChatModel, ChatRequest, FinishReason, Message, ModelError, ResponseFormat, StreamPart, check_schema};
 use aime_local_model::{LocalModel, LocalModelSettings};

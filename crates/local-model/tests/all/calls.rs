@@ -1,4 +1,4 @@
-//! Tool calls: asked for, or begun by the model itself.
+//! Tests of tool calls that are required, or begun by the model itself.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ async fn a_call_that_the_model_begins_is_held_to_the_tools_offered() {
     let newline = u32::from(b'\n');
     let chains: [&[&'static str]; 3] = [
         &["Look.\n", "<tool_call>\n", "{\"na", "me\"", ": \"nope"],
-        // The token that shows that it is a call says too much already, and is taken back.
+        // The token that reveals the call already goes too far and is removed.
         &["Look.\n", "<tool_call>\n", "{ ", "\"name\": \"nope\"", ", \"arguments\""],
         &["Look.\n", "```json\n{", "\"name\"", ": ", "\"nope"],
     ];

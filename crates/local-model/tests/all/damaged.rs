@@ -1,4 +1,4 @@
-//! Files that are missing, wrong, cut or flipped.
+//! Tests with files that are missing, wrong, cut or corrupted.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn open(file: &Path) -> Result<LocalModel, LocalModelError> {
     LocalModel::open(LocalModelSettings { threads: Some(1), ..LocalModelSettings::new("tiny", file) })
 }
 
-/// Each wrong file has one message that names it, what is wrong, and the mend.
+/// Each wrong file causes one message that names the file, the fault, and a remedy.
 #[test]
 fn wrong_files_say_what_is_wrong_and_how_to_mend_it() {
     let folder = folder();
@@ -71,7 +71,7 @@ async fn what_only_loading_finds_is_told_to_each_request() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
-    /// Whatever is changed: an error or an answer, never a panic (which would cut the answer).
+    /// Any corruption causes an error or an answer, and never a panic (which would cut the answer).
     #[test]
     fn damage_gives_an_error_or_an_answer(
         cut in prop::option::of(0.0..1.0f64),

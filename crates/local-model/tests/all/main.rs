@@ -1,4 +1,4 @@
-//! The real loading and generation code on tiny models that the tests write themselves.
+//! Tests of the real loading and generation code on tiny models that the tests write themselves.
 #![cfg(test)]
 #![cfg(feature = "engine")]
 

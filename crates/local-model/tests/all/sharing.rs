@@ -1,4 +1,4 @@
-//! Requests after one another and at once: kept beginnings, cancelling, turns.
+//! Tests of consecutive and concurrent requests: cached prefixes, cancelling, turns.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ async fn a_kept_beginning_changes_nothing_but_the_count() {
     let first = ask(&model, &turn).await.unwrap();
     assert_eq!(first.usage.cached_input_tokens, 0);
 
-    // The next turn of the same conversation, and another conversation under the same rules.
+    // One is the next turn of the same conversation, the other a new conversation with the same system prompt.
     let mut next = turn.clone();
     next.messages.extend([Arc::new(Message::assistant("Fine.", vec![])), user("Two")]);
     let mut other = turn.clone();
@@ -60,7 +60,7 @@ async fn requests_at_once_share_a_beginning() {
 async fn a_dropped_request_ends_and_others_go_on() {
     let folder = folder();
     let model = Tiny { context: 1 << 19, ..Tiny::default() }.open(&folder);
-    // Alone it would take very long.
+    // This request alone would take very long.
     let endless = ChatRequest { max_output_tokens: Some(1 << 18), ..asking("Never stop.") };
     let mut dropped = model.stream(endless);
     dropped.next().await.unwrap().unwrap();

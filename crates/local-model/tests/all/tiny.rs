@@ -1,4 +1,4 @@
-//! Tiny models: a GGUF writer, a vocabulary of bytes, and weights of chance or design.
+//! Tiny models: a GGUF writer, a vocabulary of bytes, and random or designed weights.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use aime_local_model::{LocalModel, LocalModelSettings};
 
 pub(crate) const TEMPLATE: &str = "{% if tools %}<|im_start|>system\n{{ tools | tojson }} Use <tool_call>.<|im_end|>\n{% endif %}{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
 
-/// What stands in a model file. Change a part, then [`write`](Self::write) it.
+/// Content of a model file. Change a part, then [`write`](Self::write) it.
 pub(crate) struct Tiny {
     pub(crate) architecture: &'static str,
     pub(crate) name: &'static str,
@@ -19,16 +19,16 @@ pub(crate) struct Tiny {
     pub(crate) width: usize,
     /// Words after those of the 256 bytes and the two control tokens.
     pub(crate) words: Vec<&'static str>,
-    /// The number of the format that the embeddings claim to have.
+    /// Number of the format that the embeddings claim to have.
     pub(crate) format: u32,
-    /// Each word and the one that surely follows it; without any, the weights are random.
+    /// Pairs of a word and its certain successor; without any, the weights are random.
     pub(crate) chain: Vec<(u32, u32)>,
     pub(crate) seed: u64,
 }
 
 pub(crate) const START: u32 = 256;
 pub(crate) const END: u32 = 257;
-/// The first of [`Tiny::words`].
+/// Index of the first of [`Tiny::words`].
 pub(crate) const WORDS: u32 = 258;
 
 impl Default for Tiny {
@@ -49,7 +49,7 @@ impl Default for Tiny {
     }
 }
 
-/// A model whose words follow one another as told.
+/// Returns a model whose words follow one another as given.
 pub(crate) fn chained(words: &[&'static str], chain: &[(u32, u32)]) -> Tiny {
     Tiny { words: words.to_vec(), chain: chain.to_vec(), width: 320, layers: 1, ..Tiny::default() }
 }
@@ -141,7 +141,7 @@ impl Tiny {
             tensors.push(("token_embd.weight".to_owned(), vec![width, count], self.format, weights(width * count)));
             return tensors;
         }
-        // Each word is a direction of its own, and the output looks for the direction of the word before.
+        // Each word has its own direction, and the output looks for the direction of its predecessor.
         assert!(count <= width, "{count} words do not fit");
         let mut embeddings = vec![0.0f32; width * count];
         for token in 0..count {
@@ -181,7 +181,7 @@ pub(crate) fn system(content: &str) -> Arc<Message> {
     Arc::new(Message::System { content: content.to_owned() })
 }
 
-/// A request for a few tokens, always the likeliest.
+/// Returns a request for a few tokens at temperature 0.
 pub(crate) fn asking(content: &str) -> ChatRequest {
     ChatRequest { messages: vec![user(content)], temperature: Some(0.0), max_output_tokens: Some(12), ..ChatRequest::default() }
 }
@@ -190,7 +190,7 @@ pub(crate) async fn ask(model: &LocalModel, request: &ChatRequest) -> Result<Cha
     model.complete(request.clone()).await
 }
 
-/// GPT-2's letter for a byte.
+/// Returns GPT-2's character for a byte.
 fn letter(byte: u8) -> String {
     let code = match byte {
         0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => u32::from(byte),

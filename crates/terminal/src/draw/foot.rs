@@ -1,4 +1,4 @@
-//! The foot: what is typed or asked, and the keys that help most now.
+//! Foot of the screen: the input or confirmation line, and the most useful keys.
 
 use ratatui_core::text::Line;
 use tui_input::Input;
@@ -11,8 +11,7 @@ use crate::{
     theme::Tone,
 };
 
-/// The line in which a person types, or is asked whether something is meant, or is told what came of the last key. With the column of the
-/// cursor, where they type.
+/// Draws the input line, the confirmation, or the notice on the last key. Returns it with the column of the cursor, if the person types.
 pub(super) fn prompt(screen: &Screen, eye: Eye, width: usize) -> Option<(Line<'static>, Option<usize>)> {
     match &screen.prompt {
         Prompt::Typing { to, line } => Some(typing(screen, to, line, eye, width)),
@@ -51,7 +50,7 @@ fn typing(screen: &Screen, to: &Said, line: &Input, eye: Eye, width: usize) -> (
     (spans, Some(at))
 }
 
-/// As many of the keys as fit, the most useful ones first.
+/// Draws as many keys as fit, the most useful ones first.
 pub(super) fn keys(screen: &Screen, eye: Eye, width: usize) -> Line<'static> {
     use Hint as H;
     let hints: &[Hint] = match (&screen.prompt, screen.panel) {

@@ -1,4 +1,4 @@
-//! What waits for what, as a picture from top to bottom: a task stands below those it waits for.
+//! Graph of the plan from top to bottom: a task is below those that it waits for.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,10 +9,10 @@ use renderdag::{Ancestor, GraphRowRenderer, Renderer};
 use super::{Eye, tree::mark};
 use crate::{Phrase, Screen, first_line, theme::Tone};
 
-/// The most tasks that are drawn; of more nobody could follow the lines.
+/// Largest number of tasks that are drawn. With more, nobody could follow the lines.
 const MOST: usize = 200;
 
-/// The picture, a task a line and lines between.
+/// Draws the graph: one line per task, with connecting lines between.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let Some(state) = screen.state.as_ref().filter(|state| !state.tasks.is_empty()) else {
         return vec![eye.line(Tone::Dim, screen.says(Phrase::NoPlanToDraw))];
@@ -26,7 +26,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
         let id = &task.spec.id;
         let below = edges.get(id).into_iter().flatten();
         let below = below.map(|(to, waits)| if *waits { Ancestor::Parent(*to) } else { Ancestor::Ancestor(*to) }).collect();
-        // The place of the words in the picture; they are put in with their colours.
+        // The mark is a placeholder, which is replaced by the coloured text of the task.
         let row = renderer.next_row(id, below, "*".to_owned(), String::new());
         lines.extend(row.trim_end_matches('\n').split('\n').map(|line| painted(line, task, eye, width)));
     }
@@ -36,7 +36,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
     lines
 }
 
-/// A line of the picture. The one with the task's own mark also has its words.
+/// Colours a line of the graph. The line with the task's own mark also gets its text.
 fn painted(line: &str, task: &Task, eye: Eye, width: usize) -> Line<'static> {
     let Some((before, after)) = line.split_once('*') else { return eye.line(Tone::Dim, first_line_whole(line, width)) };
     let (sign, tone) = mark(task.status);
@@ -53,10 +53,10 @@ fn first_line_whole(line: &str, width: usize) -> String {
     line.chars().take(width).collect()
 }
 
-/// What can only go on after each task, and whether it waits for it always.
+/// Successors of each task; the flag tells whether they always wait for it.
 type Edges<'a> = HashMap<&'a TaskId, Vec<(&'a TaskId, bool)>>;
 
-/// The tasks, each after those it waits for; of several that could come next the one that the plan names first.
+/// Returns the tasks in topological order. Of several candidates the first one in the plan comes first.
 fn order<'a>(state: &'a ProgressState, edges: &Edges<'a>) -> Vec<&'a Task> {
     let places: HashMap<&TaskId, usize> = state.tasks.keys().zip(0..).collect();
     let tasks: Vec<&Task> = state.tasks.values().collect();
@@ -68,7 +68,7 @@ fn order<'a>(state: &'a ProgressState, edges: &Edges<'a>) -> Vec<&'a Task> {
     let mut left: BTreeSet<usize> = (0..tasks.len()).collect();
     let mut ready: BTreeSet<usize> = left.iter().copied().filter(|place| waits.get(*place) == Some(&0)).collect();
     let mut order = Vec::with_capacity(tasks.len());
-    // Where tasks wait for one another the first in the plan comes first.
+    // In a cycle the first task of the plan comes first.
     while let Some(next) = ready.pop_first().or_else(|| left.first().copied()) {
         left.remove(&next);
         let Some(task) = tasks.get(next) else { continue };
@@ -86,7 +86,7 @@ fn order<'a>(state: &'a ProgressState, edges: &Edges<'a>) -> Vec<&'a Task> {
     order
 }
 
-/// The edges of a plan. A group stands after its parts; what a group waits for its parts wait for.
+/// Returns the edges of a plan. A group comes after its members, and members wait for everything that their group waits for.
 fn edges(state: &ProgressState) -> Edges<'_> {
     let graph = state.graph();
     let key = |id: &TaskId| state.tasks.get_key_value(id).map(|(id, _)| id);

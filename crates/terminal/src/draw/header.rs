@@ -1,4 +1,4 @@
-//! The head: what the run does, how far it is, what it has cost.
+//! Head of the screen: activity, progress and cost of the run.
 
 use aime_progress::{ProgressState, RunStatus, TaskStatus};
 use ratatui_core::text::{Line, Span};
@@ -11,10 +11,10 @@ use crate::{
     theme::Tone,
 };
 
-/// The columns of the bar that shows how much is done.
+/// Width of the progress bar, in columns.
 const BAR: usize = 20;
 
-/// At most `most` lines.
+/// Draws at most `most` lines.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec<Line<'static>> {
     let Some(state) = &screen.state else {
         return vec![eye.line(Tone::Strong, screen.says(Phrase::Beginning))].into_iter().take(most).collect();
@@ -24,7 +24,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec
     let goal = first_line(&state.goal, width.saturating_sub(columns(&doing) + 2));
     let mut lines = vec![Line::from(vec![eye.span(tone, doing), Span::raw("  "), Span::raw(goal)])];
     let (how_far, spent) = (how_far(screen, state, eye, width), spent(screen, state, eye));
-    // Both on one line where they fit.
+    // Progress and cost share a line if they fit.
     let gap = width.saturating_sub(how_far.width() + spent.width());
     if gap >= 3 {
         let mut both = how_far;
@@ -53,7 +53,7 @@ fn doing(screen: &Screen, state: &ProgressState) -> (Phrase<'static>, Tone) {
     }
 }
 
-/// `plan v2 [#####-----] 3 of 5 tasks done, 1 failed`.
+/// Formats the progress: `plan v2 [#####-----] 3 of 5 tasks done, 1 failed`.
 fn how_far(screen: &Screen, state: &ProgressState, eye: Eye, width: usize) -> Line<'static> {
     if state.version == 0 {
         return eye.line(Tone::Dim, screen.says(Phrase::NoPlanYet));
@@ -80,7 +80,7 @@ fn how_far(screen: &Screen, state: &ProgressState, eye: Eye, width: usize) -> Li
     Line::from(spans)
 }
 
-/// `1:15 of 10:00 · 12,345 of 100,000 tokens · $0.0123 of $0.50`. What has come near to its bound stands out.
+/// Formats the usage: `1:15 of 10:00 · 12,345 of 100,000 tokens · $0.0123 of $0.50`. Values close to their bounds are highlighted.
 fn spent(screen: &Screen, state: &ProgressState, eye: Eye) -> Line<'static> {
     let until = if screen.is_over() { state.last_progress_at } else { eye.now };
     let millis = until.millis_since(state.started_at);

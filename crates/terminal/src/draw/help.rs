@@ -1,11 +1,11 @@
-//! The keys.
+//! Help on the keys.
 
 use ratatui_core::text::{Line, Span};
 
 use super::Eye;
 use crate::{Help, Phrase, Screen, screen::Part, text::wrapped, theme::Tone};
 
-/// Each key with what it does.
+/// Keys with their effects.
 pub(super) const KEYS: [(&str, Help); 18] = [
     ("t", Help::Tell),
     ("T", Help::TellIt),
@@ -27,7 +27,7 @@ pub(super) const KEYS: [(&str, Help); 18] = [
     ("", Help::Marks),
 ];
 
-/// The columns of the keys.
+/// Width of the keys, in columns.
 const KEY: usize = 11;
 
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {

@@ -1,4 +1,4 @@
-//! What happened, the latest at the bottom.
+//! Log of events, the latest at the bottom.
 
 use aime_progress::Timestamp;
 use ratatui_core::text::Line;
@@ -11,15 +11,15 @@ use crate::{
     theme::Tone,
 };
 
-/// From this width on each entry has its time.
+/// Smallest width at which entries show their times, in columns.
 const TIMED: usize = 50;
 
-/// A title and what fits below it.
+/// Draws a title and the entries that fit below it.
 pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
     let room = height.saturating_sub(1);
     let began = screen.state.as_ref().map(|state| state.started_at);
     let wanted = screen.scroll.at + room;
-    // From the end, and no further than is to be seen.
+    // Only the visible entries are formatted, from the end.
     let mut found: Vec<Line<'static>> = Vec::new();
     let mut seen_all = true;
     for entry in screen.log.entries.iter().rev() {
@@ -32,7 +32,7 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     if screen.panel == Panel::Log {
         let at = screen.scroll.at;
         reach(&mut screen.scroll, found.len(), room);
-        // What has not been looked at may be more.
+        // Entries that were not formatted may have any number of lines.
         if !seen_all {
             screen.scroll = crate::screen::Scroll { at, most: usize::MAX / 2, page: room };
         }
@@ -47,7 +47,7 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     lines
 }
 
-/// An entry: its time, its first word in its tone, the rest set in below it.
+/// Formats an entry: its time, its coloured first word, and the rest indented.
 fn entry_lines(entry: &Entry, began: Option<Timestamp>, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let time = if width >= TIMED { format!("{:>6} ", clock(entry.at.millis_since(began.unwrap_or(entry.at)))) } else { String::new() };
     let lead = " ".repeat(columns(&time));
@@ -63,7 +63,7 @@ fn entry_lines(entry: &Entry, began: Option<Timestamp>, eye: Eye, width: usize) 
     texts.into_iter().enumerate().map(of_line).collect()
 }
 
-/// The lines of a changed file stand four columns in, with their sign.
+/// Returns the tone of a diff line. Lines of a changed file are indented by four columns and begin with their sign.
 fn diff_tone(text: &str, at: usize) -> Tone {
     match text.strip_prefix("    ").filter(|_| at > 0).and_then(|text| text.chars().next()) {
         Some('+') => Tone::Good,

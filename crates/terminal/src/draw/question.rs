@@ -1,11 +1,12 @@
-//! The question that waits for the person.
+//! Question that waits for the person.
 
 use ratatui_core::text::Line;
 
 use super::{Eye, reach, title};
 use crate::{Phrase, Screen, text::wrapped, theme::Tone};
 
-/// A title, as much of the question as fits, and the keys that answer it; nothing where nobody asks. It takes at most two thirds of `height`.
+/// Draws a title, as much of the question as fits, and the keys that answer it. It takes at most two thirds of `height`, and nothing if no
+/// question is open.
 pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
     let Some((question, open)) = screen.question() else { return Vec::new() };
     let id = Some(question.id.clone());
@@ -31,7 +32,7 @@ pub(super) fn lines(screen: &mut Screen, eye: Eye, width: usize, height: usize) 
     }
     lines.push(last);
     lines.truncate(height);
-    // Of its words, not of its title alone.
+    // The question counts as seen only if some of its text was drawn, not just the title.
     screen.seen = id.filter(|_| lines.len() > 1);
     lines
 }

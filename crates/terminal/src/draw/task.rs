@@ -1,4 +1,4 @@
-//! All about one task.
+//! Details of one task.
 
 use aime_progress::{CallOutcome, Task, TaskStatus, TodoStatus};
 use ratatui_core::text::{Line, Span};
@@ -11,7 +11,7 @@ use crate::{
     theme::Tone,
 };
 
-/// Everything that is known of the task that is looked at.
+/// Draws the details of the selected task.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static>> {
     let Some(task) = screen.chosen() else { return vec![eye.line(Tone::Dim, screen.says(Phrase::NoneYet))] };
     let mut lines = head(screen, task, eye, width);
@@ -78,7 +78,7 @@ fn who(screen: &Screen, task: &Task, actor: Option<&Actor>, eye: Eye, width: usi
     block(eye, Tone::Dim, &screen.says(told), width)
 }
 
-/// The calls, the latest first.
+/// Draws the calls, the latest first.
 fn calls(screen: &Screen, actor: &Actor, eye: Eye, width: usize) -> Vec<Line<'static>> {
     actor.calls.iter().rev().map(|call| call_line(screen, call, eye, width)).collect()
 }

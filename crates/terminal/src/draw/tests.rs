@@ -1,4 +1,4 @@
-//! Whole screens as a person sees them.
+//! Snapshots of whole screens.
 
 use aime_progress::ProgressState;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn drawn(screen: &mut Screen, second: i64, (columns, rows): (u16, u16)) -> Buffe
     buffer
 }
 
-/// The rows of a buffer, without what stands behind their last word. A wide character takes two cells.
+/// Returns the rows of a buffer without trailing spaces. A wide character takes two cells.
 fn rows(buffer: &Buffer) -> Vec<String> {
     let area = *buffer.area();
     let row = |y| {
@@ -288,7 +288,7 @@ fn any_key() -> impl Strategy<Value = Key> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is typed, and however small the terminal is: it is drawn, and what the run is does not change by looking.
+    /// Any keys at any terminal size: the screen is drawn, and looking does not change the run.
     // Requirement: 12.12
     #[test]
     fn every_key_at_every_size_is_drawn(keys in prop::collection::vec(any_key(), 0..30), columns in 0_u16..130, rows in 0_u16..45, asked in any::<bool>()) {

@@ -1,4 +1,4 @@
-//! The plan as a tree, each task with its state.
+//! Plan as a tree, each task with its status.
 
 use aime_progress::{Task, TaskKind, TaskStatus};
 use ratatui_core::{
@@ -9,10 +9,10 @@ use ratatui_core::{
 use super::{Eye, title, work};
 use crate::{Phrase, Screen, clock, first_line, text::width as columns, theme::Tone};
 
-/// The columns of a time at the end of a row, and of the gap before it.
+/// Width of a time at the end of a row, with the gap before it, in columns.
 const TIME: usize = 8;
 
-/// The mark of a state. It tells without colours.
+/// Returns the mark of a status, which is readable without colours.
 pub(super) const fn mark(status: TaskStatus) -> (&'static str, Tone) {
     match status {
         TaskStatus::Pending | TaskStatus::Ready => (" ", Tone::Plain),
@@ -25,7 +25,7 @@ pub(super) const fn mark(status: TaskStatus) -> (&'static str, Tone) {
     }
 }
 
-/// The title and as many rows as fit below it, those around the one that is looked at.
+/// Draws the title and as many rows as fit below it, around the selected one.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, height: usize) -> Vec<Line<'static>> {
     let rows = screen.rows();
     let room = height.saturating_sub(1);
@@ -47,7 +47,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, height: usize) -> V
 }
 
 fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool, width: usize) -> Line<'static> {
-    // A deep plan on a narrow terminal keeps room for its words.
+    // Even a deep plan on a narrow terminal needs room for its text.
     let indent = "  ".repeat(depth.min(width / 10));
     let (mark, tone) = mark(task.status);
     let pointer = if looked_at { ">" } else { " " };
@@ -55,7 +55,7 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
     let time = time_of(task, eye).map(clock).unwrap_or_default();
     let room = width.saturating_sub(columns(&lead) + if time.is_empty() { 0 } else { TIME });
     let (said, said_tone) = said(screen, task);
-    // What it does needs room beside what it is called.
+    // The activity needs room beside the title.
     let most = if said.is_empty() { room } else { (room / 2).max(12).min(room) };
     let name = first_line(task.spec.title(), most);
     let attempts = if task.attempts > 1 { format!(" {}", screen.says(Phrase::Attempt(task.attempts))) } else { String::new() };
@@ -83,10 +83,10 @@ fn row(screen: &Screen, eye: Eye, (depth, task): (usize, &Task), looked_at: bool
     Line::from(spans)
 }
 
-/// What a task does now, what it came to, or why it stands where it does.
+/// Describes the activity of a task, its result, or the reason for its status.
 fn said(screen: &Screen, task: &Task) -> (String, Tone) {
     let why = || task.reason.as_deref().map(|reason| screen.says(Phrase::Reason(reason)));
-    // A summary is an actor's own words.
+    // The actor wrote the summary itself, so it is not translated.
     let concluded = || {
         let conclusion = task.conclusion.as_ref()?;
         Some(conclusion.error.as_deref().map_or_else(|| conclusion.summary.clone(), |error| screen.says(Phrase::Reason(error))))
@@ -106,7 +106,7 @@ fn waits_for(screen: &Screen, task: &Task) -> String {
     if after.is_empty() { String::new() } else { screen.says(Phrase::After(&after.join(", "))) }
 }
 
-/// How long a task has taken, in milliseconds; none where it has not begun.
+/// Returns the time that a task has taken, in milliseconds; none if it has not started.
 pub(super) fn time_of(task: &Task, eye: Eye) -> Option<u64> {
     let began = task.started_at.filter(|_| task.attempts > 0 || task.spec.kind == TaskKind::Group)?;
     match task.status {

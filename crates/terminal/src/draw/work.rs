@@ -1,4 +1,4 @@
-//! Who is at work, with which tool, for how long.
+//! Running tasks with their tools and times.
 
 use aime_progress::{Task, TaskKind, TaskStatus};
 use ratatui_core::text::{Line, Span};
@@ -6,7 +6,7 @@ use ratatui_core::text::{Line, Span};
 use super::{Eye, title, tree::time_of};
 use crate::{Phrase, Screen, clock, first_line, text::width as columns, theme::Tone};
 
-/// A title and a line for each of them, at most `most` lines; none where nobody is at work.
+/// Draws a title and a line for each running task, at most `most` lines; none if no task runs.
 pub(super) fn lines(screen: &Screen, eye: Eye, width: usize, most: usize) -> Vec<Line<'static>> {
     let Some(state) = &screen.state else { return Vec::new() };
     let at_work: Vec<&Task> =
@@ -29,7 +29,7 @@ fn row(screen: &Screen, eye: Eye, task: &Task, width: usize) -> Line<'static> {
         None => task.spec.id.to_string(),
     };
     let who = first_line(&who, (width / 2).saturating_sub(2));
-    // A call has a time of its own.
+    // If a call is under way, its own time is shown.
     let began = actor.and_then(|actor| actor.current()).map(|call| eye.now.millis_since(call.at));
     let time = began.or_else(|| time_of(task, eye)).map(clock).unwrap_or_default();
     let room = width.saturating_sub(columns(&who) + time.len() + 6);
@@ -42,13 +42,13 @@ fn row(screen: &Screen, eye: Eye, task: &Task, width: usize) -> Line<'static> {
     ])
 }
 
-/// What a running task does: that it waits for a person, its call, what its actor said last, or that its model is asked.
+/// Describes the activity of a running task: a question to a person, a call, the actor's last report, or a model request.
 pub(super) fn doing(screen: &Screen, task: &Task) -> String {
     if screen.asks(&task.spec.id) {
         return screen.says(Phrase::WaitsForYou);
     }
     let call = screen.actors.of(&task.spec.id).and_then(|actor| actor.current()).map(|call| call.what.clone());
-    // Of a run that was taken up where it stood the calls were not told.
+    // After a resume the events of earlier calls are missing.
     let known = call.or_else(|| task.activity.clone());
     known.or_else(|| task.report.as_ref().map(|report| report.message.clone())).unwrap_or_else(|| match task.spec.kind {
         TaskKind::Tool => task.spec.tool.clone().unwrap_or_default(),

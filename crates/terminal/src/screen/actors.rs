@@ -1,45 +1,45 @@
-//! Who is at work on each task, and with which tools.
+//! Actors of each task, with their tool calls.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use aime_progress::{CallOutcome, ProgressEvent, TaskId, Timestamp};
 use serde_json::{Map, Value};
 
-/// The latest calls of a task that are kept.
+/// Number of recent calls that are kept for each task.
 const MOST_CALLS: usize = 30;
-/// The longest text of a call, in characters.
+/// Longest text of a call, in characters.
 const LONGEST: usize = 200;
 
-/// Those who work or have worked, by task.
+/// Present and past actors, by task.
 #[derive(Debug, Default)]
 pub(crate) struct Actors {
     known: BTreeMap<TaskId, Actor>,
 }
 
-/// Who works on a task.
+/// Actor of a task.
 #[derive(Debug, Default)]
 pub(crate) struct Actor {
-    /// The profile; empty for a task without an actor.
+    /// Profile; empty for a task without an actor.
     pub(crate) profile: String,
     /// The model.
     pub(crate) model: String,
-    /// The latest calls, the oldest first.
+    /// Recent calls, oldest first.
     pub(crate) calls: VecDeque<Call>,
-    /// Requests to models.
+    /// Number of requests to models.
     pub(crate) requests: u64,
     /// Tokens sent and received.
     pub(crate) tokens: u64,
 }
 
-/// A call of a tool.
+/// Tool call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     id: String,
-    /// `grep: TODO`.
+    /// Description, such as `grep: TODO`.
     pub(crate) what: String,
-    /// When it began.
+    /// Start time.
     pub(crate) at: Timestamp,
-    /// How it ended, and after how many milliseconds.
+    /// Outcome, and duration in milliseconds.
     pub(crate) ended: Option<(CallOutcome, u64)>,
 }
 
@@ -50,7 +50,7 @@ impl Actors {
                 let actor = self.known.entry(task.clone()).or_default();
                 actor.profile.clone_from(profile);
                 actor.model.clone_from(model);
-                // Whoever was at work before is gone.
+                // The previous actor has ended, and so have its open calls.
                 actor.calls.retain(|call| call.ended.is_some());
             }
             ProgressEvent::ModelCalled { task: Some(task), spent, .. } => {
@@ -81,13 +81,13 @@ impl Actors {
 }
 
 impl Actor {
-    /// The call that is under way; of several the latest.
+    /// Returns the latest of the calls under way.
     pub(crate) fn current(&self) -> Option<&Call> {
         self.calls.iter().rev().find(|call| call.ended.is_none())
     }
 }
 
-/// The tool and the first text among its parameters.
+/// Returns the tool and the first text among its parameters.
 fn what(tool: &str, parameters: &Map<String, Value>) -> String {
     let words = parameters.values().find_map(Value::as_str).and_then(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
     words.map_or_else(|| tool.to_owned(), |words| format!("{tool}: {}", words.chars().take(LONGEST).collect::<String>()))

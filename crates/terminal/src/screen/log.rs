@@ -1,4 +1,4 @@
-//! What happened, in words.
+//! Log of events as text.
 
 use std::collections::VecDeque;
 
@@ -10,18 +10,18 @@ use crate::{
     words::{Phrase, Words},
 };
 
-/// The latest entries that are kept.
+/// Number of recent entries that are kept.
 const MOST: usize = 1_000;
-/// The most lines of one entry; the rest is counted.
+/// Largest number of lines of one entry; the rest is only counted.
 const MOST_LINES: usize = 14;
 
-/// What happened, the oldest first, bounded.
+/// Bounded log, oldest entry first.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) entries: VecDeque<Entry>,
 }
 
-/// Something that happened.
+/// Entry of the log.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) at: Timestamp,
@@ -30,7 +30,7 @@ pub(crate) struct Entry {
 }
 
 impl Log {
-    /// Puts one at the end. Who reads further up stays about where they are.
+    /// Appends an entry. If the person has scrolled up, their position stays about the same.
     pub(super) fn push(&mut self, mut entry: Entry, words: Words, shown: bool, scroll: &mut Scroll) {
         let lines = entry.text.lines().count();
         if lines > MOST_LINES {

@@ -1,4 +1,4 @@
-//! What each key does.
+//! Effects of the keys.
 
 use aime_progress::{PlanMode, TaskId, TaskKind, Timestamp};
 use tui_input::Input;
@@ -6,14 +6,15 @@ use tui_input::Input;
 use super::{Act, Panel, Part, Prompt, Said, Screen, Scroll, prompt::edit};
 use crate::{Key, Phrase};
 
-/// The same key again within so many milliseconds may be one that is held down. No system waits longer before it repeats one, unless it was told to.
+/// Time within which a repeated key may come from holding it down, in milliseconds. Systems wait no longer before the first repeat, unless
+/// configured otherwise.
 const HELD: i64 = 1_000;
 
 impl Screen {
-    /// Takes a key that was pressed at this time. Gives what is to be done beyond the screen.
+    /// Handles a key that was pressed at this time. Returns an act for the program, if any.
     ///
-    /// A question is answered by a key that was pressed after [`crate::render`] has drawn it, and not by one that is held down since before: the same
-    /// key within a second of itself answers nothing.
+    /// A key answers a question only if it was pressed after [`crate::render`] has drawn the question and is not a held key: the same key
+    /// within a second answers nothing.
     pub fn press(&mut self, key: Key, at: Timestamp) -> Option<Act> {
         self.notice.clear();
         let before = self.last_key.replace((key.clone(), at));
@@ -51,7 +52,7 @@ impl Screen {
         }
     }
 
-    /// An answer is not asked for again while it is on its way.
+    /// Marks a question as answered, so that it is not shown again while the answer is on its way.
     fn noting(&mut self, act: Act) -> Act {
         if let Act::Answer { question, .. } = &act {
             self.given.insert(question.clone());
@@ -100,7 +101,7 @@ impl Screen {
         None
     }
 
-    /// What a key says to the question that waits: none where it says nothing to it.
+    /// Handles a key for the open question; none if it has no meaning there.
     fn answer(&mut self, key: &Key, held: bool) -> Option<Option<Act>> {
         let (question, _) = self.question()?;
         let id = question.id.clone();
@@ -113,7 +114,7 @@ impl Screen {
             _ => return None,
         };
         if self.seen.as_ref() != Some(&id) {
-            // It was meant for what stood there before.
+            // The key was meant for the previous picture.
             return Some(None);
         }
         if held {
@@ -158,9 +159,9 @@ impl Screen {
         }
     }
 
-    /// Goes to another row of the plan.
+    /// Selects another row of the plan.
     fn go(&mut self, to: impl FnOnce(usize, usize) -> usize) {
-        // Where the plan is not to be seen these keys move what is.
+        // If the plan is hidden, these keys scroll the visible panel.
         if matches!(self.panel, Panel::Graph | Panel::Help) {
             let most = self.scroll.most;
             self.scroll.at = to(self.scroll.at, most);
@@ -175,17 +176,17 @@ impl Screen {
         }
     }
 
-    /// Turns a page of the question, where it has more than one, or else of the panel.
+    /// Turns a page of the question if it has several, otherwise of the panel.
     fn turn(&mut self, up: bool) {
         let asked = self.question().is_some() && self.question_scroll.most > 0;
-        // The log begins at its end.
+        // The log is scrolled from its end.
         let back = if !asked && self.panel == Panel::Log { !up } else { up };
         let scroll = if asked { &mut self.question_scroll } else { &mut self.scroll };
         let page = scroll.page.max(2) - 1;
         scroll.at = if back { scroll.at.saturating_sub(page) } else { (scroll.at + page).min(scroll.most) };
     }
 
-    /// Opens a panel, or closes it where it is open.
+    /// Opens a panel, or closes it if it is open.
     fn show(&mut self, panel: Panel) {
         self.open(if self.panel == panel { Panel::Log } else { panel });
     }

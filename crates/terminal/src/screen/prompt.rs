@@ -1,4 +1,4 @@
-//! What a person is in the middle of: typing, or being asked whether something is meant.
+//! Input of a person: a line of text, or a confirmation.
 
 use aime_progress::{QuestionId, TaskId};
 use tui_input::{Input, InputRequest};
@@ -6,37 +6,37 @@ use tui_input::{Input, InputRequest};
 use super::Act;
 use crate::Key;
 
-/// The longest text, in bytes; what is typed beyond is dropped.
+/// Longest text, in bytes; further input is dropped.
 const LONGEST: usize = 16_000;
 
-/// What keys go to.
+/// Receiver of the keys.
 #[derive(Debug, Default)]
 pub(crate) enum Prompt {
-    /// To the screen.
+    /// The screen.
     #[default]
     None,
-    /// To a line.
+    /// An input line.
     Typing {
-        /// What becomes of it.
+        /// Purpose of the line.
         to: Said,
-        /// As it stands.
+        /// Present content.
         line: Input,
     },
-    /// To the question whether this is meant.
+    /// The confirmation of this act.
     Sure(Act),
 }
 
-/// What becomes of a line.
+/// Purpose of an input line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// It is told to the run, or to the actor of a task.
+    /// A message to the run, or to the actor of a task.
     Told(Option<TaskId>),
-    /// It answers this question.
+    /// The answer to this question.
     Answers(QuestionId),
 }
 
 impl Said {
-    /// What is done with these words.
+    /// Returns the act for this text.
     pub(super) fn act(self, text: String) -> Act {
         match self {
             Self::Told(task) => Act::Tell { task, text },
@@ -45,7 +45,7 @@ impl Said {
     }
 }
 
-/// Changes a line as a key says.
+/// Edits a line by a key.
 pub(super) fn edit(line: &mut Input, key: Key) {
     use InputRequest as R;
     let request = match key {

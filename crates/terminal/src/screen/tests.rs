@@ -1,4 +1,4 @@
-//! What each key does, and what events make of it.
+//! Tests of the effects of keys and events.
 
 use aime_progress::{QuestionId, TaskId};
 use serde_json::json;
@@ -26,7 +26,7 @@ fn key(letter: char) -> Key {
     }
 }
 
-/// Presses keys, each on what stands there then: a letter each, `\n` for Enter, `\u{1b}` for Escape, `\u{3}` for Ctrl-C. Gives all acts.
+/// Presses keys, with a drawing before each: one per letter, `\n` for Enter, `\u{1b}` for Escape, `\u{3}` for Ctrl-C. Returns all acts.
 fn presses(screen: &mut Screen, keys: &str) -> Vec<Act> {
     let pressed = |letter| {
         show(screen);
@@ -129,7 +129,7 @@ fn questions_are_answered_in_their_order_and_once() {
     assert!(screen.question().is_none(), "the answers are on their way");
 }
 
-/// Two approvals that wait, of which the first has been drawn.
+/// Returns a screen with two open approvals, of which the first has been drawn.
 fn asked_twice() -> Screen {
     let mut screen = at_work();
     asks(&mut screen, "q1", "approval", "May it?");
@@ -151,7 +151,7 @@ fn answered(acts: &[Act]) -> Vec<(&str, &str)> {
 // Requirement: 12.13
 #[test]
 fn a_question_that_was_not_drawn_is_answered_by_no_key() {
-    // What is in the queue when the first one is answered.
+    // Keys that are queued when the first question is answered do not answer the second.
     for keys in ["yy", "yn", "ya", "nya", "y\u{1b}y", "yYN"] {
         let mut screen = asked_twice();
         let acts: Vec<Act> = keys.chars().filter_map(|letter| press(&mut screen, key(letter))).collect();
@@ -160,14 +160,14 @@ fn a_question_that_was_not_drawn_is_answered_by_no_key() {
         show(&mut screen);
         assert_eq!(answered(&presses(&mut screen, "a")), [("q2", "always")], "{keys:?}");
     }
-    // One that has come up since the last picture.
+    // Keys do not answer a question that has come up since the last picture.
     let mut screen = at_work();
     show(&mut screen);
     asks(&mut screen, "q1", "approval", "May it?");
     assert_eq!(press(&mut screen, Key::Char('y')), None);
     show(&mut screen);
     assert!(press(&mut screen, Key::Char('y')).is_some());
-    // A picture without room for it.
+    // Keys do not answer a question for which the picture has no room.
     let mut screen = asked_twice();
     for size in [(1, 24), (80, 0), (80, 1)] {
         crate::render(
@@ -178,7 +178,7 @@ fn a_question_that_was_not_drawn_is_answered_by_no_key() {
         );
         assert_eq!(press(&mut screen, Key::Char('y')), None, "{size:?}");
     }
-    // Nor is a line opened for its answer.
+    // Keys do not open an input line for it either.
     let mut screen = at_work();
     asks(&mut screen, "q1", "question", "Where?");
     for key in [Key::Enter, Key::Char('a')] {
@@ -201,16 +201,16 @@ fn a_key_that_is_held_down_answers_one_question() {
         show(&mut screen);
         assert_eq!(answered(&Vec::from_iter(press_after(&mut screen, Key::Char('y'), 1_000))), [("q2", "yes")]);
     }
-    // Another key says that the first one was let go of.
+    // Another key in between shows that the first key was released.
     let mut screen = asked_twice();
     assert!(press(&mut screen, Key::Char('y')).is_some());
     show(&mut screen);
     assert!(press_after(&mut screen, Key::Char('n'), 10).is_some());
-    // Neither does the yes to something else.
+    // A confirmation of something else does not answer the question either.
     let mut screen = asked_twice();
     assert_eq!(presses(&mut screen, "xy"), [Act::Cancel { task: Some(task("poem")) }]);
     assert_eq!(press_after(&mut screen, Key::Char('y'), 30), None);
-    // What only moves the view may be held down.
+    // Keys that only move the view may be held down.
     assert!(screen.chosen().is_some_and(|task| task.spec.id.as_str() == "poem"));
     for id in ["find", "sources", "sources"] {
         press_after(&mut screen, Key::Up, 30);

@@ -1,4 +1,4 @@
-//! The terminal itself: its other screen, its keys as they come, and all of it given back.
+//! Terminal device: alternate screen, raw keys, and their restoration.
 
 mod stops;
 
@@ -30,7 +30,7 @@ use crate::{Screen, Theme, render};
 
 type Drawn = Terminal<CrosstermBackend<BufWriter<Box<dyn Write + Send>>>>;
 
-/// A terminal that is borrowed now and then.
+/// Terminal that the view borrows.
 pub(super) struct Device {
     tty: Tty,
     terminal: Option<Drawn>,
@@ -38,20 +38,20 @@ pub(super) struct Device {
     stops: Stops,
 }
 
-/// What a panic has to know.
+/// State shared with the panic hook.
 #[derive(Debug, Default)]
 struct Held {
-    /// The terminal is not as it was.
+    /// True if the terminal is in the view's mode.
     shown: AtomicBool,
-    /// A panic has taken it back for good.
+    /// True if a panic has restored it for good.
     lost: AtomicBool,
 }
 
 impl Held {
-    /// Gives it back, once.
+    /// Restores the terminal, once.
     fn leave(&self, tty: Tty) {
         if self.shown.swap(false, Ordering::SeqCst) {
-            // A terminal that is gone needs nothing.
+            // If the terminal is gone, nothing needs restoring.
             drop(execute!(tty(), DisableBracketedPaste, LeaveAlternateScreen, Show));
             drop(disable_raw_mode());
         }
@@ -59,7 +59,7 @@ impl Held {
 }
 
 impl Device {
-    /// A terminal that is not borrowed yet. From here on a panic anywhere gives it back before it is told.
+    /// Creates a device that is not borrowed yet. From here on a panic anywhere restores the terminal before its message is printed.
     pub(super) fn new(tty: Tty, color: bool) -> Self {
         force_color_output(color);
         let held = Arc::new(Held::default());
@@ -72,12 +72,12 @@ impl Device {
         Self { tty, terminal: None, held, stops: Stops::watched() }
     }
 
-    /// Borrows it.
+    /// Borrows the terminal.
     pub(super) fn enter(&mut self) -> io::Result<()> {
         if self.held.lost.load(Ordering::SeqCst) {
             return Err(io::Error::other("a panic has taken the terminal back"));
         }
-        // Where it was forgotten it is in another's mode, and taken for raw all the same.
+        // After [`Self::forget`] crossterm still believes that raw mode is on, although another process has reset it.
         disable_raw_mode()?;
         enable_raw_mode()?;
         self.held.shown.store(true, Ordering::SeqCst);
@@ -85,24 +85,24 @@ impl Device {
         self.clear()
     }
 
-    /// Gives it back.
+    /// Restores the terminal.
     pub(super) fn leave(&mut self) {
         self.terminal = None;
         self.held.leave(self.tty);
     }
 
-    /// It was another's meanwhile.
+    /// Notes that another process has had the terminal meanwhile.
     pub(super) fn forget(&mut self) {
         self.terminal = None;
         self.held.shown.store(false, Ordering::SeqCst);
     }
 
-    /// Whether this process was stopped since the last call, by whomever, and goes on.
+    /// Returns true if this process was stopped and continued since the last call.
     pub(super) fn was_stopped(&self) -> bool {
         self.stops.take()
     }
 
-    /// Stops this process and those it was started with, as the terminal's own Ctrl-Z does; returns when it goes on.
+    /// Stops this process and its process group, like the terminal's Ctrl-Z. Returns when it continues.
     pub(super) fn suspend(&self) {
         self.stops.stop();
     }
@@ -111,15 +111,15 @@ impl Device {
         self.terminal.is_some()
     }
 
-    /// Draws everything anew the next time.
+    /// Makes the next drawing a complete one.
     pub(super) fn clear(&mut self) -> io::Result<()> {
-        // `Terminal::clear` would ask the terminal where its cursor is, and wait for an answer that not every one gives.
+        // `Terminal::clear` would query the cursor position and wait for an answer that some terminals do not give.
         execute!((self.tty)(), Clear(ClearType::All))?;
         self.terminal = Some(Terminal::new(CrosstermBackend::new(BufWriter::new((self.tty)())))?);
         Ok(())
     }
 
-    /// Draws, unless a panic has taken the terminal back.
+    /// Draws, unless a panic has restored the terminal.
     pub(super) fn draw(&mut self, screen: &mut Screen, now: Timestamp, theme: Theme) -> io::Result<()> {
         if self.held.lost.load(Ordering::SeqCst) {
             return Err(io::Error::other("a panic has taken the terminal back"));
@@ -140,10 +140,10 @@ impl Drop for Device {
     }
 }
 
-/// Whether this process may read its terminal: one in the background would be stopped.
+/// Returns true if this process may read its terminal. A background process would be stopped.
 #[cfg(unix)]
 pub(super) fn in_foreground() -> bool {
-    // A terminal that is not the controlling one stops nobody.
+    // A terminal that is not the controlling one stops no process.
     nix::unistd::tcgetpgrp(io::stdin()).map_or(true, |group| group == nix::unistd::getpgrp())
 }
 
@@ -152,12 +152,12 @@ pub(super) const fn in_foreground() -> bool {
     true
 }
 
-/// Throws away what was typed on the terminal of standard input and read by nobody yet: it was no answer to what is asked from here on. A pipe
-/// loses nothing. On systems other than Unix nothing is thrown away.
+/// Discards unread input on the terminal of standard input, since it cannot answer a later question. A pipe loses nothing. On systems other
+/// than Unix nothing is discarded.
 pub fn forget_typed() {
     #[cfg(unix)]
     {
-        // What is no terminal refuses.
+        // This fails if standard input is not a terminal.
         let _ = nix::sys::termios::tcflush(io::stdin(), nix::sys::termios::FlushArg::TCIFLUSH);
     }
 }

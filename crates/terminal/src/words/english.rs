@@ -1,10 +1,10 @@
-//! The phrases in English.
+//! English phrases.
 
 use aime_progress::CallOutcome;
 
 use super::{Help, Hint, Phrase};
 
-/// A phrase in English.
+/// Returns a phrase in English.
 #[must_use]
 pub fn english(phrase: Phrase<'_>) -> String {
     use Phrase as P;

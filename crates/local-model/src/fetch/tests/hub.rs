@@ -1,4 +1,4 @@
-//! The whole file from one address.
+//! Tests of the download from one URL.
 
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ async fn several_at_once_fetch_once() {
     let world = World::of_hub(&hub);
     let others = [World::of_hub(&hub), World::of_hub(&hub)];
     let waits = async |other: &World| other.store.clone().fetch(&world.model, &other.settings, &other.heard).await;
-    // They share the folder of the first.
+    // All processes share the folder of the first.
     let others = others.map(|mut other| {
         other.store = world.store.clone();
         other
@@ -148,7 +148,7 @@ async fn several_at_once_fetch_once() {
         ready.notify_one();
     };
     let begun = async {
-        // The first is at the hub when the others come.
+        // The first one must have reached the hub before the others start.
         while hub.ranges().is_empty() {
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! The file in parts, by a package client.
+//! Tests of the download in parts by a package client.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What is in the folder.
+//! Tests of the folder's content.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! A folder, a hub on this machine, a package client of shell, and the pinned bytes.
+//! Test environment: a folder, a local hub, a package client as a shell script, and the pinned bytes.
 
 use std::{
     collections::VecDeque,
@@ -24,10 +24,10 @@ use crate::{
 };
 
 pub(super) const SIZE: usize = (3 << 20) + 7;
-/// The length of a part in a wheel: no multiple of what is read at once.
+/// Length of a part in a wheel; not a multiple of the read size.
 pub(super) const PART: usize = 1_200_000;
 
-/// The pinned bytes: no two blocks are alike.
+/// Returns the pinned bytes: no two blocks are equal.
 pub(super) fn pinned() -> Vec<u8> {
     let mut state = 1_u32;
     let next = || {
@@ -41,24 +41,24 @@ pub(super) fn hash(bytes: &[u8]) -> String {
     hexadecimal(Sha256::new_with_prefix(bytes))
 }
 
-/// How the hub answers one request.
+/// Answer of the hub to one request.
 #[derive(Clone)]
 pub(super) enum Reply {
-    /// The bytes that are asked for, of this file.
+    /// The requested bytes of this file.
     File(Vec<u8>),
-    /// All of the file, whatever is asked for.
+    /// The whole file, whatever is requested.
     Whole(Vec<u8>),
-    /// The connection is cut after so many bytes of the body.
+    /// The connection is cut after this number of body bytes.
     Cut(usize),
-    /// So many bytes of the body, then nothing more, for ever.
+    /// This number of body bytes, and then silence.
     Stall(usize),
     /// Another status.
     Status(u16),
-    /// The file, once this is notified.
+    /// The file, after this is notified.
     When(Arc<Notify>),
 }
 
-/// A hub that answers from a list; the last answer stays.
+/// Hub that answers from a list; the last answer repeats.
 pub(super) struct Hub {
     pub(super) url: String,
     ranges: Arc<Mutex<Vec<Option<String>>>>,
@@ -97,7 +97,7 @@ impl Hub {
         Self { url, ranges }
     }
 
-    /// What was asked for, request by request.
+    /// Returns the requested ranges, one per request.
     pub(super) fn ranges(&self) -> Vec<Option<String>> {
         self.ranges.lock().unwrap().clone()
     }
@@ -132,13 +132,13 @@ async fn answer(stream: &mut tokio::net::TcpStream, reply: Reply, range: Option<
     }
 }
 
-/// An address at which nobody listens.
+/// Returns an address without a listener.
 pub(super) async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}/model.gguf", listener.local_addr().unwrap())
 }
 
-/// What was told, in short.
+/// Received reports, in short.
 #[derive(Default)]
 pub(super) struct Heard {
     news: Mutex<Vec<String>>,
@@ -173,7 +173,7 @@ impl FetchObserver for Heard {
     }
 }
 
-/// The surroundings of one test.
+/// Environment of one test.
 pub(super) struct World {
     root: TempDir,
     pub(super) store: ModelStore,
@@ -211,7 +211,7 @@ impl World {
         Self::new(vec![Source::Hub { url: hub.url.clone() }])
     }
 
-    /// The model in three wheels of a package index.
+    /// Returns an environment with the model in three wheels of a package index.
     pub(super) fn of_packages() -> Self {
         let world = Self::new(vec![packages()]);
         world.publish_all();
@@ -222,7 +222,7 @@ impl World {
         self.store.fetch(&self.model, &self.settings, &self.heard).await
     }
 
-    /// Fetches, and fails unless exactly the pinned file is there in the end.
+    /// Downloads, and fails unless exactly the pinned file exists afterwards.
     pub(super) async fn must_fetch(&self) {
         let file = self.fetch().await.unwrap_or_else(|error| panic!("{error}\n{:?}", self.heard.news()));
         assert_eq!(hash(&fs::read(&file).unwrap()), self.model.sha256);
@@ -238,7 +238,7 @@ impl World {
         error.to_string()
     }
 
-    /// What is there of a part file.
+    /// Returns the content of the partial file.
     pub(super) fn kept(&self) -> Vec<u8> {
         fs::read(self.store.part_file(&self.model)).unwrap_or_default()
     }
@@ -264,7 +264,7 @@ impl World {
         fs::remove_file(self.root.path().join("index").join(wheel_name(number))).unwrap();
     }
 
-    /// The packages that the client was asked for.
+    /// Returns the packages that were requested from the client.
     pub(super) fn downloads(&self) -> Vec<String> {
         let log = fs::read_to_string(self.root.path().join("downloads")).unwrap_or_default();
         log.lines().map(str::to_owned).collect()
@@ -286,7 +286,7 @@ pub(super) fn packages() -> Source {
     Source::Packages { parts: parts.collect() }
 }
 
-/// A zip file of these members.
+/// Returns a zip file of these members.
 pub(super) fn wheel(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated).compression_level(Some(1));
@@ -297,7 +297,7 @@ pub(super) fn wheel(members: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// A package client: understands `--dest` and the requirement that stands last, copies from the index, and keeps a record.
+/// Writes a package client that understands `--dest` and the requirement at the end, copies from the index, and keeps a record.
 fn script(root: &Path) -> PathBuf {
     let text = r#"#!/bin/sh
 root="$(dirname "$0")"

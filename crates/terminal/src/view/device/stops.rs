@@ -1,4 +1,4 @@
-//! Being stopped as a job of a shell, and going on: meanwhile the terminal is another's.
+//! Job control: stopping and continuing this process. Meanwhile the terminal belongs to another process.
 
 #[cfg(unix)]
 pub(super) use self::unix::Stops;
@@ -17,13 +17,13 @@ mod unix {
     use nix::sys::signal::{Signal, killpg};
     use signal_hook::{SigId, consts::SIGCONT, flag, low_level::unregister};
 
-    /// The most looks whether a process that was to stop goes on.
+    /// Largest number of polls for the continuation of a stopped process.
     const LOOKS: u32 = 400;
 
-    /// Whether this process was stopped and goes on.
+    /// Detects that this process was stopped and continued.
     pub(in crate::view) struct Stops {
         goes_on: Arc<AtomicBool>,
-        /// None where the system does not tell.
+        /// None if the system does not report it.
         watched: Option<SigId>,
     }
 
@@ -34,19 +34,20 @@ mod unix {
             Self { goes_on, watched }
         }
 
-        /// Whether it goes on since the last call.
+        /// Returns true if the process was continued since the last call.
         pub(in crate::view) fn take(&self) -> bool {
             self.goes_on.swap(false, Ordering::SeqCst)
         }
 
-        /// Stops, and returns when it goes on.
+        /// Stops the process, and returns when it continues.
         pub(in crate::view) fn stop(&self) {
             if self.watched.is_none() {
                 return;
             }
             self.goes_on.store(false, Ordering::SeqCst);
             let _unstopped = killpg(nix::unistd::getpgrp(), Signal::SIGTSTP);
-            // It stops somewhere in these looks, which are counted: a clock would go on meanwhile. Where no shell could let it go on nothing stops.
+            // The process stops during one of these polls. They are counted, because a clock would run on meanwhile. Without a shell that
+            // could continue the process, nothing stops.
             for _ in 0..LOOKS {
                 if self.goes_on.load(Ordering::SeqCst) {
                     break;
@@ -63,7 +64,7 @@ mod unix {
     }
 }
 
-/// Nothing is stopped so.
+/// Placeholder for systems without job control.
 #[cfg(not(unix))]
 pub(super) struct Stops;
 
