@@ -1,7 +1,7 @@
-//! `cargo xtask scenario browser`: the report of a run that does its worst, and the dashboard, in Chromium.
+//! `cargo xtask scenario browser`: shows the report of a hostile run, and the dashboard, in Chromium.
 //!
-//! No page may say anything on the console or ask anything of another place; their own scripts must run, and no others. What they look like, light,
-//! dark and narrow, is kept as pictures to be looked at. It needs Chromium, Node.js and npm's package index, so it is no part of `cargo test`.
+//! No page may write to the console or send a request elsewhere; its own scripts must run, and no others. Screenshots (light, dark and
+//! narrow) are kept for inspection. It needs Chromium, Node.js and npm's package index, so it is not part of `cargo test`.
 
 mod dashboard;
 
@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 use crate::run::fresh_folder;
 use crate::workspace::{build_aime, program_on_path, run};
 
-/// The names under which Chromium is known.
+/// Names of Chromium's program.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// What the run writes wherever it can: were any of it more than text, the page would say so on the console.
+/// Text that the run writes everywhere. If any of it is more than text in the page, the page writes to the console.
 const WORST: &str = "</script></style></title></svg><script>console.log('acted')</script><img src=http://acted.test/i onerror=console.log('acted')>\
     [a](javascript:console.log('acted')) \u{202e}gpj.exe 数字";
 
-/// Options that keep Chromium itself from asking the network, and from what a container cannot give.
+/// Options that keep Chromium from using the network itself, and from features that a container lacks.
 const QUIET: [&str; 11] = [
     "--headless",
     "--no-sandbox",
@@ -34,7 +34,7 @@ const QUIET: [&str; 11] = [
     "--no-first-run",
     "--no-pings",
     "--hide-scrollbars",
-    // Whatever is asked all the same finds nothing.
+    // Any request that is still made finds no host.
     "--host-resolver-rules=MAP * ~NOTFOUND",
 ];
 
@@ -67,7 +67,7 @@ pub(crate) fn drive() -> Result<()> {
     Ok(())
 }
 
-/// Chromium as it is here, or as Debian's package client installs it.
+/// Finds Chromium, or installs it by Debian's package client.
 fn chromium() -> Result<PathBuf> {
     let found = || NAMES.into_iter().find_map(program_on_path);
     if let Some(program) = found() {
@@ -78,7 +78,7 @@ fn chromium() -> Result<PathBuf> {
     found().context("Chromium was installed and is not on the PATH")
 }
 
-/// A run of tool tasks, which needs no model, and its report.
+/// Creates a run of tool tasks, which needs no model, and its report.
 fn make(aime: &Path, folder: &Path, page: &Path) -> Result<()> {
     let work = folder.join("work");
     fs::create_dir(&work)?;
@@ -107,18 +107,18 @@ fn make(aime: &Path, folder: &Path, page: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Chromium, with a folder for what it keeps.
+/// Chromium, with a folder for its profile.
 struct Browser {
     program: PathBuf,
     folder: PathBuf,
 }
 
-/// A page that was opened.
+/// Page that was opened.
 struct Opened {
     dom: String,
-    /// What it said on the console.
+    /// Console output.
     console: Vec<String>,
-    /// The addresses that it asked for beside its own.
+    /// Addresses that it requested besides its own.
     requests: Vec<String>,
 }
 
@@ -130,7 +130,7 @@ impl Browser {
         command
     }
 
-    /// Opens a page and waits until its script has done what it does at the start.
+    /// Opens a page and waits until its startup script is done.
     fn open(&self, name: &str, page: &Path, place: &str) -> Result<Opened> {
         let log = self.folder.join(format!("{name}.net.json"));
         let mut command = self.command(page, place);
@@ -152,7 +152,7 @@ impl Browser {
     }
 }
 
-/// The addresses in a log of the network that a page has asked for: Chromium's own services are not the page's.
+/// Returns the addresses that a page has requested, from a network log. Requests of Chromium's own services do not count.
 fn requests(log: &Path) -> Result<Vec<String>> {
     let log: Value = serde_json::from_str(&fs::read_to_string(log).context("Chromium kept no log of the network")?)?;
     let events = log.get("events").and_then(Value::as_array).context("the log of the network has no events")?;

@@ -5,22 +5,22 @@ use anyhow::Result;
 use crate::workspace::{cargo, has_std, run};
 use crate::{test, tidy};
 
-/// What confinement on macOS is compiled for.
+/// Target for which the macOS sandbox is compiled.
 const MACOS: &str = "aarch64-apple-darwin";
 
-/// Cheap checks first, tests last.
+/// Runs cheap checks first, tests last.
 pub(crate) fn ci() -> Result<()> {
     run(&mut cargo(["fmt", "--all", "--check"]))?;
     tidy::tidy()?;
     run(&mut cargo(["clippy", "--workspace", "--exclude", test::APART, "--all-targets", "--", "-D", "warnings"]))?;
     macos()?;
     run(cargo(["doc", "--workspace", "--exclude", test::APART, "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
-    // What needs no engine of it, and the replay of recorded histories: by that a change is seen that breaks runs under way.
+    // These are its tests that need no engine, including the replay of recorded histories, which detects changes that break runs under way.
     run(&mut cargo(["test", "--package", test::APART]))?;
     test::all()
 }
 
-/// Compiles what confines commands for macOS, where this machine has its standard library. It is run nowhere.
+/// Compiles the macOS sandbox if this machine has the standard library for it. Nothing of it is run.
 fn macos() -> Result<()> {
     if !has_std(MACOS)? {
         eprintln!("not checked for macOS: `rustup target add {MACOS}` makes it so");

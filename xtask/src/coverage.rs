@@ -1,21 +1,21 @@
-//! `cargo xtask coverage`: how much of the pure crates their tests reach.
+//! `cargo xtask coverage`: test coverage of the pure crates.
 
 use anyhow::{Result, bail};
 
 use crate::workspace::{cargo, run};
 
-/// The crates that decide without waiting: what they do can be shown whole.
+/// Crates without waiting or IO, which unit tests can cover completely.
 const PURE: [&str; 6] = ["aime-progress", "aime-replan-triggers", "aime-planner", "aime-llm", "aime-durable", "aime-redact"];
-/// The least part of their lines, in percent, together.
+/// Smallest line coverage of all of them together, in percent.
 const LEAST: &str = "90";
 
-/// Runs their tests with counters and fails where they reach too little. A build of its own, some minutes.
+/// Runs their tests with counters and fails if the coverage is too low. It needs its own build of some minutes.
 pub(crate) fn coverage() -> Result<()> {
     if !cargo(["llvm-cov", "--version"]).output().is_ok_and(|output| output.status.success()) {
         bail!("cargo llvm-cov is not there: cargo install cargo-llvm-cov --locked; rustup component add llvm-tools");
     }
     let mut command = cargo(["llvm-cov", "--lib", "--fail-under-lines", LEAST, "--ignore-filename-regex", "tests?(/|\\.rs$)"]);
-    // What belongs to no crate of these is counted only as far as their tests happen to use it, so each stands for itself.
+    // Each package is named, since a crate counts in full only with its own tests.
     for package in PURE {
         command.args(["--package", package]);
     }

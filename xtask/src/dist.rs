@@ -1,6 +1,6 @@
-//! `cargo xtask dist`: the archive of one target, as a release has it.
+//! `cargo xtask dist`: builds the archive of one target, as in a release.
 //!
-//! The names stand here and nowhere else: the release workflow only calls this, and what `cargo binstall` looks for is held to them by a test.
+//! The names are defined only here: the release workflow calls this, and a test compares them with those that `cargo binstall` looks for.
 
 mod builder;
 #[cfg(test)]
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::workspace::{host, root, run};
 
-/// What a release is built for.
+/// Targets of a release.
 const TARGETS: [&str; 7] = [
     "x86_64-unknown-linux-gnu",
     "aarch64-unknown-linux-gnu",
@@ -30,7 +30,7 @@ const TARGETS: [&str; 7] = [
     "x86_64-pc-windows-msvc",
 ];
 
-/// What lies in an archive beside the binary.
+/// Documents in an archive, beside the binary.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// What is made.
@@ -50,7 +50,7 @@ pub(crate) struct DistArguments {
     try_out: bool,
 }
 
-/// One archive of a release.
+/// Archive of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Archive {
     version: String,
@@ -62,12 +62,12 @@ impl Archive {
         self.target.contains("windows")
     }
 
-    /// The one folder that it holds.
+    /// Returns the name of its only folder.
     fn folder(&self) -> String {
         format!("aime-v{}-{}", self.version, self.target)
     }
 
-    /// The file.
+    /// Returns the name of the file.
     fn file(&self) -> String {
         let ending = if self.is_for_windows() { "zip" } else { "tar.gz" };
         format!("{}.{ending}", self.folder())
@@ -78,7 +78,7 @@ impl Archive {
     }
 }
 
-/// Builds for one target and packs what was built, with its checksum beside it, into `target/dist`.
+/// Builds for one target and packs the result, with its checksum, into `target/dist`.
 pub(crate) fn dist(arguments: &DistArguments) -> Result<()> {
     let version = version()?;
     if let Some(tag) = &arguments.tag {
@@ -115,7 +115,7 @@ pub(crate) fn dist(arguments: &DistArguments) -> Result<()> {
     if arguments.try_out { trial::try_out(&file, &archive) } else { Ok(()) }
 }
 
-/// Packs the folder of an archive, which stands in `place`.
+/// Packs the folder of an archive, which is in `place`.
 fn pack(place: &Path, archive: &Archive, file: &Path) -> Result<()> {
     if archive.is_for_windows() {
         return zip(&place.join(archive.folder()), &archive.folder(), file);
@@ -136,7 +136,7 @@ fn zip(folder: &Path, name: &str, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The SHA-256 of a file, as `sha256sum` writes it.
+/// Returns the SHA-256 of a file in the format of `sha256sum`.
 fn checksum(file: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(fs::read(file)?);
@@ -158,7 +158,7 @@ struct PackageTable {
     version: String,
 }
 
-/// The version of all crates.
+/// Returns the version of all crates.
 fn version() -> Result<String> {
     let manifest: Manifest = toml::from_str(&fs::read_to_string(root().join("Cargo.toml"))?)?;
     Ok(manifest.workspace.package.version)

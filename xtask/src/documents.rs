@@ -1,7 +1,7 @@
-//! `cargo xtask scenario documents`: what the documents have people type at cargo, typed as it stands in a clone of this repository.
+//! `cargo xtask scenario documents`: runs the cargo commands of the documents literally in a clone of this repository.
 //!
-//! What they type at `aime` is run by its own scenarios. The model is a scripted one, save where a line is about a local model. A clone holds what is
-//! committed. It is built in a folder of its own, which stays for the next time.
+//! The scenarios of `aime` run the `aime` commands. The model is scripted, except for commands that use a local model. A clone contains
+//! what is committed. It is built in its own folder, which is kept for the next time.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,28 +17,28 @@ use serde_json::json;
 
 use crate::workspace::{root, run, target_folder};
 
-/// What builds everything optimised takes this long, and nothing longer.
+/// Longest time of a command, which only a full release build needs.
 const DEADLINE: Duration = Duration::from_secs(60 * 60);
-/// How long a line has to end after Ctrl-C.
+/// Time that a command has to end after Ctrl-C.
 const GRACE: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(200);
-/// How long a line that has begun to work must go on.
+/// Time that a command must continue after its first output.
 const GOES_ON: Duration = Duration::from_secs(2);
 
-/// How a line ends here.
+/// End of a command.
 #[derive(Debug, Clone, Copy)]
 enum End {
-    /// By itself, and well.
+    /// It ends by itself, successfully.
     Well,
-    /// By Ctrl-C: it begins a line with one of these, where `N` is a number, and would go on for long.
+    /// It runs for long and is ended by Ctrl-C after an output line that begins with one of these, where `N` is a number.
     AfterWords(&'static [&'static str]),
-    /// The same when its block ends: it serves those after it.
+    /// It serves the rest of its block, and is ended with the block.
     WithItsBlock(&'static [&'static str]),
-    /// It is run elsewhere: there.
+    /// Another scenario runs it: this one.
     Elsewhere(&'static str),
 }
 
-/// The lines that do not end well by themselves within minutes, by how they begin. The first that fits counts.
+/// Commands that do not end successfully by themselves within minutes, by their prefixes. The first match counts.
 const OTHERWISE: [(&str, End); 13] = [
     ("cargo xtask test", End::Elsewhere("`.ci/run` runs it, and is run for every change")),
     ("cargo xtask evaluate --tables", End::Well),
@@ -52,26 +52,26 @@ const OTHERWISE: [(&str, End); 13] = [
     ("cargo xtask services", End::AfterWords(&["Temporal on "])),
     ("cargo xtask model serve", End::AfterWords(&["serving; "])),
     ("cargo xtask run --server", End::AfterWords(&["$ aime run "])),
-    // It fuzzes, or says what is missing.
+    // It fuzzes, or reports what is missing.
     ("cargo xtask fuzz", End::AfterWords(&["#", "error: libFuzzer needs", "error: cargo fuzz is not there"])),
 ];
-/// Serves others of its block, on a port that it tells.
+/// Serves the rest of its block, on a port that it prints.
 const SERVES: (&str, End) = ("cargo run --release -p aime-bench -- serve", End::WithItsBlock(&["{\"url\""]));
 
-/// Where the lines are typed.
+/// Environment of the commands.
 struct World {
     place: PathBuf,
     clone: PathBuf,
     model: ScriptedServer,
 }
 
-/// A line that was typed, and what came of it so far. It and all it has started are killed when it is dropped.
+/// Started command with its output so far. When this is dropped, it and its children are killed.
 struct Typed {
     child: Child,
     log: PathBuf,
 }
 
-/// The documents of a checkout, for people who use aime, its crates or its tasks.
+/// Returns the documents of a checkout for users of aime, its crates or its tasks.
 pub(crate) fn documents(root: &Path) -> Vec<PathBuf> {
     let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     let crates = fs::read_dir(root.join("crates")).into_iter().flatten().flatten();
@@ -91,7 +91,7 @@ pub(crate) fn documents(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is typed at cargo in each block of a document.
+/// Returns the cargo commands in each block of a document.
 fn blocks(text: &str) -> Vec<Vec<&str>> {
     let mut blocks = Vec::new();
     let mut lines = text.lines();
@@ -100,7 +100,7 @@ fn blocks(text: &str) -> Vec<Vec<&str>> {
         let block = lines.by_ref().take_while(|line| !line.trim_start().starts_with("```"));
         let typed = block.filter_map(|line| match language {
             "sh" | "bash" | "console" => Some(line.trim_start().trim_start_matches("$ ")),
-            // What was typed stands above what came of it.
+            // Commands in output blocks begin with `$ `.
             "text" => line.strip_prefix("$ "),
             _ => None,
         });
@@ -110,7 +110,7 @@ fn blocks(text: &str) -> Vec<Vec<&str>> {
     blocks
 }
 
-/// Whether a line begins with a word, in which `N` at its beginning is a number.
+/// Returns true if a line begins with a word. A leading `N` of the word matches a number.
 fn begins(line: &str, word: &str) -> bool {
     match word.strip_prefix('N') {
         Some(word) => {
@@ -126,7 +126,7 @@ fn end_of(line: &str) -> End {
     known.into_iter().find(|(start, _)| line.starts_with(start)).map_or(End::Well, |(_, end)| end)
 }
 
-/// Types all of it, or the lines that hold `part`.
+/// Runs all commands, or those that contain `part`.
 pub(crate) fn drive(part: Option<&str>) -> Result<()> {
     let begun = Instant::now();
     let place = target_folder().join("documents");
@@ -146,7 +146,7 @@ pub(crate) fn drive(part: Option<&str>) -> Result<()> {
         for block in blocks(&text) {
             let mut serving: Option<Typed> = None;
             for line in block.iter().filter(|line| part.is_none_or(|part| line.contains(part))) {
-                // What stands behind it is said to people.
+                // A comment at the end is for people.
                 if !seen.insert(line.split(" #").next().unwrap_or(line).trim_end().to_owned()) {
                     continue;
                 }
@@ -176,7 +176,7 @@ impl World {
         let port = serving.as_ref().and_then(Typed::port);
         let line = port.map_or_else(|| line.to_owned(), |port| line.replace("PORT", &port));
         eprintln!("$ {line}");
-        // What reads what is typed further would end at once without anybody there.
+        // A command that reads its input would end immediately without one.
         let input = if matches!(end, End::WithItsBlock(_)) { Stdio::piped() } else { Stdio::null() };
         let mut typed = self.start(&line, input, number)?;
         match end {
@@ -197,13 +197,13 @@ impl World {
         Ok(())
     }
 
-    /// In a terminal's place: in a group of its own, to which Ctrl-C goes.
+    /// Starts a command in its own process group, like a terminal, so that Ctrl-C can go to the group.
     fn start(&self, line: &str, input: Stdio, number: usize) -> Result<Typed> {
         let log = self.place.join(format!("{number}.log"));
-        // Whoever starts this in the background has Ctrl-C ignored by all that it starts.
+        // A background shell makes its children ignore Ctrl-C, so the default is restored.
         let mut command = Command::new("env");
         command.args(["--default-signal=INT", "bash", "-c", line]).current_dir(&self.clone).process_group(0);
-        // What cargo tells this task of its own package is not what a person has.
+        // Variables that cargo sets for this task's package do not exist in a user's shell.
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
                 command.env_remove(name);
@@ -212,7 +212,7 @@ impl World {
         for folder in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"] {
             command.env(folder, self.place.join("home"));
         }
-        // Not that of this checkout: cargo would take what is built from the clone for its own.
+        // With the target folder of this checkout, cargo would mistake the clone's builds for its own.
         command.env("CARGO_TARGET_DIR", target_folder().join("documents-target")).env("CARGO_INSTALL_ROOT", self.place.join("installed"));
         command.env("OPENAI_BASE_URL", self.model.url()).env("AIME_MODEL", "scripted");
         let kept = File::create(&log)?;
@@ -220,7 +220,7 @@ impl World {
         Ok(Typed { child: command.spawn().context("env does not start")?, log })
     }
 
-    /// What a line says that it does.
+    /// Checks that a command has done what it claims.
     fn came_of(&self, line: &str, typed: &Typed) -> Result<()> {
         if line.starts_with("cargo install") {
             let version = Command::new(self.place.join("installed/bin/aime")).arg("--version").status().context("nothing was installed")?;
@@ -238,14 +238,14 @@ impl Typed {
         Ok(String::from_utf8_lossy(&fs::read(&self.log)?).into_owned())
     }
 
-    /// The port that it serves on.
+    /// Returns the port that it serves on.
     fn port(&self) -> Option<String> {
         let text = self.text().ok()?;
         let (_, after) = text.split_once("http://127.0.0.1:")?;
         Some(after.chars().take_while(char::is_ascii_digit).collect())
     }
 
-    /// Waits until it begins a line with one of these words, and goes on, or ends with them.
+    /// Waits until it prints a line that begins with one of these words and continues, or ends with such a line.
     fn begins(&mut self, words: &[&str]) -> Result<()> {
         let begun = Instant::now();
         loop {
@@ -253,7 +253,7 @@ impl Typed {
             let text = self.text()?;
             if text.lines().any(|line| words.iter().any(|word| begins(line, word))) {
                 sleep(GOES_ON);
-                // It may have ended well, or with an error that is among the words.
+                // It may have ended successfully, or with an error that is among the words.
                 let failed = self.child.try_wait()?.is_some_and(|status| !status.success());
                 let told = self.text()?.lines().any(|line| line.starts_with("error: ") && words.iter().any(|word| line.starts_with(word)));
                 ensure!(!failed || told, "it failed after that; {} says why", self.log.display());
@@ -265,7 +265,7 @@ impl Typed {
         }
     }
 
-    /// Waits for its end; its exit code.
+    /// Waits for its end and returns its exit code.
     fn ended(&mut self, within: Duration) -> Result<Option<i32>> {
         let begun = Instant::now();
         while begun.elapsed() < within {
@@ -277,7 +277,7 @@ impl Typed {
         bail!("it does not end; {} says how far it came", self.log.display())
     }
 
-    /// Ctrl-C: it ends, with all that it has started.
+    /// Sends Ctrl-C. It must end, with all its children.
     fn interrupted(mut self) -> Result<()> {
         self.signal("-INT");
         self.ended(GRACE)?;
@@ -289,7 +289,7 @@ impl Typed {
         Ok(())
     }
 
-    /// Whether there is anybody in its group who could be told.
+    /// Sends a signal to its group. Returns true if the group has a process.
     fn signal(&self, signal: &str) -> bool {
         let group = format!("-{}", self.child.id());
         let told = Command::new("kill").args([signal, "--", &group]).stderr(Stdio::null()).status();

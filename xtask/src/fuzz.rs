@@ -1,11 +1,11 @@
-//! `cargo xtask fuzz`: the readers under libFuzzer, each for a while.
+//! `cargo xtask fuzz`: fuzzes the parsers with libFuzzer, each for a while.
 
 use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::workspace::{cargo, root, run};
 
-/// The targets, in the order in which they are fuzzed; `fuzz/fuzz_targets` has a file of each.
+/// Fuzz targets, in order; each has a file in `fuzz/fuzz_targets`.
 const TARGETS: [&str; 7] = ["json", "sse", "calls", "plan", "patch", "journal", "config"];
 
 #[derive(Args)]
@@ -17,14 +17,15 @@ pub(crate) struct FuzzArguments {
     seconds: u32,
 }
 
-/// Seeds the targets from the corpora and fuzzes them with a nightly compiler; fails at the first finding, which stands in `fuzz/artifacts`.
+/// Seeds the targets from the corpora and fuzzes them with a nightly compiler. Fails at the first finding, which is stored in
+/// `fuzz/artifacts`.
 pub(crate) fn fuzz(arguments: &FuzzArguments) -> Result<()> {
     let targets: Vec<&str> = match &arguments.target {
         None => TARGETS.to_vec(),
         Some(name) if TARGETS.contains(&name.as_str()) => vec![name],
         Some(name) => bail!("there is no target {name}: there are {}", TARGETS.join(", ")),
     };
-    // cargo is the toolchain's own while a task runs; only rustup's knows +nightly.
+    // While a task runs, `cargo` is the toolchain's own; only rustup's `cargo` supports +nightly.
     let rustup = |words: &[&str]| {
         let mut command = std::process::Command::new("rustup");
         command.current_dir(root()).args(["run", "nightly"]).args(words).env_remove("RUSTUP_TOOLCHAIN");
@@ -38,7 +39,7 @@ pub(crate) fn fuzz(arguments: &FuzzArguments) -> Result<()> {
         bail!("cargo fuzz is not there: cargo install cargo-fuzz --locked");
     }
     run(&mut cargo(["run", "--package", "aime-fuzz-entries", "--example", "fuzz_seeds", "--", "write", "fuzz/corpus"]))?;
-    // No sanitizer: none of our code is unsafe, and without one there are many times as many inputs.
+    // There is no sanitizer: none of our code is unsafe, and without one the fuzzer tries many times as many inputs.
     for target in targets {
         let seconds = format!("-max_total_time={}", arguments.seconds);
         run(&mut rustup(&[

@@ -1,7 +1,7 @@
-//! `cargo xtask goals`: how many small goals a real model reaches.
+//! `cargo xtask goals`: measures how many small goals a real model reaches.
 //!
-//! The goals are the small tasks of the suite that is built into `aime eval`, each with a check that its tests prove. The table that is printed is
-//! what the docs quote.
+//! The goals are the small tasks of the suite built into `aime eval`, each with a check that its tests prove. The docs quote the printed
+//! table.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +34,7 @@ pub(crate) struct GoalsArguments {
     rest: Vec<String>,
 }
 
-/// Of the suite's tables what is wanted here.
+/// Tables of the suite that are needed here.
 #[derive(Deserialize)]
 struct Goals {
     task: Vec<Goal>,
@@ -47,7 +47,7 @@ struct Goal {
     #[serde(default)]
     files: BTreeMap<String, String>,
     check: String,
-    /// Whether the prompts were made without looking at it.
+    /// True if the prompts were made without looking at this task.
     #[serde(default)]
     held_out: bool,
 }
@@ -77,7 +77,7 @@ fn goals() -> Result<Vec<Goal>> {
     Ok(goals.task)
 }
 
-/// Gives each goal to aime and prints a row for it.
+/// Runs aime on each goal and prints a row for it.
 pub(crate) fn try_goals(arguments: &GoalsArguments) -> Result<()> {
     let wanted = |goal: &Goal| arguments.name.as_ref().is_none_or(|name| goal.name.contains(name.as_str()));
     let goals: Vec<Goal> = goals()?.into_iter().filter(wanted).collect();

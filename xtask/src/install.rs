@@ -1,4 +1,4 @@
-//! Installing packages of other languages by their ordinary clients, once for each set of pins.
+//! Installs packages of other languages by their ordinary clients, once for each set of pins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace::run;
 
-/// What to say where Python is missing.
+/// Hint for a missing Python.
 pub(crate) const PYTHON: &str =
     "install Python 3.11 or later with venv (Debian: apt-get install python3 python3-venv; macOS: brew install python)";
 
-/// What to say where Node.js is missing.
+/// Hint for a missing Node.js.
 pub(crate) const NODE: &str = "install Node.js 20 or later with npm (Debian: apt-get install nodejs npm; macOS: brew install node)";
 
-/// Installs into a new folder `name` in `folder`, unless it was done before with the same pins.
+/// Installs into a new folder `name` in `folder`, unless the same pins are installed already.
 pub(crate) fn once(folder: &Path, name: &str, pins: &[&str], install: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let (place, done) = (folder.join(name), folder.join(format!("{name}.installed")));
     let pins = pins.concat();
@@ -30,7 +30,7 @@ pub(crate) fn once(folder: &Path, name: &str, pins: &[&str], install: impl FnOnc
     Ok(fs::write(done, pins)?)
 }
 
-/// Installs packages of Python, each by its hash, into an environment of their own; answers its interpreter.
+/// Installs Python packages, each pinned by its hash, into a virtual environment. Returns its interpreter.
 pub(crate) fn python_packages(folder: &Path, name: &str, requirements: &str) -> Result<PathBuf> {
     once(folder, name, &[requirements], |place| {
         fs::write(place.join("requirements.txt"), requirements)?;
@@ -41,7 +41,7 @@ pub(crate) fn python_packages(folder: &Path, name: &str, requirements: &str) -> 
     Ok(folder.join(name).join("bin").join("python"))
 }
 
-/// Installs packages of npm, by their lock, into `name` of the target folder that `program` was built in, and beside them a script; answers the script.
+/// Installs npm packages by their lock into `name` in the target folder of `program`, with a script beside them. Returns the script.
 pub(crate) fn node_script(program: &Path, name: &str, [package, lock]: [&str; 2], (file, script): (&str, &str)) -> Result<PathBuf> {
     let target = program.parent().and_then(Path::parent).context("aime was built in no folder")?;
     let folder = target.join(name);
@@ -58,7 +58,7 @@ pub(crate) fn node_script(program: &Path, name: &str, [package, lock]: [&str; 2]
     Ok(script_file)
 }
 
-/// The first line that a program prints.
+/// Returns the first output line of a program.
 pub(crate) fn answer(command: &mut Command, mend: &str) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("{name} does not start: {mend}"))?;

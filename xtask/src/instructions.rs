@@ -1,5 +1,5 @@
-//! `cargo xtask instructions`: what inner loops cost, counted in instructions by Valgrind's callgrind. What else the machine does makes no difference
-//! to them, so they can be compared from day to day, and held to a bound.
+//! `cargo xtask instructions`: counts the instructions of inner loops with Valgrind's callgrind. The counts do not depend on other load on
+//! the machine, so they can be compared over time and limited.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,12 +10,12 @@ use clap::Args;
 
 use crate::workspace::build;
 
-/// A part of the work that is looked at.
+/// Measured part of the work.
 struct Loop {
     name: &'static str,
-    /// What `aime-bench` is told before the number.
+    /// Arguments of `aime-bench` before the count.
     arguments: &'static [&'static str],
-    /// What there are so many of: the second number twice the first, the third twice the second.
+    /// Counts of the repeated thing: the second is twice the first, the third twice the second.
     counts: [u32; 3],
 }
 
@@ -26,8 +26,8 @@ const LOOPS: [Loop; 4] = [
     Loop { name: "an actor among others at once", arguments: &["actors", "--ms", "0"], counts: [100, 200, 400] },
 ];
 
-/// The most by which one of twice as many may cost more than one of half as many. What is linear over a long run has no more than some per cent, for maps
-/// that grow deeper.
+/// Largest ratio of the cost per item between the upper and the lower range. Work that is linear over a long run grows by a few per cent at
+/// most, because maps become deeper.
 const MOST_GROWTH: f64 = 1.3;
 
 /// What is built.
@@ -38,7 +38,7 @@ pub(crate) struct InstructionsArguments {
     unoptimised: bool,
 }
 
-/// Counts, prints a table, and fails with every loop that costs more the longer it goes on.
+/// Counts, prints a table, and fails for every loop whose cost per item grows with the length.
 pub(crate) fn instructions(arguments: &InstructionsArguments) -> Result<()> {
     let program = build("aime-bench", if arguments.unoptimised { &[] } else { &["--release"] })?;
     let (mut table, mut faults) = ("| instructions of | at first | twice as many | growth |\n|---|---|---|---|".to_owned(), Vec::new());
@@ -48,7 +48,7 @@ pub(crate) fn instructions(arguments: &InstructionsArguments) -> Result<()> {
             totals.push(counted(&program, arguments, *count)?);
         }
         let (&[first, second, third], &[few, more, most]) = (totals.as_slice(), counts) else { continue };
-        // By the difference: the start of the process stands in both.
+        // The differences cancel the cost of the process start.
         let (before, after) = (each(first, second, more - few), each(second, third, most - more));
         let growth = after / before.max(1.0);
         write!(table, "\n| {name}, {few} to {more} to {most} | {before:.0} | {after:.0} | × {growth:.2} |")?;
@@ -64,14 +64,14 @@ pub(crate) fn instructions(arguments: &InstructionsArguments) -> Result<()> {
     bail!("over the bound:\n  {}", faults.join("\n  "))
 }
 
-/// The part of each of so many.
+/// Returns the cost per item.
 fn each(before: u64, after: u64, count: u32) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "no run has 2^52 instructions")]
     let all = after.saturating_sub(before) as f64;
     all / f64::from(count)
 }
 
-/// The instructions of the whole process.
+/// Returns the instructions of the whole process.
 fn counted(program: &Path, arguments: &[&str], count: u32) -> Result<u64> {
     let mut command = Command::new("valgrind");
     command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(program).args(arguments).arg(count.to_string());
@@ -83,7 +83,7 @@ fn counted(program: &Path, arguments: &[&str], count: u32) -> Result<u64> {
     read(&told).with_context(|| format!("valgrind did not tell what it counted: {told}"))
 }
 
-/// `==12== Collected : 345`.
+/// Parses `==12== Collected : 345`.
 fn read(told: &str) -> Option<u64> {
     told.lines().find_map(|line| line.split_once("Collected :")?.1.trim().parse().ok())
 }

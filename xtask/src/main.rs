@@ -1,6 +1,6 @@
-//! The tasks of this workspace: `cargo xtask COMMAND`.
+//! Tasks of this workspace: `cargo xtask COMMAND`.
 //!
-//! Each command is a file of its own. `cargo xtask --help` lists them.
+//! Each command is a separate file. `cargo xtask --help` lists them.
 #![expect(clippy::disallowed_methods, reason = "a task starts cargo and the model server, and reads the caller's settings")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to a person at a terminal")]
 
@@ -128,7 +128,7 @@ mod tests {
     use super::Arguments;
     use crate::documents::documents;
 
-    /// The words of a line, as a shell has them.
+    /// Splits a line into words like a shell.
     fn words(line: &str) -> Vec<String> {
         let output = Command::new("bash").args(["-c", &format!("set -f; printf '%s\\n' {line}")]).output().unwrap();
         assert!(output.status.success(), "{line}");
@@ -142,7 +142,7 @@ mod tests {
         for document in documents(root) {
             let text = fs::read_to_string(&document).unwrap();
             let lines = text.lines().filter(|line| line.starts_with("cargo xtask "));
-            // What stands in brackets may be left out.
+            // Arguments in brackets are optional.
             let inline = text.split('`').filter(|piece| piece.starts_with("cargo xtask ") && !piece.contains(['[', '\n', '…']));
             for line in lines.chain(inline) {
                 seen += 1;

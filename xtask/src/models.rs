@@ -1,7 +1,7 @@
-//! `cargo xtask models`: writes the catalog of facts on models from the table that the Python package `litellm` publishes.
+//! `cargo xtask models`: writes the catalog of model data from the table that the Python package `litellm` publishes.
 //!
-//! The package is pinned by version and hash in `models/requirements.txt`. Nothing of it is run: two files are read out of its wheel.
-//! To refresh the catalog, change the pin and [`SHUT_DOWN_BEFORE`](table::SHUT_DOWN_BEFORE), run the task and review the difference.
+//! `models/requirements.txt` pins the package by version and hash. None of its code is run: two files are read from its wheel. To refresh
+//! the catalog, change the pin and [`SHUT_DOWN_BEFORE`](table::SHUT_DOWN_BEFORE), run the task and review the difference.
 
 mod table;
 
@@ -16,16 +16,16 @@ use clap::Args;
 use crate::install::{PYTHON, answer, once};
 use crate::workspace::{root, run, target_folder};
 
-/// The pinned package.
+/// Pinned package.
 const REQUIREMENTS: &str = include_str!("models/requirements.txt");
 
-/// The folder of the catalog, below the workspace's.
+/// Folder of the catalog, relative to the workspace.
 const DATA: &str = "crates/llm/data";
 
-/// The table inside the wheel.
+/// Table inside the wheel.
 const TABLE: &str = "litellm/model_prices_and_context_window_backup.json";
 
-/// Corrections by hand, read with the table.
+/// Manual corrections of the table.
 const OVERLAY: &str = "models_overlay.toml";
 
 /// Arguments of `cargo xtask models`.
@@ -56,19 +56,19 @@ pub(crate) fn models(arguments: &ModelsArguments) -> Result<()> {
     Ok(())
 }
 
-/// The version in the pin.
+/// Returns the pinned version.
 fn version() -> Option<&'static str> {
     REQUIREMENTS.strip_prefix("litellm==")?.split_whitespace().next()
 }
 
-/// The wheel, downloaded once for each pin; pip refuses other bytes.
+/// Returns the wheel, downloaded once for each pin. pip refuses other bytes.
 fn wheel() -> Result<PathBuf> {
     answer(Command::new("python3").args(["-I", "-m", "pip", "--version"]), PYTHON)?;
     let folder = target_folder().join("models");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     once(&folder, "litellm", &[REQUIREMENTS], |place| {
         fs::write(place.join("requirements.txt"), REQUIREMENTS)?;
-        // The table is the same in every wheel, so one is pinned, whatever machine this is.
+        // The table is the same in every wheel, so one wheel is pinned for all machines.
         let wheel = ["--platform", "manylinux_2_28_x86_64", "--implementation", "cp", "--python-version", "3.12", "--abi", "abi3"];
         let pip = ["-I", "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes"];
         run(Command::new("python3").args(pip).args(wheel).args(["--dest", ".", "-r", "requirements.txt"]).current_dir(place))
@@ -77,7 +77,7 @@ fn wheel() -> Result<PathBuf> {
     files.into_iter().find(|file| file.extension().is_some_and(|extension| extension == "whl")).context("pip left no wheel of litellm")
 }
 
-/// The text of one file in a wheel.
+/// Returns the text of one file in a wheel.
 fn member(wheel: &Path, name: &str) -> Result<String> {
     let file = File::open(wheel).with_context(|| format!("could not open {}", wheel.display()))?;
     let mut archive = zip::ZipArchive::new(file).with_context(|| format!("{} is not a wheel", wheel.display()))?;

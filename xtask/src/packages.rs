@@ -1,6 +1,6 @@
-//! `cargo xtask packages`: that every crate can be published, and that none breaks what it had promised.
+//! `cargo xtask packages`: checks that every crate can be published, and that none breaks its public interface.
 //!
-//! On demand, and no part of `ci`: each crate is built from what would be sent, and each public interface is documented twice.
+//! It runs on demand and is not part of `ci`: each crate is built from its package, and each public interface is documented twice.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 use crate::workspace::{cargo, program_on_path, root, run, target_folder};
 
-/// The version of cargo-semver-checks. It reads what one version of rustdoc writes, so it goes with `rust-toolchain.toml`.
+/// Version of cargo-semver-checks. It reads the output of one version of rustdoc, so it goes with `rust-toolchain.toml`.
 const SEMVER_CHECKS: &str = "0.51.0";
 
 /// What is tried.
@@ -31,7 +31,7 @@ pub(crate) struct PackagesArguments {
     allow_dirty: bool,
 }
 
-/// Packs every crate, builds it from what was packed, sends nothing, and compares public interfaces.
+/// Packs every crate, builds it from the package, uploads nothing, and compares public interfaces.
 pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
     let asked = cargo(["metadata", "--no-deps", "--locked", "--format-version", "1"]).output().context("could not start cargo")?;
     ensure!(asked.status.success(), "cargo tells nothing of this workspace: {}", String::from_utf8_lossy(&asked.stderr).trim());
@@ -63,7 +63,7 @@ pub(crate) fn packages(arguments: &PackagesArguments) -> Result<()> {
     run(checks.args(promised.iter().flat_map(|name| ["--package", name])))
 }
 
-/// These packages and those of the workspace that they stand on: what is in no registry yet can only be built together.
+/// Returns these packages and their dependencies in the workspace. Dependencies that no registry has can only be built together with them.
 fn with_what_they_stand_on(metadata: &Metadata, wanted: &[String]) -> Result<BTreeSet<String>> {
     let mut chosen = BTreeSet::new();
     let mut open: Vec<&str> = wanted.iter().map(String::as_str).collect();
@@ -71,7 +71,7 @@ fn with_what_they_stand_on(metadata: &Metadata, wanted: &[String]) -> Result<BTr
         let package = metadata.packages.iter().find(|package| package.name == name);
         let package = package.with_context(|| format!("there is no package {name} in this workspace"))?;
         if chosen.insert(name.to_owned()) {
-            // Of those without a version nothing is left in what is packed.
+            // Packaging drops dependencies without a version.
             let own = package.dependencies.iter().filter(|dependency| dependency.path.is_some() && dependency.req != "*");
             open.extend(own.map(|dependency| dependency.name.as_str()));
         }
@@ -79,7 +79,8 @@ fn with_what_they_stand_on(metadata: &Metadata, wanted: &[String]) -> Result<BTr
     Ok(chosen)
 }
 
-/// Of the packages that are published and are a library: those that were there `before`, and those that were not. `wanted` are meant, or all.
+/// Returns the published libraries, split into those that existed `before` and those that did not. Only the `wanted` ones count, or all if
+/// that is empty.
 fn promised(metadata: &Metadata, wanted: &[String], before: &BTreeSet<String>) -> (Vec<String>, Vec<String>) {
     let is_library = |package: &&Package| package.targets.iter().any(|target| target.kind.iter().any(|kind| kind == "lib"));
     let is_wanted = |package: &&Package| wanted.is_empty() || wanted.contains(&package.name);
@@ -88,7 +89,7 @@ fn promised(metadata: &Metadata, wanted: &[String], before: &BTreeSet<String>) -
     meant.map(|package| package.name.clone()).partition(|name| before.contains(name))
 }
 
-/// What cargo tells of the workspace.
+/// Output of cargo on the workspace.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -97,7 +98,7 @@ struct Metadata {
 #[derive(Deserialize)]
 struct Package {
     name: String,
-    /// Where it may be sent; anywhere without.
+    /// Registries to which it may be published; any if absent.
     publish: Option<Vec<String>>,
     targets: Vec<Target>,
     #[serde(default)]
@@ -107,9 +108,9 @@ struct Package {
 #[derive(Deserialize)]
 struct Dependency {
     name: String,
-    /// The versions that will do; `*` where none is said.
+    /// Version requirement; `*` if there is none.
     req: String,
-    /// Where it is, if it is in no registry.
+    /// Path, for a package in the workspace.
     path: Option<String>,
 }
 
@@ -118,7 +119,7 @@ struct Target {
     kind: Vec<String>,
 }
 
-/// The names of the packages that a commit has. One that it has not cannot be compared with it: cargo-semver-checks fails there.
+/// Returns the names of the packages in a commit. cargo-semver-checks fails for a package that the commit lacks.
 fn packages_of(commit: &str) -> Result<BTreeSet<String>> {
     let git = |arguments: &[&str]| -> Result<String> {
         let asked = Command::new("git").current_dir(root()).args(arguments).output().context("could not start git")?;
@@ -134,8 +135,8 @@ fn packages_of(commit: &str) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// The workspace's profile as a file of settings. What is packed is in no workspace: without it all that a crate stands on would be built
-/// otherwise than before, and anew.
+/// Writes the workspace's profile to a settings file. Packages are built outside of the workspace, so without the profile all dependencies
+/// would be rebuilt with other options.
 fn profile() -> Result<PathBuf> {
     let manifest = root().join("Cargo.toml");
     let read = fs::read_to_string(&manifest).with_context(|| format!("could not read {}", manifest.display()))?;
@@ -145,7 +146,7 @@ fn profile() -> Result<PathBuf> {
     Ok(file)
 }
 
-/// The profile `dev` of a manifest, and nothing else of it.
+/// Returns only the profile `dev` of a manifest.
 fn own_profile(manifest: &str) -> Result<String> {
     let manifest: Table = toml::from_str(manifest)?;
     let dev = manifest.get("profile").and_then(|profiles| profiles.get("dev")).cloned().unwrap_or_else(|| Value::Table(Table::new()));
@@ -153,7 +154,7 @@ fn own_profile(manifest: &str) -> Result<String> {
     Ok(toml::to_string(&Table::from_iter([("profile".to_owned(), Value::Table(profiles))]))?)
 }
 
-/// The tag of the last release before this commit.
+/// Returns the tag of the last release before this commit.
 fn last_release() -> Option<String> {
     let asked =
         Command::new("git").current_dir(root()).args(["describe", "--tags", "--abbrev=0", "--match", "v*", "HEAD^"]).output().ok()?;
@@ -161,7 +162,7 @@ fn last_release() -> Option<String> {
     (asked.status.success() && !tag.is_empty()).then_some(tag)
 }
 
-/// cargo-semver-checks as it is on this machine, or built once in the target folder.
+/// Returns cargo-semver-checks from this machine, or builds it once in the target folder.
 fn semver_checks() -> Result<PathBuf> {
     let name = "cargo-semver-checks";
     let is_pinned = |program: &PathBuf| {

@@ -1,7 +1,7 @@
 //! `cargo xtask run GOAL`: the first run, with no set-up.
 //!
-//! aime uses the model that the environment names, and with none the small one in its own process. With `--server` the small one is
-//! served beside it for the length of the run, to compare the two.
+//! aime uses the model that the environment names or, without one, the small model in its own process. With `--server` a separate process
+//! serves the small model during the run, to compare the two.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use clap::Args;
 use crate::model::{Name, Server, setup};
 use crate::workspace::build_aime;
 
-/// What aime is told of a model behind the server: it is a small one; on two busy cores a plan takes a minute; and one that begins to repeat itself
-/// does not stop by itself.
+/// Settings for a model behind the server: it is small; a plan takes a minute on two busy cores; and a model that starts to repeat itself
+/// does not stop.
 const SERVER_LIMITS: [(&str, &str); 4] = [
     ("AIME__MODELS__DEFAULT__SMALL", "true"),
     ("AIME__MODELS__DEFAULT__TIMEOUT_SECONDS", "600"),
@@ -49,7 +49,7 @@ pub(crate) struct ModelArguments {
     pub(crate) server: bool,
 }
 
-/// Runs the goal and answers aime's own exit code.
+/// Runs the goal and returns aime's own exit code.
 pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
     let folder = match &arguments.folder {
         Some(folder) => folder.clone(),
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &RunArguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// aime, built, and the model it is to use, ready.
+/// Built aime, with its model ready.
 pub(crate) struct Prepared {
     program: PathBuf,
     /// Ends when this is dropped.
@@ -75,7 +75,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Builds aime, and serves the model if it is to be served.
+    /// Builds aime, and serves the model if requested.
     pub(crate) fn new(model: &ModelArguments) -> Result<Self> {
         let program = build_aime(&[])?;
         let server = if model.server {
@@ -87,18 +87,18 @@ impl Prepared {
         Ok(Self { program, server, model: model.model })
     }
 
-    /// Whether the model is a local one that it serves.
+    /// Returns true if it serves a local model.
     pub(crate) fn serves(&self) -> bool {
         self.server.is_some()
     }
 
-    /// A command that starts aime with that model.
+    /// Returns a command that starts aime with that model.
     pub(crate) fn aime(&self) -> Command {
         let mut command = Command::new(&self.program);
         if let Some(server) = &self.server {
             command.envs(server.variables()).envs(SERVER_LIMITS);
         } else if let Some(name) = self.model {
-            // Stronger than any file, and no server's name for it.
+            // Variables override all files, and the name cannot be mistaken for a server's.
             command
                 .envs([("AIME__MODELS__DEFAULT__PROVIDER", "local"), ("AIME__MODELS__DEFAULT__MODEL", name.alias())])
                 .env_remove("AIME_MODEL");
@@ -118,7 +118,7 @@ pub(crate) fn run_goal(goal: &str, folder: &Path, model: &ModelArguments, rest: 
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(130))
 }
 
-/// Makes a new folder for a trial among the system's temporary ones.
+/// Creates a new temporary folder for a trial.
 pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
     let folder = std::env::temp_dir().join(format!("{name}-{now}"));
@@ -126,7 +126,7 @@ pub(crate) fn fresh_folder(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The names in a folder, sorted, without hidden ones.
+/// Returns the names in a folder, sorted, without hidden ones.
 fn files(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();

@@ -1,4 +1,4 @@
-//! `cargo xtask scenario [NAME]`: the built binary in whole situations.
+//! `cargo xtask scenario [NAME]`: tests the built binary in whole situations.
 
 use std::fs;
 
@@ -15,31 +15,31 @@ use crate::temporal;
 use crate::trial::{COST, Trial};
 use crate::workspace::{cargo, run};
 
-/// The name of the scenario with a real model.
+/// Scenario with a real model.
 const REAL: &str = "local-model";
 
-/// The name of the scenario that gives one goal to a real model in every mode.
+/// Scenario that runs one goal on a real model in every mode.
 const MODES: &str = "modes";
 
-/// The name of the scenario with real MCP servers.
+/// Scenario with real MCP servers.
 const SERVERS: &str = "mcp";
 
-/// The name of the scenario with an editor of the official library.
+/// Scenario with an editor that uses the official library.
 const EDITOR: &str = "acp";
 
-/// The name of the scenario with a real browser.
+/// Scenario with a real browser.
 const BROWSER: &str = "browser";
 
-/// The name of the scenario with a real collector.
+/// Scenario with a real collector.
 const COLLECTOR: &str = "telemetry";
 
-/// The name of the scenario that types what the documents show.
+/// Scenario that runs the commands in the documents.
 const DOCUMENTS: &str = "documents";
 
-/// The name of the scenario on a real engine.
+/// Scenario on a real engine.
 const ENGINE: &str = "temporal";
 
-/// The goal of the scenarios with a real model: small enough for a 1.5B model, and its outcome can be seen.
+/// Goal of the scenarios with a real model: small enough for a 1.5B model, and with a visible outcome.
 const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 
 /// Which scenario.
@@ -72,7 +72,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
     }
 }
 
-/// A real model is given a goal in an empty folder: the run must say that it reached it, and the file must be there.
+/// Runs a goal on a real model in an empty folder. The run must report success, and the file must exist.
 fn real(model: &ModelArguments) -> Result<()> {
     let folder = fresh_folder("aime-scenario")?;
     let code = run_goal(GOAL, &folder, model, &["--unattended".into()])?;
@@ -86,8 +86,8 @@ fn real(model: &ModelArguments) -> Result<()> {
     Ok(())
 }
 
-/// A real model is given one goal in each mode, each in a folder of its own, and what came out is printed: what aime says, whether the file is
-/// there, the tasks, the costs, and the answer. It fails where a mode did not reach the goal or said so wrongly.
+/// Runs one goal on a real model in each mode, each in its own folder, and prints the results: aime's status, the file, the tasks, the
+/// costs, and the answer. Fails if a mode missed the goal or reported it wrongly.
 fn modes(model: &ModelArguments) -> Result<()> {
     let prepared = Prepared::new(model)?;
     let all = fresh_folder("aime-modes")?;

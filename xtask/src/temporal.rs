@@ -1,6 +1,6 @@
 //! `cargo xtask scenario temporal` and `cargo xtask test temporal`: runs on a real engine, whose processes are killed.
 //!
-//! Building them takes minutes, and the engine is fetched from Python's package index, so they are no part of `cargo test`.
+//! The build takes minutes, and the engine is downloaded from Python's package index, so they are not part of `cargo test`.
 
 mod bucket;
 mod conflict;
@@ -52,17 +52,18 @@ pub(crate) struct EngineArguments {
     load: bool,
 }
 
-/// Runs the tests of the crate, those against a server among them.
+/// Runs the tests of the crate, including those against a server.
 pub(crate) fn test() -> Result<()> {
     let server = Server::start(&fresh_folder("aime-temporal")?)?;
-    // Less than a run of the contract needs, and more than a timer does, which is begun anew in each history.
+    // The limit is below the events of a contract run, so that it continues in a new history, and above those of a timer, which restarts in
+    // each history.
     let soon = Server::start_with(&fresh_folder("aime-temporal-soon")?, &["limit.historyCount.suggestContinueAsNew=14"])?;
     let features = ["--package", "aime-temporal", "--features", "server-tests"];
     run(cargo(["clippy"]).args(features).args(["--all-targets", "--", "-D", "warnings"]))?;
     run(cargo(["test"]).args(features).env("AIME_TEMPORAL_ADDRESS", server.address()).env("AIME_TEMPORAL_SOON_ADDRESS", soon.address()))
 }
 
-/// A part of the scenario: its name, and what is played. It tells what was seen.
+/// Part of the scenario: its name, and the function that plays it and returns a summary.
 type Part<'a> = (&'a str, &'a dyn Fn(&World) -> Result<String>);
 
 /// Runs the scenario.
@@ -103,14 +104,14 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
     Ok(())
 }
 
-/// A command that tells that it has begun, and waits for leave to end, though not for ever.
+/// Returns a command that signals its start and waits for a file before it ends, with a time limit.
 fn gate(name: &str) -> String {
     format!(
         "echo {name} >> log; touch at-{name}; for i in $(seq 900); do [ -e go-{name} ] && break; sleep 0.1; done; echo {name} ended >> log"
     )
 }
 
-/// A command that tells that it has begun, waits for leave, and leaves nothing but what its work makes.
+/// Returns a command that signals its start, waits for a file, and leaves only the results of `work`.
 fn meeting(name: &str, work: &str) -> String {
     format!("touch at-{name}; for i in $(seq 900); do [ -e go ] || [ -e met ] && break; sleep 0.1; done; rm -f at-{name} go; {work}")
 }
@@ -119,7 +120,7 @@ fn tool(id: &str, command: &str, dependencies: &[&str]) -> Value {
     json!({"id": id, "name": id, "kind": "tool", "tool": "bash", "description": id, "parameters": {"command": command, "timeout_seconds": 110}, "dependencies": dependencies})
 }
 
-/// A model that answers an actor of two calls. Where it is asked to, it does not answer at first.
+/// Returns a model that serves an actor of two calls. With `hangs` the first request gets no answer.
 fn script(hangs: bool) -> Script {
     let call = || Reply::call("bash", json!({"command": "echo actor >> log"}));
     let script = if hangs { Script::new().once(When::tools().and_turn(0), [Reply::hang()]) } else { Script::new() };
@@ -130,8 +131,8 @@ fn script(hangs: bool) -> Script {
 }
 
 impl World {
-    /// Kills a client, the worker of runs, the engine and the worker of models while a run goes on, and compares what comes of it with the same
-    /// run in one process.
+    /// Kills a client, the worker of runs, the engine and the worker of models during a run, and compares the result with the same run in
+    /// one process.
     fn killed_in_every_way(&self) -> Result<String> {
         let plan = json!({"goal": "three things", "tasks": [
             tool("first", "echo first >> log", &[]),
@@ -179,7 +180,7 @@ impl World {
         ))
     }
 
-    /// Kills the worker that makes a call which must not be repeated.
+    /// Kills the worker during a call that must not be repeated.
     fn a_call_cut_off(&self) -> Result<String> {
         let plan = json!({"goal": "one thing", "tasks": [tool("cut", &gate("cut"), &[])]});
         fs::write(self.root.join("cut/plan.json"), plan.to_string())?;
@@ -205,7 +206,7 @@ impl World {
         Ok("a call whose worker was killed is told to be in doubt and is not repeated".to_owned())
     }
 
-    /// Two hosts that share no folder work on one run at once: what they do is joined, and what cannot be is told.
+    /// Two hosts without a shared folder work on one run concurrently. Their changes are merged, and conflicts are reported.
     fn a_folder_goes_from_host_to_host(&self) -> Result<String> {
         let blobs = self.root.join("blobs").display().to_string();
         let (client, hosts) = (self.root.join("client"), ["host-1", "host-2"]);
@@ -227,7 +228,7 @@ impl World {
         let key = self.root.join("payload.key").display().to_string();
         fs::write(&key, "5eed".repeat(16))?;
 
-        // The planner, who is told of the conflict, leaves the plan as it is.
+        // The planner learns of the conflict and keeps the plan unchanged.
         let stays = json!({"reasoning": "it is done again", "changes": []});
         let script = script(false).on(When::schema("aime_patch"), [Reply::json(stays)]);
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
@@ -252,7 +253,7 @@ impl World {
                 &[&arguments[..], &["--on", &on, "--trees", "--blobs", &blobs, "--payload-key", &key]].concat(),
             )
         };
-        // Both are under way at once, each in a folder where the other is not.
+        // Both are under way at once, each in its own folder without the changes of the other.
         let meet = |one: &str, other: &str| {
             until(&format!("{one} and {other} are on two hosts"), || {
                 let at = |name: &str| hosts.iter().position(|host| self.root.join(host).join(format!("at-{name}")).exists());
@@ -299,7 +300,7 @@ impl World {
         let page = fs::read_to_string(client.join("page"))?;
         ensure!(page == last, "the page is not of the one that was last: {page:?}");
 
-        // The names of runs are plain, and show that what is searched for is found.
+        // The names of runs are not encrypted, so finding one proves that the search works.
         ensure!(holds(&self.root.join("engine"), "aime-run-apart")?, "the name of the run is not found: the search is no good");
         for (place, words) in
             [("engine", "a page"), ("engine", "echo"), ("blobs", "git bundle"), ("blobs", "\"version\""), ("blobs", "a page")]
@@ -310,7 +311,7 @@ impl World {
         Ok(format!("{told}, and no plain text was left in the engine or the blobs"))
     }
 
-    /// The only worker of a place dies in a call and does not come back.
+    /// The only worker of a place dies in a call and does not return.
     fn a_host_that_does_not_come_back(&self) -> Result<String> {
         let plan = json!({"goal": "one thing", "tasks": [tool("lost", &gate("lost"), &[])]});
         fs::write(self.root.join("lost/plan.json"), plan.to_string())?;

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: build everything and run every test.
+//! `cargo xtask test`: builds everything and runs every test.
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -6,7 +6,7 @@ use clap::Args;
 use crate::temporal;
 use crate::workspace::{cargo, run};
 
-/// The package that is built and tested by itself: the library of its engine takes minutes, and its tests need a server.
+/// Package that is built and tested separately: its engine library takes minutes, and its tests need a server.
 pub(crate) const APART: &str = "aime-temporal";
 
 /// Which tests.
@@ -16,7 +16,7 @@ pub(crate) struct TestArguments {
     part: Option<String>,
 }
 
-/// Runs the tests that were asked for.
+/// Runs the requested tests.
 pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
     match arguments.part.as_deref() {
         None => all(),
@@ -25,10 +25,10 @@ pub(crate) fn test(arguments: &TestArguments) -> Result<()> {
     }
 }
 
-/// Documentation tests first, then everything else, so that the last line is the test runner's own count.
+/// Runs documentation tests first, so that the last line is the test runner's own count.
 ///
-/// No test needs a network, a key or a model. Some start an example as a program of its own, which naming the kinds of targets would only build as
-/// a test, so the examples are built first.
+/// No test needs a network, a key or a model. Some tests start an example as a program. Selecting kinds of targets would build examples
+/// only as tests, so they are built first.
 pub(crate) fn all() -> Result<()> {
     run(&mut cargo(["build", "--workspace", "--exclude", APART, "--examples"]))?;
     run(&mut cargo(["test", "--workspace", "--exclude", APART, "--no-fail-fast", "--doc"]))?;

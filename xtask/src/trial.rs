@@ -1,4 +1,4 @@
-//! One goal given to aime, and what came of it as its own result tells.
+//! Runs aime on one goal, and reads the outcome from its result.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::run::Prepared;
 
-/// What came of one run.
+/// Outcome of one run.
 pub(crate) struct Trial {
     events: Vec<Value>,
     seconds: u64,
 }
 
 impl Trial {
-    /// Gives a goal to aime in `folder`, with nobody to ask. What it printed is kept beside the folder, as `FOLDER.jsonl` and `FOLDER.log`.
+    /// Runs aime on a goal in `folder`, unattended. Its output is kept beside the folder, as `FOLDER.jsonl` and `FOLDER.log`.
     pub(crate) fn run<S: AsRef<str>>(prepared: &Prepared, folder: &Path, goal: &str, rest: impl IntoIterator<Item = S>) -> Result<Self> {
         let begun = Instant::now();
         let mut command = prepared.aime();
@@ -39,7 +39,7 @@ impl Trial {
         self.result().get(name)?.as_str()
     }
 
-    /// The status that aime ended with; `nothing` where it gave no result.
+    /// Returns aime's final status, or `nothing` without a result.
     pub(crate) fn status(&self) -> &str {
         self.text("status").unwrap_or("nothing")
     }
@@ -48,23 +48,23 @@ impl Trial {
         self.text("answer").unwrap_or_default()
     }
 
-    /// Why the goal was not reached, in aime's words.
+    /// Returns aime's reason for missing the goal.
     pub(crate) fn error(&self) -> Option<&str> {
         self.result().pointer("/error/message")?.as_str()
     }
 
-    /// The mode that was chosen or set.
+    /// Returns the mode that was chosen or set.
     pub(crate) fn mode(&self) -> &str {
         self.events.iter().find_map(|event| event.get("mode")?.as_str()).unwrap_or("-")
     }
 
-    /// The tasks in the end, each with its status.
+    /// Returns the final tasks, each with its status.
     pub(crate) fn tasks(&self) -> Vec<String> {
         let told = |task: &Value| Some(format!("{} {}", task.get("id")?.as_str()?, task.get("status")?.as_str()?));
         self.result().get("tasks").and_then(Value::as_array).into_iter().flatten().filter_map(told).collect()
     }
 
-    /// The columns of [`COST`].
+    /// Formats the columns of [`COST`].
     pub(crate) fn cost(&self) -> String {
         let usage = |name: &str| self.result().pointer(&format!("/usage/{name}")).and_then(Value::as_u64).unwrap_or_default();
         let (input, cached, output) = (usage("input_tokens"), usage("cached_input_tokens"), usage("output_tokens"));
@@ -72,5 +72,5 @@ impl Trial {
     }
 }
 
-/// The heads of the columns of [`Trial::cost`].
+/// Headers of the columns of [`Trial::cost`].
 pub(crate) const COST: &str = "requests | tokens in (cached) | tokens out | seconds";

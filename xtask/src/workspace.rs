@@ -1,4 +1,4 @@
-//! Where the workspace is, and how a task runs cargo in it.
+//! Location of the workspace, and cargo commands in it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,20 +7,20 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// The folder of the workspace's manifest.
+/// Returns the folder of the workspace's manifest.
 ///
-/// Asked at run time first, so that a checkout that was moved after it was built still finds itself.
+/// The run-time variable comes first, so that a checkout that was moved after the build still finds itself.
 pub(crate) fn root() -> PathBuf {
     let package = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| OsString::from(env!("CARGO_MANIFEST_DIR")));
     let package = PathBuf::from(package);
     package.parent().map_or(package.clone(), Path::to_path_buf)
 }
 
-/// A cargo command in the workspace's folder.
+/// Returns a cargo command in the workspace's folder.
 pub(crate) fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root()).args(arguments);
-    // What cargo tells this task of its own package: with it, build scripts that look at these would run again, and all that stands on them.
+    // cargo sets variables for this task's own package. They would make build scripts run again, and everything that depends on them.
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")) {
             command.env_remove(name);
@@ -29,7 +29,7 @@ pub(crate) fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     command
 }
 
-/// Says what is run, runs it with the terminal's own streams, and fails when it fails.
+/// Prints a command, runs it with the terminal's own streams, and fails if it fails.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = shown(command);
     eprintln!("$ {line}");
@@ -40,17 +40,17 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Builds the `aime` binary, with these options of cargo beside the usual ones, and answers where it is.
+/// Builds the `aime` binary with additional cargo options, and returns its path.
 pub(crate) fn build_aime(options: &[&str]) -> Result<PathBuf> {
     build("aime", options)
 }
 
-/// The same for the binary of any package that is named like it.
+/// Builds the binary of any package with the same name.
 pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf> {
     build_by(cargo(["build"]), package, options)
 }
 
-/// The same by a command that builds as `cargo build` does.
+/// Builds by a command that works like `cargo build`.
 pub(crate) fn build_by(mut command: Command, package: &str, options: &[&str]) -> Result<PathBuf> {
     eprintln!("building {package} (the first time takes some minutes)");
     let output = command
@@ -70,36 +70,36 @@ pub(crate) fn build_by(mut command: Command, package: &str, options: &[&str]) ->
         .with_context(|| format!("cargo built {package} but did not say where"))
 }
 
-/// The folder that cargo builds in.
+/// Returns the folder that cargo builds in.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// The target of this machine, as rustc says.
+/// Returns the target of this machine, as rustc reports it.
 pub(crate) fn host() -> Result<String> {
     let told = rustc(&["-vV"])?;
     told.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned).context("rustc does not tell its host")
 }
 
-/// Whether this machine has Rust's standard library for a target.
+/// Returns true if this machine has Rust's standard library for a target.
 pub(crate) fn has_std(target: &str) -> Result<bool> {
     let folder = rustc(&["--print", "target-libdir", "--target", target])?;
     Ok(!folder.trim().is_empty() && Path::new(folder.trim()).is_dir())
 }
 
-/// What the workspace's rustc answers; nothing where it refuses.
+/// Returns the output of the workspace's rustc; none if it fails.
 fn rustc(arguments: &[&str]) -> Result<String> {
     let output = Command::new("rustc").current_dir(root()).args(arguments).output().context("could not start rustc")?;
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Where a program is among those of the `PATH`.
+/// Returns the path of a program on the `PATH`.
 pub(crate) fn program_on_path(name: &str) -> Option<PathBuf> {
     let places = std::env::var_os("PATH")?;
     std::env::split_paths(&places).map(|folder| folder.join(name)).find(|program| program.is_file())
 }
 
-/// The command as a person would type it, without the folder that the program is in.
+/// Formats the command as a person would type it, without the folder of the program.
 pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());

@@ -1,6 +1,6 @@
-//! `cargo xtask scenario acp`: the built aime, driven by an editor of the official TypeScript library, with a scripted model.
+//! `cargo xtask scenario acp`: drives the built aime from an editor that uses the official TypeScript library, with a scripted model.
 //!
-//! It needs Node.js and npm's package index, so it is no part of `cargo test`.
+//! It needs Node.js and npm's package index, so it is not part of `cargo test`.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -39,7 +39,7 @@ pub(crate) fn drive() -> Result<()> {
     Ok(())
 }
 
-/// A plan of two tasks, of which one needs consent, and asks.
+/// Returns the script of a plan with two tasks. One needs consent, the other asks a question.
 fn script() -> Script {
     let task = |id: &str, dependencies: &[&str]| json!({"id": id, "name": id, "kind": "actor", "description": id.to_uppercase(), "dependencies": dependencies});
     let plan = json!({"goal": "clean dishes", "strategic": {"approach": "by hand"}, "tasks": [task("wash", &[]), task("dry", &["wash"])]});
@@ -55,7 +55,7 @@ fn script() -> Script {
         .on(When::plain(), [Reply::text("The dishes are done.")])
 }
 
-/// What the editor must have seen.
+/// Checks the events that the editor has seen.
 fn check(seen: &Value) -> Result<()> {
     let at = |pointer: &str| seen.pointer(pointer).cloned().unwrap_or_default();
     let updates: Vec<Value> = at("/updates").as_array().cloned().unwrap_or_default();

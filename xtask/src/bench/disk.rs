@@ -1,4 +1,4 @@
-//! The journal beside the floor of the disk: a bare file that is written and synchronised as often.
+//! Compares the journal with the lower bound of the disk: a bare file that is written and synced as often.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,11 +10,11 @@ use serde::Deserialize;
 use super::measured;
 use super::table::median;
 
-/// What is written: a run of tasks that change something, and the journal alone, each one after the other and 64 at once.
+/// Cases: a run of tasks that change something, and the journal alone, each sequentially and with 64 at once.
 const CASES: [&[&str]; 4] =
     [&["run", "200"], &["run", "640", "--at-once", "64"], &["journal", "1000"], &["journal", "6400", "--at-once", "64"]];
 
-/// One case, measured once.
+/// One measurement of a case.
 #[derive(Deserialize)]
 struct Measured {
     case: String,
@@ -24,7 +24,7 @@ struct Measured {
     bare_ms: f64,
 }
 
-/// Measures every case so many times in turn, in `folder`, which decides on which disk; gives the table in Markdown.
+/// Measures every case `repeats` times in turn, in `folder`, which selects the disk. Returns the table in Markdown.
 pub(super) fn disk(program: &Path, folder: &Path, repeats: u32) -> Result<String> {
     let mut rounds: [Vec<Measured>; CASES.len()] = Default::default();
     for _ in 0..repeats {
@@ -35,7 +35,7 @@ pub(super) fn disk(program: &Path, folder: &Path, repeats: u32) -> Result<String
     table(&rounds)
 }
 
-/// The medians, and how many times the bare file's time each is.
+/// Formats the medians, with their ratios to the time of the bare file.
 fn table(cases: &[Vec<Measured>]) -> Result<String> {
     let mut text =
         "| what is durable before it goes on | ms | commits | KB | a bare file, as often and as much, ms | × |\n|---|---|---|---|---|---|"

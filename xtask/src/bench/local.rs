@@ -1,4 +1,4 @@
-//! The local model in the process beside llama.cpp's server, with the same file on the same cores.
+//! Compares the local model in the process with llama.cpp's server, with the same file on the same cores.
 
 use std::process::Command;
 
@@ -7,12 +7,12 @@ use anyhow::Result;
 use crate::model::{Name, Server, setup};
 use crate::workspace::{root, run};
 
-/// Builds, fetches, serves, and prints the table.
+/// Builds, downloads, serves, and prints the table.
 pub(super) fn measure(rounds: u32) -> Result<()> {
     let name = Name::Qwen1b5;
     let ready = setup(name)?;
     let example = ["--release", "--package", "aime-local-model", "--example", "measure"];
-    // What is compiled while the server is there would be measured with it.
+    // Compiling must end before the measurement starts.
     run(Command::new("cargo").arg("build").args(example).current_dir(root()))?;
     let server = Server::start(name, &ready, Server::free_port()?)?;
     let mut measure = Command::new("cargo");

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: the same graphs on aime, on its peers and on bare tokio, side by side in one run.
+//! `cargo xtask bench`: runs the same graphs on aime, on its peers and on bare tokio, side by side.
 
 mod disk;
 mod local;
@@ -64,7 +64,7 @@ enum Part {
     Disk,
 }
 
-/// What a program prints of one round.
+/// Output of a program for one round.
 #[derive(Deserialize)]
 struct Measured {
     graph: String,
@@ -73,7 +73,7 @@ struct Measured {
     lower_bound_ms: f64,
 }
 
-/// A line of `grow`.
+/// Output line of `grow`.
 #[derive(Deserialize)]
 struct Grown {
     tasks: u32,
@@ -130,7 +130,7 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     Ok(())
 }
 
-/// Lets every system run every graph, and prints the table.
+/// Runs every graph on every system, and prints the table.
 fn graphs(systems: &[Peer], program: &Path, folder: &Path, rounds: u32) -> Result<()> {
     answer(Command::new(program).arg("graphs").arg(folder))?;
     let mut files: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
@@ -138,7 +138,7 @@ fn graphs(systems: &[Peer], program: &Path, folder: &Path, rounds: u32) -> Resul
     let mut table = Table::new(systems.iter().map(|system| system.name).collect());
     for file in &files {
         let mut row = Row::new(systems.len());
-        // Each round asks every system in turn, so that what else the machine does meets all of them alike.
+        // Each round visits every system in turn, so that other load on the machine affects all of them alike.
         for _ in 0..rounds {
             for (at, system) in systems.iter().enumerate() {
                 let Measured { graph, ms, lower_bound_ms } = system.measure(&[&file.to_string_lossy()])?;
@@ -152,13 +152,13 @@ fn graphs(systems: &[Peer], program: &Path, folder: &Path, rounds: u32) -> Resul
     Ok(())
 }
 
-/// Runs of more and more tasks that do nothing, of one shape.
+/// Measures runs of one shape with more and more no-op tasks.
 fn grown(program: &Path, shape: &str, counts: &[u32]) -> Result<Vec<Grown>> {
     let printed = answer(Command::new(program).args(["grow", "--shape", shape]).args(counts.iter().map(ToString::to_string)))?;
     printed.lines().map(|line| serde_json::from_str(line).with_context(|| format!("not understood: {line}"))).collect()
 }
 
-/// What a run costs against its tasks, its width, its depth and its events.
+/// Measures the cost of a run against its tasks, its width, its depth and its events.
 fn curves_of_tasks(program: &Path) -> Result<Vec<Curve>> {
     let mut tasks = Curve::new("tasks", "tasks, 64 at once", "ms");
     let mut events = Curve::new("events", "events in the journal", "ms");
@@ -173,14 +173,14 @@ fn curves_of_tasks(program: &Path) -> Result<Vec<Curve>> {
     Ok(vec![tasks, width, depth, events])
 }
 
-/// What a program prints last.
+/// Parses the last output line of a program.
 fn measured<T: DeserializeOwned>(command: &mut Command) -> Result<T> {
     let printed = answer(command)?;
     let line = printed.lines().next_back().unwrap_or_default();
     serde_json::from_str(line).with_context(|| format!("not understood: {line}"))
 }
 
-/// All that a program prints; it must end well.
+/// Returns the whole output of a program, which must succeed.
 fn answer(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().with_context(|| format!("{name} does not start"))?;

@@ -1,4 +1,4 @@
-//! Who is measured beside aime, each at a pinned version.
+//! Peers that are measured beside aime, each at a pinned version.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use super::measured;
 use crate::install::python_packages;
 use crate::workspace::{build, root};
 
-/// What the peers of Python need, each package by its hash.
+/// Requirements of the Python peers, each package pinned by its hash.
 const REQUIREMENTS: &str = include_str!("../../../crates/bench/peers/requirements.txt");
-/// The same for one that the others cannot be installed beside.
+/// Requirements of a peer that conflicts with the others.
 const LLM_COMPILER_REQUIREMENTS: &str = include_str!("../../../crates/bench/peers/llm_compiler_requirements.txt");
 const LANGGRAPH: [&str; 2] = ["langgraph_peer.py", include_str!("../../../crates/bench/peers/langgraph_peer.py")];
 const AGENT_FRAMEWORK: [&str; 2] = ["agent_framework_peer.py", include_str!("../../../crates/bench/peers/agent_framework_peer.py")];
@@ -20,27 +20,27 @@ const LLM_COMPILER: [&str; 2] = ["llm_compiler_peer.py", include_str!("../../../
 const LANGGRAPH_ROUNDS: [&str; 2] = ["langgraph_rounds.py", include_str!("../../../crates/bench/peers/langgraph_rounds.py")];
 const AGENT_FRAMEWORK_ROUNDS: [&str; 2] =
     ["agent_framework_rounds.py", include_str!("../../../crates/bench/peers/agent_framework_rounds.py")];
-/// What the scripts of rounds import.
+/// Module that the scripts of rounds import.
 const ROUNDS: [&str; 2] = ["rounds.py", include_str!("../../../crates/bench/peers/rounds.py")];
 const PYDANTIC_AI: [&str; 2] = ["pydantic_ai_rounds.py", include_str!("../../../crates/bench/peers/pydantic_ai_rounds.py")];
-/// The workspace of the Rust peer, in the root's folder.
+/// Workspace of the Rust peer, relative to the root.
 const ADK_RUST: &str = "crates/bench/peers/adk-rust";
 const ADK_RUST_LOCK: &str = include_str!("../../../crates/bench/peers/adk-rust/Cargo.lock");
 
-/// A program that carries the work out.
+/// Program that carries out the work.
 pub(super) struct Peer {
     pub(super) name: &'static str,
     program: PathBuf,
-    /// What stands before and after the work.
+    /// Arguments before the work; below, those after it.
     before: Vec<String>,
     after: &'static [&'static str],
 }
 
-/// Where they are fetched to and built, and aime's own program among them.
+/// Folder for the downloads and builds, with aime's own program.
 pub(super) struct Peers<'a> {
     program: &'a Path,
     folder: &'a Path,
-    /// What cargo is told besides.
+    /// Additional options of cargo.
     options: &'a [&'a str],
 }
 
@@ -49,7 +49,7 @@ impl<'a> Peers<'a> {
         Self { program, folder, options }
     }
 
-    /// Who runs graphs, fetched and built: aime first, and the floor.
+    /// Downloads and builds the systems that run graphs: aime first, then the lower bound, then the peers.
     pub(super) fn of_graphs(&self) -> Result<Vec<Peer>> {
         let python = python_packages(self.folder, "python", REQUIREMENTS)?;
         let llm_compiler = python_packages(self.folder, "python-llm-compiler", LLM_COMPILER_REQUIREMENTS)?;
@@ -63,7 +63,7 @@ impl<'a> Peers<'a> {
         ])
     }
 
-    /// Who runs rounds of one agent, given the address of a scripted model and their number: aime first.
+    /// Prepares the systems that run rounds of one agent: aime first. They get the address of a scripted model and the number of rounds.
     pub(super) fn of_rounds(&self) -> Result<Vec<Peer>> {
         let python = python_packages(self.folder, "python", REQUIREMENTS)?;
         Ok(vec![
@@ -80,12 +80,12 @@ impl<'a> Peers<'a> {
             let script = self.folder.join(file);
             fs::write(&script, text).with_context(|| format!("could not write {}", script.display()))?;
         }
-        // Isolated, but for what stands beside the script.
+        // Python runs isolated, apart from the modules beside the script.
         let before = ["-E", "-s", "-W", "ignore", &self.folder.join(file).to_string_lossy()].map(str::to_owned).into();
         Ok(Peer { name, program: python.to_path_buf(), before, after })
     }
 
-    /// Builds it by its own lock, in a folder of its own: its packages are none of the workspace's.
+    /// Builds the peer with its own lock in its own folder, since its packages do not belong to the workspace.
     fn adk_rust(&self) -> Result<PathBuf> {
         let manifest = root().join(ADK_RUST).join("Cargo.toml");
         let (manifest, target) = (manifest.to_string_lossy(), self.folder.join("adk-rust"));
@@ -99,13 +99,13 @@ fn built(name: &'static str, program: &Path, before: &[&str], after: &'static [&
 }
 
 impl Peer {
-    /// What it measures of a piece of work.
+    /// Runs the program for a piece of work and returns its measurements.
     pub(super) fn measure<T: serde::de::DeserializeOwned>(&self, work: &[&str]) -> Result<T> {
         measured(Command::new(&self.program).args(&self.before).args(work).args(self.after)).context(self.name)
     }
 }
 
-/// The versions that are pinned, as a line.
+/// Returns the pinned versions on one line.
 pub(super) fn versions() -> String {
     let versions = [
         ("LangGraph", required(REQUIREMENTS, "langgraph")),
@@ -118,13 +118,13 @@ pub(super) fn versions() -> String {
     versions.map(|(name, version)| format!("{name} {}", version.unwrap_or("of no known version"))).join(", ")
 }
 
-/// The version of a package in pip's requirements.
+/// Returns the version of a package in pip's requirements.
 fn required<'a>(requirements: &'a str, package: &str) -> Option<&'a str> {
     let pin = requirements.lines().find_map(|line| line.strip_prefix(package)?.strip_prefix("=="))?;
     pin.split([' ', ';', '\\']).next()
 }
 
-/// The version of a package in cargo's lock.
+/// Returns the version of a package in cargo's lock.
 fn locked<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
     let name = format!("name = \"{package}\"");
     let version = lock.lines().skip_while(|line| *line != name).nth(1)?;

@@ -1,17 +1,17 @@
-//! The curves of the benchmarks as SVG, for the book.
+//! Draws the curves of the benchmarks as SVG, for the book.
 
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use plotters::prelude::*;
 
-/// One cost against one number.
+/// One cost against one count.
 pub(crate) struct Curve {
-    /// The name of its file.
+    /// Name of its file.
     name: &'static str,
-    /// What is counted.
+    /// Label of the count.
     count: &'static str,
-    /// What it costs.
+    /// Label of the cost.
     cost: &'static str,
     /// Counts and costs, all above 0.
     pub(crate) points: Vec<(f64, f64)>,
@@ -23,7 +23,7 @@ impl Curve {
     }
 }
 
-/// Draws each curve to a file in the folder, both axes logarithmic, with a dashed line for a cost that grows as the count does.
+/// Draws each curve to a file in the folder. Both axes are logarithmic, and a dashed line shows linear growth.
 pub(crate) fn draw(curves: &[Curve], folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)?;
     for curve in curves.iter().filter(|curve| curve.points.len() > 1) {
@@ -37,7 +37,7 @@ fn drawn(curve: &Curve) -> Result<String, DrawingAreaErrorKind<std::io::Error>> 
     let mut svg = String::new();
     let (counts, costs): (Vec<f64>, Vec<f64>) = curve.points.iter().copied().unzip();
     let (first, last) = (least(&counts), most(&counts));
-    // At least a decade, so that a flat curve looks flat.
+    // The axis spans at least a decade, so that a flat curve looks flat.
     let (low, high) = (least(&costs) / 3.0, most(&costs) * 3.0);
     {
         let root = SVGBackend::with_string(&mut svg, (560, 320)).into_drawing_area();

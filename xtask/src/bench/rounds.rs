@@ -1,4 +1,4 @@
-//! What actors cost whose model is in aime's own process: rounds of one of them, many at once, and many that wait.
+//! Measures actors whose model is in aime's own process: rounds of one actor, many concurrent actors, and many waiting ones.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -52,7 +52,7 @@ struct Waiting {
     resident_mb: f64,
 }
 
-/// Rounds of one actor whose model is in aime's own process, as a table in Markdown.
+/// Measures rounds of one actor with an in-process model. Returns the table in Markdown.
 pub(super) fn in_process(program: &Path, arguments: &ActorArguments, repeats: u32) -> Result<String> {
     let mut text = "| rounds of one actor, its model in aime's own process | µs a round |\n|---|---|".to_owned();
     let mut requests = String::new();
@@ -73,7 +73,7 @@ pub(super) fn in_process(program: &Path, arguments: &ActorArguments, repeats: u3
     Ok(format!("{text}\n\n{requests}"))
 }
 
-/// Measures actors at once and actors that wait, each so many times, and gives the tables in Markdown with the curve.
+/// Measures concurrent and waiting actors `repeats` times each. Returns the tables in Markdown with the curve.
 pub(super) fn actors(program: &Path, arguments: &ActorArguments, repeats: u32) -> Result<(String, Curve)> {
     let mut text =
         "| actors at once, a call and an end each, and one answer; a model of 200 ms | ms | × of the least possible |\n|---|---|---|"

@@ -1,4 +1,5 @@
-//! The one scripted model of all: a process that answers aime and its peers in turn, and tells what their requests cost a bare client.
+//! Scripted model for all systems: a process that answers aime and its peers in turn, and measures the cost of their requests to a bare
+//! client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -8,12 +9,12 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// A server that ends when this is dropped.
+/// Server that ends when this is dropped.
 pub(super) struct Server {
     process: Child,
     questions: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    /// The address that all are given.
+    /// Address for all systems.
     pub(super) url: String,
 }
 
@@ -23,7 +24,7 @@ struct Address {
 }
 
 impl Server {
-    /// Starts one by aime's own program, which takes so many milliseconds for each answer.
+    /// Starts a server by aime's own program, which takes `ms` milliseconds for each answer.
     pub(super) fn start(program: &Path, ms: u64) -> Result<Self> {
         let mut command = Command::new(program);
         command.args(["serve", "--ms", &ms.to_string()]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -34,7 +35,7 @@ impl Server {
         Ok(Self { process, questions, answers, url })
     }
 
-    /// What it says of the requests that came since it was asked last: `floor` or `tokens`.
+    /// Returns the statistics of the requests since the last question: `floor` or `tokens`.
     pub(super) fn ask<T: DeserializeOwned>(&mut self, question: &str) -> Result<T> {
         writeln!(self.questions.as_ref().context("the scripted model has no input")?, "{question}")?;
         read(&mut self.answers)
@@ -43,7 +44,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It ends with its input, and with nobody left who would wait for it.
+        // The server ends with its input.
         drop(self.questions.take());
         let _ = self.process.wait();
     }

@@ -1,14 +1,14 @@
-//! The table: medians, and how many times the least that is possible they are.
+//! Table of the medians, with their ratios to the lower bound.
 
 use std::fmt;
 
-/// All graphs.
+/// Results of all graphs.
 pub(crate) struct Table {
     systems: Vec<&'static str>,
     pub(crate) rows: Vec<Row>,
 }
 
-/// One graph.
+/// Results of one graph.
 pub(crate) struct Row {
     pub(crate) graph: String,
     lower_bound_ms: f64,
@@ -27,7 +27,7 @@ impl Row {
         Self { graph: String::new(), lower_bound_ms: 0.0, rounds: vec![Vec::new(); systems] }
     }
 
-    /// Takes one round in. The bound is 0 where a system does not tell it.
+    /// Adds one round. A system that does not report the bound passes 0.
     pub(crate) fn add(&mut self, system: usize, ms: f64, graph: &str, lower_bound_ms: f64) {
         graph.clone_into(&mut self.graph);
         self.lower_bound_ms = self.lower_bound_ms.max(lower_bound_ms);
@@ -35,7 +35,7 @@ impl Row {
     }
 }
 
-/// The middle of some numbers, of two middle ones the lower; 0 of none.
+/// Returns the median, the lower one of two middle numbers, or 0 if there are none.
 pub(crate) fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -62,7 +62,7 @@ impl fmt::Display for Table {
 }
 
 impl Table {
-    /// The geometric mean of the ratios of all workflows, where there are some.
+    /// Writes the geometric mean of the ratios of all workflows, if there are any.
     fn means(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let workflows: Vec<&Row> = self.rows.iter().filter(|row| row.graph.starts_with("workflow") && row.lower_bound_ms > 0.0).collect();
         if workflows.is_empty() {

@@ -1,5 +1,5 @@
-//! Think-act rounds of one agent: aime and its peers ask the same scripted model over HTTP, each by its own client. What the same requests
-//! cost a bare client is taken off.
+//! Think-act rounds of one agent: aime and its peers send requests to the same scripted model over HTTP, each by its own client. The time
+//! of a bare client for the same requests is subtracted.
 
 use std::fmt;
 
@@ -11,20 +11,21 @@ use super::plots::Curve;
 use super::server::Server;
 use super::table::median;
 
-/// What a system says of its rounds.
+/// Output of a system for its rounds.
 #[derive(Deserialize)]
 struct Took {
     ms: f64,
 }
 
-/// What a bare client took for the same requests.
+/// Time of a bare client for the same requests.
 #[derive(Deserialize)]
 struct Floor {
     requests: u32,
     ms: f64,
 }
 
-/// Lets all of them run so many rounds in turn, `repeats` times. Those after the first are left out where that would take them more than `patience` seconds.
+/// Runs each number of rounds on all systems in turn, `repeats` times. After the first number, a system is skipped if it would take more
+/// than `patience` seconds.
 pub(super) fn think(server: &mut Server, systems: &[Peer], counts: &[u32], patience: u32, repeats: u32) -> Result<Rounds> {
     let mut rounds = Rounds { systems: systems.iter().map(|system| system.name).collect(), rows: Vec::new() };
     let mut before = vec![None; systems.len()];
@@ -44,7 +45,8 @@ pub(super) fn think(server: &mut Server, systems: &[Peer], counts: &[u32], patie
     Ok(rounds)
 }
 
-/// Whether so many rounds would take no more than so many seconds, by the milliseconds of another number of them: each request tells all that was before.
+/// Predicts whether `count` rounds take at most `seconds`, from the milliseconds of another number of rounds. The time grows with the
+/// square, because each request contains all previous ones.
 fn is_worth(before: Option<(u32, f64)>, count: u32, seconds: u32) -> bool {
     before.is_none_or(|(some, ms)| ms * (f64::from(count) / f64::from(some)).powi(2) <= f64::from(seconds) * 1_000.0)
 }
@@ -56,22 +58,22 @@ fn once(server: &mut Server, system: &Peer, count: u32) -> Result<(Took, Floor)>
     Ok((took, floor))
 }
 
-/// All that was measured.
+/// All measurements.
 pub(super) struct Rounds {
     systems: Vec<&'static str>,
     rows: Vec<Row>,
 }
 
-/// So many rounds.
+/// Measurements for one number of rounds.
 struct Row {
     count: u32,
     cells: Vec<Cell>,
 }
 
-/// Microseconds a request, by repeat.
+/// Microseconds per request, by repeat.
 #[derive(Default)]
 struct Cell {
-    /// Without what a bare client took.
+    /// Time without that of a bare client.
     own: Vec<f64>,
     floor: Vec<f64>,
 }
@@ -83,17 +85,17 @@ impl Cell {
         self.floor.push(each(floor.ms));
     }
 
-    /// The system's own microseconds, where it was measured.
+    /// Returns the system's own median in microseconds, if it was measured.
     fn own(&self) -> Option<f64> {
         (!self.own.is_empty()).then(|| median(&self.own))
     }
 }
 
 impl Rounds {
-    /// What the first system's rounds cost against their number.
+    /// Returns the cost of the first system's rounds against their number.
     pub(super) fn curve(&self) -> Curve {
         let mut curve = Curve::new("rounds", "rounds of one actor", "µs a round");
-        // An axis of powers of ten has no place for less.
+        // A logarithmic axis has no zero, so costs are at least 1.
         let points = self.rows.iter().filter_map(|row| Some((f64::from(row.count), row.cells.first()?.own()?.max(1.0))));
         curve.points.extend(points);
         curve
@@ -103,7 +105,7 @@ impl Rounds {
         write!(f, "| {what} | {} |\n|---|{}", self.systems.join(" | "), "---|".repeat(self.systems.len()))
     }
 
-    /// How many times as much a round costs in the last row that has the system as in the first.
+    /// Returns the ratio of a round's cost in the system's last measured row to that in its first.
     fn growth(&self, system: usize) -> Option<f64> {
         let mut measured = self.rows.iter().filter_map(|row| row.cells.get(system)?.own());
         let first = measured.next()?;
@@ -111,7 +113,7 @@ impl Rounds {
     }
 }
 
-/// One over the other, where the difference of two times left something of both.
+/// Returns the ratio of two times, if both remain positive after the subtraction.
 fn ratio(over: f64, under: f64) -> Option<f64> {
     (over > 0.0 && under > 0.0).then(|| over / under)
 }

@@ -1,4 +1,4 @@
-//! What one scripted goal costs: how often a model is asked for it, and the tokens of all that it is told.
+//! Cost of one scripted goal: number of model requests, and tokens of everything that they contain.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,17 +12,18 @@ use super::measured;
 use super::peers::Peer;
 use super::server::Server;
 
-/// The goal: so many calls of a tool, each of which answers a page.
+/// Number of tool calls of the goal, each of which returns a page.
 const CALLS: &str = "12";
 
-/// What was asked for it.
+/// Requests for the goal.
 #[derive(Deserialize)]
 struct Asked {
     requests: u64,
     prompt_tokens: u64,
 }
 
-/// Lets each do it once, since nothing of it depends on the clock, and gives the table in Markdown. The scripted model of all counts what it is told.
+/// Runs the goal once on each system, since nothing depends on the clock. Returns the table in Markdown. The scripted model counts the
+/// tokens.
 pub(super) fn tokens(program: &Path, server: &mut Server, systems: &[Peer]) -> Result<String> {
     let planned = measured(Command::new(program).args(["planned", CALLS]))?;
     let mut asked = vec![("aime, a plan of tool tasks", planned)];

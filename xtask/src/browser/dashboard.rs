@@ -1,4 +1,4 @@
-//! The dashboard in front of a person who does all that can be done there, and in front of a page of another origin that tries to.
+//! Dashboard in the hands of a person who uses all functions, and attacked by a page of another origin.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -15,7 +15,7 @@ const PACKAGE: &str = include_str!("package.json");
 const PACKAGE_LOCK: &str = include_str!("package-lock.json");
 const PERSON: &str = include_str!("person.mjs");
 
-/// Serves the runs of a folder of their own in `folder`, has the browser work with them, and checks what it saw. Pictures stand in `folder`.
+/// Serves the runs of a subfolder, uses them in the browser, and checks the results. Screenshots go to `folder`.
 pub(super) fn drive(aime: &Path, browser: &Path, folder: &Path) -> Result<()> {
     let person = node_script(aime, "browser-person", [PACKAGE, PACKAGE_LOCK], ("person.mjs", PERSON))?;
     for name in ["kitchen", "home"] {
@@ -39,7 +39,8 @@ pub(super) fn drive(aime: &Path, browser: &Path, folder: &Path) -> Result<()> {
     check(&seen).with_context(|| format!("the person saw {seen:#}"))
 }
 
-/// A plan of two tasks: the first asks for consent and has a question; the second fails, and is replaced by one that has a question, too.
+/// Returns the script of a plan with two tasks: the first needs consent and asks a question; the second fails, and is replaced by one that
+/// asks a question too.
 fn script() -> Script {
     let task = |id: &str, name: &str, dependencies: &[&str]| json!({"id": id, "name": name, "kind": "actor", "description": id.to_uppercase(), "dependencies": dependencies});
     let plan = json!({"goal": "clean dishes", "strategic": {"approach": "by hand"}, "tasks": [task("wash", "wash", &[]), task("dry", "dry", &["wash"])]});
@@ -60,7 +61,7 @@ fn script() -> Script {
         .on(When::plain(), [Reply::text("The dishes are done.")])
 }
 
-/// What the person must have seen.
+/// Checks what the person has seen.
 fn check(seen: &Value) -> Result<()> {
     let at = |pointer: &str| seen.pointer(pointer).cloned().unwrap_or_default();
     ensure!(at("/list/token") == false && at("/list/heading") == "Runs", "the token stays in the address");
@@ -80,7 +81,7 @@ fn check(seen: &Value) -> Result<()> {
     Ok(())
 }
 
-/// `aime serve`.
+/// Process of `aime serve`.
 struct Serving {
     child: Child,
     address: String,
@@ -109,7 +110,7 @@ impl Serving {
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended already.
         drop(self.end());
     }
 }

@@ -1,4 +1,4 @@
-//! Building the release binary of one target on this machine.
+//! Builds the release binary of one target on this machine.
 
 use std::env;
 use std::fs;
@@ -11,30 +11,31 @@ use anyhow::{Context, Result, bail};
 use crate::install::{PYTHON, answer, python_packages};
 use crate::workspace::{build_aime, build_by, cargo, has_std, host, program_on_path, run, target_folder};
 
-/// cargo-zigbuild and Zig, as packages of Python that hold nothing but the programs.
+/// cargo-zigbuild and Zig, as Python packages that contain only the programs.
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// What links for Windows on a system that is none, by the C library.
+/// Linker for Windows on other systems, with the C library.
 const MINGW: &str = "x86_64-w64-mingw32-gcc";
 
-/// Who compiles C and links.
+/// Compiler and linker for C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Toolchain {
-    /// What this machine has.
+    /// Tools of this machine.
     Own,
-    /// Zig, which brings the C library of every Linux.
+    /// Zig, which contains the C library of every Linux.
     Zig,
 }
 
 impl Toolchain {
-    /// Who builds for `target` on a machine whose own target is `host`.
+    /// Selects the toolchain for `target` on a machine with the target `host`.
     pub(super) fn of(target: &str, host: &str) -> Self {
         let is_linux = |target: &str| target.contains("-linux-");
         if target != host && is_linux(target) && is_linux(host) { Self::Zig } else { Self::Own }
     }
 }
 
-/// Builds the release binary, and fetches what that needs: Rust's standard library for the target, and for the other kinds of Linux a linker.
+/// Builds the release binary, and downloads its prerequisites: Rust's standard library for the target, and a linker for other kinds of
+/// Linux.
 pub(super) fn build(target: &str) -> Result<PathBuf> {
     if !has_std(target)? {
         run(Command::new("rustup").args(["target", "add", target])).with_context(|| format!("this rustc cannot build for {target}"))?;
@@ -49,14 +50,14 @@ pub(super) fn build(target: &str) -> Result<PathBuf> {
     }
 }
 
-/// `cargo zigbuild`, fetched once. It takes the place of `cargo build`.
+/// Returns `cargo zigbuild`, downloaded once. It replaces `cargo build`.
 fn zigbuild() -> Result<Command> {
     answer(Command::new("python3").args(["-I", "-c", "import venv; print('here')"]), PYTHON)?;
     let folder = target_folder().join("dist-tools");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
     let python = python_packages(&folder, "zig", REQUIREMENTS)?;
     let programs = python.parent().map(Path::to_path_buf).unwrap_or_default();
-    // cargo finds its command there, and that one the `python3` that has Zig.
+    // cargo finds its subcommand in this folder, and the subcommand finds the `python3` with Zig.
     let path = env::join_paths(iter::once(programs).chain(env::split_paths(&env::var_os("PATH").unwrap_or_default())))?;
     let mut command = cargo(["zigbuild"]);
     command.env("PATH", path);

@@ -1,4 +1,4 @@
-//! The names of a release agree wherever they stand.
+//! Tests that the names of a release agree everywhere.
 
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ fn each_target_has_its_names() {
     assert_eq!((windows.file().as_str(), windows.binary()), ("aime-v1.2.3-x86_64-pc-windows-msvc.zip", "aime.exe"));
 }
 
-/// What `cargo binstall` makes of a template.
+/// Expands a template as `cargo binstall` does.
 fn filled(template: &str, archive: &Archive, zip: bool) -> String {
     let binary_ending = if archive.is_for_windows() { ".exe" } else { "" };
     let filled = [
@@ -63,7 +63,7 @@ fn workflow(name: &str) -> Value {
     serde_saphyr::from_str(&read(&format!(".github/workflows/{name}.yml"))).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Every command line of a job's steps.
+/// Returns every command line of a job's steps.
 fn commands(job: &Value) -> String {
     let steps = job["steps"].as_array().unwrap().iter().filter_map(|step| step["run"].as_str());
     steps.collect::<Vec<_>>().join("\n")
@@ -79,7 +79,7 @@ fn the_release_workflow_builds_every_target_and_makes_up_no_names() {
     assert_eq!(built, TARGETS);
     let commands_of_build = commands(build);
     assert!(commands_of_build.contains("cargo xtask dist --target ${{ matrix.target }} ") && commands_of_build.contains("'--try'"));
-    // What is handed on is what `dist` made, whatever it is called.
+    // The workflow uploads everything that `dist` has built, under any name.
     let handed_on =
         build["steps"].as_array().unwrap().iter().find(|step| step["uses"].as_str().is_some_and(|uses| uses.contains("upload-artifact")));
     assert!(handed_on.unwrap()["with"]["path"].as_str().unwrap().lines().all(|path| path.starts_with("target/dist/aime-v*")));

@@ -1,7 +1,7 @@
-//! An archive is unpacked and used: what it says of itself, a run with a scripted model, the run's report.
+//! Unpacks an archive and tries it: version, a run with a scripted model, and the run's report.
 //!
-//! A static binary is alone in a root of its own: there is no C library, no shell, no `/proc`, no `/dev`, no certificate. One for another
-//! processor is emulated by QEMU.
+//! A static binary runs in an otherwise empty root: there is no C library, shell, `/proc`, `/dev`, or certificate. QEMU emulates other
+//! processors.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ use super::Archive;
 use crate::run::fresh_folder;
 use crate::workspace::{host, program_on_path, run};
 
-/// The most that the binary may weigh: what people are promised. `cargo xtask size` holds it to less.
+/// Largest binary that the documents promise, in bytes. `cargo xtask size` has a stricter limit.
 const MOST_BYTES: u64 = 40_000_000;
 
 const POEM: &str = "Salt wind on the sea\n";
 
-/// Fails where an archive for `target` cannot be tried on this machine; so before it is built.
+/// Fails before the build if this machine cannot try an archive for `target`.
 pub(super) fn ready(target: &str) -> Result<()> {
     Way::of(target, &host()?)?.emulator_here().map(drop)
 }
@@ -45,17 +45,17 @@ pub(super) fn try_out(file: &Path, archive: &Archive) -> Result<()> {
     Ok(fs::remove_dir_all(&trial.root)?)
 }
 
-/// How a binary is started.
+/// How to start a binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Way {
-    /// The folder that it was unpacked in is all that there is.
+    /// True if the root contains only the unpacked folder.
     pub(super) alone: bool,
-    /// What stands in for another processor.
+    /// Emulator for another processor.
     pub(super) emulator: Option<&'static str>,
 }
 
 impl Way {
-    /// How a binary for `target` is started on a machine whose own target is `host`.
+    /// Returns how a binary for `target` starts on a machine with the target `host`.
     pub(super) fn of(target: &str, host: &str) -> Result<Self> {
         let processor = |target: &str| target.split('-').next().unwrap_or_default().to_owned();
         let is_linux = |target: &str| target.contains("-linux-");
@@ -70,7 +70,7 @@ impl Way {
         Ok(Self { alone, emulator })
     }
 
-    /// Where the emulator is, if one is needed.
+    /// Returns the path of the emulator, if one is needed.
     fn emulator_here(self) -> Result<Option<PathBuf>> {
         let Some(name) = self.emulator else { return Ok(None) };
         let found = program_on_path(name);
@@ -86,10 +86,10 @@ impl Way {
     }
 }
 
-/// The world of an archive.
+/// Environment of an archive.
 struct Trial {
     root: PathBuf,
-    /// The binary, in `root`.
+    /// Binary, in `root`.
     program: PathBuf,
     way: Way,
     server: ScriptedServer,
@@ -130,7 +130,7 @@ impl Trial {
         command
     }
 
-    /// Runs it to its end, which must be good, and answers what it printed.
+    /// Runs it, and returns its output. It must succeed.
     fn aime(&self, arguments: &[&str]) -> Result<String> {
         let mut command = self.command();
         command.args(arguments).env("AIME_OFFLINE", "1").env("OPENAI_BASE_URL", self.server.url()).stdin(Stdio::null());
@@ -141,7 +141,7 @@ impl Trial {
     }
 }
 
-/// An actor that writes the poem.
+/// Returns the script of an actor that writes the poem.
 fn script() -> Script {
     Script::new()
         .on(When::tools().and_turn(0), [Reply::call("write_file", json!({"path": "poem.txt", "content": POEM}))])

@@ -1,7 +1,7 @@
-//! `cargo xtask evaluate`: aime and its peers on the same tasks, with the same model, tools of the same kind and the same bounds.
+//! `cargo xtask evaluate`: runs aime and its peers on the same tasks, with the same model, the same kind of tools and the same limits.
 //!
-//! The model is the one that the environment names (`OPENAI_BASE_URL`), and with none the small one, served for the length of the evaluation.
-//! What it does is divided into [parts](parts::PARTS), each of which goes on where it was stopped.
+//! The environment names the model (`OPENAI_BASE_URL`). Without one, the small model is served during the evaluation. The work is divided
+//! into [parts](parts::PARTS), each of which can be stopped and continued.
 
 mod parts;
 mod settings;
@@ -23,22 +23,22 @@ use crate::install::python_packages;
 use crate::run::{ModelArguments, Prepared};
 use crate::workspace::{root, shown};
 
-/// What the peers need, each package by its hash.
+/// Requirements of the peers, each package pinned by its hash.
 const REQUIREMENTS: &str = include_str!("../../../crates/evaluation/peers/requirements.txt");
 const SCRIPTS: [(&str, &str); 3] = [
     ("peer.py", include_str!("../../../crates/evaluation/peers/peer.py")),
     ("smolagents_peer.py", include_str!("../../../crates/evaluation/peers/smolagents_peer.py")),
     ("langgraph_peer.py", include_str!("../../../crates/evaluation/peers/langgraph_peer.py")),
 ];
-/// The name of each, and its script with what it is given.
+/// Name and script of each peer, with its arguments.
 const PEERS: [(&str, &str); 3] = [
     ("smolagents", "smolagents_peer.py"),
     ("langgraph-plan-and-execute", "langgraph_peer.py plan-and-execute"),
     ("openmanus-planning-flow", "langgraph_peer.py planning-flow"),
 ];
 
-/// The levels of the tasks that the small model may reach. With one actor and no plan it reached none of the fifteen tuned tasks above them, and with a
-/// plan none of four, at minutes each; what no way reaches tells no way from another.
+/// Levels of the tasks that the small model may reach. With one actor and no plan it reached none of the fifteen tuned tasks above them,
+/// and with a plan none of four, at minutes each. Tasks that no mode reaches cannot compare modes.
 pub(crate) const SMALL_REACHES: [&str; 4] = ["--level", "1", "--level", "2"];
 
 /// Which parts, in which ways.
@@ -66,12 +66,12 @@ pub(crate) struct EvaluateArguments {
     rest: Vec<String>,
 }
 
-/// Tries all, and answers the exit code of `aime eval`: of the first part that did not come to its end.
+/// Runs all parts. Returns the exit code of `aime eval` for the first part that did not complete.
 pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     let EvaluateArguments { mut model, part, alone, docs, fresh, tables, rest } = arguments;
     let folder = root().join("target").join("evaluation");
     fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    // Peers know nothing of a model in aime's process.
+    // Peers cannot use a model in aime's process.
     model.server |= env::var_os("OPENAI_BASE_URL").is_none();
     let parts = if part.is_empty() { PARTS.iter().collect() } else { part };
     if tables {
@@ -138,15 +138,15 @@ pub(crate) fn evaluate(arguments: EvaluateArguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Python with what the peers need.
+/// Python with the packages of the peers.
 struct Peers {
-    /// Its environment, with their scripts.
+    /// Virtual environment, with their scripts.
     place: PathBuf,
-    /// Its programs.
+    /// Folder of its programs.
     programs: PathBuf,
 }
 
-/// Installs what the peers need.
+/// Installs the packages of the peers.
 fn install_peers(folder: &Path) -> Result<Peers> {
     let python = python_packages(folder, "python", REQUIREMENTS)?;
     let programs = python.parent().context("Python was installed in no folder")?.to_path_buf();
@@ -157,13 +157,13 @@ fn install_peers(folder: &Path) -> Result<Peers> {
     Ok(Peers { place, programs })
 }
 
-/// Tells `aime eval` of the peers.
+/// Adds the peers to the arguments of `aime eval`.
 fn beside(command: &mut Command, peers: &Peers) -> Result<()> {
-    // What an agent may read is what programs on its path need.
+    // An agent may read the folders of programs on its path.
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths(std::iter::once(peers.programs.clone()).chain(env::split_paths(&path)))?;
     command.env("PATH", path).env("VIRTUAL_ENV", &peers.place);
-    // Another script is another agent, whose trials are made anew.
+    // A changed script counts as another agent, whose trials are made anew.
     let mut texts = DefaultHasher::new();
     (SCRIPTS, REQUIREMENTS).hash(&mut texts);
     let scripts = texts.finish();

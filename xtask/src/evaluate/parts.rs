@@ -1,24 +1,24 @@
-//! What the tables of the docs are made of.
+//! Parts of the evaluation, from which the tables of the docs are made.
 
-/// A comparison: one call of `aime eval`, and one table of the docs.
+/// Comparison: one call of `aime eval`, and one table of the docs.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// Its name, and that of its trials in the docs.
+    /// Its name, also that of its trials in the docs.
     pub(crate) name: &'static str,
-    /// What `aime eval` is given, in words.
+    /// Arguments of `aime eval`, separated by spaces.
     pub(crate) arguments: &'static str,
-    /// Whether the small model is given no tasks but those that it may reach ([`SMALL_REACHES`](super::SMALL_REACHES)).
+    /// True if the small model gets only the tasks that it may reach ([`SMALL_REACHES`](super::SMALL_REACHES)).
     pub(crate) within_reach: bool,
-    /// Whether peers are tried beside aime.
+    /// True if peers are tried beside aime.
     pub(crate) peers: bool,
-    /// Whether it is tried with all triggers of replanning, with none, and with each alone.
+    /// True if it is tried with all triggers of replanning, with none, and with each alone.
     pub(crate) each_trigger: bool,
 }
 
-/// A part as most are.
+/// Defaults of a part.
 const WITHIN_REACH: Part = Part { name: "", arguments: "", within_reach: true, peers: false, each_trigger: false };
 
-/// All of them, those that tell most first. Two trials at once keep a local model busy while tools run.
+/// All parts, the most informative first. Two concurrent trials keep a local model busy while tools run.
 pub(crate) const PARTS: [Part; 15] = [
     Part {
         name: "modes",
@@ -26,7 +26,7 @@ pub(crate) const PARTS: [Part; 15] = [
         peers: true,
         ..WITHIN_REACH
     },
-    // What differed most from one round to the next.
+    // Repeats the tasks whose results varied most between rounds.
     Part { name: "modes-again", arguments: "core --sample 6 --jobs 2 --mode complex", ..WITHIN_REACH },
     Part { name: "tuned", arguments: "core --tuned --jobs 2 --mode direct", within_reach: false, ..WITHIN_REACH },
     Part {
@@ -54,7 +54,7 @@ pub(crate) const PARTS: [Part; 15] = [
     },
     Part {
         name: "flaky-tools",
-        // The tasks within reach that the other faults are tried on.
+        // These are the tasks within reach on which the other faults are tried.
         arguments: "core --jobs 2 --mode complex --fault flaky-tools --level 1 --level 2 --task setting \
             --task count --task sum --task sort",
         each_trigger: true,
@@ -82,7 +82,7 @@ pub(crate) const PARTS: [Part; 15] = [
         arguments: "core --held-out --jobs 2 --mode direct --settings usual= --settings as-large=SETTINGS/as-large.toml",
         ..WITHIN_REACH
     },
-    // The tuned tasks within reach that these rules send another way. The names hold no others of that level.
+    // These are the tuned tasks within reach that the rules route differently. The names match no other task of that level.
     Part {
         name: "routing",
         arguments: "core --tuned --jobs 2 --mode auto --settings usual= --settings no-length=SETTINGS/no-length.toml --task numbers \
@@ -96,7 +96,7 @@ pub(crate) const PARTS: [Part; 15] = [
     },
 ];
 
-/// The part of a name.
+/// Returns the part with this name.
 pub(crate) fn named(name: &str) -> Result<&'static Part, String> {
     let names = || PARTS.iter().map(|part| part.name).collect::<Vec<_>>().join(", ");
     PARTS.iter().find(|part| part.name == name).ok_or_else(|| format!("there are: {}", names()))

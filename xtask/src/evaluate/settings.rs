@@ -1,5 +1,5 @@
-//! Settings that are compared: how finely a plan divides its goal, how many examples its prompt has, what actors of a small model are told, and which
-//! goals are planned.
+//! Compared settings: granularity of plans, number of examples in the planner's prompt, prompt of small-model actors, and the goals that
+//! are planned.
 
 use std::fs;
 use std::path::Path;
@@ -7,23 +7,23 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 const PROMPT: &str = include_str!("../../../crates/dynamic-planner/prompts/plan_simple.md");
-/// What stands in the arguments of a [part](super::parts::Part) for their folder.
+/// Placeholder for their folder in the arguments of a [part](super::parts::Part).
 pub(super) const FOLDER: &str = "SETTINGS";
 const PROFILE: &str = include_str!("../../../crates/actor-factory/data/profiles/sisyphus.toml");
-/// What stands before its examples, and after them.
+/// Text before the examples of the prompt; below, the text after them.
 const EXAMPLES: &str = "Examples\n";
 const USER_MARK: &str = "<!-- user -->";
-/// The example that it had beside the one that it has: its second task led small models to tasks that look at what nobody asked for.
+/// Former second example of the prompt. Its second task led small models to add tasks that check what nobody had asked for.
 const SECOND: &str = r#"Goal: Write a riddle about the moon to riddle.md
 {"strategic": {"approach": "Write it, then look at it.", "success_criteria": ["riddle.md holds a riddle about the moon"]}, "tasks": [{"id": "write", "name": "Write the riddle", "description": "Make up a riddle about the moon and write it to riddle.md.", "dependencies": [], "completion_criteria": ["riddle.md exists"]}, {"id": "look", "name": "Look at the riddle", "description": "Read riddle.md. Change it if it is no riddle about the moon.", "dependencies": ["write"], "completion_criteria": ["riddle.md holds a riddle about the moon"]}]}
 "#;
 
-/// Writes them into a folder: `three-tasks.toml`, `two-examples.toml`, `no-examples.toml`, `as-large.toml`, `no-length.toml`.
+/// Writes the settings into a folder: `three-tasks.toml`, `two-examples.toml`, `no-examples.toml`, `as-large.toml`, `no-length.toml`.
 pub(super) fn write(folder: &Path) -> Result<()> {
     let own = |name: &str| format!("[extensions]\nfolders = [\"{name}\"]\n");
     let prompt = |change: &dyn Fn(&str) -> String| with_examples(PROMPT, change).context("the prompt has no examples");
     let files = [
-        // Tried while there were two examples.
+        // This was tried while the prompt had two examples.
         ("three-tasks.toml", own("two-examples") + "[planning.limits]\nmax_tasks = 3\n"),
         ("two-examples.toml", own("two-examples")),
         ("two-examples/prompts/plan_simple.md", prompt(&|examples| examples.to_owned() + SECOND)?),
@@ -41,7 +41,7 @@ pub(super) fn write(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The prompt with its examples changed.
+/// Returns the prompt with its examples changed.
 fn with_examples(prompt: &str, change: impl Fn(&str) -> String) -> Option<String> {
     let (before, rest) = prompt.split_once(EXAMPLES)?;
     let (examples, after) = rest.split_once(USER_MARK)?;
@@ -50,7 +50,7 @@ fn with_examples(prompt: &str, change: impl Fn(&str) -> String) -> Option<String
     Some(format!("{before}{head}{kept}{USER_MARK}{after}"))
 }
 
-/// The profile as actors of larger models have it.
+/// Returns the profile as actors of larger models have it.
 fn as_large(profile: &str) -> Result<String> {
     let mut profile: toml::Table = profile.parse()?;
     profile.remove("small_model").context("the profile has no part for small models")?;

@@ -1,4 +1,4 @@
-//! The trials and tables that stand in the docs.
+//! Trials and tables in the docs.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -11,19 +11,19 @@ use anyhow::{Context, Result};
 use super::parts::{PARTS, Part};
 use crate::workspace::root;
 
-/// What `aime eval` keeps of trials.
+/// File in which `aime eval` keeps trials.
 const TRIALS: &str = "trials.jsonl";
-/// The table of all tasks, in the docs.
+/// Name of the table of all tasks in the docs.
 const BY_TASK: &str = "by-task";
-/// In the order in which a table tells of them.
+/// Modes in the order of a table.
 const MODES: [&str; 5] = ["direct", "simple", "complex", "emergent", "auto"];
 
-/// The trials of a part that the docs were made from.
+/// Returns the file of the trials from which the docs were made.
 fn of_docs(part: &Part) -> PathBuf {
     root().join("docs/src/evaluation").join(format!("{}.jsonl", part.name))
 }
 
-/// Puts the trials of the docs where `aime eval` goes on from, before those that were made since and did not come into the docs.
+/// Puts the trials of the docs where `aime eval` continues, before later trials that are not in the docs.
 pub(super) fn begin_from_docs(part: &Part, folder: &Path) -> Result<()> {
     let (from, to) = (of_docs(part), folder.join(TRIALS));
     if from.is_file() {
@@ -35,16 +35,16 @@ pub(super) fn begin_from_docs(part: &Part, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The lines of trials, and among them those of others: of one made of the same, its own line counts; of one made of something else the older stands
-/// before it, since the newest of a trial is what counts.
+/// Merges the lines of trials with those of another file. For the same trial of the same version, the line of `these` counts. Trials of
+/// older versions come before it, since the newest one of a trial counts.
 fn joined(these: &str, others: &str) -> Result<String> {
     let made = |outcome: &Outcome| (outcome.key(), outcome.made_of.clone());
     let known: Vec<_> = read(these)?;
-    // What a killed process left half written is no line.
+    // The last line may be incomplete, if a process was killed.
     let (whole, _) = others.rsplit_once('\n').unwrap_or_default();
     let theirs = read(whole)?;
     let place = |outcome: &Outcome| theirs.iter().rposition(|other| made(other) == made(outcome));
-    // What was made before the line that came into the docs is older than it.
+    // Lines before the one that is in the docs are older than it.
     let is_older =
         |at: usize, outcome: &Outcome| known.iter().any(|line| line.key() == outcome.key() && place(line).is_some_and(|since| at < since));
     let (mut older, mut newer) = (String::new(), String::new());
@@ -57,16 +57,16 @@ fn joined(these: &str, others: &str) -> Result<String> {
     Ok([older.as_str(), these, newer.as_str()].concat())
 }
 
-/// Whether anything was tried.
+/// Returns true if there are any trials.
 pub(super) fn has_trials(folder: &Path) -> bool {
     folder.join(TRIALS).is_file()
 }
 
-/// Writes what was tried, and the tables of it, into the docs.
+/// Writes the trials and their tables into the docs.
 pub(super) fn write_docs(part: &Part, folder: &Path) -> Result<()> {
     let file = folder.join(TRIALS);
     let text = fs::read_to_string(&file).with_context(|| format!("could not read {}", file.display()))?;
-    // One that was made again stands after the one before it.
+    // A repeated trial comes after the earlier one.
     let mut newest = HashMap::new();
     for (place, outcome) in read(&text)?.into_iter().enumerate() {
         newest.insert(outcome.key(), (place, outcome));
@@ -78,7 +78,7 @@ pub(super) fn write_docs(part: &Part, folder: &Path) -> Result<()> {
         return Ok(());
     }
     let lines = outcomes.iter().map(|outcome| {
-        // What models said may tell of this machine, and no table needs it.
+        // Texts of models may reveal details of this machine, and no table needs them.
         let fallback = outcome.fallback.as_ref().map(|told| told.split(':').next().unwrap_or_default().to_owned());
         let told = Outcome { answer: String::new(), error: None, fallback, ..outcome.clone() };
         serde_json::to_string(&told).map(|line| line + "\n")
@@ -95,7 +95,7 @@ fn page() -> PathBuf {
     root().join("docs/src/evaluation.md")
 }
 
-/// The page with the tables of the trials that stand beside it.
+/// Returns the page with the tables of the trials beside it.
 fn with_tables(page: &str) -> Result<String> {
     let (mut text, mut all) = (page.to_owned(), Vec::new());
     for part in &PARTS {
@@ -111,7 +111,7 @@ fn read(text: &str) -> Result<Vec<Outcome>> {
     text.lines().map(|line| serde_json::from_str(line).context("a line of the trials is none")).collect()
 }
 
-/// The tables of trials, without the heading.
+/// Returns the tables of trials, without the heading.
 fn tables(outcomes: &[Outcome]) -> Result<String> {
     let mut variants: Vec<Variant> = Vec::new();
     for outcome in outcomes {
@@ -129,7 +129,7 @@ fn tables(outcomes: &[Outcome]) -> Result<String> {
     Ok(format!("{}\n\n{}", rest.trim(), when(outcomes)))
 }
 
-/// When trials began, and how many do not tell.
+/// Returns the time range of the trials, and the number of trials without a time.
 fn when(outcomes: &[Outcome]) -> String {
     let minute = |time: &str| time.get(..16).map(|minute| minute.replace('T', " "));
     let begun: Vec<String> = outcomes.iter().filter_map(|outcome| minute(outcome.begun.as_deref()?)).collect();
@@ -142,8 +142,8 @@ fn when(outcomes: &[Outcome]) -> String {
     }
 }
 
-/// How often one actor reached each task, and how often plans did, of what is built in and without faults on purpose. By the mode that was really used, so
-/// that `auto` is among both; where no plan came about it is neither. Tasks that were tried in one way alone are left out.
+/// Returns the success rates of each built-in task with one actor and with plans, without injected faults. The mode that was really used
+/// counts, so `auto` is in both; a fallback without a plan is in neither. Tasks that were tried in only one way are left out.
 fn by_task(suite: &Suite, outcomes: &[Outcome]) -> String {
     let built_in = Variant { mode: None, settings: None, ..Variant::default() };
     let counts = |outcome: &&Outcome| {
@@ -168,7 +168,7 @@ fn by_task(suite: &Suite, outcomes: &[Outcome]) -> String {
         }
         let held_out = if task.held_out { ", held out" } else { "" };
         let [one, plans] = found.map(|(reached, tried)| format!("{reached} of {tried}"));
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "| `{}`{held_out} | {} | {one} | {plans} |", task.name, task.level);
         for (sum, (reached, tried)) in sums.iter_mut().zip(found) {
             *sum = (sum.0 + reached, sum.1 + tried);
@@ -179,7 +179,7 @@ fn by_task(suite: &Suite, outcomes: &[Outcome]) -> String {
     text
 }
 
-/// The page with these tables in the place of a name. Nothing where it has none.
+/// Replaces the tables with this name in the page. Returns none if the page lacks the name.
 fn replaced(page: &str, name: &str, tables: &str) -> Option<String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
     let (before, rest) = page.split_once(&begin)?;
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(joined(&line("a", 1), "").unwrap(), line("a", 1));
         let other = line("a", 2).replace("\"repeat\"", "\"made_of\":\"x\",\"repeat\"");
         assert_eq!(joined(&line("a", 1), &other).unwrap(), line("a", 1) + &other, "one that was made of something else is no other's");
-        // What came into the docs last stays the newest, however often this is done.
+        // The docs' line stays the newest, however often the merge is repeated.
         let docs = line("a", 3).replace("\"repeat\"", "\"made_of\":\"y\",\"repeat\"");
         let once = joined(&docs, &(other.clone() + &docs)).unwrap();
         assert_eq!(once, other.clone() + &docs);
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// Plans and one actor are set beside each other by what was really used, and with nothing else than what is built in.
+    /// Plans and one actor are compared by the mode really used, and only for trials with built-in settings.
     #[test]
     fn tasks_are_told_by_what_was_used_on_them() {
         let mut suite = Suite::core().unwrap();
@@ -244,7 +244,7 @@ mod tests {
             begun("2026-11-23T10:00:00Z", outcome(&both, "auto", Some("direct"), false)),
             outcome(&both, "auto", Some("simple"), true),
             settings("usual", outcome(&both, "emergent", Some("emergent"), false)),
-            // None of these counts.
+            // None of the following trials counts.
             outcome(&both, "auto", None, true),
             settings("other", outcome(&both, "simple", None, true)),
             Outcome { fallback: Some("no plan".to_owned()), ..outcome(&both, "complex", None, true) },

@@ -1,4 +1,4 @@
-//! Which servers are driven, with what calls, and what must come of each.
+//! MCP servers of the scenario, with their calls and expected results.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::install::Installed;
 
-/// A call of an actor, and what its result must hold.
+/// Call of an actor, with a text that its result must contain.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub(crate) tool: String,
@@ -19,19 +19,19 @@ impl Call {
         Self { tool: tool.into(), parameters, expects: expects.iter().map(|text| (*text).to_owned()).collect() }
     }
 
-    /// Whether it calls a tool of this server.
+    /// Returns true if it calls a tool of this server.
     pub(crate) fn is_of(&self, server: &str) -> bool {
         self.tool.starts_with(&format!("mcp__{server}__"))
     }
 
-    /// The same through the tool that calls what was found.
+    /// Returns the same call through the tool that calls tools found on demand.
     pub(crate) fn on_demand(&self) -> Self {
         let parameters = json!({"name": self.tool, "parameters": self.parameters});
         Self { tool: "mcp_call_tool".to_owned(), parameters, expects: self.expects.clone() }
     }
 }
 
-/// A server that speaks over its standard input and output.
+/// Server that uses its standard input and output.
 pub(crate) struct Driven {
     pub(crate) name: &'static str,
     command: String,
@@ -43,19 +43,20 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// Its settings, for a configuration file. It is trusted: nobody is there to consent to a call once another server has been read.
+    /// Returns its section of a configuration file. The server is trusted, because nobody is there to consent to a call after another
+    /// server's text was read.
     pub(crate) fn settings(&self) -> String {
         let Self { name, command, arguments, more, reads, .. } = self;
         format!("[mcp.servers.{name}]\ntrusted = true\ncommand = {command:?}\nargs = {arguments:?}\nread = {reads:?}\n{more}")
     }
 
-    /// What an actor calls, in order.
+    /// Returns the calls of an actor, in order.
     pub(crate) fn calls(&self) -> &[Call] {
         &self.calls
     }
 }
 
-/// The calls to `server-everything` under a name.
+/// Returns the calls to `server-everything` under a name.
 pub(crate) fn of_everything(name: &str) -> Vec<Call> {
     let tool = |tool: &str| format!("mcp__{name}__{tool}");
     vec![
@@ -71,7 +72,7 @@ pub(crate) fn of_everything(name: &str) -> Vec<Call> {
     ]
 }
 
-/// The servers. `page` is the address of a page whose text is `the sea is salt`; `work` the folder that aime works in.
+/// Returns the servers. `page` is the address of a page with the text `the sea is salt`; `work` is aime's working folder.
 pub(crate) fn driven(installed: &Installed, work: &Path, page: &str) -> Vec<Driven> {
     let of_npm = |name, server: &str, arguments: &[&str], more: &str, calls| {
         let script = [installed.script(server)].into_iter();
@@ -108,7 +109,7 @@ pub(crate) fn driven(installed: &Installed, work: &Path, page: &str) -> Vec<Driv
             "memory",
             "server-memory",
             &[],
-            // It would keep its file beside its program, which it cannot write.
+            // By default it would store its file beside its program, where it cannot write.
             &format!("env = {{ MEMORY_FILE_PATH = {:?} }}\n", work.join("memory.jsonl")),
             vec![
                 Call::new(

@@ -1,4 +1,4 @@
-//! Installing the servers by their ordinary clients, `npm` and `pip`, each package by its hash.
+//! Installs the servers by their ordinary clients, `npm` and `pip`, each package pinned by its hash.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,17 @@ const PACKAGE: &str = include_str!("package.json");
 const PACKAGE_LOCK: &str = include_str!("package-lock.json");
 const REQUIREMENTS: &str = include_str!("requirements.txt");
 
-/// The servers, and what starts them.
+/// Installed servers, with the programs that start them.
 pub(crate) struct Installed {
     folder: PathBuf,
-    /// Node.js itself, wherever a version manager keeps it.
+    /// Node.js itself, which may be in the folder of a version manager.
     pub(crate) node: PathBuf,
-    /// The folder of Node.js and that of Python, which a confined server must read.
+    /// Folders of Node.js and Python, which a confined server must read.
     runtimes: [PathBuf; 2],
 }
 
 impl Installed {
-    /// Installs what is not there yet, in `mcp-servers` of the target folder that `program` was built in.
+    /// Installs missing servers in `mcp-servers` in the target folder of `program`.
     pub(crate) fn ready(program: &Path) -> Result<Self> {
         let target = program.parent().and_then(Path::parent).context("aime was built in no folder")?;
         let folder = target.join("mcp-servers");
@@ -43,23 +43,23 @@ impl Installed {
         Ok(installed)
     }
 
-    /// Where they are installed.
+    /// Returns the folder of the servers.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What a confined server must read beside what commands read.
+    /// Returns the folders that a confined server must read, besides those that commands read.
     pub(crate) fn reads(&self) -> Vec<String> {
         std::iter::once(&self.folder).chain(&self.runtimes).map(|path| path.display().to_string()).collect()
     }
 
-    /// The main file of a server of npm.
+    /// Returns the main file of an npm server.
     pub(crate) fn script(&self, server: &str) -> String {
         let place = self.folder.join("node/node_modules/@modelcontextprotocol").join(server).join("dist/index.js");
         place.display().to_string()
     }
 
-    /// The program of a server of PyPI.
+    /// Returns the program of a PyPI server.
     pub(crate) fn program(&self, server: &str) -> String {
         self.folder.join("python/bin").join(server).display().to_string()
     }

@@ -1,4 +1,4 @@
-//! A server is killed in the middle of a call: the actor is told so, the server starts again, later each time, and the next call succeeds.
+//! Kills a server in the middle of a call: the actor is told, the server restarts with increasing delays, and the next call succeeds.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -15,16 +15,16 @@ use super::processes;
 use super::served::{self, Served};
 use super::world::{RUN, World, done, last_result, model};
 
-/// The tool that takes long.
+/// Tool with a long call.
 const LONG: &str = "trigger-long-running-operation";
-/// How long it would take, in seconds.
+/// Duration of its call, in seconds.
 const SECONDS: u64 = 300;
-/// How long a server that failed once is left alone: what `aime-tools` waits.
+/// Delay of the first restart in `aime-tools`.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// How much later than its announcement a call is surely with a server that runs.
+/// Delay after which an announced call has surely reached a running server.
 const ON_ITS_WAY: Duration = Duration::from_secs(1);
 
-/// Kills the process of the server that aime has started.
+/// Kills the server process that aime has started.
 pub(crate) fn over_stdio(world: &World, all: &[Driven], installed: &Installed) -> Result<()> {
     let everything = all.iter().find(|server| server.name == "everything").context("server-everything is not driven")?;
     world.configure(&everything.settings())?;
@@ -43,7 +43,7 @@ pub(crate) fn over_stdio(world: &World, all: &[Driven], installed: &Installed) -
     Ok(())
 }
 
-/// Kills the server behind an address, and starts another there.
+/// Kills the server behind an address, and starts another one there.
 pub(crate) fn over_http(world: &World, installed: &Installed) -> Result<()> {
     let mut served = Some(Served::everything(installed, None)?);
     let port = served.as_ref().map(Served::port);
@@ -58,13 +58,13 @@ pub(crate) fn over_http(world: &World, installed: &Installed) -> Result<()> {
     Ok(())
 }
 
-/// What an actor met.
+/// Observations of an actor.
 struct Told {
     first_fault: String,
     echoed_at: Instant,
 }
 
-/// An actor calls the server, then calls what takes long, and is disturbed in that; then it calls until it succeeds.
+/// Runs an actor that calls the server, then makes a long call during which `disturb` runs, and then repeats its call until it succeeds.
 fn actor(world: &World, server: &str, disturb: impl FnOnce() -> Result<()>) -> Result<Told> {
     let echo = |message: &str| Reply::call(format!("mcp__{server}__echo"), json!({"message": message}));
     let long = format!("mcp__{server}__{LONG}");

@@ -1,9 +1,10 @@
-//! `cargo xtask scenario mcp`: official MCP servers from npm and PyPI, driven by the built aime with a scripted model.
+//! `cargo xtask scenario mcp`: drives official MCP servers from npm and PyPI by the built aime, with a scripted model.
 //!
-//! Each is tested, called over its standard input and output, confined as aime confines it, and its results are checked. One is called over
-//! streamable HTTP too. One is killed in the middle of a call, over each transport. In the end none of their processes may be left.
+//! Each server is tested and called over its standard input and output, within aime's sandbox, and its results are checked. One server is
+//! called over streamable HTTP too. One is killed in the middle of a call, over each transport. At the end none of their processes may be
+//! left.
 //!
-//! It needs npm's and Python's package indexes, so it is no part of `cargo test`.
+//! It needs npm's and Python's package indexes, so it is not part of `cargo test`.
 
 mod calls;
 mod install;
@@ -42,7 +43,7 @@ pub(crate) fn drive() -> Result<()> {
     Ok(())
 }
 
-/// Tests one server, and has an actor call it.
+/// Tests one server, and lets an actor call it.
 fn one(world: &World, server: &Driven) -> Result<()> {
     world.configure(&server.settings())?;
     let tested = world.aime(&["mcp", "test", server.name])?;
@@ -54,7 +55,7 @@ fn one(world: &World, server: &Driven) -> Result<()> {
     Ok(())
 }
 
-/// All servers at once: they have more tools than stand in a request, so an actor finds and calls them on demand.
+/// Uses all servers together. They have more tools than fit in a request, so an actor finds and calls them on demand.
 fn on_demand(world: &World, all: &[Driven]) -> Result<()> {
     world.configure(&all.iter().map(Driven::settings).collect::<String>())?;
     let mut calls = vec![Call::new("mcp_find_tools", json!({"query": "sum of two numbers"}), &["mcp__everything__get-sum"])];
@@ -66,7 +67,7 @@ fn on_demand(world: &World, all: &[Driven]) -> Result<()> {
     Ok(())
 }
 
-/// One server behind an address.
+/// Uses one server by its address.
 fn over_http(world: &World, installed: &Installed) -> Result<()> {
     let served = Served::everything(installed, None)?;
     world.configure(&served.settings())?;

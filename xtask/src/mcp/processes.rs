@@ -1,4 +1,4 @@
-//! The processes of the servers, as the system tells of them.
+//! Processes of the servers, as listed by the system.
 
 use std::fs;
 use std::path::Path;
@@ -6,13 +6,13 @@ use std::process::Command;
 
 use crate::workspace::run;
 
-/// The living processes whose command line names something in a folder, each with that line.
+/// Returns the running processes whose command lines name something in a folder, with those lines.
 pub(crate) fn of(folder: &Path) -> Vec<(u32, String)> {
     let folder = folder.display().to_string();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let told = |pid: u32| {
-        // That of a zombie is empty.
+        // A zombie has an empty command line.
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         line.contains(&folder).then_some((pid, line))
@@ -22,7 +22,7 @@ pub(crate) fn of(folder: &Path) -> Vec<(u32, String)> {
     found
 }
 
-/// Kills one as a crash does.
+/// Kills a process like a crash.
 pub(crate) fn kill(pid: u32) -> anyhow::Result<()> {
     run(Command::new("kill").args(["-KILL", &pid.to_string()]))
 }

@@ -1,4 +1,4 @@
-//! What listens on 127.0.0.1 for the length of the scenario: a server over streamable HTTP, and a page to be fetched.
+//! Servers on 127.0.0.1 during the scenario: an MCP server over streamable HTTP, and a page.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -11,9 +11,9 @@ use anyhow::{Context, Result, ensure};
 use super::install::Installed;
 use crate::model::Server;
 
-/// The name of the server in the settings.
+/// Name of the server in the settings.
 pub(crate) const NAME: &str = "distant";
-/// How long it may take to listen.
+/// Time limit for its start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// `server-everything` over streamable HTTP. Killed when dropped.
@@ -23,7 +23,7 @@ pub(crate) struct Served {
 }
 
 impl Served {
-    /// Starts it on this port, or a free one.
+    /// Starts it on this port, or on a free one.
     pub(crate) fn everything(installed: &Installed, port: Option<u16>) -> Result<Self> {
         let port = port.map_or_else(Server::free_port, Ok)?;
         let mut command = Command::new(&installed.node);
@@ -54,7 +54,7 @@ impl Drop for Served {
     }
 }
 
-/// A page, served as long as this process lives.
+/// Page that is served as long as this process runs.
 pub(crate) struct Page {
     address: SocketAddr,
 }
@@ -67,7 +67,7 @@ impl Page {
             for mut stream in listener.incoming().flatten() {
                 let head =
                     format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", text.len());
-                // Who asks for something and goes has it its own way.
+                // Errors of a client that leaves early are ignored.
                 let mut asked = [0; 4096];
                 let _ = stream
                     .read(&mut asked)

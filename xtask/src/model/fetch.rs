@@ -1,4 +1,4 @@
-//! Fetching the server and the weights with aime's own fetching, and checking them before they get their final names.
+//! Downloads the server and the weights with aime's own code, and checks them before they get their final names.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use anyhow::{Context, Result, bail};
 
 use super::catalog::{Name, SERVER};
 
-/// Where a model and its server are, ready to be served.
+/// Paths of a model and its server, ready for use.
 pub(crate) struct Ready {
-    /// The folder of the server.
+    /// Folder of the server.
     pub(crate) server: PathBuf,
-    /// The model's GGUF file.
+    /// GGUF file of the model.
     pub(crate) model: PathBuf,
 }
 
-/// Fetches what is missing of a model and its server. Does nothing when both are there.
+/// Downloads the missing parts of a model and its server.
 pub(crate) fn setup(name: Name) -> Result<Ready> {
     let store = store()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("could not start fetching")?;
@@ -29,12 +29,12 @@ pub(crate) fn setup(name: Name) -> Result<Ready> {
     Ok(Ready { server, model: file })
 }
 
-/// Where a model's file is, or will be.
+/// Returns the path of a model's file, whether it exists or not.
 pub(crate) fn model_file(name: Name) -> Result<PathBuf> {
     Ok(store()?.file(&name.model()?))
 }
 
-/// The folder that keeps models, as aime finds it: `$AIME_MODEL_DIR`, else `aime/models` in the user's cache.
+/// Returns the store of models, in aime's usual folder: `$AIME_MODEL_DIR`, or else `aime/models` in the user's cache.
 fn store() -> Result<ModelStore> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     set("AIME_MODEL_DIR")
@@ -44,7 +44,7 @@ fn store() -> Result<ModelStore> {
         .context("neither AIME_MODEL_DIR nor HOME is set: set AIME_MODEL_DIR to a folder with room for the model")
 }
 
-/// The folder of the server, fetched if need be.
+/// Returns the folder of the server, and downloads it if necessary.
 async fn server(store: &ModelStore, client: &PackageClient) -> Result<PathBuf> {
     let name = format!("{}=={}", SERVER.package, SERVER.version);
     let folder = store.folder().join(&name);
@@ -67,7 +67,7 @@ async fn server(store: &ModelStore, client: &PackageClient) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Refuses, and removes, a file whose bytes are not the pinned ones.
+/// Refuses and removes a file whose bytes are not the pinned ones.
 fn check(file: &Path, expected: &str) -> Result<()> {
     let found = sha256_of_file(file).with_context(|| format!("could not read {}", file.display()))?;
     if found == expected {
@@ -77,7 +77,7 @@ fn check(file: &Path, expected: &str) -> Result<()> {
     bail!("{} is not what was pinned: SHA-256 {found}, expected {expected}; it was removed, nothing of it was run", file.display());
 }
 
-/// Removes a folder that may not be there.
+/// Removes a folder that may not exist.
 fn discard(folder: &Path) -> Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -87,7 +87,7 @@ fn discard(folder: &Path) -> Result<()> {
     }
 }
 
-/// Tells a fetch in lines, one for each tenth.
+/// Prints the progress of a download, one line for each tenth.
 #[derive(Default)]
 struct Lines {
     tenths: AtomicU64,

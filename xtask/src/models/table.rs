@@ -1,4 +1,4 @@
-//! From LiteLLM's table to the catalog: which models are kept, and what is said of each.
+//! Converts LiteLLM's table to the catalog: selects the models and their data.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Models of other people's weights that their host shut down before this day are left out. The month of the pinned version.
+/// Hosted open-weight models with a shutdown date before this day are left out. It is the month of the pinned version.
 pub(super) const SHUT_DOWN_BEFORE: &str = "2026-11-01";
 
-/// LiteLLM's names of providers, and the catalog's.
+/// Names of providers: LiteLLM's, and the catalog's.
 const PROVIDERS: [(&str, &str); 13] = [
     ("anthropic", "anthropic"),
     ("dashscope", "dashscope"),
@@ -26,13 +26,13 @@ const PROVIDERS: [(&str, &str); 13] = [
     ("zai", "zai"),
 ];
 
-/// Providers that host other people's weights, hundreds of them: only what an agent can use is kept.
+/// Providers that host hundreds of open-weight models. Only those that an agent can use are kept.
 const HOSTS: [&str; 3] = ["fireworks", "groq", "together"];
 
-/// Providers that serve some models for nothing. Elsewhere a price of zero is a price that nobody entered.
+/// Providers with free models. Elsewhere a price of zero means that nobody entered one.
 const FREE: [&str; 2] = ["gemini", "zai"];
 
-/// Parts of names of models that an agent cannot use: they hear, speak, draw, search or guard.
+/// Parts of the names of models that an agent cannot use: models for speech, images, search or moderation.
 const UNFIT: [&str; 20] = [
     "audio",
     "computer-use",
@@ -56,22 +56,22 @@ const UNFIT: [&str; 20] = [
     "voxtral",
 ];
 
-/// The size of request whose price is taken where the price depends on the size, in tokens.
+/// Size of the request whose price is used if the price depends on the size, in tokens.
 const REQUEST: f64 = 100_000.0;
 
-/// One line of the catalog. Absent members are unknown.
+/// Line of the catalog. Absent members are unknown.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// Provider and name, in small letters.
+    /// Provider and name, in lower case.
     pub(super) model: String,
     /// Tokens of request and answer together.
     #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<u32>,
-    /// Tokens of the longest answer.
+    /// Longest answer, in tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<u32>,
-    /// US dollars for a million tokens sent.
+    /// US dollars per million input tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,7 +80,7 @@ pub(super) struct Entry {
     cache_write: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<f64>,
-    /// US dollars for a search of the web.
+    /// US dollars per web search.
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,7 +98,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The entry with what a correction says instead.
+    /// Applies a correction to the entry.
     pub(super) fn corrected(self, by: &Self) -> Self {
         let by = by.clone();
         Self {
@@ -120,13 +120,13 @@ impl Entry {
     }
 }
 
-/// The finished catalog.
+/// Finished catalog.
 pub(super) struct Catalog {
     pub(super) text: String,
     pub(super) models: usize,
 }
 
-/// The corrections of an overlay: entries that hold no more than what they correct.
+/// Returns the corrections of an overlay: entries with only the corrected members.
 pub(super) fn corrections(overlay: &str) -> Result<Vec<Entry>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -144,11 +144,11 @@ pub(super) fn corrections(overlay: &str) -> Result<Vec<Entry>> {
     overlay.model.into_iter().map(correction).collect()
 }
 
-/// Makes the catalog: one entry a line, sorted, in a JSON document.
+/// Creates the catalog: a JSON document with one entry per line, sorted.
 pub(super) fn catalog(table: &str, overlay: &str, version: &str) -> Result<Catalog> {
     let table: Map<String, Value> = serde_json::from_str(table).context("LiteLLM's table cannot be read")?;
     let mut entries = BTreeMap::new();
-    // Some models are there twice, with their provider before the name and without: the longer name comes last and wins.
+    // Some models appear twice, with and without the provider before the name. The longer name comes last and wins.
     let mut rows: Vec<(&String, &Value)> = table.iter().collect();
     rows.sort_by_key(|(name, _)| (name.matches('/').count(), *name));
     for (name, row) in rows {
@@ -172,7 +172,7 @@ pub(super) fn catalog(table: &str, overlay: &str, version: &str) -> Result<Catal
     Ok(Catalog { text: format!("{head},\"models\":[\n{}\n]}}\n", lines.join(",\n")), models: lines.len() })
 }
 
-/// The entry of one row of the table, if an agent can use the model.
+/// Converts one row of the table, if an agent can use the model.
 fn entry(name: &str, row: &Value) -> Option<Entry> {
     let text = |field: &str| row.get(field).and_then(Value::as_str);
     let provider = text("litellm_provider")?;
@@ -215,7 +215,7 @@ fn entry(name: &str, row: &Value) -> Option<Entry> {
             .filter(|price| *price > 0.0),
         images: flag("supports_vision"),
         tools: flag("supports_function_calling"),
-        // A server that knows `tool_choice` may still refuse to be forced, so `true` says nothing.
+        // A server that supports `tool_choice` may still refuse a forced call, so `true` says nothing.
         forced_tool_choice: flag("supports_forced_tool_use").or(flag("supports_tool_choice").filter(|known| !known)),
         sampling: flag("supports_sampling_params"),
         prompt_caching: flag("supports_prompt_caching").or(cached_input.is_some().then_some(true)),
@@ -223,25 +223,25 @@ fn entry(name: &str, row: &Value) -> Option<Entry> {
     })
 }
 
-/// Tokens of request and answer together. Of OpenAI's newer models the table gives the request alone.
+/// Returns the tokens of request and answer together. For OpenAI's newer models the table contains only those of the request.
 fn window(provider: &str, request: f64, answer: Option<f64>) -> f64 {
     let both = request + answer.unwrap_or_default();
     if provider == "openai" && [400_000.0, 1_050_000.0].contains(&both) { both } else { request }
 }
 
-/// Input, cached input, cache writes and output, in US dollars for a million tokens.
+/// Returns the prices of input, cached input, cache writes and output, in US dollars per million tokens.
 fn prices(provider: &str, row: &Value) -> Option<[Option<f64>; 4]> {
     let price = |field: &str| price(row, field);
     let (input, output) = (price("input_cost_per_token")?, price("output_cost_per_token")?);
     if input + output == 0.0 && !FREE.contains(&provider) {
         return None;
     }
-    // A write that costs less than the tokens themselves is the price of keeping them.
+    // A cache write cheaper than the tokens themselves is the price of storage.
     let write = price("cache_creation_input_token_cost").filter(|write| *write > input);
     Some([Some(input), price("cache_read_input_token_cost"), write, Some(output)])
 }
 
-/// One price for a million tokens, in a request of [`REQUEST`] tokens.
+/// Returns one price per million tokens, for a request of [`REQUEST`] tokens.
 fn price(row: &Value, field: &str) -> Option<f64> {
     let number = |value: &Value| value.as_f64();
     let tier = row.get("tiered_pricing").and_then(Value::as_array).and_then(|tiers| {
@@ -254,11 +254,11 @@ fn price(row: &Value, field: &str) -> Option<f64> {
     });
     let above = above.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, value)| value);
     let token = tier.and_then(|tier| tier.get(field)).and_then(number).or(above).or(row.get(field).and_then(number))?;
-    // Six digits behind the point: what is beyond them is noise of the division.
+    // Rounding to six decimals removes the noise of the division.
     Some((token * 1e12).round() / 1e6)
 }
 
-/// The efforts that a model takes, where the table says so.
+/// Returns the reasoning efforts that a model accepts, if the table lists them.
 fn efforts(provider: &str, row: &Value) -> Option<Vec<String>> {
     if let Some(levels) = row.get("reasoning_effort_levels").and_then(Value::as_array) {
         return Some(levels.iter().filter_map(Value::as_str).map(str::to_owned).collect());
@@ -281,7 +281,7 @@ fn efforts(provider: &str, row: &Value) -> Option<Vec<String>> {
     Some(all.into_iter().filter(|name| takes(name)).map(str::to_owned).collect())
 }
 
-/// A count of tokens as a whole number.
+/// Converts a number of tokens to an integer.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts of tokens are whole, positive and below four billion")]
 fn whole(tokens: f64) -> u32 {
     tokens as u32

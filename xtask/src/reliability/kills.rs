@@ -1,4 +1,4 @@
-//! Real processes, killed with SIGKILL at chosen points, resumed, and compared with the run that nobody killed.
+//! Kills real processes with SIGKILL at chosen points, resumes them, and compares the result with an undisturbed run.
 
 use std::fmt;
 use std::fs;
@@ -14,16 +14,16 @@ use serde_json::{Value, json};
 
 use crate::run::fresh_folder;
 
-/// How the names of the folders begin in which runs are killed.
+/// Prefix of the folders in which runs are killed.
 pub(super) const FOLDER: &str = "aime-kill";
-/// Events after which it is killed, at most.
+/// Largest number of events before a kill.
 const EVENTS: u64 = 60;
 /// Effects of a run.
 const EFFECTS: [&str; 5] = ["FIRST", "ONE-FOOT", "OTHER-FOOT", "BETWEEN", "LAST"];
-/// A process that takes longer hangs.
+/// Time after which a process counts as hanging.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What was tried and found.
+/// Statistics of the kills.
 #[derive(Default)]
 pub(super) struct Kills {
     at_events: u64,
@@ -45,17 +45,17 @@ impl fmt::Display for Kills {
     }
 }
 
-/// When a process is killed.
+/// Point at which a process is killed.
 #[derive(Debug, Clone, Copy)]
 enum Point {
-    /// It has told so many events.
+    /// After this number of events in its output.
     Event(u64),
-    /// So many effects are seen.
+    /// After this number of visible effects.
     Effect(u64),
 }
 
 impl Kills {
-    /// Kills so many processes, each of a run of its own, every fourth of them once more after it was resumed.
+    /// Kills `count` processes, each with its own run. Every fourth one is killed again after its resume.
     pub(super) fn try_many(&mut self, program: &Path, count: u64, seed: u64) -> Result<()> {
         let server = ScriptedServer::start_blocking(script());
         let until = self.killed() + count;
@@ -63,7 +63,7 @@ impl Kills {
             if self.killed() >= until {
                 break;
             }
-            // A multiple of a large prime strews the points.
+            // The multiplication by a large prime scatters the points.
             let chance = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 16;
             let point =
                 if number.is_multiple_of(2) { Point::Event(1 + chance % EVENTS) } else { Point::Effect(1 + chance % EFFECTS.len() as u64) };
@@ -83,7 +83,7 @@ impl Kills {
         let go_on = ["resume", "trip", "--output", "jsonl"];
         let mut killed = run.until(&begin, point)?;
         if killed && number.is_multiple_of(4) {
-            // The second process of the same run dies, too.
+            // The second process of the same run is killed too.
             killed = run.until(&go_on, Point::Event(1 + number % 9))?;
             self.resumes += 1;
         }
@@ -124,7 +124,7 @@ impl Kills {
     }
 }
 
-/// A run in a folder of its own.
+/// Run in its own folder.
 struct Run {
     folder: PathBuf,
     program: PathBuf,
@@ -156,21 +156,21 @@ impl Run {
         fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
 
-    /// Whether the journal knows the run.
+    /// Returns true if the journal has the run.
     fn begun(&self) -> Result<bool> {
         let shown = self.command(&["runs", "show", "trip"]).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
         Ok(shown.success())
     }
 
-    /// Carries the run on and kills it at a point; false if it ended before.
+    /// Continues the run and kills it at a point. Returns false if it ended before.
     fn until(&self, words: &[&str], point: Point) -> Result<bool> {
-        // Nobody reads what it tells where its effects are looked at.
+        // A kill by effects needs no output.
         let told = if matches!(point, Point::Event(_)) { Stdio::piped() } else { Stdio::null() };
         let mut child = self.command(words).stdin(Stdio::null()).stdout(told).stderr(Stdio::null()).spawn()?;
         let begun = Instant::now();
         match (point, child.stdout.take()) {
             (Point::Event(count), Some(stdout)) => {
-                // Ends early if the process does.
+                // The iterator ends early if the process does.
                 let _told = BufReader::new(stdout).lines().take(usize::try_from(count)?).count();
             }
             (Point::Event(count) | Point::Effect(count), _) => {
@@ -181,7 +181,7 @@ impl Run {
             }
         }
         let ended = child.try_wait()?.is_some();
-        // SIGKILL, on Unix.
+        // On Unix this is SIGKILL.
         child.kill().ok();
         child.wait()?;
         Ok(!ended)

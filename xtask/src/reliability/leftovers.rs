@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// The processes that are there of this program, or that work in a folder whose name begins with `folders`, by number. Only Linux tells.
+/// Returns the ids of processes of this program, or with a working folder whose name begins with `folders`. Works only on Linux.
 pub(super) fn processes(program: &Path, folders: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! `cargo xtask reliability`: what can go wrong, tried many times, and what was tried, in numbers.
+//! `cargo xtask reliability`: repeats tests of failures many times, and prints statistics.
 
 mod kills;
 mod leftovers;
@@ -13,12 +13,12 @@ use clap::Args;
 use crate::workspace::{build_aime, cargo, root, run};
 use kills::Kills;
 
-/// How long a part of a soak takes that kills real processes, in kills.
+/// Number of kills in one block of a soak.
 const KILLS_AT_ONCE: u64 = 10;
 
-/// The tasks of the long run.
+/// Number of tasks in the long run.
 const LONG_TASKS: u64 = 10_000;
-/// Its events, at least.
+/// Smallest number of its events.
 const LONG_EVENTS: u64 = 1_000_000;
 
 /// How much, and what.
@@ -53,7 +53,7 @@ pub(crate) struct ReliabilityArguments {
     soak: Option<u64>,
 }
 
-/// Tries it all.
+/// Runs all reliability tests.
 pub(crate) fn reliability(arguments: &ReliabilityArguments) -> Result<()> {
     if let Some(seed) = arguments.seed {
         let mut words = vec!["--seed".to_owned(), seed.to_string()];
@@ -85,7 +85,7 @@ pub(crate) fn reliability(arguments: &ReliabilityArguments) -> Result<()> {
     Ok(())
 }
 
-/// The aime whose processes are killed.
+/// Returns the aime program whose processes are killed.
 fn program(arguments: &ReliabilityArguments) -> Result<PathBuf> {
     match &arguments.program {
         Some(program) => Ok(program.canonicalize()?),
@@ -97,7 +97,7 @@ fn simulate(words: &[String]) -> Result<()> {
     run(cargo(["run", "--quiet", "--profile", "reliability", "--package", "aime-simulation", "--"]).args(words))
 }
 
-/// Simulated runs and real kills by turns, until the time is over.
+/// Alternates simulated runs and real kills until the time is over.
 fn soak(program: &Path, time: Duration, from: u64) -> Result<()> {
     let begun = Instant::now();
     let (mut kills, mut seed) = (Kills::default(), from);
@@ -113,7 +113,7 @@ fn soak(program: &Path, time: Duration, from: u64) -> Result<()> {
     if left.is_empty() { Ok(()) } else { bail!("processes are left behind: {left:?}") }
 }
 
-/// How many cases stand in the files of folders named `corpus`.
+/// Counts the cases in the files of folders named `corpus`.
 fn cases_of_corpora(folder: &Path) -> usize {
     let within = folder.components().any(|part| part.as_os_str() == "corpus");
     let cases = |file: &Path| fs::read_to_string(file).map_or(0, |text| text.lines().filter(|line| line.starts_with("[[case")).count());

@@ -1,4 +1,4 @@
-//! What `aime` holds while it waits: `aime mcp serve`, after its first answer.
+//! Idle memory of `aime`: `aime mcp serve`, after its first answer.
 
 use std::fmt;
 use std::fs;
@@ -8,22 +8,22 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-/// A service that waits holds no more than this for itself, in kB.
+/// Limit on the private memory of an idle service, in kB.
 const MOST_KB: u64 = 15 << 10;
 
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"size","version":"1"}}}"#;
 
-/// The memory of a process that waits, in kB.
+/// Memory of an idle process, in kB.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Idle {
-    /// What it has to itself.
+    /// Private memory.
     own: u64,
-    /// Pages of files, nearly all of them of the program: others share them, and the kernel takes them back when it wants.
+    /// File-backed pages, nearly all of the program. Other processes share them, and the kernel can reclaim them.
     of_files: u64,
 }
 
 impl Idle {
-    /// Starts it in this folder and looks; none where the system does not tell.
+    /// Starts the service in this folder and measures it; none if the system does not report memory.
     pub(super) fn measure(program: &Path, folder: &Path) -> Result<Option<Self>> {
         let mut command = Command::new(program);
         command.args(["mcp", "serve"]).current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -34,7 +34,7 @@ impl Idle {
         let mut answer = String::new();
         BufReader::new(output).read_line(&mut answer).context("`aime mcp serve` does not answer")?;
         let idle = fs::read_to_string(format!("/proc/{}/status", child.id())).ok().as_deref().and_then(Self::read);
-        // It ends with its input.
+        // The service ends with its input.
         drop(input);
         child.wait().context("could not wait for `aime mcp serve`")?;
         Ok(idle)
@@ -45,7 +45,7 @@ impl Idle {
         Some(Self { own: of("RssAnon:")?, of_files: of("RssFile:")? })
     }
 
-    /// What is over its bound.
+    /// Describes an exceeded limit.
     pub(super) fn fault(&self) -> Option<String> {
         let Self { own, .. } = self;
         (*own > MOST_KB).then(|| format!("`aime mcp serve` holds {own} kB while it waits; at most {MOST_KB} are meant"))

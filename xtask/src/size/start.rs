@@ -1,7 +1,7 @@
-//! What `aime --version` and `aime runs list` cost.
+//! Cost of `aime --version` and `aime runs list`.
 //!
-//! Bounds on the time that passes would fail on a busy machine. Two things stand for it: the system calls, which are the same in each start
-//! and tell whether anything is set up that a version does not need; and the time on the processor, which other processes hardly change.
+//! Limits on elapsed time would fail on a busy machine. Two other measures replace it: the system calls, which are the same in each start
+//! and reveal needless set-up; and the processor time, which other processes hardly affect.
 
 use std::fmt;
 use std::fs;
@@ -12,16 +12,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-/// How often it is started.
+/// Number of starts.
 const STARTS: usize = 20;
-/// A few milliseconds are meant. The rest is room for a slow machine: a runtime, a journal or settings that are read at the start show below.
+/// Limit on processor time. A start takes a few milliseconds; the rest is room for a slow machine. A runtime, a journal or settings that
+/// are opened needlessly show in the limits below.
 const CPU_BOUND: Duration = Duration::from_millis(20);
-/// Loading four libraries and printing a line takes about 80.
+/// Limit on system calls. Loading four libraries and printing a line takes about 80.
 const CALLS_BOUND: usize = 150;
-/// With settings to be looked for and a journal that is not there about 180.
+/// Limit for `aime runs list`. With a search for settings and a missing journal it takes about 180.
 const LIST_CALLS_BOUND: usize = 260;
 
-/// A start that is measured.
+/// Measured start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     /// `aime --version`.
@@ -40,7 +41,7 @@ impl Start {
         }
     }
 
-    /// The command as it is typed.
+    /// Returns the command line.
     pub(super) fn line(self) -> String {
         format!("aime {}", self.arguments().join(" "))
     }
@@ -59,14 +60,14 @@ impl Start {
     }
 }
 
-/// With it cargo makes the loader look for each library in folders of its own first.
+/// With this variable, which cargo sets, the loader searches further folders for each library first.
 const CARGOS_PATH: &str = "LD_LIBRARY_PATH";
 
-/// The medians of many starts.
+/// Medians of many starts.
 pub(super) struct Starts {
     start: Start,
     wall: Duration,
-    /// None where the system does not tell.
+    /// None if the system does not report it.
     cpu: Option<Duration>,
 }
 
@@ -88,7 +89,7 @@ impl Starts {
         Ok(Self { start, wall: median(walls).unwrap_or_default(), cpu: median(cpus) })
     }
 
-    /// What is over its bound.
+    /// Describes an exceeded limit.
     pub(super) fn fault(&self) -> Option<String> {
         let cpu = self.cpu.filter(|cpu| *cpu > CPU_BOUND)?;
         Some(format!("`{}` takes {cpu:.1?} on the processor; at most {CPU_BOUND:?} are meant", self.start.line()))
@@ -105,7 +106,7 @@ impl fmt::Display for Starts {
     }
 }
 
-/// The time on the processor of a child that has ended and was not waited for: Linux keeps it till then, in nanoseconds.
+/// Returns the processor time of an ended child that was not waited for. Linux keeps it in `/proc` until the wait.
 fn cpu_of_ended(child: &Child) -> Option<Duration> {
     let file = |name: &str| fs::read_to_string(format!("/proc/{}/{name}", child.id())).ok();
     while !file("stat")?.rsplit(')').next()?.trim_start().starts_with('Z') {
@@ -119,18 +120,18 @@ fn median(mut times: Vec<Duration>) -> Option<Duration> {
     times.get(times.len() / 2).copied()
 }
 
-/// The system calls of one start.
+/// System calls of one start.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Calls {
     count: usize,
-    /// Calls that start a thread or a process, or reach for the network.
+    /// Calls that start a thread or a process, or use the network.
     needless: Vec<String>,
-    /// Files that were opened beside libraries.
+    /// Opened files, without libraries.
     opened: Vec<String>,
 }
 
 impl Calls {
-    /// Starts the program under `strace`; none where that is not installed.
+    /// Starts the program under `strace`; none if that is not installed.
     pub(super) fn trace(start: Start, program: &Path, folder: &Path) -> Result<Option<Self>> {
         let mut command = Command::new("strace");
         command.args(["-f", "-qq", "-e", "signal=none"]).arg(program).args(start.arguments()).current_dir(folder);
@@ -143,11 +144,11 @@ impl Calls {
         }
     }
 
-    /// Reads what `strace -f` tells.
+    /// Parses the output of `strace -f`.
     fn read(trace: &str) -> Self {
         let mut calls = Self::default();
         for line in trace.lines() {
-            // `[pid 12] name(arguments) = result`; what was cut in two is counted once.
+            // Lines have the form `[pid 12] name(arguments) = result`. An interrupted call has two lines and counts once.
             let call = line.strip_prefix("[pid").and_then(|rest| rest.split_once("] ")).map_or(line, |(_, call)| call).trim_start();
             let Some((name, arguments)) = call.split_once('(') else {
                 continue;
@@ -166,7 +167,7 @@ impl Calls {
         calls
     }
 
-    /// What is over its bound.
+    /// Describes the exceeded limits.
     pub(super) fn faults(&self, start: Start) -> Vec<String> {
         let mut faults = Vec::new();
         let most = start.most_calls();
@@ -191,7 +192,7 @@ impl fmt::Display for Calls {
     }
 }
 
-/// What the loader opens for every program, and Rust's runtime to learn the bounds of the stack.
+/// Returns true for files that the loader opens for every program, and that Rust's runtime opens to find the limits of the stack.
 fn is_loader(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or_default();
     name.ends_with(".so") || name.contains(".so.") || file == "/proc/self/maps"

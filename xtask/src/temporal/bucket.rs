@@ -1,4 +1,4 @@
-//! What is large is kept in a bucket.
+//! Stores large data in a bucket.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -15,11 +15,11 @@ use crate::services::Server;
 const PACKAGE: &str = include_str!("s3/package.json");
 const PACKAGE_LOCK: &str = include_str!("s3/package-lock.json");
 const SERVER: &str = include_str!("s3/server.mjs");
-/// The name and the secret of the key that the server knows.
+/// Name and secret of the key that the server accepts.
 const KEY: &str = "S3RVER";
 const BUCKET: &str = "s3://aime/team";
 
-/// A store, which ends when it is dropped.
+/// Store, which ends when it is dropped.
 struct Store(Child);
 
 impl Drop for Store {
@@ -30,7 +30,7 @@ impl Drop for Store {
 }
 
 impl World {
-    /// Workers and a client that share nothing but a bucket.
+    /// Runs workers and a client that share nothing but a bucket.
     pub(super) fn blobs_in_a_bucket(&self) -> Result<String> {
         let program = node_script(&self.program, "s3-server", [PACKAGE, PACKAGE_LOCK], ("server.mjs", SERVER))?;
         let (port, objects) = (TcpListener::bind("127.0.0.1:0")?.local_addr()?.port(), self.root.join("objects"));

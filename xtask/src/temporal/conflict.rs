@@ -1,4 +1,4 @@
-//! Two hosts change one file at once, nothing is tried again, and the plan has to take another way.
+//! Two hosts change one file concurrently without retries, so the plan must change.
 
 use std::fs;
 
@@ -10,10 +10,10 @@ use super::{World, tool, until};
 use crate::services::Server;
 
 const HOSTS: [&str; 2] = ["conflict-1", "conflict-2"];
-/// What a task is told whose changes were left out.
+/// Error of a task whose changes were left out.
 const TOLD: &str = "conflicts with what others did meanwhile: page";
 
-/// A command that waits for leave, leaves nothing of that, and writes its name to the page.
+/// Returns a command that waits for a file, removes its signal files, and writes its name to the page.
 fn page(name: &str) -> String {
     format!(
         "touch at-{name}; for i in $(seq 900); do [ -e go-{name} ] && break; sleep 0.1; done; rm -f at-{name} go-{name}; echo {name} > page"
@@ -21,8 +21,8 @@ fn page(name: &str) -> String {
 }
 
 impl World {
-    /// The later of the two fails, the planner is asked what to do with the names of the files in the request, and its patch is carried out on
-    /// the work of the other.
+    /// The later of the two tasks fails. The planner's request names the files in conflict, and its patch is carried out on the work of the
+    /// other task.
     pub(super) fn a_conflict_is_evidence(&self) -> Result<String> {
         let blobs = self.root.join("conflict-blobs").display().to_string();
         let (client, tasks) = (self.root.join("conflict-client"), ["first", "second"].map(|name| tool(name, &page(name), &[])));

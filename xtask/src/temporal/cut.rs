@@ -1,4 +1,4 @@
-//! A worker that the network cuts off for longer than its heartbeat, and that comes back.
+//! The network of a worker fails for longer than its heartbeat, and returns.
 
 use std::fs;
 use std::io::copy;
@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use super::{World, compared, gate, script, tool};
 use crate::services::Server;
 
-/// Addresses that are for tries like this (RFC 2544): this side, and that of the worker.
+/// Addresses for tests (RFC 2544): this side, and that of the worker.
 const HERE: &str = "198.18.77.1";
 const THERE: &str = "198.18.77.2";
 
-/// A network of its own, with one cable to this one. Gone when it is dropped.
+/// Network namespace with a virtual cable to this one. Removed when it is dropped.
 struct Cable {
     space: String,
     here: String,
@@ -30,7 +30,7 @@ impl Cable {
         Self { space: format!("aime-{process}"), here: format!("aimeh{process}"), there: format!("aimet{process}") }
     }
 
-    /// Lays it; none, with the reason, where that is not allowed.
+    /// Creates it. The inner error is the reason if that is not permitted.
     fn lay() -> Result<Result<Self, String>> {
         Self::clear_away();
         let cable = Self::of(std::process::id());
@@ -54,7 +54,7 @@ impl Cable {
         Ok(Ok(cable))
     }
 
-    /// Takes away what scenarios have left that were killed: their networks, and the workers in these.
+    /// Removes the network namespaces of killed scenarios, with their workers.
     fn clear_away() {
         let Ok(listed) = Command::new("ip").args(["netns", "list"]).stdin(Stdio::null()).output() else { return };
         for process in left(&String::from_utf8_lossy(&listed.stdout), |process| Path::new(&format!("/proc/{process}")).exists()) {
@@ -63,12 +63,12 @@ impl Cable {
                 let inside = String::from_utf8_lossy(&inside.stdout).into_owned();
                 drop(Command::new("kill").arg("-KILL").args(inside.split_whitespace()).stderr(Stdio::null()).status());
             }
-            // With the one end goes the other; dropping it takes the network away.
+            // Removing one end removes the other; dropping it removes the namespace.
             drop(ip(&["link", "delete", &cable.here]));
         }
     }
 
-    /// Cuts it, or mends it.
+    /// Disconnects or reconnects the cable.
     fn set(&self, state: &str) -> Result<()> {
         ip(&["link", "set", &self.here, state])
     }
@@ -80,7 +80,7 @@ impl Drop for Cable {
     }
 }
 
-/// Passes on what comes over the cable to a server that is served to this machine alone, for as long as this process lives. Gives the address.
+/// Forwards connections over the cable to a server on this machine's loopback, as long as this process runs. Returns the address.
 fn forward(server: String) -> Result<String> {
     let listener = TcpListener::bind((HERE, 0))?;
     let address = listener.local_addr()?.to_string();
@@ -96,7 +96,7 @@ fn forward(server: String) -> Result<String> {
     Ok(address)
 }
 
-/// The processes that have made networks and are gone, by what `ip netns list` prints.
+/// Returns the ids of ended processes that have created network namespaces, from the output of `ip netns list`.
 fn left(listed: &str, lives: impl Fn(u32) -> bool) -> Vec<u32> {
     let words = listed.lines().filter_map(|line| line.split_whitespace().next());
     words.filter_map(|space| space.strip_prefix("aime-")?.parse().ok()).filter(|process| !lives(*process)).collect()
@@ -111,7 +111,7 @@ fn ip(arguments: &[&str]) -> Result<()> {
 }
 
 impl World {
-    /// Cuts a worker off in a call that must not be repeated, until another worker has taken the call for one in doubt.
+    /// Disconnects a worker during a call that must not be repeated, until another worker has taken the call as in doubt.
     pub(super) fn a_worker_cut_off(&self) -> Result<String> {
         let cable = match Cable::lay()? {
             Ok(cable) => cable,
@@ -135,7 +135,7 @@ impl World {
         let result = client.ended(1)?;
         let told = result.pointer("/tasks/0/error").and_then(Value::as_str).unwrap_or_default();
         ensure!(told.contains("unknown"), "the doubt is not told: {result:#}");
-        // It hears that the call is not its own any more, or says too late what came of it.
+        // The worker learns that the call is no longer its own, or reports its result too late.
         cable.set("up")?;
         fs::write(folder.join("go-off"), "")?;
         let again = self.start("off", "off-again", &url, &["resume", "off", "--on", &on, "--output", "json"])?.ended(1)?;

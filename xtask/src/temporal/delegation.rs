@@ -1,4 +1,4 @@
-//! An actor that hands a part of its work on to another one, which asks a person.
+//! An actor delegates a part of its work to another one, which asks a person.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use super::World;
 use crate::services::Server;
 
 impl World {
-    /// The same in one process and on an engine: the run waits for the person, and both actors go on where they were.
+    /// Compares one process with an engine: the run waits for the person, and both actors continue where they were.
     pub(super) fn work_is_handed_on(&self) -> Result<String> {
         let task = json!({"id": "whole", "name": "whole", "kind": "actor", "description": "THE-WHOLE"});
         let plan = json!({"goal": "one thing", "tasks": [task]});
@@ -50,7 +50,7 @@ impl World {
     }
 }
 
-/// What both are told by the model.
+/// Returns the script for both actors.
 fn parted() -> Script {
     let (whole, part) = (|| When::tools().and_contains("THE-WHOLE"), || When::tools().and_contains("THE-PART"));
     let done = |message: &str| Reply::call("terminate", json!({"status": "success", "message": message}));

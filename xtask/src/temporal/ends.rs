@@ -1,4 +1,4 @@
-//! Runs that end before their goal, and go on: by a refusal of the model, by a bound, by a person.
+//! Runs that end before their goal and continue: after a refusal by the model, a bound, or a person.
 
 use std::fs;
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{World, compared, gate, tool};
 use crate::services::Server;
 
-/// More than a call takes to begin, and less than it would go on.
+/// Time bound: longer than the start of a call, shorter than the call.
 const TIME: &str = "10s";
 
 impl World {
-    /// The same in one process and on an engine, with the same exit codes.
+    /// Compares one process with an engine, including the exit codes.
     pub(super) fn ends_before_the_goal(&self) -> Result<String> {
         let actor = |what: &str| json!([{"id": "act", "name": "act", "kind": "actor", "description": what}]);
         let plans = [
@@ -25,7 +25,7 @@ impl World {
             ("ended", json!([tool("cut", &gate("cut"), &[]), tool("after", "echo after >> log", &["cut"])])),
             ("stopped", json!([tool("stop", &gate("stop"), &[]), tool("after", "echo after >> log", &["stop"])])),
         ];
-        // It is asked at each end, and what it wants in vain stands in the result.
+        // The hook runs at each end, and its futile objection appears in the result.
         let settings = self.root.join("home/aime/config.toml");
         fs::create_dir_all(self.root.join("home/aime"))?;
         fs::write(
@@ -40,7 +40,7 @@ impl World {
         }
         let refusal =
             json!({"error": {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": "invalid_api_key"}});
-        // It is under way when the bound is seen.
+        // This call is under way when the bound is noticed.
         let spends = Reply::call("bash", json!({"command": "sleep 60"})).usage(5_000, 100);
         let script = Script::new()
             .on(When::tools().and_contains("REFUSED"), [Reply::status(401, refusal, [])])
@@ -49,7 +49,7 @@ impl World {
             .on(When::tools(), [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))])
             .on(When::plain(), [Reply::text("Done.")]);
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
-        // The engine keeps its files elsewhere: models are told what the folder holds.
+        // The engine keeps its files elsewhere, because the prompt lists the content of the working folder.
         let (url, engine) = (model.url(), Server::start(&self.root.join("ends-engine"))?);
         let here = self.ends_in("ends-here", &url, &[])?;
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
@@ -65,7 +65,7 @@ impl World {
             .to_owned())
     }
 
-    /// What each came to, and what the calls have left.
+    /// Returns the result of each run, and the effects of their calls.
     fn ends_in(&self, folder: &str, url: &str, on: &[&str]) -> Result<(Vec<Value>, [String; 3])> {
         let aime = |name: &str, words: &[&str]| self.start(folder, &format!("{folder}-{name}"), url, &[words, on].concat());
         let run = |name: &str| {
@@ -81,7 +81,7 @@ impl World {
         let late = aime("late", &[&["run", "--plan", "late.json", "--run-id", "late"][..], &time].concat())?;
         self.appears(&format!("{folder}/at-late"))?;
         let late = late.ended(4)?;
-        // Whoever is told to end while they watch stops the run, which can go on.
+        // Ending the watching process stops the run, which can be resumed.
         let going = run("stopped")?;
         self.appears(&format!("{folder}/at-stop"))?;
         going.told_to_end()?;
@@ -91,7 +91,7 @@ impl World {
             listed.lines().any(|run| run.contains("\"stopped\"") && run.contains("\"interrupted\"")),
             "it is listed as another: {listed}"
         );
-        // What the call that was cut off has done is not known, and nobody plans anew.
+        // The effect of the interrupted call is unknown, and the plan does not change.
         fs::write(self.root.join(folder).join("go-stop"), "")?;
         let gone_on = aime("gone-on", &["resume", "stopped", "--output", "json"])?.ended(1)?;
         let going = run("ended")?;
@@ -103,11 +103,11 @@ impl World {
         aime("no-pause", &["pause", "again"])?.printed(2).context("a fork that nobody carries on")?;
         let stands = aime("stands", &["runs", "show", "again", "--output", "json"])?.ended(0)?;
         let again = aime("again", &["resume", "again", "--output", "json"])?.ended(0)?;
-        // The last run is asked for, and answered in another language.
+        // The last run gets its question answered, in another language.
         let asked = aime("asked", &["run", "--plan", "asked.json", "--run-id", "asked", "--output", "json"])?.ended(5)?;
         aime("yes", &["answer", "last", "是"])?.printed(0)?;
         let asked_and_done = aime("done", &["resume", "ask", "--output", "json"])?.ended(0)?;
-        // What is said to a run that has no call left is not lost where it goes on and has none again.
+        // A message to a run without remaining calls survives the next such resume.
         let settings = self.root.join(folder).join("aime.toml");
         fs::write(&settings, "[run]\nmax_tool_calls = 1\n")?;
         let capped = run("capped")?.ended(4)?;
@@ -118,10 +118,10 @@ impl World {
         let events = aime("events", &["runs", "events", "capped", "--output", "jsonl"])?.printed(0)?;
         let heard = events.lines().filter(|event| event.contains("evidence_added") && event.contains("in-green")).count();
         ensure!(heard == 1, "in {folder} the words were heard {heard} times");
-        // A run without a plan, which is refused and can go on.
+        // This run has no plan; its model refuses, and it can be resumed.
         let alone = ["run", "REFUSED", "--mode", "direct", "--run-id", "alone", "--unattended", "--output", "json"];
         let alone = aime("alone", &alone)?.ended(3)?;
-        // Nothing more can be said to runs that have ended.
+        // Ended runs refuse all messages.
         let mut refusals = String::new();
         for words in [
             &["tell", "ended", "something"][..],
@@ -135,7 +135,7 @@ impl World {
             aime("refusal", words)?.printed(2).with_context(|| format!("{words:?}"))?;
             refusals.push_str(&fs::read_to_string(self.root.join(format!("{folder}-refusal.err")))?);
         }
-        // One that was left is forgotten too.
+        // A left run can be deleted too.
         aime("delete", &["runs", "delete", "refused"])?.printed(0)?;
         let [log, rung] = ["log", "rung"].map(|name| fs::read_to_string(self.root.join(folder).join(name)));
         ensure!(self.root.join(folder).join(".aime/progress/capped.json").is_file(), "in {folder} no snapshot is kept");

@@ -1,4 +1,4 @@
-//! A run is forked from a version of its plan that came while actors were at work.
+//! Forks a run from a plan version that was made while actors were running.
 
 use std::fs;
 
@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::{World, gate, tool};
 use crate::services::Server;
 
-/// It fails once both calls of the actors are under way.
+/// Command that fails after both calls of the actors have started.
 const FAILS: &str = "for i in $(seq 900); do [ -e at-act ] && [ -e at-part ] && break; sleep 0.1; done; exit 1";
 
 impl World {
-    /// The same in one process and on an engine: the actors of the fork, and the one below one of them, go on from what they had done at that version,
+    /// Compares one process with an engine. The actors of the fork, including a delegated one, continue from their state at that version,
     /// and a call that was under way then is in doubt.
     pub(super) fn a_fork_with_actors_at_work(&self) -> Result<String> {
         let actor = |id: &str, what: &str| json!({"id": id, "name": id, "kind": "actor", "description": what});
@@ -34,7 +34,7 @@ impl World {
         Ok("a fork went on with what its actors, and the one below them, had done by then, and repeated none of their calls".to_owned())
     }
 
-    /// What is shown of the fork, its events, and how often the model was asked.
+    /// Returns the display of the fork, its events, and the number of model requests.
     fn forked_in(&self, folder: &str, model: &ScriptedServer, on: &[&str]) -> Result<(Value, Vec<String>, usize)> {
         let (url, place) = (model.url(), self.root.join(folder));
         let aime = |name: &str, words: &[&str]| self.start(folder, &format!("{folder}-{name}"), &url, &[words, on].concat());
@@ -55,13 +55,13 @@ impl World {
         ensure!(log == once, "calls were repeated, or lost: {log:?}");
         let more = fs::read_to_string(place.join("more"))?;
         ensure!(more == "more\nmore\n", "what came after the version was not done by both: {more:?}");
-        // What goes on at once is told in any order.
+        // Concurrent events come in any order.
         events.sort();
         Ok((shown, events, model.requests().len()))
     }
 }
 
-/// What the actors and the planner are told by the model.
+/// Returns the script for the actors and the planner.
 fn at_work() -> Script {
     let by = |name: &'static str| move || When::tools().and_contains(name);
     let (whole, part, act) = (by("THE-WHOLE"), by("THE-PART"), by("THE-ACT"));

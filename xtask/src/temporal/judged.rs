@@ -1,4 +1,4 @@
-//! A run that is paused while the work of an actor is judged: the work is not done again.
+//! Pauses a run while the work of an actor is being judged. The work is not repeated.
 
 use std::fs;
 
@@ -10,7 +10,8 @@ use super::{World, compared, until};
 use crate::services::Server;
 
 impl World {
-    /// The same in one process and on an engine: the actor has ended, the model does not say what it thinks of that, and a person pauses the run.
+    /// Compares one process with an engine: the actor has ended, the model does not answer the request for its judgement, and a person
+    /// pauses the run.
     pub(super) fn a_judgement_cut_off(&self) -> Result<String> {
         let task =
             json!({"id": "act", "name": "act", "kind": "actor", "description": "act", "completion_criteria": ["the log is well told"]});
@@ -21,7 +22,7 @@ impl World {
         let here = self.paused_while_judged("judged-here", &[])?;
         let engine = Server::start(&self.root.join("judged"))?;
         let model = ScriptedServer::try_start(Script::new(), 0).context("the scripted model does not start")?;
-        // What drives the run and calls tools asks no model.
+        // The worker that drives the run and calls tools sends no model requests.
         let _drives = self.worker("judged", "judged-drives", &model.url(), &engine.address(), "runs,tools.files,tools.shell")?;
         let there = self.paused_while_judged("judged", &["--on", &format!("temporal://{}", engine.address())])?;
         ensure!(here == there, "the result is another: {there:#}\nwhere one process gives {here:#}");

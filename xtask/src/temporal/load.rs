@@ -1,4 +1,4 @@
-//! What runs on an engine cost on this machine: how long they take and how much goes through, by how many workers, and how their histories grow.
+//! Measures runs on an engine on this machine: duration and throughput by number of workers, and growth of histories.
 
 use std::fs;
 use std::time::Instant;
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use super::World;
 use crate::services::{History, Server};
 
-/// How many calls a run makes one after the other, and how many turns an actor has before its last.
+/// Number of sequential calls of a run, and of turns of an actor before its last.
 const STEPS: usize = 10;
-/// How many runs go on at once.
+/// Numbers of concurrent runs.
 const AT_ONCE: [usize; 2] = [1, 16];
-/// How many workers serve everything.
+/// Numbers of workers, each of which serves everything.
 const WORKERS: [usize; 3] = [1, 2, 4];
 
-/// What the steps of a run are.
+/// Kinds of steps.
 const KINDS: [&str; 2] = ["calls", "turns"];
 
 impl World {
@@ -49,7 +49,7 @@ impl World {
             let serve =
                 |number| self.start("load", &format!("load-worker-{workers}-{number}"), &url, &["worker", "--temporal", &engine.address()]);
             let _workers = (0..workers).map(serve).collect::<Result<Vec<_>>>()?;
-            // The first of each kind is not counted: it waits for what starts once.
+            // The first run of each kind is not counted, since it includes one-time start-up.
             for kind in KINDS {
                 self.at_once(kind, 1, (&format!("warm-{workers}"), &url, &engine.address()))?;
             }
@@ -69,7 +69,7 @@ impl World {
         Ok(())
     }
 
-    /// Has so many runs carried out at once. How long the one in the middle took, in milliseconds, and how many steps were made each second by all.
+    /// Carries out `number` runs concurrently. Returns the median duration in milliseconds, and the steps per second of all runs.
     fn at_once(&self, kind: &str, number: usize, (name, model, address): (&str, &str, &str)) -> Result<(u64, f64)> {
         let (plan, on) = (format!("{kind}.json"), format!("temporal://{address}"));
         let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! A run and an actor that go on in new histories again and again, while people talk to the run.
+//! A run and an actor continue in new histories repeatedly, while people send messages to the run.
 
 use std::fs;
 use std::thread::scope;
@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 use super::{World, compared, gate, tool, until};
 use crate::services::Server;
 
-/// The engine suggests a new history after so few events: a call is six, and a word that is said some four.
+/// Number of events after which the engine suggests a new history. A call has six, and a message about four.
 const SOON: &[&str] = &["limit.historyCount.suggestContinueAsNew=20"];
-/// How many calls come one after the other, and how many turns the actor has.
+/// Number of sequential calls, and of the actor's turns.
 const CALLS: usize = 6;
-/// How many people talk at once, and how much each has to say.
+/// People who send messages concurrently; below, the number of messages of each.
 const PEOPLE: [&str; 3] = ["ann", "ben", "cem"];
 const WORDS: usize = 8;
 
 impl World {
-    /// A run that is told things while it leaves its history, again and again: none of them is lost, and what comes of it is what comes of the
-    /// same run in one process.
+    /// A run receives messages while it repeatedly changes to a new history. None of them is lost, and the result equals that of the same
+    /// run in one process.
     pub(super) fn a_long_run(&self) -> Result<String> {
         let mut tasks: Vec<Value> = Vec::new();
         for number in 1..=CALLS {
@@ -92,8 +92,8 @@ impl World {
         ))
     }
 
-    /// A run of which something is always under way leaves its history all the same, since what is new is put off: a call of one of two lanes begins
-    /// while one of the other is at work. The result is that of one process, and nothing is done twice.
+    /// A run that always has an effect under way still changes to a new history, because new effects are deferred: each call of one lane
+    /// begins while one of the other lane is running. The result equals that of one process, and nothing is done twice.
     pub(super) fn a_run_without_rest(&self) -> Result<String> {
         let mut tasks: Vec<Value> = vec![tool("b-0", "sleep 0.4", &[])];
         for number in 1..=CALLS {
@@ -129,7 +129,7 @@ impl World {
         Ok(format!("a run of which something was always under way went on in {histories} histories"))
     }
 
-    /// What is kept of the run is whole, counts as that of a folder does, and is gone once it is deleted.
+    /// The stored data of the run is complete, counts like that of a folder, and is gone after a delete.
     fn kept_and_forgotten(&self, engine: &Server) -> Result<()> {
         let on = format!("temporal://{}", engine.address());
         let ask = |folder: &str, words: &[&str], on: &[&str]| {
@@ -150,7 +150,7 @@ impl World {
     }
 }
 
-/// A model that makes calls one after the other, and ends; the last actor makes one, which waits.
+/// Returns a model that makes sequential calls and ends; the last actor makes one call, which waits.
 fn turns() -> Script {
     let ends = [Reply::call("terminate", json!({"status": "success", "message": "the actor has acted"}))];
     let last = || When::tools().and_contains("THE-END");

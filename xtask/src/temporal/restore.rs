@@ -1,4 +1,4 @@
-//! An engine whose database is lost, and taken from a backup.
+//! Restores a lost engine database from a backup.
 
 use std::fs;
 
@@ -10,8 +10,8 @@ use super::{World, tool};
 use crate::services::Server;
 
 impl World {
-    /// A run waits for a person when its engine is backed up. What happened after that is gone with the database; from the backup the run waits
-    /// again, and goes on from there without repeating what stands in it.
+    /// The engine is backed up while a run waits for a person. Later events are lost with the database. After the restore the run waits
+    /// again, and continues without repeating anything in the backup.
     pub(super) fn an_engine_from_a_backup(&self) -> Result<String> {
         let plan = json!({"goal": "one thing", "tasks": [
             tool("before", "echo before >> log", &[]),

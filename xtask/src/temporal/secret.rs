@@ -1,4 +1,4 @@
-//! What is secret to those who work is in no history.
+//! Checks that no history contains the workers' secrets.
 
 use std::fs;
 
@@ -9,12 +9,13 @@ use serde_json::json;
 use super::{World, gate, holds, tool};
 use crate::services::Server;
 
-/// The key of the model, which every process of the part knows, and a word that everybody may read.
+/// Key of the model, which every process of the part has; below, a word that is public.
 const KEY: &str = "sk-scenario-4f1d07c2b96e8a35";
 const WORD: &str = "nothing-secret";
 
 impl World {
-    /// The key stands in the plan and in a file that a call and an actor read, and a person says it. It comes to no history, no blob and no result.
+    /// The key is in the plan, in a file that a call and an actor read, and in a message of a person. It must not reach any history, blob
+    /// or result.
     pub(super) fn no_secret_travels(&self) -> Result<String> {
         let world = self.with(&[("OPENAI_API_KEY", KEY)]);
         let plan = json!({"goal": "one thing", "tasks": [
@@ -45,7 +46,7 @@ impl World {
         for entry in fs::read_dir(folder.join(".aime"))? {
             places.push(entry?.path());
         }
-        // What files held stands there as it was, for an undo, in the folder of the files and for their owner alone.
+        // The undo record keeps the original content of files, in the folder of the files and readable only for their owner.
         places.retain(|place| place.file_name().is_none_or(|name| name != "undo"));
         for place in places {
             ensure!(!holds(&place, KEY)?, "the key stands in {}", place.display());

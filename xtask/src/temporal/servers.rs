@@ -1,4 +1,4 @@
-//! Tools of an MCP server that one worker has, with a token that nobody else knows; in a namespace of its own.
+//! Tools of an MCP server that one worker has, with a secret token, in a separate namespace.
 
 use std::fs;
 
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 use super::{World, holds, tool};
 use crate::services::{NAMESPACE, Server};
 
-/// The server, as a program that was made without aime's library.
+/// Server program, written without aime's library.
 const CLOCK: &str = include_str!("clock.sh");
 const TOOL: &str = "mcp__clock__read";
-/// What the server of the host is given, which only its worker knows.
+/// Token of the server, which only its worker has.
 const TOKEN: &str = "tok-5b0e93d1a7c24f68";
-/// Who knows what the server offers, and who has it with its token.
+/// Workers that know the server's tools, and workers that have the server with its token.
 const SETTINGS: [(&str, &str); 2] = [("mcp-offered", ""), ("mcp-has", "env_vars = [\"CLOCK_TOKEN\"]\n")];
 
 impl World {
-    /// A task and an actor call the tool. Everybody's settings name the server; the one that is called is that of the worker of such tools, started
-    /// by its settings, with its token. It is confined to the worker's folder, as is a command.
+    /// A task and an actor call the tool. The settings of all workers name the server, but only the worker for such tools starts it, with
+    /// its own settings and token. Like a command, the server is confined to the worker's folder.
     pub(super) fn servers_of_a_worker(&self) -> Result<String> {
         let path = |name: &str| self.root.join(name);
         for (home, more) in SETTINGS {
@@ -74,7 +74,8 @@ impl World {
         let lines = |folder: &str, file: &str| fs::read_to_string(path(folder).join(file)).unwrap_or_default().lines().count();
         let calls = [client, drives, thinks, host].map(|folder| lines(folder, "calls"));
         ensure!(calls == [0, 0, 0, 2], "calls were made by others: {calls:?}");
-        // A client asks once what there is, to check the plan, and does not to look at runs; who plans nothing and calls nothing never asks.
+        // A client asks the server once to check the plan, and not for looking at runs. A worker that neither plans nor calls tools never
+        // asks.
         let greetings = [client, drives, thinks].map(|folder| lines(folder, "greetings"));
         ensure!(greetings == [1, 0, 1], "the server was started elsewhere: {greetings:?}");
         ensure!(

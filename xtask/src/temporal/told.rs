@@ -1,4 +1,4 @@
-//! What a person says to a task whose actor is only being made.
+//! A message of a person to a task whose actor is not made yet.
 
 use std::fs;
 
@@ -9,11 +9,11 @@ use serde_json::json;
 use super::{World, gate, script, tool, until};
 use crate::services::Server;
 
-/// What the person says: no prompt has these words by itself.
+/// Message of the person, which no prompt contains by itself.
 const WORDS: &str = "write-it-in-green";
 
 impl World {
-    /// Nobody is there who makes the actor when its task is told something: the first request to its model has it.
+    /// No worker can make the actor when its task gets the message. The first request to its model contains it.
     pub(super) fn told_while_it_is_made(&self) -> Result<String> {
         let act = json!({"id": "act", "name": "act", "kind": "actor", "description": "act", "dependencies": ["wait"]});
         let plan = json!({"goal": "two things", "tasks": [tool("wait", &gate("wait"), &[]), act]});

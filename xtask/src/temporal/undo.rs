@@ -1,4 +1,4 @@
-//! What a run of an engine did to files is put back, as that of a run in a folder is.
+//! Undoes the file changes of a run on an engine, as for a run in a folder.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{World, script, tool};
 use crate::services::Server;
 
-/// The plan's tasks change, add and remove files, through the folder's handle and by a command, and take back what one of them did.
+/// Returns a plan whose tasks change, add and remove files, by file tools and by a command, and revert one of these changes.
 fn plan() -> Value {
     let write = |id: &str, path: &str, dependencies: &[&str]| json!({"id": id, "name": id, "kind": "tool", "tool": "write_file", "description": id, "parameters": {"path": path, "content": "by the run\n"}, "dependencies": dependencies});
     json!({"goal": "tidy up", "tasks": [
@@ -22,7 +22,7 @@ fn plan() -> Value {
 }
 
 impl World {
-    /// The files of a folder that the run knows of, and whether a folder of its own is there.
+    /// Returns the files of the run in a folder, and whether a certain subfolder exists.
     fn texts(&self, folder: &str) -> BTreeMap<&'static str, Option<String>> {
         let text = |name: &str| {
             let path = self.root.join(folder).join(name);
@@ -31,7 +31,7 @@ impl World {
         ["page.txt", "new.txt", "gone.txt", "drafts", "drafts/one.txt"].map(|name| (name, text(name))).into()
     }
 
-    /// What was told of files in a run that has ended.
+    /// Returns the file events of an ended run.
     fn told_of_files(&self, folder: &str, run: &str, on: &[&str]) -> Result<Vec<Value>> {
         let words = [&["runs", "events", run, "--output", "jsonl"][..], on].concat();
         let events = self.start(folder, &format!("{folder}-told"), "http://127.0.0.1:1", &words)?.printed(0)?;
@@ -40,8 +40,8 @@ impl World {
         Ok(told.filter_map(|event| event.get("detail").cloned()).collect())
     }
 
-    /// Two workers, each a process, keep what one run does; undo and redo of it, of one task and of all, come to what they come to in one process. So they
-    /// do where the folder goes from host to host: there it is put back in the one where the run began.
+    /// Two worker processes record the changes of one run. Undo and redo of the run, of one task and of everything give the same results as
+    /// in one process. The same holds if the folder travels between hosts: the changes are undone in the folder where the run began.
     pub(super) fn files_are_put_back(&self) -> Result<String> {
         for folder in ["undo-here", "undo", "undo-client"] {
             let folder = self.root.join(folder);

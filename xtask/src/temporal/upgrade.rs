@@ -1,4 +1,4 @@
-//! Workers that are upgraded in the middle of a run.
+//! Upgrades workers in the middle of a run.
 
 use std::fs;
 use std::io::Write as _;
@@ -42,7 +42,7 @@ impl World {
         drives.told_to_end()?;
         drives.printed(0).context("a worker of the old version")?;
         let _shell = self.worker("new", "new-new-shell", &url, &address, "tools.shell")?;
-        // What it has begun it ends, and takes nothing new.
+        // The worker ends its present work and accepts nothing new.
         shell.told_to_end()?;
         fs::write(self.root.join("new/go-first"), "")?;
         shell.printed(0).context("the worker of the old version with a call under way")?;
@@ -64,7 +64,7 @@ impl World {
         ))
     }
 
-    /// The same program as another build: its build id is a sum over its bytes, and what follows after its end is never read.
+    /// Returns the same program as another build: the build id is a checksum of its bytes, and appended bytes are never read.
     fn rebuilt(&self) -> Result<PathBuf> {
         let copy = self.root.join("aime-before");
         fs::copy(&self.program, &copy)?;

@@ -1,4 +1,4 @@
-//! What the scenarios on an engine share: folders, processes with what they print, and waiting.
+//! Shared parts of the scenarios on an engine: folders, processes with their output, and waiting.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,10 +14,10 @@ use crate::run::fresh_folder;
 use crate::services::Server;
 use crate::workspace::{cargo, root};
 
-/// A scenario that takes longer has failed.
+/// Time limit of a scenario.
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
-/// The home, and the folders that are worked in.
+/// Home folder and working folders.
 const FOLDERS: [&str; 51] = [
     "home",
     "here",
@@ -72,17 +72,17 @@ const FOLDERS: [&str; 51] = [
     "fork-engine",
 ];
 
-/// The surroundings: a home, folders to work in, what is large.
+/// Environment: a home, working folders, and the store of large data.
 pub(super) struct World {
     pub(super) program: PathBuf,
     pub(super) root: PathBuf,
-    /// The version of aime as which histories are kept; none are without.
+    /// Version of aime under which histories are recorded; without one none are.
     record: Option<String>,
-    /// What stands in the environment of what is started, beside the usual.
+    /// Additional environment variables of started processes.
     variables: Vec<(String, String)>,
 }
 
-/// A process of the scenario, with what it prints in a file. It is killed when it is dropped.
+/// Process of the scenario, with its output in a file. It is killed when it is dropped.
 pub(super) struct Process {
     child: Child,
     stdout: PathBuf,
@@ -97,23 +97,23 @@ impl World {
         Ok(Self { program, root, record, variables: Vec::new() })
     }
 
-    /// The same, where another program is started: one of another version.
+    /// Returns the environment with another program, for example of another version.
     pub(super) fn of_version(&self, program: PathBuf) -> Self {
         Self { program, root: self.root.clone(), record: None, variables: self.variables.clone() }
     }
 
-    /// The same, where what is started finds these variables too.
+    /// Returns the environment with additional variables.
     pub(super) fn with(&self, variables: &[(&str, &str)]) -> Self {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Self { variables, ..self.of_version(self.program.clone()) }
     }
 
-    /// Starts aime in a folder of this world.
+    /// Starts aime in a folder of this environment.
     pub(super) fn start(&self, folder: &str, name: &str, model: &str, arguments: &[&str]) -> Result<Process> {
         self.start_by(&[], folder, name, model, arguments)
     }
 
-    /// The same by another program, which is given what it starts.
+    /// Starts aime through another program, which gets the command line.
     pub(super) fn start_by(&self, by: &[&str], folder: &str, name: &str, model: &str, arguments: &[&str]) -> Result<Process> {
         let (stdout, stderr) = (self.root.join(format!("{name}.out")), self.root.join(format!("{name}.err")));
         let home = self.root.join("home");
@@ -132,12 +132,12 @@ impl World {
         self.start(folder, name, model, &["worker", "--temporal", address, "--serve", serves])
     }
 
-    /// Keeps the history of a workflow for the replay tests, without the names of this machine, and what of it is in the blobs.
+    /// Records the history of a workflow for the replay tests, with its data in the blobs, and without the names of this machine.
     pub(super) fn record(&self, engine: &Server, name: &str, workflow: &str, blobs: &str) -> Result<()> {
         self.record_by(engine, name, &[workflow], blobs)
     }
 
-    /// The same for the first history of a workflow that has gone on in others.
+    /// Records the first history of a workflow that has continued in others.
     pub(super) fn record_first(&self, engine: &Server, name: &str, workflow: &str, blobs: &str) -> Result<()> {
         self.record_by(engine, name, &[workflow, "first"], blobs)
     }
@@ -151,7 +151,7 @@ impl World {
         let output = cargo(example).args(history).stderr(Stdio::inherit()).output().context("could not start cargo")?;
         let workflow = history.join(" ");
         ensure!(output.status.success(), "there is no history of {workflow}");
-        // There is none where nothing is large.
+        // The folder is missing if no data is large.
         for start in fs::read_dir(self.root.join(blobs)).into_iter().flatten() {
             for blob in fs::read_dir(start?.path())? {
                 let blob = blob?.path();
@@ -173,7 +173,7 @@ impl World {
         Ok(fs::write(kept, output.stdout)?)
     }
 
-    /// What `aime runs` shows of a run that has ended: its result as often as it is told, and which events of which tasks it had, in their order.
+    /// Returns the output of `aime runs` for an ended run: its result in every form, and the events of each task in order.
     pub(super) fn shown(&self, folder: &str, run: &str, on: &[&str]) -> Result<(Value, Vec<String>)> {
         let ask = |name: &str, words: &[&str]| {
             let words = [&["runs", name, run][..], words, on].concat();
@@ -199,20 +199,20 @@ impl World {
 }
 
 impl Process {
-    /// Tells it to end, as a service is told.
+    /// Sends it the signal that ends services.
     pub(super) fn told_to_end(&self) -> Result<()> {
         let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().context("kill does not start")?;
         ensure!(told.success(), "a process could not be told to end");
         Ok(())
     }
 
-    /// Waits for its end, which must have this exit code; the JSON that it printed.
+    /// Waits for its end, which must have this exit code. Returns its JSON output.
     pub(super) fn ended(self, code: i32) -> Result<Value> {
         let printed = self.printed(code)?;
         serde_json::from_str(&printed).with_context(|| format!("no JSON: {printed:?}"))
     }
 
-    /// The same; whatever it printed.
+    /// Waits for its end and returns its output as text.
     pub(super) fn printed(mut self, code: i32) -> Result<String> {
         let mut status = None;
         until("a command ends", || {
@@ -228,13 +228,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // As a crash does: nothing is put in order.
+        // Like a crash, this leaves no time to clean up.
         drop(self.child.kill());
         drop(self.child.wait());
     }
 }
 
-/// A result without what no two runs share: times.
+/// Removes the times from a result, which differ between runs.
 pub(super) fn compared(mut result: Value) -> Value {
     if let Some(result) = result.as_object_mut() {
         result.remove("duration_ms");
@@ -242,7 +242,7 @@ pub(super) fn compared(mut result: Value) -> Value {
     result
 }
 
-/// Whether any file of a place holds these words.
+/// Returns true if any file below a path contains these words.
 pub(super) fn holds(place: &Path, words: &str) -> Result<bool> {
     if place.is_dir() {
         for entry in fs::read_dir(place)? {

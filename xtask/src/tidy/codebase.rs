@@ -1,4 +1,4 @@
-//! What tidy looks at: the packages and the text files of a workspace, read once.
+//! Input of tidy: the packages and text files of a workspace, read once.
 
 use std::fs;
 use std::path::Path;
@@ -8,25 +8,25 @@ use toml::{Table, Value};
 
 use super::rust::Source;
 
-/// What is made, not written. `.git` is a file in a work tree of its own.
+/// Folders with generated content. `.git` is a file in a linked worktree.
 const SKIPPED: [&str; 5] = ["target", ".git", ".aime", "book", "node_modules"];
 
-/// Files larger than this are data, not text to check, in bytes.
+/// Size above which a file counts as data, in bytes.
 const LARGEST: u64 = 2 << 20;
 
-/// The packages and text files of a workspace.
+/// Packages and text files of a workspace.
 pub(super) struct Codebase {
-    /// The members of the workspace, by folder; not what it excludes.
+    /// Members of the workspace, by folder, without excluded ones.
     pub(super) packages: Vec<Package>,
-    /// Every text file, by path.
+    /// All text files, by path.
     pub(super) files: Vec<TextFile>,
-    /// Files that are no text to check, such as pictures, by path.
+    /// Other files, such as pictures, by path.
     pub(super) data: Vec<String>,
-    /// The manifest of the workspace.
+    /// Manifest of the workspace.
     pub(super) manifest: Table,
 }
 
-/// One member of the workspace.
+/// Member of the workspace.
 pub(super) struct Package {
     pub(super) name: String,
     /// Its folder, relative to the workspace, with `/`.
@@ -34,12 +34,12 @@ pub(super) struct Package {
     pub(super) manifest: Table,
 }
 
-/// One text file.
+/// Text file.
 pub(super) struct TextFile {
     /// Its path, relative to the workspace, with `/`.
     pub(super) path: String,
     pub(super) text: String,
-    /// What its Rust says, if it is Rust.
+    /// Parsed source, for a Rust file.
     pub(super) rust: Option<Source>,
 }
 
@@ -66,24 +66,24 @@ impl Codebase {
         Ok(Self { packages, files, data, manifest })
     }
 
-    /// The file with this path.
+    /// Returns the file with this path.
     pub(super) fn file(&self, path: &str) -> Option<&TextFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// The files that are Rust.
+    /// Iterates over the Rust files.
     pub(super) fn rust(&self) -> impl Iterator<Item = (&TextFile, &Source)> {
         self.files.iter().filter_map(|file| Some((file, file.rust.as_ref()?)))
     }
 }
 
 impl Package {
-    /// The path of its manifest.
+    /// Returns the path of its manifest.
     pub(super) fn manifest_path(&self) -> String {
         format!("{}/Cargo.toml", self.folder)
     }
 
-    /// The dependencies of a kind (`dependencies`, `dev-dependencies`, `build-dependencies`), on every platform.
+    /// Returns the dependencies of a kind (`dependencies`, `dev-dependencies`, `build-dependencies`), on every platform.
     pub(super) fn dependencies(&self, kind: &str) -> Vec<(&str, &Value)> {
         let platforms = self.manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
         let tables = std::iter::once(&self.manifest).chain(platforms.filter_map(Value::as_table));
@@ -93,19 +93,19 @@ impl Package {
 }
 
 impl TextFile {
-    /// The first line, counted from 1, that starts with a text; 1 if there is none.
+    /// Returns the first line, counted from 1, that starts with a text; 1 if there is none.
     pub(super) fn line_starting(&self, start: &str) -> usize {
         self.text.lines().position(|line| line.trim_start().starts_with(start)).map_or(1, |index| index + 1)
     }
 
-    /// Whether the file is test code as a whole, by where it stands.
+    /// Returns true if the path marks the whole file as test code.
     pub(super) fn is_test(&self) -> bool {
         let stem = self.path.trim_end_matches(".rs");
         stem.ends_with("/tests") || ["/tests/", "/benches/", "/examples/"].iter().any(|folder| format!("/{}", self.path).contains(folder))
     }
 }
 
-/// The text at a path of keys in a table.
+/// Returns the text at a path of keys in a table.
 pub(super) fn text_at<'a>(table: &'a Table, keys: &[&str]) -> Option<&'a str> {
     let (last, parents) = keys.split_last()?;
     let mut table = table;
@@ -121,7 +121,7 @@ fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>, data: &mut Vec<Str
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
-        // A link is what it leads to, but for a folder: that would be walked twice. One that leads nowhere is nothing.
+        // A link counts as its target, except for a link to a folder, which would be visited twice. Broken links are skipped.
         let link = entry.file_type()?.is_symlink();
         let Ok(entry_is) = (if link { fs::metadata(entry.path()) } else { entry.metadata() }) else { continue };
         if SKIPPED.contains(&name.as_str()) {
@@ -130,7 +130,7 @@ fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>, data: &mut Vec<Str
         if entry_is.is_dir() && !link {
             walk(root, &path, files, data)?;
         } else if entry_is.is_file() && entry_is.len() <= LARGEST {
-            // A file that is not UTF-8 is data. One that was removed since the folder was listed is no fault.
+            // A file that is not UTF-8 is data. A file that was removed since the listing is no fault.
             let Ok(text) = fs::read_to_string(entry.path()) else {
                 data.push(path);
                 continue;
@@ -142,7 +142,7 @@ fn walk(root: &Path, folder: &str, files: &mut Vec<TextFile>, data: &mut Vec<Str
     Ok(())
 }
 
-/// Marks the files of modules that are declared `#[cfg(test)] mod name;` as test code, with the modules below them.
+/// Marks the files of modules that are declared `#[cfg(test)] mod name;` as test code, with their submodules.
 fn mark_test_modules(files: &mut [TextFile]) {
     let mut modules = Vec::new();
     for file in files.iter() {

@@ -1,4 +1,4 @@
-//! Dependencies: one place for versions, and a reason behind each. And what a package must have beside its code.
+//! Rules for dependencies: versions in one place, and a documented reason for each. Also rules for the other files of a package.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use toml::{Table, Value};
 use super::Fault;
 use super::codebase::{Codebase, Package};
 
-/// Where the reasons stand, one table row for each dependency, beginning with its name in backticks.
+/// File with the reasons: one table row for each dependency, beginning with its name in backticks.
 const REASONS: &str = "docs/dependencies.md";
 
-/// The faults in what the packages depend on.
+/// Returns the faults in the dependencies of the packages.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     let shared = codebase.manifest.get("workspace").and_then(|workspace| workspace.get("dependencies")).and_then(Value::as_table);
@@ -56,7 +56,7 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     faults
 }
 
-/// What is published stands alone: it has the texts of the licences of the workspace, each under its name.
+/// Checks that each published package contains the workspace's licence texts, each under its name.
 fn licences<'a>(codebase: &'a Codebase, package: &'a Package) -> impl Iterator<Item = Fault> + 'a {
     let published = package.manifest.get("package").and_then(|package| package.get("publish")).and_then(Value::as_bool) != Some(false);
     let texts = codebase.files.iter().filter(move |file| published && file.path.starts_with("LICENSE"));
@@ -74,7 +74,7 @@ fn kinds() -> impl Iterator<Item = &'static str> {
     ["dependencies", "build-dependencies", "dev-dependencies"].into_iter()
 }
 
-/// The names that table rows begin with, and their lines.
+/// Returns the names at the beginning of table rows, with their lines.
 fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter_map(|(index, line)| {
         let (name, _) = line.strip_prefix("| `")?.split_once('`')?;

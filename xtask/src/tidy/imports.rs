@@ -1,11 +1,11 @@
-//! Imports: what only one crate may name, and what pure code may not name at all.
+//! Rules for imports: names reserved for one crate, and names forbidden in pure code.
 //!
-//! These are the third and fourth of the invariants in the book's architecture part. Test code is exempt.
+//! These are the third and fourth invariants in the book's architecture part. Test code is exempt.
 
 use super::Fault;
 use super::codebase::Codebase;
 
-/// Something that only some packages may name.
+/// Name that only some packages may use.
 struct Reserved {
     paths: &'static [&'static str],
     owners: &'static [&'static str],
@@ -50,7 +50,7 @@ const RESERVED: [Reserved; 7] = [
     },
 ];
 
-/// The code that is pure: beginnings of paths.
+/// Path prefixes of the pure code.
 const PURE: [&str; 7] = [
     "crates/progress-management/src/",
     "crates/replan-triggers/src/",
@@ -61,13 +61,13 @@ const PURE: [&str; 7] = [
     "crates/orchestrator/src/machine",
 ];
 
-/// The declared exceptions to [`PURE`]: snapshots are files.
+/// Declared exceptions to [`PURE`]: snapshots are files.
 const IMPURE: [&str; 2] = ["crates/progress-management/src/snapshot.rs", "crates/progress-management/src/snapshot/"];
 
-/// What pure code does not name.
+/// Names that pure code must not use.
 const FORBIDDEN: [&str; 9] = ["SystemTime", "Instant", "std::fs", "std::env", "std::net", "std::thread", "rand", "fastrand", "tokio"];
 
-/// The faults in what files name.
+/// Returns the faults in the names that files use.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, rust) in codebase.rust() {
@@ -92,7 +92,7 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     faults
 }
 
-/// Whether a path has a name's segments one after the other.
+/// Returns true if a path contains a name's segments in sequence.
 fn names(path: &[&str], name: &str) -> bool {
     let name: Vec<&str> = name.split("::").collect();
     path.windows(name.len()).any(|window| window == name)

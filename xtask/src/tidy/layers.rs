@@ -1,17 +1,17 @@
-//! Layers: a crate depends on lower layers only.
+//! Rule for layers: a crate depends only on lower layers.
 //!
-//! Each manifest says `[package.metadata.aime] layer = N`. An edge that does not go down is refused unless the manifest
-//! gives a reason for it: `[package.metadata.aime.allow] aime-other = "why"`.
+//! Each manifest has `[package.metadata.aime] layer = N`. A dependency that does not go down is refused unless the manifest gives a reason:
+//! `[package.metadata.aime.allow] aime-other = "why"`.
 
 use toml::{Table, Value};
 
 use super::Fault;
 use super::codebase::{Codebase, Package};
 
-/// The package that any other may use in its tests, whatever its layer.
+/// Package that any other may use in its tests, whatever its layer.
 const FOR_TESTS: &str = "aime-scripted-server";
 
-/// The faults in the edges between the packages.
+/// Returns the faults in the dependencies between the packages.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     for package in &codebase.packages {

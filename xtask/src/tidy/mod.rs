@@ -22,7 +22,7 @@ use crate::workspace;
 use codebase::Codebase;
 pub(crate) use requirements::requirements;
 
-/// Something that breaks a rule, and how to mend it.
+/// Violation of a rule, with a hint on how to correct it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fault {
     file: String,
@@ -60,7 +60,7 @@ pub(crate) fn tidy() -> Result<()> {
     Ok(())
 }
 
-/// All faults of the codebase in a folder, sorted by place.
+/// Returns all faults of the codebase in a folder, sorted by place.
 #[cfg(test)]
 fn check(root: &std::path::Path) -> Result<Vec<Fault>> {
     faults(&Codebase::read(root)?)

@@ -1,18 +1,19 @@
-//! One path for each of: planning, a model call, a tool call, starting a run.
+//! Rule of one path for each of: planning, a model call, a tool call, starting a run.
 //!
-//! This is an invariant of the book's architecture part. The compiler keeps most of it, since the constructors are private to their crate; this rule refuses
-//! what it cannot: a second implementation beside the one path, and a way around it. Test code is exempt. A new row is all that another thing needs.
+//! This is an invariant of the book's architecture part. The compiler enforces most of it, since the constructors are private to their
+//! crates. This rule refuses the rest: a second implementation beside the one path, and a way around it. Test code is exempt. To protect
+//! another thing, add a row.
 
 use super::Fault;
 use super::codebase::Codebase;
 
-/// Something that only some files may write.
+/// Code that only some files may contain.
 struct OnePath {
-    /// A thing that has one path.
+    /// Name of the thing that has one path.
     of: &'static str,
-    /// Words and signs that stand one after the other, with spaces between them.
+    /// Sequences of tokens, separated by spaces.
     items: &'static [&'static str],
-    /// The files that may write them: beginnings of paths.
+    /// Path prefixes of the files that may contain them.
     owners: &'static [&'static str],
     mend: &'static str,
 }
@@ -28,7 +29,7 @@ const PATHS: [OnePath; 6] = [
     OnePath {
         of: "starting a run",
         items: &["EmbeddedHost :: new"],
-        // The last two are those of an actor: within a run, and alone for programs that import no orchestrator.
+        // The last two start an actor: within a run, and alone for programs that do not use the orchestrator.
         owners: &[
             "crates/durable/src/",
             "crates/orchestrator/src/orchestrator/",
@@ -41,7 +42,7 @@ const PATHS: [OnePath; 6] = [
         of: "a model call",
         // A wrapper is an implementation too.
         items: &["ChatModel for"],
-        // A model of its own, and the two that stand for one in trials of the runtime.
+        // These have the real models, the local model, and two fakes for tests of the runtime.
         owners: &["crates/llm/src/", "crates/local-model/src/", "crates/simulation/src/", "crates/bench/src/"],
         mend: "a wrapper is a layer in `crates/llm/src/stack`, where its place in the order is documented and tested",
     },
@@ -54,7 +55,7 @@ const PATHS: [OnePath; 6] = [
     OnePath {
         of: "a tool call",
         items: &["call_with_consent", ". consented ( )", "tools . call ("],
-        // The runner of both kinds of tasks, an actor alone, and the command by which a person calls a tool.
+        // These are the runner of both kinds of tasks, an actor alone, and the command by which a person calls a tool.
         owners: &[
             "crates/tools/src/",
             "crates/orchestrator/src/runner/hooked/tool.rs",
@@ -71,7 +72,7 @@ const PATHS: [OnePath; 6] = [
     },
 ];
 
-/// The faults in what files write.
+/// Returns the faults in the code of files.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, rust) in codebase.rust().filter(|(file, _)| !file.is_test()) {

@@ -1,6 +1,7 @@
-//! The page of requirements: the text of each one, and the tests that carry its number in a mark such as `// Requirement: 3.4`.
+//! Page of requirements: the text of each one, and the tests that carry its number in a mark such as `// Requirement: 3.4`.
 //!
-//! The page is the only place of the texts. `cargo xtask requirements` writes its column of tests; `cargo xtask tidy` refuses a column that differs.
+//! Only the page contains the texts. `cargo xtask requirements` writes its column of tests; `cargo xtask tidy` refuses a column that
+//! differs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,16 +13,16 @@ use super::Fault;
 use super::codebase::{Codebase, TextFile};
 use crate::workspace;
 
-/// The page. A row of its tables is `| 3.4 | the requirement | the tests |`.
+/// Path of the page. A row of its tables is `| 3.4 | the requirement | the tests |`.
 const PAGE: &str = "docs/src/reference/requirements.md";
 
-/// A mark begins a line above the attributes of a test.
+/// Prefix of a mark, on a line above the attributes of a test.
 const MARK: &str = "// Requirement: ";
 
-/// The last cell of a requirement without tests.
+/// Last cell of a requirement without tests.
 const OPEN: &str = "not shown by a test yet";
 
-/// The number of a requirement: section and row.
+/// Number of a requirement: section and row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Number(u32, u32);
 
@@ -40,7 +41,7 @@ impl FromStr for Number {
     }
 }
 
-/// The tests of each requirement, by the folder of their package.
+/// Tests of each requirement, by the folder of their package.
 type Tests<'a> = BTreeMap<Number, BTreeMap<&'a str, BTreeSet<&'a str>>>;
 
 /// Writes the column of tests.
@@ -52,7 +53,7 @@ pub(crate) fn requirements() -> Result<()> {
     std::fs::write(root.join(PAGE), rendered(&page.text, &tests)).with_context(|| format!("could not write {PAGE}"))
 }
 
-/// The faults of the page and of the marks.
+/// Returns the faults of the page and of the marks.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let Some(page) = codebase.file(PAGE) else {
         return vec![Fault::new(PAGE, 1, "the page is missing", "write a table of `| 3.4 | the requirement | the tests |`")];
@@ -76,14 +77,14 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     faults
 }
 
-/// The number and the text of a row of the page.
+/// Returns the number and the text of a row of the page.
 fn row(line: &str) -> Option<(Number, &str)> {
     let (number, rest) = line.strip_prefix("| ")?.split_once(" | ")?;
     let (text, _) = rest.strip_suffix('|')?.rsplit_once(" |")?;
     Some((number.parse().ok()?, text))
 }
 
-/// The page with the tests that the marks give.
+/// Renders the page with the tests that the marks name.
 fn rendered(page: &str, tests: &Tests<'_>) -> String {
     let line = |line: &str| match row(line) {
         Some((number, text)) => format!("| {number} | {text} | {} |\n", cell(tests.get(&number))),
@@ -92,7 +93,7 @@ fn rendered(page: &str, tests: &Tests<'_>) -> String {
     page.lines().map(line).collect()
 }
 
-/// The last cell of a row: `` `orchestrator`: `a_test`, `another` ``.
+/// Renders the last cell of a row: `` `orchestrator`: `a_test`, `another` ``.
 fn cell(tests: Option<&BTreeMap<&str, BTreeSet<&str>>>) -> String {
     let named = |names: &BTreeSet<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let packages = tests.into_iter().flatten().map(|(package, names)| format!("`{package}`: {}", named(names)));
@@ -100,7 +101,7 @@ fn cell(tests: Option<&BTreeMap<&str, BTreeSet<&str>>>) -> String {
     if cell.is_empty() { OPEN.to_owned() } else { cell }
 }
 
-/// The marks of all files, with the line and each number of it, or the text that is none.
+/// Iterates over the marks of all files, with their lines and numbers, or the text that is not a number.
 fn marked(codebase: &Codebase) -> impl Iterator<Item = (&TextFile, usize, Result<Number, &str>)> {
     codebase.rust().flat_map(|(file, _)| {
         let lines = file.text.lines().enumerate();
@@ -109,7 +110,7 @@ fn marked(codebase: &Codebase) -> impl Iterator<Item = (&TextFile, usize, Result
     })
 }
 
-/// The tests that the marks name, and the marks that name none.
+/// Returns the tests with marks, and the marks without a test.
 fn marks(codebase: &Codebase) -> (Tests<'_>, Vec<Fault>) {
     let (mut tests, mut faults) = (Tests::new(), Vec::new());
     for (file, line, number) in marked(codebase) {
@@ -131,7 +132,7 @@ fn marks(codebase: &Codebase) -> (Tests<'_>, Vec<Fault>) {
     (tests, faults)
 }
 
-/// The folder of the package of a file, without `crates/`; of a file outside of all packages the first folder.
+/// Returns the folder of a file's package, without `crates/`, or the first folder of a file outside of all packages.
 fn package<'a>(codebase: &'a Codebase, file: &'a TextFile) -> &'a str {
     let folders = codebase.packages.iter().map(|package| package.folder.as_str());
     let folder =

@@ -1,27 +1,27 @@
-//! Reading Rust just well enough for tidy: tokens, paths, string literals, and which of them are test code.
+//! Minimal Rust parser for tidy: tokens, paths, string literals, and test code.
 
 mod lexer;
 
 use lexer::{Kind, Token, tokens};
 
-/// What tidy knows of one Rust file.
+/// Parsed Rust file.
 pub(super) struct Source {
     tokens: Vec<Token>,
-    /// Modules in files of their own that are compiled for tests only.
+    /// Modules in separate files that are compiled for tests only.
     pub(super) test_modules: Vec<String>,
     lines: usize,
     wholly_test: bool,
 }
 
 impl Source {
-    /// Reads a file. Text that is not Rust gives some tokens, never a failure.
+    /// Parses a file. Text that is not Rust gives some tokens, never an error.
     pub(super) fn read(text: &str) -> Self {
         let mut source = Self { tokens: tokens(text), test_modules: Vec::new(), lines: text.lines().count(), wholly_test: false };
         source.mark_test_items();
         source
     }
 
-    /// Makes all of it test code.
+    /// Marks the whole file as test code.
     pub(super) fn mark_all_test(&mut self) {
         self.wholly_test = true;
         for token in &mut self.tokens {
@@ -29,35 +29,35 @@ impl Source {
         }
     }
 
-    /// Whether the file is test code as a whole.
+    /// Returns true if the whole file is test code.
     pub(super) fn is_test(&self) -> bool {
         self.wholly_test
     }
 
-    /// How many lines it has.
+    /// Returns the number of lines.
     pub(super) fn lines(&self) -> usize {
         self.lines
     }
 
-    /// Whether a line, counted from 1, is test code. A line without tokens belongs to the next one that has some.
+    /// Returns true if a line, counted from 1, is test code. A line without tokens belongs to the next line with tokens.
     pub(super) fn is_test_line(&self, line: usize) -> bool {
         self.wholly_test || self.tokens.iter().find(|token| token.line >= line).is_some_and(|token| token.test)
     }
 
-    /// The string literals outside of test code: line and content.
+    /// Iterates over the string literals outside of test code, with their lines.
     pub(super) fn literals(&self) -> impl Iterator<Item = (usize, &str)> {
         let literals = self.tokens.iter().filter(|token| token.kind == Kind::Literal && !token.test);
         literals.map(|token| (token.line, token.text.as_str()))
     }
 
-    /// The name of the test function whose attributes are the first code below a line.
+    /// Returns the name of the test function whose attributes are the first code below a line.
     pub(super) fn test_below(&self, line: usize) -> Option<&str> {
         let first = self.tokens.iter().find(|token| token.line > line)?.line;
         self.tests().into_iter().find(|(line, _)| *line == first).map(|(_, name)| name)
     }
 
-    /// The test functions, each with the line of its first attribute and its name: those under `#[test]`, `#[tokio::test]` and their like, also in
-    /// macros such as `proptest!`.
+    /// Returns the test functions, each with its name and the line of its first attribute: those under `#[test]`, `#[tokio::test]` and
+    /// similar attributes, also in macros such as `proptest!`.
     pub(super) fn tests(&self) -> Vec<(usize, &str)> {
         let mut tests = Vec::new();
         let mut at = 0;
@@ -82,7 +82,7 @@ impl Source {
         tests
     }
 
-    /// Whether the attribute that starts here has a path that ends in `test`.
+    /// Returns true if the attribute that starts here has a path that ends in `test`.
     fn is_test_attribute(&self, at: usize) -> bool {
         let mut last = at + 2;
         while self.is(last + 1, "::") {
@@ -91,14 +91,14 @@ impl Source {
         self.is(last, "test") && (self.is(last + 1, "]") || self.is(last + 1, "("))
     }
 
-    /// The lines where a sequence of words and signs stands, test code included: `["#", "[", "ignore"]`.
+    /// Returns the lines with a sequence of tokens, including test code: `["#", "[", "ignore"]`.
     pub(super) fn places(&self, sequence: &[&str]) -> Vec<usize> {
         let matches =
             |window: &&[Token]| window.iter().zip(sequence).all(|(token, text)| token.kind != Kind::Literal && token.text == *text);
         self.tokens.windows(sequence.len()).filter(matches).filter_map(|window| Some(window.first()?.line)).collect()
     }
 
-    /// Every path outside of test code, such as `std::fs::read`, with its line; `use` trees are spread out.
+    /// Returns every path outside of test code, such as `std::fs::read`, with its line; `use` trees are expanded.
     pub(super) fn paths(&self) -> Vec<(usize, Vec<&str>)> {
         let mut paths = Vec::new();
         let mut at = 0;
@@ -123,7 +123,7 @@ impl Source {
         paths
     }
 
-    /// Reads one branch of a `use` tree from a place, and answers the place after it.
+    /// Parses one branch of a `use` tree and returns the position after it.
     fn use_tree<'a>(&'a self, mut at: usize, prefix: &mut Vec<&'a str>, paths: &mut Vec<(usize, Vec<&'a str>)>) -> usize {
         let depth = prefix.len();
         let mut line = 0;
@@ -152,7 +152,7 @@ impl Source {
         if line > 0 {
             paths.push((line, prefix.clone()));
         } else if self.tokens.get(at).is_some() && !self.is(at, ",") && !self.is(at, "}") {
-            // Not a `use` tree after all: go on behind it rather than stay.
+            // This is not a `use` tree after all. Skip the token to avoid an endless loop.
             at += 1;
         }
         prefix.truncate(depth);
@@ -188,13 +188,13 @@ impl Source {
         }
     }
 
-    /// If an attribute starts here, the place after it.
+    /// Returns the position after the attribute that starts here, if one does.
     fn attribute_end(&self, at: usize) -> Option<usize> {
         let opens = self.is(at, "#") && self.is(at + 1, "[");
         opens.then(|| self.closed(at + 1))
     }
 
-    /// The place after the item that starts here: after its first block, or its semicolon.
+    /// Returns the position after the item that starts here: after its first block, or its semicolon.
     fn item_end(&self, mut at: usize) -> usize {
         while at < self.tokens.len() {
             if self.is(at, "{") {
@@ -208,7 +208,7 @@ impl Source {
         at
     }
 
-    /// The place after the bracket that closes the one here.
+    /// Returns the position after the bracket that closes the one here.
     fn closed(&self, at: usize) -> usize {
         let mut depth = 0_usize;
         for (index, token) in self.tokens.iter().enumerate().skip(at) {

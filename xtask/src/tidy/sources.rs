@@ -1,4 +1,4 @@
-//! Rust files: documented, small, finished, and free of prompts.
+//! Rules for Rust files: documented, small, finished, and free of prompts.
 
 use toml::Value;
 
@@ -6,22 +6,22 @@ use super::Fault;
 use super::codebase::{Codebase, TextFile};
 use super::rust::Source;
 
-/// Lines above which a file is refused.
+/// Number of lines above which a file is refused.
 const REFUSED: usize = 600;
 
-/// Lines above which a file is worth a look.
+/// Number of lines above which a file gets a note.
 const LONG: usize = 400;
 
-/// Characters above which a text for a model is a prompt, and belongs in a file.
+/// Length above which a text for a model counts as a prompt, which belongs in a file; in characters.
 const PROMPT: usize = 400;
 
-/// How prompts speak.
+/// Phrases that are typical for prompts.
 const ADDRESSES: [&str; 5] = ["You are ", "Your task", "You must", "Answer with", "Respond with"];
 
-/// How module documentation begins: a crate's may be its README.
+/// Beginnings of module documentation. A crate may include its README.
 const DOCUMENTATION: [&str; 2] = ["//!", "#![doc = include_str!("];
 
-/// What is not to be left behind: the tokens, what it is, and the mend.
+/// Unfinished code: tokens, description, and correction.
 const UNFINISHED: [(&[&str], &str, &str); 6] = [
     (&["#", "[", "allow", "("], "a silenced lint", "mend what it points at, or `#[expect(…, reason = \"…\")]`"),
     (&["#", "!", "[", "allow", "("], "a silenced lint", "mend what it points at, or `#![expect(…, reason = \"…\")]`"),
@@ -31,7 +31,7 @@ const UNFINISHED: [(&[&str], &str, &str); 6] = [
     (&["unsafe", "{"], "unsafe code", "find a safe way"),
 ];
 
-/// The faults in the Rust files.
+/// Returns the faults in the Rust files.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, rust) in codebase.rust() {
@@ -59,7 +59,7 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     faults
 }
 
-/// The files that code includes from outside of its package, with the line. `cargo publish` packs what is inside, and nothing else.
+/// Returns the files outside of its package that the code includes, with their lines. `cargo publish` packs only files inside.
 fn included_from_outside(codebase: &Codebase, file: &TextFile, rust: &Source) -> Vec<(usize, String)> {
     let inside = codebase.packages.iter().find_map(|package| {
         let published = package.manifest.get("package").and_then(|table| table.get("publish")).and_then(Value::as_bool) != Some(false);
@@ -73,7 +73,7 @@ fn included_from_outside(codebase: &Codebase, file: &TextFile, rust: &Source) ->
     paths.filter(|(_, path)| path.matches("../").count() > depth).map(|(line, path)| (line, path.to_owned())).collect()
 }
 
-/// Files that are long but not refused, as notes.
+/// Returns notes on files that are long but not refused.
 pub(super) fn long_files(codebase: &Codebase) -> Vec<String> {
     let long = codebase.rust().filter(|(_, rust)| (LONG + 1..=REFUSED).contains(&rust.lines()));
     long.map(|(file, rust)| format!("{} has {} lines", file.path, rust.lines())).collect()

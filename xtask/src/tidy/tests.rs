@@ -1,7 +1,7 @@
 use super::rust::Source;
 use super::*;
 
-/// A codebase that is in order: two packages on two layers.
+/// Valid codebase: two packages on two layers.
 const IN_ORDER: [(&str, &str); 10] = [
     ("Cargo.toml", "[workspace]\nmembers = [\"crates/*\"]\n[workspace.dependencies]\nlow = { path = \"crates/low\" }\nserde = \"1\"\n"),
     ("docs/dependencies.md", "# Dependencies\n\n| crate | why |\n|---|---|\n| `serde` | reads and writes |\n"),
@@ -18,7 +18,7 @@ const IN_ORDER: [(&str, &str); 10] = [
     ),
 ];
 
-/// The faults of [`IN_ORDER`] after some of its files were written anew or added.
+/// Returns the faults of [`IN_ORDER`] after some of its files were replaced or added.
 fn faults_with(changes: &[(&str, &str)]) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     for (path, text) in IN_ORDER.iter().chain(changes) {
@@ -29,7 +29,7 @@ fn faults_with(changes: &[(&str, &str)]) -> Vec<String> {
     check(folder.path()).unwrap().iter().map(ToString::to_string).collect()
 }
 
-/// Checks that changes give exactly one fault, which begins with a place and says something.
+/// Checks that changes give exactly one fault, which begins with a place and contains a text.
 #[track_caller]
 fn one_fault(changes: &[(&str, &str)], place: &str, says: &str) {
     let faults = faults_with(changes);
@@ -43,7 +43,7 @@ fn this_workspace_is_tidy() {
     assert!(faults.is_empty(), "{}", faults.iter().map(|fault| format!("\n{fault}")).collect::<String>());
 }
 
-/// By the manifests, without resolving anything: only the command may name it, and only behind a feature that no default turns on.
+/// Checks by the manifests, without resolving dependencies: only the command may depend on it, behind a feature that is off by default.
 // Requirement: 18.11
 #[test]
 fn an_engine_is_in_no_default_build() {
@@ -316,7 +316,7 @@ fn links_lead_somewhere() {
     assert_eq!(faults_with(&[("docs/a.md", fine)]), Vec::<String>::new());
 }
 
-/// The faults with these rows of requirements and this file of tests in the package `low`.
+/// Returns the faults with these rows of requirements and this test file in the package `low`.
 fn requirements(rows: &str, tests: &str) -> Vec<String> {
     faults_with(&[("docs/src/reference/requirements.md", rows), ("crates/low/tests/works.rs", &format!("//! All of it.\n{tests}"))])
 }

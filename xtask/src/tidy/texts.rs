@@ -1,14 +1,14 @@
-//! Text files: no traces of a machine, and links that lead somewhere.
+//! Rules for text files: no traces of a machine, and no broken links.
 
 use std::collections::BTreeSet;
 
 use super::Fault;
 use super::codebase::{Codebase, TextFile};
 
-/// Folders of a machine: a path below one of them means nothing elsewhere.
+/// Folders of a machine. Paths below them are meaningless elsewhere.
 const MACHINE_FOLDERS: [&str; 4] = ["root", "home", "Users", "work"];
 
-/// Hosts of package registries: which one is used is the user's setting. Written in halves, so that this file is in order too.
+/// Hosts of package registries, which the user's settings choose. They are split in halves, so that this file passes its own rule.
 const REGISTRY_HOSTS: [(&str, &str); 5] = [
     ("index.", "crates.io"),
     ("static.", "crates.io"),
@@ -17,10 +17,10 @@ const REGISTRY_HOSTS: [(&str, &str); 5] = [
     ("registry.", "npmjs.org"),
 ];
 
-/// Files that are made by tools.
+/// Generated files.
 const MADE: [&str; 2] = ["Cargo.lock", ".snap"];
 
-/// The faults in the text files.
+/// Returns the faults in the text files.
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in codebase.files.iter().filter(|file| !MADE.iter().any(|made| file.path.ends_with(made))) {
@@ -46,7 +46,7 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     faults
 }
 
-/// A path below a machine's folder, if a line has one.
+/// Returns a path below a machine's folder in a line, if there is one.
 fn machine_path(line: &str) -> Option<String> {
     let starts = |at: usize| {
         let before = line.get(..at).and_then(|before| before.chars().next_back());
@@ -59,21 +59,21 @@ fn machine_path(line: &str) -> Option<String> {
         name.filter(|name| !name.is_empty()).map(|name| format!("{folder}{name}")).next()
     };
     MACHINE_FOLDERS.iter().find_map(|folder| below(&format!("/{folder}/"))).or_else(|| {
-        // A temporary file may be named in an example; a folder of one is somebody's work place.
+        // An example may name a temporary file, but a folder there is someone's working folder.
         let path = below("/tmp/")?;
         line.contains(&format!("{path}/")).then_some(path)
     })
 }
 
-/// A link in a Markdown file.
+/// Link in a Markdown file.
 pub(super) struct Link {
-    /// Counted from 1.
+    /// Line, from 1.
     pub(super) line: usize,
     pub(super) text: String,
     pub(super) target: String,
 }
 
-/// The links of a Markdown text, without those in code.
+/// Returns the links of a Markdown text, without those in code.
 pub(super) fn links(text: &str) -> Vec<Link> {
     let mut links = Vec::new();
     let mut fenced = false;
@@ -95,7 +95,7 @@ pub(super) fn links(text: &str) -> Vec<Link> {
     links
 }
 
-/// Every file and folder of the codebase.
+/// Returns every file and folder of the codebase.
 fn places(codebase: &Codebase) -> BTreeSet<&str> {
     let mut places = BTreeSet::new();
     for mut path in codebase.files.iter().map(|file| file.path.as_str()).chain(codebase.data.iter().map(String::as_str)) {
@@ -108,7 +108,8 @@ fn places(codebase: &Codebase) -> BTreeSet<&str> {
     places
 }
 
-/// A link leads to a file or folder; a link to a Rust file with a name in backticks as its text, to that name in it.
+/// Checks that a link leads to a file or folder. If its text is a name in backticks and its target a Rust file, the file must contain the
+/// name.
 fn check_link(codebase: &Codebase, places: &BTreeSet<&str>, file: &TextFile, link: &Link) -> Option<Fault> {
     let target = link.target.split('#').next().unwrap_or_default();
     let elsewhere = target.is_empty() || target.contains("://") || target.starts_with("mailto:");
@@ -126,7 +127,7 @@ fn check_link(codebase: &Codebase, places: &BTreeSet<&str>, file: &TextFile, lin
     if is_name && !found { fault(format!("{path} has nothing named {name}")) } else { None }
 }
 
-/// A relative target, seen from a file, as a path from the root; nothing if it leaves the root.
+/// Resolves a relative target of a file to a path from the root; none if it leaves the root.
 pub(super) fn resolve(from: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();

@@ -1,4 +1,4 @@
-//! The transformation on rows that stand for the kinds of rows in LiteLLM's table.
+//! Tests of the conversion with typical rows of LiteLLM's table.
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn row(provider: &str, more: Value) -> Value {
     row
 }
 
-/// The one line that a row becomes.
+/// Returns the line that a row becomes.
 fn one(name: &str, provider: &str, more: Value) -> String {
     let mut table = Map::new();
     table.insert(name.to_owned(), row(provider, more));

@@ -1,28 +1,28 @@
-//! Cutting Rust into words, signs and string literals. Comments fall away.
+//! Splits Rust into words, signs and string literals, without comments.
 
-/// What a token is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A name, a keyword or a number.
     Word,
     /// One character, or `::`.
     Sign,
-    /// A string literal, by its content.
+    /// The content of a string literal.
     Literal,
 }
 
-/// One token.
+/// Token with its place.
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) text: String,
-    /// Counted from 1.
+    /// Line, from 1.
     pub(super) line: usize,
-    /// Whether it is test code.
+    /// True if it is test code.
     pub(super) test: bool,
 }
 
-/// The tokens of a text.
+/// Returns the tokens of a text.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let mut lexer = Lexer { rest: text, line: 1, tokens: Vec::new() };
     while let Some(next) = lexer.rest.chars().next() {
@@ -59,7 +59,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// If a string starts here: the length up to its content, and the number of `#` if it is a raw one.
+    /// If a string starts here, returns the length up to its content, and the number of `#` of a raw string.
     fn string_start(&self) -> Option<(usize, Option<usize>)> {
         let prefix = self.rest.len() - self.rest.trim_start_matches(['b', 'c']).len();
         let after = self.rest.get(prefix..).filter(|_| prefix <= 1)?;
@@ -90,12 +90,12 @@ impl Lexer<'_> {
         self.skip(start + end + 1 + hashes.unwrap_or(0));
     }
 
-    /// A character literal or a lifetime.
+    /// Skips a character literal or a lifetime.
     fn quote(&mut self) {
         let mut after = self.rest.chars().skip(1);
         let (first, second) = (after.next(), after.next());
         let length = match (first, second) {
-            // The escaped character itself may be a quote: look for the end behind it.
+            // The escaped character itself may be a quote, so the end is searched after it.
             (Some('\\'), _) => self.rest.get(3..).and_then(|rest| rest.find('\'')).map_or(self.rest.len(), |end| end + 4),
             (Some(c), Some('\'')) => c.len_utf8() + 2,
             _ => 1,
