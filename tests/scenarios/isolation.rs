@@ -57,6 +57,31 @@ fn commands_and_edits_of_two_are_joined() {
 }
 
 #[test]
+fn ignored_files_are_brought_along() {
+    let look = "cat cache/file modules/file; echo x >> cache/file; (echo x >> modules/file) || echo REFUSED; touch modules/new || echo REFUSED; ls -a";
+    let script = Script::new()
+        .on(a(0), [bash(&format!("{look}; echo A-HAS-LOOKED"))])
+        .on(a(1), [done("a is done")])
+        .on(b(0), [edit("one", "1").after_request("A-HAS-LOOKED")])
+        .on(b(1), [done("b is done")]);
+    let world = two(script, &format!("{SETTINGS}[run.worktree]\ncopy = [\"cache\"]\nlink = [\"modules\"]\n"));
+    world.file(".gitignore", "cache/\nmodules/\nother/\n");
+    world.file("cache/file", "copied\n");
+    world.file("modules/file", "linked\n");
+    world.file("sidelined/file", "left out\n");
+    let ended = world.aime(RUN).must(0);
+    let told = world.actor_requests("A-PART").iter().map(said).collect::<String>();
+    assert!(told.contains("copied") && told.contains("linked") && !told.contains("sidelined"), "{told}");
+    assert!(cfg!(not(target_os = "linux")) || told.matches("REFUSED").count() >= 4, "{told}");
+    assert_eq!(
+        (world.read("cache/file"), world.read("modules/file"), world.read("text")),
+        ("copied\n".to_owned(), "linked\n".to_owned(), TEXT.replace("one", "1")),
+        "{ended}"
+    );
+    assert!(!world.exists("modules/new"), "{ended}");
+}
+
+#[test]
 fn a_conflict_goes_to_its_own_actor() {
     let script = Script::new()
         .on(a(0), [edit("one", "a's")])

@@ -96,7 +96,7 @@ pub use runner::{
     kept_files::with_children,
 };
 pub(crate) use settings::RunInput;
-pub use settings::{Bounds, Isolation, LeadPolicy, PlanRoute, Reflect, RunSettings};
+pub use settings::{Bounds, Isolation, LeadPolicy, PlanRoute, Reflect, RunSettings, WorktreeSettings};
 pub use snapshots::SNAPSHOT_FACTS;
 pub use stats::{RunStats, stats};
 pub use view::{RunView, view, view_of};

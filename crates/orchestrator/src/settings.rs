@@ -1,6 +1,6 @@
 //! Inputs of a run: its goal, its settings and its bounds.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 use aime_llm::Image;
 use aime_planner::{Adaptive, GrowthSettings, Strategy};
@@ -60,6 +60,16 @@ pub enum Isolation {
     Worktree,
 }
 
+/// Ignored files and folders that private copies of the working folder get, relative to it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorktreeSettings {
+    /// Copied into each private copy.
+    pub copy: Vec<PathBuf>,
+    /// Linked to the working folder, where commands can only read them.
+    pub link: Vec<PathBuf>,
+}
+
 /// Who decides how a goal is worked on and plans it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -107,6 +117,9 @@ pub struct RunSettings {
     /// Isolation of the folders that tasks work in.
     #[serde(default)]
     pub isolation: Isolation,
+    /// Contents of private copies of the working folder.
+    #[serde(default)]
+    pub worktree: WorktreeSettings,
     /// Limits of the run.
     pub bounds: Bounds,
     /// Conditions that trigger a replan.
@@ -150,6 +163,7 @@ impl Default for RunSettings {
             mode: None,
             max_parallel: 3,
             isolation: Isolation::default(),
+            worktree: WorktreeSettings::default(),
             bounds: Bounds::default(),
             triggers: TriggerSettings::default(),
             frequency: FrequencySettings::default(),

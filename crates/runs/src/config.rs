@@ -322,6 +322,8 @@ pub struct RunConfig {
     pub max_parallel: u32,
     /// The folders that tasks which run at once work in.
     pub isolation: aime_orchestrator::Isolation,
+    /// Ignored files and folders that private copies of the working folder get.
+    pub worktree: aime_orchestrator::WorktreeSettings,
     /// Tokens, sent and received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
@@ -350,6 +352,7 @@ impl Default for RunConfig {
         Self {
             max_parallel: 3,
             isolation: aime_orchestrator::Isolation::default(),
+            worktree: aime_orchestrator::WorktreeSettings::default(),
             max_tokens: None,
             max_cost_usd: None,
             max_seconds: None,

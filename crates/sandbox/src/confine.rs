@@ -189,12 +189,12 @@ impl Confinement {
 
     /// Returns the confinement of commands that work in another folder, and also read `read`.
     #[must_use]
-    pub fn in_folder(&self, folder: &Path, read: Option<&Path>) -> Self {
+    pub fn in_folder(&self, folder: &Path, read: &[PathBuf]) -> Self {
         match &self.0 {
             State::Off | State::Refused(_) => self.clone(),
             State::On(confined) => {
                 let mut settings = ConfinementSettings { working_folder: folder.to_owned(), ..confined.settings.clone() };
-                settings.read.extend(read.map(Path::to_owned));
+                settings.read.extend_from_slice(read);
                 Self::or_refuse(settings)
             }
         }

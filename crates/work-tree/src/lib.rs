@@ -15,5 +15,5 @@ pub use commit::{Commit, NoCommit};
 pub use error::WorkTreeError;
 pub use hold::{Held, forget_repositories};
 pub use past::{Blob, Changed, Past, Step};
-pub use private::{Joined, PrivateFolder, PrivateFolders};
+pub use private::{Extras, Joined, PrivateFolder, PrivateFolders};
 pub use tree::{MAX_BUNDLE_BYTES, Merged, WorkTree};

@@ -5,12 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use tokio::fs;
+use tokio::{fs, task::spawn_blocking};
 
 use crate::{
     Commit, Held, Merged, WorkTree, WorkTreeError,
     git::Git,
-    tree::{line, made, of, write},
+    tree::{excluded, is_there, is_within, line, made, of, write},
 };
 
 /// Maximum number of times that a merge is restarted because the shared folder was changed in the meantime.
@@ -20,6 +20,8 @@ const MARKS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
 /// Files beside a private folder: the state that its work is based on, and the paths of a conflict.
 const BASE: &str = "base";
 const CONFLICT: &str = "conflict";
+/// File beside a private folder: the paths elsewhere that commands in it may read.
+const READS: &str = "reads";
 /// Name of the last state of the shared folder.
 const SHARED: &str = "shared";
 
@@ -37,7 +39,17 @@ pub struct PrivateFolders {
 pub struct PrivateFolder {
     tree: WorkTree,
     home: PathBuf,
-    objects: Option<PathBuf>,
+    reads: Vec<PathBuf>,
+}
+
+/// Ignored files and folders that private folders need, relative to the shared folder. Those that do not exist are skipped, and so are those
+/// behind a symbolic link.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extras {
+    /// Copied into each private folder.
+    pub copy: Vec<PathBuf>,
+    /// Linked to the shared folder, where commands can read them. They are never merged.
+    pub link: Vec<PathBuf>,
 }
 
 /// Outcome of merging a private folder.
@@ -63,12 +75,12 @@ impl PrivateFolders {
         Ok(Self { shared, place: place.to_owned(), _held: held })
     }
 
-    /// Returns the private folder with this name. A new one is a copy of the shared folder, without the files that `.gitignore` excludes;
-    /// an existing one stays unchanged.
+    /// Returns the private folder with this name. A new one is a copy of the shared folder with the `extras`, but without the other files that
+    /// `.gitignore` excludes; an existing one stays unchanged.
     ///
     /// # Errors
     /// [`WorkTreeError`].
-    pub async fn begin(&self, name: &str) -> Result<PrivateFolder, WorkTreeError> {
+    pub async fn begin(&self, name: &str, extras: &Extras) -> Result<PrivateFolder, WorkTreeError> {
         let home = self.place.join(name);
         let (folder, index) = (home.join("folder"), home.join("index"));
         self.free(&home).await?;
@@ -79,16 +91,45 @@ impl PrivateFolders {
             }
             let new = home.join("new");
             made(&new).await?;
+            self.shared.leave_out(&extras.link).await?;
             let now = self.now().await?;
             let tree = self.private(&new, &index);
             tree.turn(&now).await?;
-            tree.lend_repository(&self.shared.git.folder).await?;
+            let mut reads = Vec::new();
+            for repository in [PathBuf::new()].into_iter().chain(self.shared.submodules().await?) {
+                reads.extend(tree.lend_repository(&self.shared.git.folder, &repository, &extras.link).await?);
+            }
+            reads.extend(self.bring(extras, &new).await?);
+            write_whole(&home.join(READS), &reads.join("\0")).await?;
             write_whole(&home.join(BASE), now.as_str()).await?;
             // The rename makes the complete folder visible.
             fs::rename(&new, &folder).await.map_err(of(&folder))?;
         }
-        let objects = fs::read(folder.join(".git/objects/info/alternates")).await.ok().map(|text| PathBuf::from(line(text)));
-        Ok(PrivateFolder { tree: self.private(&folder, &index), home, objects })
+        let reads = fs::read_to_string(home.join(READS)).await.map_err(of(&home))?;
+        let reads = reads.split('\0').filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+        Ok(PrivateFolder { tree: self.private(&folder, &index), home, reads })
+    }
+
+    /// Brings the extras into a new private folder. Returns the paths that links in it lead to.
+    async fn bring(&self, extras: &Extras, new: &Path) -> Result<Vec<String>, WorkTreeError> {
+        let shared = &self.shared.git.folder;
+        let places = |paths: &[PathBuf]| -> Vec<(PathBuf, PathBuf)> {
+            let there = paths.iter().filter(|path| is_within(path) && is_there(shared, path));
+            there.map(|path| (shared.join(path), new.join(path))).collect()
+        };
+        for (from, to) in places(&extras.copy) {
+            made(to.parent().unwrap_or(new)).await?;
+            let place = to.clone();
+            let copied = spawn_blocking(move || copy(from, to)).await.map_err(std::io::Error::other);
+            copied.flatten().map_err(of(&place))?;
+        }
+        let mut reads = Vec::new();
+        for (from, to) in places(&extras.link) {
+            made(to.parent().unwrap_or(new)).await?;
+            link(&from, &to).map_err(of(&to))?;
+            reads.push(from.to_string_lossy().into_owned());
+        }
+        Ok(reads)
     }
 
     /// Merges the changes of a private folder by the author `by` into the shared folder, with a three-way merge of `git`. After a conflict,
@@ -193,10 +234,10 @@ impl PrivateFolder {
         &self.tree.git.folder
     }
 
-    /// Returns the path of the objects of the folder's own repository, if the shared folder has one.
+    /// Returns the paths outside of the folder that commands in it may read: the objects of the shared folder's repositories, and linked paths.
     #[must_use]
-    pub fn objects(&self) -> Option<&Path> {
-        self.objects.as_deref()
+    pub fn reads(&self) -> &[PathBuf] {
+        &self.reads
     }
 
     /// Returns the paths of a conflict that still contain conflict markers.
@@ -228,12 +269,13 @@ impl PrivateFolder {
 }
 
 impl WorkTree {
-    /// Creates a repository in the folder, if `original` has one. It uses the original's objects and has the same branch; changes to it do
-    /// not affect the original.
-    async fn lend_repository(&self, original: &Path) -> Result<(), WorkTreeError> {
+    /// Gives the folder a repository of its own for `inside` it, if `original` has one there: its branch is the same, and nothing that is
+    /// done in it reaches the original. Returns the path of its objects, which are those of the original.
+    async fn lend_repository(&self, original: &Path, inside: &Path, excludes: &[PathBuf]) -> Result<Option<String>, WorkTreeError> {
         let what = "lend the repository of the folder";
+        let (original, folder) = (original.join(inside), self.git.folder.join(inside));
         if fs::symlink_metadata(original.join(".git")).await.is_err() {
-            return Ok(());
+            return Ok(None);
         }
         let place = tempfile::tempdir_in(&self.git.repository).map_err(of(&self.git.repository))?;
         let copy = place.path().join("copy");
@@ -244,11 +286,48 @@ impl WorkTree {
         if said.code != 0 {
             return Err(said.refused(what));
         }
-        let own = self.git.folder.join(".git");
+        let own = folder.join(".git");
+        made(&folder).await?;
         fs::rename(copy.join(".git"), &own).await.map_err(of(&own))?;
-        // In a repository without a commit there is nothing to reset the index to.
-        Git { repository: own, ..plain }.run(what, &["reset", "--quiet"], Vec::new()).await.map(drop)
+        made(&own.join("info")).await?;
+        write(&own.join("info/exclude"), &excluded(excludes.iter().filter_map(|path| path.strip_prefix(inside).ok()))).await?;
+        let objects = fs::read(own.join("objects/info/alternates")).await.ok().map(line);
+        // A repository without a commit has nothing to set the index to.
+        Git { repository: own, folder, ..plain }.run(what, &["reset", "--quiet"], Vec::new()).await?;
+        Ok(objects)
     }
+}
+
+/// Copies a file, or a folder with all files in it. Existing files stay, and links are copied as links.
+fn copy(from: PathBuf, to: PathBuf) -> std::io::Result<()> {
+    let mut open = vec![(from, to)];
+    while let Some((from, to)) = open.pop() {
+        let found = from.symlink_metadata()?;
+        if found.is_dir() {
+            std::fs::create_dir_all(&to)?;
+            for entry in from.read_dir()? {
+                let name = entry?.file_name();
+                open.push((from.join(&name), to.join(&name)));
+            }
+        } else if to.symlink_metadata().is_ok() {
+            continue;
+        } else if found.is_symlink() {
+            link(&from.read_link()?, &to)?;
+        } else if found.is_file() {
+            std::fs::copy(&from, &to)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn link(target: &Path, path: &Path) -> std::io::Result<()> {
+    std::os::unix::fs::symlink(target, path)
+}
+
+#[cfg(windows)]
+fn link(target: &Path, path: &Path) -> std::io::Result<()> {
+    if target.is_dir() { std::os::windows::fs::symlink_dir(target, path) } else { std::os::windows::fs::symlink_file(target, path) }
 }
 
 /// Reads the name of a commit from a file.

@@ -5,7 +5,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     hash::{BuildHasher as _, Hasher as _, RandomState},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     time::SystemTime,
 };
 
@@ -16,6 +16,10 @@ use crate::{Commit, WorkTreeError, git::Git};
 /// Maximum bytes of changes in one transfer.
 pub const MAX_BUNDLE_BYTES: u64 = 1024 * 1024 * 1024;
 
+/// The blob without content.
+const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+/// Name of an entry that is in the index of a submodule's files for a moment.
+const OPEN: &str = ".aime-submodule";
 /// Folder of aime's own data. It belongs to one host, and is not transferred by itself.
 const OWN: &str = ".aime";
 /// Attributes that keep bytes unchanged, whatever `.gitattributes` in the folder say.
@@ -41,7 +45,7 @@ pub enum Merged {
 
 /// A folder whose states are recorded as commits. Its repository is outside of the folder, where programs in the folder cannot write. A
 /// `.git` of the folder itself is neither read nor changed, and is not transferred; neither are other repositories in it, empty folders,
-/// and files that `.gitignore` excludes.
+/// and files that `.gitignore` excludes. Of a submodule that `.gitmodules` names, the files are recorded like those of a folder.
 ///
 /// Make one call at a time: users within a process take turns, and [`hold`](Self::hold) locks out other processes.
 #[derive(Debug, Clone)]
@@ -62,9 +66,15 @@ impl WorkTree {
         let info = repository.join("info");
         made(&info).await?;
         write(&info.join("attributes"), ATTRIBUTES).await?;
-        // Without a final slash, so that it also matches a link in its place.
-        write(&info.join("exclude"), &format!("/{OWN}\n")).await?;
-        Ok(Self { git })
+        let tree = Self { git };
+        tree.leave_out(&[]).await?;
+        Ok(tree)
+    }
+
+    /// Excludes paths from what is recorded, besides aime's own data.
+    pub(crate) async fn leave_out(&self, paths: &[PathBuf]) -> Result<(), WorkTreeError> {
+        write(&self.git.repository.join("info/exclude"), &excluded([Path::new(OWN)].into_iter().chain(paths.iter().map(PathBuf::as_path))))
+            .await
     }
 
     /// Returns the path of the repository.
@@ -117,7 +127,7 @@ impl WorkTree {
             let forget = ["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", OWN];
             self.git.must("forget what was kept", &forget).await?;
         }
-        let others = self.git.must("list what is new", &["ls-files", "--others", "--exclude-standard", "-z"]).await?;
+        let others = self.others().await?;
         let mut paths = b".\0".to_vec();
         // Only repositories in the folder are listed with a slash. Adding one would fail, or add only its name.
         for repository in others.split(|byte| *byte == 0).filter(|path| path.ends_with(b"/")) {
@@ -135,6 +145,51 @@ impl WorkTree {
         match onto {
             Some(onto) if self.tree_of(onto).await? == tree => Ok(onto.clone()),
             onto => self.commit(&tree, onto.as_slice(), by).await,
+        }
+    }
+
+    /// Lists the new files, and the repositories in the folder whose files are not recorded.
+    async fn others(&self) -> Result<Vec<u8>, WorkTreeError> {
+        let (what, list) = ("list what is new", ["ls-files", "--others", "--exclude-standard", "-z"]);
+        let others = self.git.must(what, &list).await?;
+        let submodules = self.submodules().await?;
+        let is_listed = |path: &PathBuf| paths(&others).filter_map(|path| path.strip_suffix(b"/")).any(|other| as_path(other) == path);
+        // The files of nested submodules are not listed yet.
+        let closed: Vec<&PathBuf> = submodules.iter().skip_while(|path| !is_listed(path)).collect();
+        if closed.is_empty() {
+            return Ok(others);
+        }
+        for submodule in closed {
+            // `git` records the files of a repository in the folder if its index has one of them. `add` removes this one, which does not exist.
+            let mut add = ["update-index", "--add", "--cacheinfo", "100644", EMPTY].map(OsString::from).to_vec();
+            add.push(submodule.join(OPEN).into());
+            self.git.must("open a submodule", &add).await?;
+        }
+        self.git.must(what, &list).await
+    }
+
+    /// Returns the submodules that have a repository, relative to the folder. Each one comes before those in it.
+    pub(crate) async fn submodules(&self) -> Result<Vec<PathBuf>, WorkTreeError> {
+        let (mut found, mut looked_into, mut outer) = (Vec::<PathBuf>::new(), 0, PathBuf::new());
+        loop {
+            let names = outer.join(".gitmodules");
+            if is_there(&self.git.folder, &names) {
+                let file = self.git.folder.join(&names).into();
+                let config: [OsString; 6] =
+                    ["config".into(), "--file".into(), file, "--null".into(), "--get-regexp".into(), r"^submodule\..*\.path$".into()];
+                // A file that cannot be read names no submodule.
+                let said = self.git.run("list the submodules", &config, Vec::new()).await?;
+                for named in paths(&said.stdout).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\n').nth(1)) {
+                    let path = outer.join(as_path(named));
+                    let is_new = !found.contains(&path);
+                    if is_new && is_within(&path) && is_there(&self.git.folder, &path) && is_there(&self.git.folder, &path.join(".git")) {
+                        found.push(path);
+                    }
+                }
+            }
+            let Some(next) = found.get(looked_into) else { return Ok(found) };
+            outer.clone_from(next);
+            looked_into += 1;
         }
     }
 
@@ -360,13 +415,33 @@ fn reference(commit: &Commit) -> String {
     format!("refs/aime/commits/{commit}")
 }
 
+/// Returns true if a relative path cannot lead out of a folder, nor into a repository or aime's own data, except by a link.
+pub(crate) fn is_within(path: &Path) -> bool {
+    let is_plain = |part| matches!(part, Component::Normal(name) if name != OWN && name != ".git");
+    path.components().next().is_some() && path.components().all(is_plain)
+}
+
 /// Returns true if a path exists and no part of it is a link.
-fn is_there(folder: &Path, path: &Path) -> bool {
+pub(crate) fn is_there(folder: &Path, path: &Path) -> bool {
     let mut whole = folder.to_owned();
     path.components().all(|part| {
         whole.push(part);
         whole.symlink_metadata().is_ok_and(|there| !there.is_symlink())
     })
+}
+
+/// Returns the lines of a file of exclusions. Without a final slash, so that they also match a link in the place of a folder.
+pub(crate) fn excluded<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
+    let mut lines = String::new();
+    for path in paths {
+        lines.push('/');
+        for letter in path.to_string_lossy().chars() {
+            lines.extend((r"*?[\ ".contains(letter)).then_some('\\'));
+            lines.push(letter);
+        }
+        lines.push('\n');
+    }
+    lines
 }
 
 /// Returns the paths in a list of `git` with `-z`.

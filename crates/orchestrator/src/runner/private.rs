@@ -8,11 +8,11 @@ use std::{
 use aime_progress::{CheckMethod, Criterion, PlanMode, RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
-use aime_work_tree::{Joined, PrivateFolder, PrivateFolders, WorkTreeError};
+use aime_work_tree::{Extras, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
 use tokio::sync::Mutex;
 
 use super::{Context, RunRunner, kept_files::author};
-use crate::{ActorBrief, CriterionResult, Isolation, Parts};
+use crate::{ActorBrief, CriterionResult, Isolation, Parts, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
 const CRITERION: &str = "the changes fit those that others made meanwhile";
@@ -43,11 +43,12 @@ impl PrivatePlaces {
         Self { folder, place: parts.keep.join("runs").join(run.as_str()).join("private"), path, folders: Mutex::default() }
     }
 
-    async fn begin(&self, name: &str) -> Result<PrivateFolder, WorkTreeError> {
+    async fn begin(&self, name: &str, settings: &WorktreeSettings) -> Result<PrivateFolder, WorkTreeError> {
+        let extras = Extras { copy: settings.copy.clone(), link: settings.link.clone() };
         let mut folders = self.folders.lock().await;
         match &*folders {
-            Some(folders) => folders.begin(name).await,
-            None => folders.insert(PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await?).begin(name).await,
+            Some(folders) => folders.begin(name, &extras).await,
+            None => folders.insert(PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await?).begin(name, &extras).await,
         }
     }
 
@@ -75,7 +76,7 @@ impl PrivatePlaces {
 impl PrivatePlace {
     /// Returns the context of a call of an actor that works here.
     pub(super) fn context(&self, context: ToolContext) -> ToolContext {
-        let confinement = context.confinement.in_folder(self.folder.path(), self.private.objects());
+        let confinement = context.confinement.in_folder(self.folder.path(), self.private.reads());
         // Full outputs that were cut in the prompt go to a place where the actor can read them and that is never
         // joined.
         let outputs = context.output_folder.as_ref().and_then(|outputs| Some(self.folder.path().join(".aime").join(outputs.file_name()?)));
@@ -91,7 +92,7 @@ impl RunRunner {
         if settings.isolation == Isolation::Shared || is_alone {
             return Ok(None);
         }
-        let private = self.private.begin(&format!("{task}-{execution}")).await;
+        let private = self.private.begin(&format!("{task}-{execution}"), &settings.worktree).await;
         let private = private.map_err(|error| format!("the private folder of the task cannot be made: {error}"))?;
         let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?;
         Ok(Some(PrivatePlace { private, folder }))

@@ -1,5 +1,7 @@
 //! Checks of values that have the right type.
 
+use std::path::Component;
+
 use aime_llm::check_base_url;
 use aime_memory::KnowledgeSettings;
 use aime_progress::Check;
@@ -30,6 +32,13 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     let steps = run.max_steps.unwrap_or(1);
     want(steps > 0, "run.max_steps", &steps, "at least 1");
     want(run.max_actors > 0, "run.max_actors", &run.max_actors, "at least 1");
+    for (key, paths) in [("run.worktree.copy", &run.worktree.copy), ("run.worktree.link", &run.worktree.link)] {
+        for path in paths {
+            let is_plain = |part| matches!(part, Component::Normal(name) if name != ".git" && name != ".aime");
+            let holds = path.components().next().is_some() && path.components().all(is_plain);
+            want(holds, key, &path.display(), "paths in the working folder, outside of .git and .aime");
+        }
+    }
     for (key, bound) in [("run.max_tokens", run.max_tokens), ("run.max_seconds", run.max_seconds)] {
         want(bound != Some(0), key, &0, "at least 1, or leave it out for no bound");
     }

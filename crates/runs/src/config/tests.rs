@@ -215,6 +215,8 @@ fn values_that_cannot_stand_are_refused() {
     let cases = [
         ("run.max_parallel", "[run]\nmax_parallel = 0"),
         ("run.max_parallel", "[run]\nmax_parallel = 1001"),
+        ("run.worktree.copy", "[run.worktree]\ncopy = [\"../x\"]"),
+        ("run.worktree.link", "[run.worktree]\nlink = [\"a/.git/hooks\"]"),
         ("run.max_steps", "[run]\nmax_steps = 0"),
         ("run.max_actors", "[run]\nmax_actors = 0"),
         ("run.max_tokens", "[run]\nmax_tokens = 0"),

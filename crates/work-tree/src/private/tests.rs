@@ -1,14 +1,14 @@
 use std::{
     ffi::OsString,
     fs,
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     process::Command,
 };
 
 use proptest::{prelude::*, test_runner::TestRunner};
 
-use super::{Joined, PrivateFolder, PrivateFolders};
+use super::{Extras, Joined, PrivateFolder, PrivateFolders};
 use crate::WorkTreeError;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -73,7 +73,7 @@ fn keep_both(private: &PrivateFolder, paths: &[String]) {
 async fn edits_of_two_are_both_kept() {
     let shared = Shared::new();
     let folders = shared.opened().await;
-    let (a, b) = (folders.begin("a").await.unwrap(), folders.begin("b").await.unwrap());
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     edit(a.path(), "one", "1");
     edit(b.path(), "seven", "7");
     fs::write(b.path().join("new"), "b's\n").unwrap();
@@ -93,7 +93,7 @@ async fn edits_of_two_are_both_kept() {
 async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
     let shared = Shared::new();
     let folders = shared.opened().await;
-    let (a, b) = (folders.begin("a").await.unwrap(), folders.begin("b").await.unwrap());
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     edit(a.path(), "one", "a's");
     edit(b.path(), "one", "b's");
     assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
@@ -114,7 +114,7 @@ async fn what_is_no_text_conflicts_whole_and_is_kept() {
     let shared = Shared::new();
     fs::write(shared.folder().join("image"), [0, 1, 2]).unwrap();
     let folders = shared.opened().await;
-    let (a, b) = (folders.begin("a").await.unwrap(), folders.begin("b").await.unwrap());
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
     fs::write(a.path().join("image"), [0, 1, 3]).unwrap();
     fs::remove_file(a.path().join("text")).unwrap();
     fs::write(b.path().join("image"), [0, 1, 4]).unwrap();
@@ -151,9 +151,9 @@ async fn a_repository_of_its_own_reaches_nobody_else() {
     git(&shared.folder(), &["commit", "-qm", "first"]);
     shared.write("text", &TEXT.replace("seven", "7"));
     let folders = shared.opened().await;
-    let a = folders.begin("a").await.unwrap();
+    let a = folders.begin("a", &Extras::default()).await.unwrap();
     assert_eq!(git(a.path(), &["status", "--short"]), " M text\n", "it stands where the shared folder stands");
-    assert!(a.objects().unwrap().starts_with(fs::canonicalize(shared.folder()).unwrap()));
+    assert!(a.reads()[0].starts_with(fs::canonicalize(shared.folder()).unwrap()));
     edit(a.path(), "one", "1");
     git(a.path(), &["checkout", "-qb", "other"]);
     git(a.path(), &["commit", "-qam", "second"]);
@@ -187,14 +187,14 @@ fn mortal(root: &Path, dies_at: u32, after: bool) -> OsString {
 async fn work(shared: &Shared, path: OsString) -> Result<(), WorkTreeError> {
     let folders = shared.open(path).await?;
     for (name, from, to) in [("a", "one", "1"), ("b", "seven", "7")] {
-        let private = folders.begin(name).await?;
+        let private = folders.begin(name, &Extras::default()).await?;
         let text = fs::read_to_string(private.path().join("text")).unwrap();
         if text.contains(from) {
             fs::write(private.path().join("text"), text.replace(from, to)).unwrap();
         }
     }
     for name in ["a", "b"] {
-        let private = folders.begin(name).await?;
+        let private = folders.begin(name, &Extras::default()).await?;
         assert_ne!(folders.join(&private, name).await?, Joined::Conflict(vec!["text".to_owned()]));
     }
     Ok(())
@@ -236,7 +236,7 @@ fn every_edit_of_eight_is_joined_or_reported() {
             let folders = shared.opened().await;
             let mut all = Vec::new();
             for name in 0..8 {
-                all.push(folders.begin(&format!("actor-{name}")).await.unwrap());
+                all.push(folders.begin(&format!("actor-{name}"), &Extras::default()).await.unwrap());
             }
             let mut reported = 0;
             for (number, (line, actor, joins)) in edits.iter().enumerate() {
@@ -271,4 +271,107 @@ async fn settle(folders: &PrivateFolders, private: &PrivateFolder) -> usize {
         conflicts += 1;
     }
     conflicts
+}
+
+#[tokio::test]
+async fn extras_are_brought_along_and_never_merged() {
+    let shared = Shared::new();
+    shared.write(".gitignore", "ignored/\nsecret\n");
+    fs::create_dir_all(shared.folder().join("ignored/inner")).unwrap();
+    fs::create_dir_all(shared.folder().join("linked folder")).unwrap();
+    shared.write("ignored/inner/file", "x");
+    shared.write("ignored/script", "run");
+    fs::set_permissions(shared.folder().join("ignored/script"), fs::Permissions::from_mode(0o755)).unwrap();
+    shared.write("linked folder/file", "y");
+    shared.write("secret", "z");
+    symlink("/", shared.folder().join("out")).unwrap();
+    let folders = shared.opened().await;
+    let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect();
+    let extras = Extras {
+        copy: paths(&["ignored", "not there", "out/etc", "../place", "text"]),
+        link: paths(&["linked folder", "out/etc", "/etc", ".git", ".aime/x"]),
+    };
+    let a = folders.begin("a", &extras).await.unwrap();
+    let read = |path: &str| fs::read_to_string(a.path().join(path)).ok();
+    assert_eq!(
+        (read("ignored/inner/file"), read("linked folder/file"), read("secret")),
+        (Some("x".to_owned()), Some("y".to_owned()), None)
+    );
+    assert_eq!(fs::metadata(a.path().join("ignored/script")).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(a.reads(), [shared.folder().join("linked folder")]);
+    fs::write(a.path().join("ignored/inner/file"), "a's").unwrap();
+    edit(a.path(), "one", "1");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!((shared.read("text"), shared.read("ignored/inner/file")), (TEXT.replace("one", "1"), "x".to_owned()));
+    assert!(!shared.folder().join("linked folder").is_symlink());
+    drop(folders);
+    let again = shared.opened().await.begin("a", &extras).await.unwrap();
+    assert_eq!(again.reads(), a.reads(), "a folder that is there keeps what it may read");
+    shared.opened().await.remove().await.unwrap();
+    assert_eq!(shared.read("linked folder/file"), "y", "removing a private folder follows no link");
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test looks with git itself")]
+#[tokio::test]
+async fn submodules_and_filtered_files_are_brought_along_and_merged() {
+    let shared = Shared::new();
+    let git = |folder: &Path, arguments: &[&str]| {
+        let settings = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "protocol.file.allow=always"];
+        let said = Command::new("git").args(settings).args(arguments).current_dir(folder).output().unwrap();
+        assert!(said.status.success(), "{arguments:?}: {said:?}");
+        String::from_utf8(said.stdout).unwrap()
+    };
+    let origin = |name: &str| {
+        let folder = shared.root.path().join(name);
+        fs::create_dir(&folder).unwrap();
+        git(&folder, &["init", "-q", "-b", "trunk"]);
+        fs::write(folder.join("text"), TEXT).unwrap();
+        git(&folder, &["add", "."]);
+        git(&folder, &["commit", "-qm", name]);
+        folder
+    };
+    let (inner, outer) = (origin("inner"), origin("outer"));
+    git(&outer, &["submodule", "--quiet", "add", &inner.display().to_string(), "deep"]);
+    git(&outer, &["commit", "-qm", "with inner"]);
+    git(&shared.folder(), &["init", "-q", "-b", "trunk"]);
+    git(&shared.folder(), &["submodule", "--quiet", "add", &outer.display().to_string(), "lib/sub"]);
+    git(&shared.folder(), &["submodule", "--quiet", "update", "--init", "--recursive"]);
+    // What a filter has smudged, as that of LFS does, is in no object of the folder's repository.
+    git(&shared.folder(), &["config", "filter.lfs.clean", "echo pointer"]);
+    shared.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    shared.write("large.bin", "all of it");
+    git(&shared.folder(), &["add", "."]);
+    git(&shared.folder(), &["commit", "-qm", "first"]);
+    // A repository that is no submodule stays out.
+    fs::create_dir(shared.folder().join("other")).unwrap();
+    git(&shared.folder().join("other"), &["init", "-q"]);
+    shared.write("other/file", "x");
+
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
+    assert_eq!(fs::read_to_string(a.path().join("large.bin")).unwrap(), "all of it");
+    assert!(!a.path().join("other").exists());
+    for (path, subject) in [("lib/sub", "with inner\nouter\n"), ("lib/sub/deep", "inner\n")] {
+        assert_eq!(git(&a.path().join(path), &["status", "--short"]), "", "{path}");
+        assert_eq!(git(&a.path().join(path), &["log", "--format=%s"]), subject);
+    }
+    assert_eq!(a.reads().len(), 3, "{:?}", a.reads());
+    let change = |folder: &Path, from: &str, to: &str| {
+        let path = folder.join("lib/sub/deep/text");
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace(from, to)).unwrap();
+    };
+    change(a.path(), "one", "1");
+    fs::write(a.path().join("large.bin"), "a's").unwrap();
+    git(&a.path().join("lib/sub"), &["checkout", "-qb", "of-a"]);
+    fs::write(a.path().join("lib/sub/new"), "new").unwrap();
+    git(&a.path().join("lib/sub"), &["add", "new"]);
+    git(&a.path().join("lib/sub"), &["commit", "-qm", "of a"]);
+    change(b.path(), "seven", "7");
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+    assert_eq!(shared.read("lib/sub/deep/text"), TEXT.replace("one", "1").replace("seven", "7"));
+    assert_eq!((shared.read("lib/sub/new"), shared.read("large.bin")), ("new".to_owned(), "a's".to_owned()));
+    assert_eq!(git(&shared.folder().join("lib/sub"), &["status", "--short"]), " m deep\n?? new\n", "commits stay in the private folder");
+    assert_eq!(git(&shared.folder().join("lib/sub/deep"), &["status", "--short"]), " M text\n");
+    assert_eq!(shared.read("other/file"), "x");
 }
