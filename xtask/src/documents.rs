@@ -34,7 +34,7 @@ enum End {
     AfterWords(&'static [&'static str]),
     /// It serves the rest of its block, and is ended with the block.
     WithItsBlock(&'static [&'static str]),
-    /// Another scenario runs it: this one.
+    /// It is run elsewhere. The text names the place.
     Elsewhere(&'static str),
 }
 

@@ -56,7 +56,7 @@ impl Dashboard {
     /// Binds a port of 127.0.0.1; 0 selects a free one.
     ///
     /// # Errors
-    /// Those of the system, such as a port in use.
+    /// Fails with an error of the system, for example if the port is in use.
     pub async fn bind(port: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
@@ -72,7 +72,7 @@ impl Dashboard {
     /// Serves until the future is dropped. `token` must be hard to guess, and consist of characters that need no escape in a URL.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Fails with an error of the system.
     pub async fn serve(self, runs: Arc<dyn Runs>, token: String) -> io::Result<()> {
         axum::serve(self.listener, app(runs, token, self.address.port())).await
     }

@@ -71,7 +71,7 @@ fn ticks(timeline: &Timeline) -> Vec<Timestamp> {
         }
         marks.push(at);
         at = at.plus_millis(step);
-        // A mark that falls into a pause moves behind it.
+        // The axis has no room for a pause, so a mark that would reach into one moves later by its length.
         for (from, to) in &timeline.pauses {
             if at > *from && marks.last().is_some_and(|last| last <= from) {
                 at = to.plus_millis(at.millis_since(*from));

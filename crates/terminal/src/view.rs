@@ -50,7 +50,7 @@ impl View {
     /// the background of its terminal, which would stop it.
     ///
     /// # Errors
-    /// If the terminal cannot be configured or written.
+    /// Fails if the terminal cannot be configured or written.
     pub fn open(screen: Screen, theme: Theme, tty: Tty, heard: Heard) -> io::Result<Option<Self>> {
         if !device::in_foreground() {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Showing {
     fn show(mut self) -> Screen {
         while self.listen() {
             if self.look().is_err() {
-                // The terminal is gone, or a panic has restored it. News are still applied.
+                // The terminal is gone, or a panic has restored it. Messages are still applied, because `close` returns the screen.
                 self.device.leave();
                 (self.heard.0)(Act::Lost);
                 while let Ok(news) = self.told.recv() {

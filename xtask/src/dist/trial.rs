@@ -45,7 +45,7 @@ pub(super) fn try_out(file: &Path, archive: &Archive) -> Result<()> {
     Ok(fs::remove_dir_all(&trial.root)?)
 }
 
-/// How to start a binary.
+/// Way to start a binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Way {
     /// True if the root contains only the unpacked folder.

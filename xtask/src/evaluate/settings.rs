@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 const PROMPT: &str = include_str!("../../../crates/dynamic-planner/prompts/plan_simple.md");
-/// Placeholder for their folder in the arguments of a [part](super::parts::Part).
+/// Placeholder for the folder of the settings in the arguments of a [part](super::parts::Part).
 pub(super) const FOLDER: &str = "SETTINGS";
 const PROFILE: &str = include_str!("../../../crates/actor-factory/data/profiles/sisyphus.toml");
 /// Text before the examples of the prompt; below, the text after them.
@@ -50,7 +50,7 @@ fn with_examples(prompt: &str, change: impl Fn(&str) -> String) -> Option<String
     Some(format!("{before}{head}{kept}{USER_MARK}{after}"))
 }
 
-/// Returns the profile as actors of larger models have it.
+/// Returns the profile for actors of larger models.
 fn as_large(profile: &str) -> Result<String> {
     let mut profile: toml::Table = profile.parse()?;
     profile.remove("small_model").context("the profile has no part for small models")?;

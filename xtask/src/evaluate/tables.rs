@@ -35,8 +35,8 @@ pub(super) fn begin_from_docs(part: &Part, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Merges the lines of trials with those of another file. For the same trial of the same version, the line of `these` counts. Trials of
-/// older versions come before it, since the newest one of a trial counts.
+/// Merges the lines of trials with those of another file. If both have a trial that was made of the same inputs, the line of `these` is kept.
+/// If the inputs differ, both lines stay, the older one first, since the last line of a trial counts.
 fn joined(these: &str, others: &str) -> Result<String> {
     let made = |outcome: &Outcome| (outcome.key(), outcome.made_of.clone());
     let known: Vec<_> = read(these)?;

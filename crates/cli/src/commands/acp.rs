@@ -16,7 +16,7 @@ pub(super) async fn acp(_: Setup) -> Result<u8, Failure> {
     Err(Failure::usage("this aime was built without the Agent Client Protocol").hint("build it with the feature `acp`"))
 }
 
-/// Serves one editor until it closes its end of the pipe, or this process is told to end.
+/// Serves one editor until it closes its end of the pipe, or this process gets Ctrl-C or TERM.
 #[cfg(feature = "acp")]
 pub(super) async fn acp(setup: Setup) -> Result<u8, Failure> {
     use std::sync::Arc;

@@ -24,7 +24,7 @@ use crate::{
 /// Separator between the folder and the run in a run's name.
 const SEPARATOR: char = ':';
 
-/// Serves until this process is told to end, then stops the runs it started so that they can be resumed. `more` are folders beside the
+/// Serves until Ctrl-C or TERM, then stops the runs it started so that they can be resumed. `more` are folders beside the
 /// working folder.
 pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u8, Failure> {
     let others: Vec<Setup> = more.iter().map(|folder| setup.opener().open(Some(folder))).collect::<Result<_, _>>()?;

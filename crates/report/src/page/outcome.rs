@@ -82,7 +82,7 @@ pub(super) fn outcome(view: &ReportView) -> Markup {
     )
 }
 
-/// The turns before the last one, and what was wanted in the last one.
+/// Renders the goals of all turns, and the answers of all but the last one.
 fn earlier(view: &ReportView) -> Markup {
     let last = view.turns.len().saturating_sub(1);
     html! {

@@ -154,7 +154,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// The turns, with room for the first and the last ones of very many.
+/// Returns the turns. Of a very large number it keeps the first and the last ones.
 fn turns(state: &ProgressState, reader: &Reader<'_>) -> Vec<TurnView> {
     let view = |turn: &aime_progress::Turn| TurnView {
         at: turn.started_at,

@@ -93,7 +93,7 @@ impl<'a> Work<'a> {
             | ProgressEvent::HistoryCompacted { task: Some(task), .. }
             | ProgressEvent::TaskConcluded { task, .. }
             | ProgressEvent::QuestionAsked { task: Some(task), .. } => task,
-            // That it became ready is no news: its start, or the reason for not starting, follows.
+            // This event is left out, because the start of the task, or the reason for not starting, follows.
             ProgressEvent::TaskStatusChanged { to: TaskStatus::Ready, .. } => return,
             ProgressEvent::TaskStatusChanged { task, .. } => task,
             ProgressEvent::EvidenceAdded { evidence } => match &evidence.task {

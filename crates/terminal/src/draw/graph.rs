@@ -53,7 +53,7 @@ fn first_line_whole(line: &str, width: usize) -> String {
     line.chars().take(width).collect()
 }
 
-/// Successors of each task; the flag tells whether they always wait for it.
+/// Successors of each task. The flag is true if the successor always waits, and false for conditional and rollback edges.
 type Edges<'a> = HashMap<&'a TaskId, Vec<(&'a TaskId, bool)>>;
 
 /// Returns the tasks in topological order. Of several candidates the first one in the plan comes first.

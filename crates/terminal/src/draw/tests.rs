@@ -288,7 +288,7 @@ fn any_key() -> impl Strategy<Value = Key> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Any keys at any terminal size: the screen is drawn, and looking does not change the run.
+    /// Checks for arbitrary keys and terminal sizes that the screen is drawn, and that drawing does not change the run.
     // Requirement: 12.12
     #[test]
     fn every_key_at_every_size_is_drawn(keys in prop::collection::vec(any_key(), 0..30), columns in 0_u16..130, rows in 0_u16..45, asked in any::<bool>()) {

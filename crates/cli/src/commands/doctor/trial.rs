@@ -27,7 +27,7 @@ const QUOTED: usize = 120;
 /// A part of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// The model calls a tool with the arguments that it was told.
+    /// The model calls a tool with the required arguments.
     Calls,
     /// The model answers with a text after it got the result of the call.
     Results,

@@ -17,7 +17,7 @@ use crate::{
     output,
 };
 
-/// Serves one client until it closes its end of the pipe, or this process is told to end.
+/// Serves one client until it closes its end of the pipe, or this process gets Ctrl-C or TERM.
 pub(super) async fn serve(setup: Setup) -> Result<u8, Failure> {
     let stop = CancellationToken::new();
     let runs = Arc::new(Runs::new(setup).for_clients());
