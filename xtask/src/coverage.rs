@@ -15,7 +15,7 @@ pub(crate) fn coverage() -> Result<()> {
         bail!("cargo llvm-cov is not there: cargo install cargo-llvm-cov --locked; rustup component add llvm-tools");
     }
     let mut command = cargo(["llvm-cov", "--lib", "--fail-under-lines", LEAST, "--ignore-filename-regex", "tests?(/|\\.rs$)"]);
-    // Each package is named, since a crate counts in full only with its own tests.
+    // Each package is named, because the tests of the others cover a crate only by chance.
     for package in PURE {
         command.args(["--package", package]);
     }

@@ -62,7 +62,7 @@ pub(crate) struct SystemContext<'a> {
     pub knowledge: &'a str,
     pub environment: &'a str,
     pub attended: bool,
-    /// True if results stand between marks with their origin.
+    /// True if results are enclosed in marks with their origin.
     pub marks: bool,
     /// True if the persona is one for small models. It is complete by itself, so the prompt leaves out the working rules.
     pub small_model: bool,

@@ -173,7 +173,7 @@ pub struct ActorInput {
     /// Settings of a run's lead; none for an actor that does one task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead: Option<LeadSettings>,
-    /// True if results in the history stand between marks that name their origin.
+    /// True if results in the history are enclosed in marks that name their origin.
     #[serde(default)]
     pub marks: bool,
 }

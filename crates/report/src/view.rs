@@ -68,7 +68,7 @@ pub struct ReportView {
 /// A goal of a run and the answer to it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TurnView {
-    /// When it began.
+    /// Start time.
     pub at: Timestamp,
     /// Its goal.
     pub goal: Text,

@@ -159,7 +159,7 @@ fn install_peers(folder: &Path) -> Result<Peers> {
 
 /// Adds the peers to the arguments of `aime eval`.
 fn beside(command: &mut Command, peers: &Peers) -> Result<()> {
-    // An agent may read the folders of programs on its path.
+    // An agent may read what the programs on its path need, so the peers' programs are put there.
     let path = env::var_os("PATH").unwrap_or_default();
     let path = env::join_paths(std::iter::once(peers.programs.clone()).chain(env::split_paths(&path)))?;
     command.env("PATH", path).env("VIRTUAL_ENV", &peers.place);

@@ -107,7 +107,7 @@ impl World {
         let asked = aime("asked", &["run", "--plan", "asked.json", "--run-id", "asked", "--output", "json"])?.ended(5)?;
         aime("yes", &["answer", "last", "是"])?.printed(0)?;
         let asked_and_done = aime("done", &["resume", "ask", "--output", "json"])?.ended(0)?;
-        // A message to a run without remaining calls survives the next such resume.
+        // A message to a run without remaining calls survives a resume that has none either.
         let settings = self.root.join(folder).join("aime.toml");
         fs::write(&settings, "[run]\nmax_tool_calls = 1\n")?;
         let capped = run("capped")?.ended(4)?;

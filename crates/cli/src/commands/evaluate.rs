@@ -237,7 +237,7 @@ fn models_in_use(named: &[String], setup: &Setup) -> Result<BTreeMap<Option<Stri
     Ok(used.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
 }
 
-/// Describes a model for other programs. They send its key to its own server only, as aime does.
+/// Describes a model for other programs. The key is that of the described server, to which aime sends it too.
 fn in_use(config: &ModelConfig, environment: &Environment) -> ModelInUse {
     let base_url = (config.provider != Provider::Local).then(|| models::server(config, environment).0);
     let variable = models::key_variable(config, environment).filter(|_| base_url.is_some());
