@@ -1,9 +1,9 @@
 //! Makes validated plans from goals, and patches for plans that need a change.
 //!
 //! [`route`] chooses the mode of a plan, [`Planner::plan`] asks a model for the plan and checks it in layers
-//! ([`PlanChecker`]), [`Planner::replan`] asks for a patch, [`verdict`] asks if criteria hold. A capable model instead leads
-//! the run in one conversation: [`lead_tools`] are its tools, [`wake_message`] reports changes to it. No answer of a model
-//! is trusted: it is parsed leniently, checked strictly, and requested again with every fault.
+//! ([`PlanChecker`]), [`Planner::replan`] asks for a patch, [`verdict`] asks if criteria hold. A capable model instead
+//! leads the run in one conversation: [`lead_tools`] are its tools, [`wake_message`] reports changes to it. No answer
+//! of a model is trusted: it is parsed leniently, checked strictly, and requested again with every fault.
 //!
 //! ```
 //! use aime_planner::{PlanChecker, parse_plan};
@@ -16,7 +16,7 @@
 //! ```"#;
 //! let checked = PlanChecker::default().check(answer).unwrap();
 //! assert_eq!(checked.plan.tasks[1].dependencies[0].as_str(), "1");
-//! assert!(!checked.repairs.is_empty()); // every mend is told
+//! assert!(!checked.repairs.is_empty()); // every repair is reported
 //! ```
 
 mod audit;

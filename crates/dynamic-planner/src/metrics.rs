@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct PlanningMetrics {
     /// Number of requested plans.
     pub asked: u64,
-    /// Number of requested plans that were made as requested.
+    /// Number of requested plans that were made without fallback and error.
     pub made: u64,
     /// The time that planning took, in milliseconds.
     pub planning_ms: u64,

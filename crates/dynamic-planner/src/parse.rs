@@ -51,7 +51,8 @@ pub struct ParsedPlan {
 /// ```
 ///
 /// # Errors
-/// Every fault that makes the plan unintelligible. Rules between tasks are checked by [`PlanChecker`](crate::PlanChecker).
+/// Every fault that makes the plan unintelligible. Rules between tasks are checked by
+/// [`PlanChecker`](crate::PlanChecker).
 pub fn parse_plan(text: &str) -> Result<ParsedPlan, Vec<PlanFault>> {
     let (value, repairs) = read_whole(text)?;
     let mut parsed = plan_from_value(&value)?;

@@ -252,7 +252,7 @@ impl Prompts {
             *asked = value;
         }
         let messages = self.render(name, &sample)?;
-        // A template may change the case of the value.
+        // Compared in lower case, because a template may change the case of the value.
         let told = |message: &Message| match message {
             Message::System { content } | Message::User { content, .. } => content.to_lowercase().contains(SENTINEL),
             Message::Assistant { .. } | Message::Tool { .. } => false,

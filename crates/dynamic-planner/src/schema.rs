@@ -27,7 +27,7 @@ pub(crate) struct Nameable {
 /// Maximum number of enumerated names, because servers limit the size of a schema.
 const MOST_NAMES: usize = 100;
 
-/// `aime_route`.
+/// Returns the schema `aime_route`.
 pub(crate) fn route() -> Value {
     json!({
         "type": "object",
@@ -40,7 +40,7 @@ pub(crate) fn route() -> Value {
     })
 }
 
-/// `aime_plan` for a few consecutive tasks.
+/// Returns the schema `aime_plan` for a few consecutive tasks.
 pub(crate) fn plan_simple(shape: TaskShape<'_>, max_tasks: usize) -> Value {
     let strategic = json!({
         "type": "object",
@@ -51,7 +51,7 @@ pub(crate) fn plan_simple(shape: TaskShape<'_>, max_tasks: usize) -> Value {
     plan(strategic, task(shape, false), 1, max_tasks)
 }
 
-/// `aime_plan` for sub-goals and actions, and for edges between them if requested.
+/// Returns the schema `aime_plan` for sub-goals and actions, and for edges between them if requested.
 pub(crate) fn plan_complex(shape: TaskShape<'_>, max_sub_goals: usize, max_actions: usize, edges: bool) -> Value {
     let strategic = json!({
         "type": "object",
@@ -71,7 +71,7 @@ pub(crate) fn plan_complex(shape: TaskShape<'_>, max_sub_goals: usize, max_actio
     plan
 }
 
-/// `aime_plan` for a simplified plan.
+/// Returns the schema `aime_plan` for a simplified plan.
 pub(crate) fn plan_simplified(max_tasks: usize) -> Value {
     json!({
         "type": "object",
@@ -81,8 +81,8 @@ pub(crate) fn plan_simplified(max_tasks: usize) -> Value {
     })
 }
 
-/// `aime_patch`. Only existing tasks can be changed, and only in ways that their statuses allow. Otherwise a small
-/// model invents names, even if it is told not to.
+/// Returns the schema `aime_patch`. It allows changes of existing tasks only, and only those that their statuses allow.
+/// Otherwise a small model invents names, even if the prompt forbids it.
 pub(crate) fn patch(shape: TaskShape<'_>, nameable: &Nameable) -> Value {
     let text = || json!({"type": "string"});
     let task = || json!({"$ref": "#/$defs/task"});
@@ -141,7 +141,7 @@ pub(crate) fn patch(shape: TaskShape<'_>, nameable: &Nameable) -> Value {
     })
 }
 
-/// `aime_verdict`.
+/// Returns the schema `aime_verdict`.
 pub(crate) fn verdict() -> Value {
     json!({
         "type": "object",

@@ -229,7 +229,7 @@ fn drop_own_children(nodes: &mut [Node]) {
     }
 }
 
-/// Fills in children and rollbacks, which only the other end names.
+/// Fills in the children of groups and the rollbacks of tasks. A plan names these links only at the other end.
 fn link(nodes: &mut [Node]) {
     let children: Vec<(usize, usize)> = nodes.iter().enumerate().filter_map(|(at, node)| Some((node.parent?, at))).collect();
     let undone: Vec<(usize, usize)> = nodes

@@ -19,7 +19,8 @@ pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }
 
-/// `a`, or `a: b c` for an actor task `a` that depends on `b` and `c`; `g/a: b` for one in the group `g`; `g/` for a group.
+/// Parses a task: `a`, or `a: b c` for an actor task `a` that depends on `b` and `c`; `g/a: b` for one in the group
+/// `g`; `g/` for a group.
 pub(crate) fn spec(text: &str) -> TaskSpec {
     let (name, dependencies) = text.split_once(':').unwrap_or((text, ""));
     let (parent, name) = match name.trim().rsplit_once('/') {

@@ -30,7 +30,7 @@ fn add(id: &str) -> Value {
     json!({"op": "add_task", "task": {"id": id, "kind": "actor", "description": "More"}})
 }
 
-/// Number of completions, failures, a flag that all progress has stopped, the state; the expected reason.
+/// A case: number of completions, failures, true if all progress has stopped, the state; the expected reason.
 type DueCase<'a> = (u32, &'a [&'a str], bool, &'a ProgressState, Option<&'a str>);
 
 // Requirement: 3.55

@@ -4,7 +4,7 @@ use aime_progress::{Criterion, Owner, ProgressState};
 
 use crate::draft::{Draft, Share, one_line};
 
-/// The criteria of the goal, each with its number, which `amend_criterion` takes.
+/// Writes the success criteria of the goal, each with the number by which `amend_criterion` names it.
 pub(super) fn section(state: &ProgressState, draft: &mut Draft) {
     if state.strategic.success_criteria.is_empty() {
         return;

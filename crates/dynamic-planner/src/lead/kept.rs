@@ -5,8 +5,8 @@ use aime_progress::ProgressState;
 use super::{PersonWords, criteria, tasks};
 use crate::draft::{one_line, quote};
 
-/// Returns, uncut, what the lead must remember: the goal, the plan as a checklist, the success criteria, and the
-/// unhandled messages of people.
+/// Returns the facts that the lead must remember, uncut: the goal, the plan as a checklist, the success criteria, and
+/// the unhandled messages of people.
 #[must_use]
 pub fn kept_words(state: &ProgressState, unhandled: &[PersonWords]) -> String {
     let mut out = format!("## Goal\n{}\n", state.goal.trim());

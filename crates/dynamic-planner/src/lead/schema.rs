@@ -18,7 +18,7 @@ const CHANGE: &str = "One change. `op` says what it does and which members it ta
      remove_task, block_task, cancel_task: id, reason; unblock_task: id; merge_tasks: ids, task; add_edge: edge; remove_edge: from, to; \
      set_strategic: strategic. block_task holds back a task that waits; unblock_task lets it, or a failed one, run again.";
 
-/// The parameters of `submit_plan`: the plan document.
+/// Returns the parameters of `submit_plan`: the plan document.
 pub(super) fn submit_plan(names: &PlanChecker<'_>) -> Value {
     let mut members = vec![
         ("strategic", strategic()),
@@ -34,7 +34,7 @@ pub(super) fn submit_plan(names: &PlanChecker<'_>) -> Value {
     object(members, &["tasks"])
 }
 
-/// The parameters of `change_plan`: the patch document, and the evidence that it handles.
+/// Returns the parameters of `change_plan`: the patch document, and the evidence that it handles.
 pub(super) fn change_plan(names: &PlanChecker<'_>) -> Value {
     let ops = [
         "add_task",
@@ -77,7 +77,7 @@ pub(super) fn change_plan(names: &PlanChecker<'_>) -> Value {
     )
 }
 
-/// The parameters of a tool that acts on one task.
+/// Returns the parameters of a tool that acts on one task: its id and these texts.
 pub(super) fn of_task(texts: &[(&'static str, &str)]) -> Value {
     let mut members = vec![("task", text("The id of the task."))];
     members.extend(texts.iter().map(|(name, words)| (*name, text(words))));
@@ -85,7 +85,7 @@ pub(super) fn of_task(texts: &[(&'static str, &str)]) -> Value {
     object(members, &required)
 }
 
-/// The parameters of `amend_criterion`.
+/// Returns the parameters of `amend_criterion`.
 pub(super) fn amend_criterion() -> Value {
     let members = vec![
         ("number", described(json!({"type": "integer"}), "The number of the criterion, from 1.")),
@@ -95,7 +95,7 @@ pub(super) fn amend_criterion() -> Value {
     object(members, &["number", "text", "evidence"])
 }
 
-/// The parameters of `read_result`.
+/// Returns the parameters of `read_result`.
 pub(super) fn read_result() -> Value {
     let members = vec![
         ("task", text("The id of the task.")),
@@ -174,7 +174,7 @@ fn edge() -> Value {
     object(members, &["from", "to", "type"])
 }
 
-/// A criterion: a text, a command or a fact about a file.
+/// Returns the schema of a criterion: a text, a command or a fact about a file.
 fn criterion() -> Value {
     let other = object(vec![("command", plain()), ("expect", plain()), ("file", plain()), ("contains", plain())], &[]);
     json!({"description": CRITERION, "anyOf": [plain(), other]})

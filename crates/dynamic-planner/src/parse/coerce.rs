@@ -198,7 +198,7 @@ pub(super) fn mentions(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns an object, also from a string that contains one.
+/// Returns the value as an object, or the object that a string contains.
 pub(super) fn object(value: &Value) -> Option<Map<String, Value>> {
     match value {
         Value::Object(object) => Some(object.clone()),

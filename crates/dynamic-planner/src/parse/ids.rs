@@ -156,7 +156,7 @@ impl Names {
         }
     }
 
-    /// Does the same for one text.
+    /// Renames the ids in the references of one text.
     pub(super) fn rename_in_text(&self, text: &mut String) {
         if text.contains("@{steps.") {
             for (old, new) in self.renamed() {

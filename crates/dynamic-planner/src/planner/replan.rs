@@ -147,7 +147,7 @@ impl ReplanRequest {
     }
 }
 
-/// Names the possible untrusted sources of evidence.
+/// Returns a note that names the untrusted origins of evidence; empty if it has none.
 fn from(evidence: &Evidence) -> String {
     if evidence.origins.is_empty() {
         String::new()

@@ -20,7 +20,7 @@ pub(super) struct Budgets {
     worked_ms: u64,
     /// The beginning of the current segment; absent while the run is left.
     segment_at: Option<Timestamp>,
-    /// The time of the fact before the current one: after a crash, the last time at which the run is known to have worked.
+    /// The time of the fact before the current one. After a crash, it is the last known time of work.
     last_fact_at: Timestamp,
 }
 
@@ -52,7 +52,8 @@ impl Budgets {
         }
     }
 
-    /// Begins a segment of work, with other bounds if there are any. A segment that a crash left open ends with the fact before.
+    /// Begins a segment of work, and replaces the bounds if new ones are given. A segment that a crash left open ends
+    /// at the time of the last fact.
     pub(super) fn resume(&mut self, now: Timestamp, bounds: Option<&Bounds>) {
         self.pause(self.last_fact_at);
         self.segment_at = Some(now);
@@ -72,25 +73,25 @@ impl Budgets {
         Some(self.deadline()?.millis_since(now) / 1_000)
     }
 
-    /// Returns whether the time is used up.
+    /// Returns the shortage if the time is used up.
     fn time_shortage(&self, now: Timestamp) -> Option<Shortage> {
         let allowed = self.bounds.max_seconds.filter(|_| self.deadline().is_some_and(|deadline| deadline <= now))?;
         Some(("time", format!("{allowed} seconds were allowed")))
     }
 
-    /// Returns whether there may be no further actor.
+    /// Returns the shortage if the bound allows no further actor.
     fn actor_shortage(&self, actors: u32) -> Option<Shortage> {
         let most = self.bounds.max_actors;
         (actors >= most).then(|| ("actors", format!("{actors} of {most} actors were used")))
     }
 
-    /// Returns whether there may be no further tool call.
+    /// Returns the shortage if the bound allows no further tool call.
     fn call_shortage(&self, calls: u64) -> Option<Shortage> {
         let most = self.bounds.max_tool_calls;
         (calls >= most).then(|| ("tool_calls", format!("{calls} of {most} tool calls were made")))
     }
 
-    /// Returns whether more tool calls were made than are allowed.
+    /// Returns the shortage if actors have made more tool calls than the bound allows.
     fn call_excess(&self, calls: u64) -> Option<Shortage> {
         let most = self.bounds.max_tool_calls;
         (calls > most).then(|| ("tool_calls", format!("{most} tool calls were allowed")))
@@ -125,14 +126,15 @@ impl RunMachine {
         self.budgets.reached()
     }
 
-    /// Returns the number of actors that have reported: one for each attempt at a task that was not resumed after a stop, one for each delegation.
+    /// Returns the number of actors that have reported: one for each execution of a task that has an actor, and one for
+    /// each delegation. An attempt that resumes a stopped actor does not count again.
     #[must_use]
     pub fn actors(&self) -> u32 {
         self.executions.actors()
     }
 
-    /// Returns the number of actors, with those that wrote a journal and whose reports the run did not take before its process died. `streams` are
-    /// the names of all journals of the run.
+    /// Returns the number of actors that have reported or have a journal. An actor has a journal and no report if the
+    /// process died before the run took its first report. `streams` are the names of all journals of the run.
     pub(crate) fn actors_begun(&self, streams: &[String]) -> u32 {
         self.executions.actors_with_journals(streams)
     }
@@ -142,13 +144,13 @@ impl RunMachine {
         self.executions.under_way(self.state.get())
     }
 
-    /// Returns how many reports of an actor were taken, by the name of its journal.
+    /// Returns the number of reports that the run has taken from the actor with this journal.
     #[must_use]
     pub fn reports_of(&self, actor: &str) -> u64 {
         self.executions.reports_of(actor)
     }
 
-    /// Returns the bound that does not allow another attempt at a task of this kind.
+    /// Returns the shortage if a bound forbids another attempt at a task of this kind.
     pub(super) fn shortage(&self, task: &TaskId, kind: TaskKind) -> Option<Shortage> {
         // The exact count of attempts in progress is needed only near the bound.
         let at_most = u32::try_from(self.effects.tasks()).unwrap_or(u32::MAX).saturating_add(self.actors());
@@ -157,7 +159,7 @@ impl RunMachine {
         actors.and_then(|actors| self.budgets.actor_shortage(actors)).or_else(|| self.budgets.call_shortage(self.state.tool_calls))
     }
 
-    /// Returns the number of actors, with those that are about to be made or to report.
+    /// Returns the number of actors, including those that have not reported yet.
     fn actors_to_come(&self) -> u32 {
         let silent = self.effects.attempts().filter(|(task, _)| {
             let is_actor = self.state.tasks.get(*task).is_some_and(|known| known.spec.kind == TaskKind::Actor);

@@ -12,16 +12,17 @@ use serde::{Deserialize, Serialize};
 use super::{FailureCode, Out, Phase, RunMachine, effects::OpenEffects, replanning::PERSON_PRIORITY};
 use crate::{RunFailure, RunOutput};
 
-/// The tasks that are on their way out of the plan.
+/// The tasks that are about to leave the plan.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Cancellations {
     /// The tasks that a person wants cancelled and that are not decided on yet, each with the reason.
     requested: Vec<(TaskId, String)>,
-    /// The running tasks that the pending decision takes out of the plan, each with the effect that was revoked for it, if it had one.
+    /// The running tasks that the pending decision takes out of the plan, each with the effect that was revoked for it,
+    /// if it had one.
     stopping: BTreeMap<TaskId, Option<EffectId>>,
 }
 
-/// A request of a person as a patch, and whether the plan allows it.
+/// A person's request as a patch, with the faults that keep the plan from allowing it.
 #[derive(Debug)]
 struct CancelRequest {
     task: TaskId,
@@ -34,7 +35,8 @@ impl Cancellations {
         self.requested.push((task, reason));
     }
 
-    /// Returns the request to deal with next: the first one that the plan allows, or else the first. A task that others need may go once they have gone.
+    /// Returns the next request: the first one that the plan allows, or else the first one. The order matters, because
+    /// a task can leave the plan after the tasks that need it have left.
     fn next(&mut self, state: &ProgressState) -> Option<CancelRequest> {
         self.requested.retain(|(task, _)| state.tasks.get(task).is_some_and(|known| !known.status.is_settled()));
         let mut first = None;
@@ -95,7 +97,8 @@ impl RunMachine {
         self.leave(RunOutput { status: RunStatus::Cancelled, error }, out);
     }
 
-    /// Closes a cancelled run after everything has stopped: skips the tasks that are left, withdraws the questions, and reports what was reached.
+    /// Closes a cancelled run after everything has stopped: skips the tasks that are left, withdraws the questions, and
+    /// reports what was reached.
     pub(super) fn close_cancelled(&mut self, output: &RunOutput, out: &mut Out) {
         self.skip_open(out);
         self.settle(out);
@@ -139,7 +142,8 @@ impl RunMachine {
         self.emit(ProgressEvent::Noted { topic: "not_cancelled".to_owned(), detail: detail.into() }, out);
     }
 
-    /// Stops the running tasks that a patch takes out of the plan, by themselves or with their group. A patch that does not fit stops nothing.
+    /// Stops the running tasks that a patch takes out of the plan, by themselves or with their group. A patch that does
+    /// not fit stops nothing.
     pub(super) fn stop_cancelled(&mut self, patch: &PlanPatch, out: &mut Out) {
         let Ok(after) = self.state.patched(patch, self.now) else { return };
         let stops = |task: &&Task| {

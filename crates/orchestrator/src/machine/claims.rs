@@ -17,7 +17,7 @@ pub(super) struct Claim {
 }
 
 impl RunMachine {
-    /// Takes in that an actor takes over a task, each task once, and starts it.
+    /// Records that an actor takes over an open task, and starts the task. A task can be taken over only once.
     pub(super) fn claim(&mut self, task: &TaskId, by: &TaskId, call: &str, claim: Claim, out: &mut Out) {
         let known = self.state.tasks.get(task).filter(|known| known.status.is_open() && known.claimed_by.is_none());
         if known.is_none() || !self.state.tasks.contains_key(by) {
@@ -28,12 +28,13 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Returns how many claimed tasks are under way.
+    /// Returns the number of claimed tasks under way.
     pub(super) fn claimed_under_way(&self) -> usize {
         self.executions.claimed().iter().filter(|task| self.effects.attempt_at(task).is_some()).count()
     }
 
-    /// Starts the claimed tasks that are ready. They need no slot of their own: the actors that claimed them wait meanwhile.
+    /// Starts the claimed tasks that are ready. They need no slot of their own: the actors that claimed them wait
+    /// meanwhile.
     pub(super) fn start_claimed(&mut self, out: &mut Out) {
         for task in self.executions.claimed() {
             let Some(known) = self.state.tasks.get(&task).filter(|known| known.status == TaskStatus::Ready) else { continue };

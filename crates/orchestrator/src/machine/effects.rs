@@ -114,7 +114,7 @@ impl OpenEffects {
     }
 
     /// Returns whether all open effects wait for a person who is not being asked now: timers, and attempts at tasks for
-    /// which `asked_for` is true. `None` stands for the lead.
+    /// which `asked_for` is true. `None` means the lead.
     pub(super) fn wait_for_person(&self, asked_for: impl Fn(Option<&TaskId>) -> bool) -> bool {
         self.open.values().all(|work| match work {
             Work::Timer(_) => true,

@@ -94,7 +94,8 @@ impl RunMachine {
         }
     }
 
-    /// Returns whether a model writes the answer. The result of a single task is the answer itself; without a model the summaries are.
+    /// Returns whether a model writes the answer. The result of a single task is the answer itself; without a model the
+    /// summaries are.
     fn needs_writing(&self) -> bool {
         let actors = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor && task.status == TaskStatus::Completed);
         let settled = self.state.tasks.values().filter(|task| task.status == TaskStatus::Completed && task.spec.kind != TaskKind::Group);
@@ -160,7 +161,8 @@ impl RunMachine {
         self.remember(out);
     }
 
-    /// Returns the answer without a model: the failure, then the first line of each result. The result of a single task that succeeded is the answer.
+    /// Returns the answer without a model: the failure, then the first line of each result. The result of a single task
+    /// that succeeded is the answer.
     pub(super) fn report(&self, failure: Option<&RunFailure>) -> String {
         let told: Vec<_> = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group).collect();
         if let ([task], None) = (told.as_slice(), failure) {

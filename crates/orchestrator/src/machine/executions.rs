@@ -64,7 +64,8 @@ impl Executions {
         self.returned.get(task)
     }
 
-    /// Takes the report `number` of the actor that works on an execution, or for a call of it. Returns whether it is new.
+    /// Takes the report `number` of the actor that works on an execution, or for a call of it. Returns whether it is
+    /// new.
     pub(super) fn take_report(&mut self, task: &TaskId, execution: u32, call: Option<&str>, number: u64) -> bool {
         self.take_report_of(effect_prefix(task, execution, call), number)
     }
@@ -89,19 +90,21 @@ impl Executions {
         self.current.get(task).is_some_and(|execution| self.reports.contains_key(&effect_prefix(task, *execution, None)))
     }
 
-    /// Returns the number of actors that have reported: one for each execution that has an actor, one for each delegation.
+    /// Returns the number of actors that have reported: one for each execution that has an actor, one for each
+    /// delegation.
     pub(super) fn actors(&self) -> u32 {
         u32::try_from(self.reports.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the number of actors that have reported or have a journal. `streams` are the names of all journals of the run.
+    /// Returns the number of actors that have reported or have a journal. `streams` are the names of all journals of
+    /// the run.
     pub(super) fn actors_with_journals(&self, streams: &[String]) -> u32 {
         // The journal of the run itself has no name.
         let silent = streams.iter().filter(|stream| !stream.is_empty() && !self.reports.contains_key(*stream)).count();
         self.actors().saturating_add(u32::try_from(silent).unwrap_or(u32::MAX))
     }
 
-    /// Returns how many reports of an actor were taken, by the name of its journal.
+    /// Returns the number of reports taken from the actor with this journal.
     pub(super) fn reports_of(&self, actor: &str) -> u64 {
         self.reports.get(actor).copied().unwrap_or_default()
     }

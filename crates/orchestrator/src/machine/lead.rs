@@ -38,9 +38,9 @@ pub(super) struct LeadState {
     shown: BTreeMap<TaskId, (TaskStatus, u32)>,
     /// The evidence that the lead was shown.
     known: BTreeSet<EvidenceId>,
-    /// Changes of the lead that did not fit, until the lead is told.
+    /// Changes of the lead that did not fit. The next wake reports them.
     dropped: Vec<DroppedChange>,
-    /// Commands of the lead that could not be carried out, until the lead is told.
+    /// Commands of the lead that could not be carried out. The next wake reports them.
     refused: Vec<String>,
     /// The tasks that the lead holds, while their actors stop.
     holding: BTreeSet<TaskId>,
@@ -67,7 +67,7 @@ impl LeadState {
         self.dropped.extend_from_slice(dropped);
     }
 
-    /// Returns whether a command of the lead was not carried out and the lead does not know.
+    /// Returns whether the lead still has to be told of a command that was not carried out.
     fn must_answer(&self) -> bool {
         !self.dropped.is_empty() || !self.refused.is_empty()
     }
@@ -81,7 +81,7 @@ impl LeadState {
         self.holding.insert(task);
     }
 
-    /// Returns whether the lead holds the task, once.
+    /// Ends the wait for the actor of a task that the lead holds. Returns whether the run waited for it.
     pub(super) fn takes_hold(&mut self, task: &TaskId) -> bool {
         self.holding.remove(task)
     }

@@ -5,8 +5,8 @@ use aime_progress::{Conclusion, Origin, TaskId, TaskKind, TaskSpec, references_i
 use super::RunMachine;
 
 impl RunMachine {
-    /// Returns the origins of an actor's prompts: the file names and the project's texts, the recalled texts, the plan, the results of its
-    /// dependencies, and earlier attempts.
+    /// Returns the origins of an actor's prompts: the file names and the project's texts, the recalled texts, the plan,
+    /// the results of its dependencies, and earlier attempts.
     pub(super) fn origins_of_actor(&mut self, task: &TaskId) -> Vec<Origin> {
         let mut origins = self.origins_of_plans();
         Origin::merge(&mut origins, &self.plan_origins);

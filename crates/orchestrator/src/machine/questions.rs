@@ -49,7 +49,8 @@ impl RunMachine {
         self.issue(effect, RunEffect::Ask { question: id.clone(), kind, task, text }, Work::Ask(id.clone()), out);
     }
 
-    /// Asks a question of an actor. Only a running one can wait for the answer, and no actor asks in the name of the run.
+    /// Asks a question of an actor. Only a running one can wait for the answer, and no actor asks in the name of the
+    /// run.
     pub(super) fn actor_asked(&mut self, task: &TaskId, id: &QuestionId, kind: &str, text: &str, out: &mut Out) {
         let runs = self.state.tasks.get(task).is_some_and(|known| known.status == TaskStatus::Running);
         let leads = self.is_main(task) && self.lead.is_awake();

@@ -12,9 +12,9 @@ use super::growing::is_update;
 /// The replans so far, the trigger reasons that were dealt with, and the pending decision.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct ReplanState {
-    /// Replans since the last time a person allowed more.
+    /// Number of replans since a person last allowed more.
     count: u32,
-    /// When the last replan ended.
+    /// Time at which the last replan ended.
     last_at: Option<Timestamp>,
     /// The keys of trigger reasons that a replan, its refusal or a person has dealt with.
     handled: BTreeSet<String>,
@@ -22,7 +22,7 @@ pub(super) struct ReplanState {
     announced: BTreeSet<String>,
     /// Evidence that the planner has seen and that stays open, because no usable patch resulted.
     left_open: BTreeSet<EvidenceId>,
-    /// Growth of the plan since it was last looked at.
+    /// Progress since the last update of the plan.
     growth: Growth,
     /// A decision that waits until the actors it cancels have stopped.
     decision: Option<Decision>,
@@ -53,7 +53,7 @@ impl ReplanState {
         self.announced.clear();
     }
 
-    /// Returns whether these waiting reasons are others than last time.
+    /// Stores the keys of the waiting reasons. Returns whether they differ from the keys of the last call.
     pub(super) fn announce(&mut self, keys: BTreeSet<String>) -> bool {
         let is_new = self.announced != keys;
         self.announced = keys;

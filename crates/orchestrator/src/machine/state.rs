@@ -103,7 +103,7 @@ impl RunMachine {
         }
     }
 
-    /// Does so for every settled task, for example after a change of the plan.
+    /// Reports the open calls of every settled task as in doubt, for example after a change of the plan.
     pub(super) fn doubt_calls_of_settled(&mut self, out: &mut Out) {
         let settled = |task: &&TaskId| self.state.tasks.get(*task).is_none_or(|known| known.status.is_settled());
         let settled: Vec<TaskId> = self.state.calls.0.keys().filter(settled).cloned().collect();

@@ -87,7 +87,7 @@ impl StopState {
         *self = Self { never_released: std::mem::take(&mut self.never_released), ..Self::default() };
     }
 
-    /// Returns whether no further task is started.
+    /// Returns whether a person or the lead has ended the run, so that no further task is started.
     pub(super) const fn is_ended(&self) -> bool {
         self.ended_by_person || self.ended_by_lead
     }
@@ -160,7 +160,7 @@ impl RunMachine {
         }
     }
 
-    /// Takes in that an attempt was stopped on request.
+    /// Handles an attempt that was stopped on request.
     pub(super) fn task_stopped(&mut self, task: &TaskId, id: &EffectId, out: &mut Out) {
         self.report_call_end(task, CallOutcome::Cancelled, "stopped before its end", 0, out);
         if self.cancellations.is_stopping(task) {

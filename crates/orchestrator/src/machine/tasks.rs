@@ -202,7 +202,8 @@ impl RunMachine {
         self.issue(id, RunEffect::CallTool { spec, call, read_only }, Work::Task(task.clone()), out);
     }
 
-    /// Returns whether a person handed over this very call with the plan. No person has seen the calls that a model added or changed since.
+    /// Returns whether a person handed over this very call with the plan. No person has seen the calls that a model
+    /// added or changed since.
     fn was_handed_over(&self, spec: &TaskSpec) -> bool {
         let plan = self.input.plan.as_ref().filter(|_| self.input.settings.plan_approved);
         let handed_over = plan.and_then(|plan| {
@@ -220,8 +221,8 @@ impl RunMachine {
         }
     }
 
-    /// Emits the report of an actor about its own task, each report once. Drops a report that does not fit the state, so that no actor can break the
-    /// run. Returns whether it was emitted.
+    /// Emits the report of an actor about its own task, each report once. Drops a report that does not fit the state,
+    /// so that no actor can break the run. Returns whether it was emitted.
     pub(super) fn emit_report(
         &mut self,
         task: &TaskId,
@@ -356,8 +357,8 @@ impl RunMachine {
         }
     }
 
-    /// Adds an error as evidence for the planner: an unknown outcome, because the call must not be repeated blindly, or a conflict, because other tasks
-    /// may change the same files.
+    /// Adds an error as evidence for the planner: an unknown outcome, because the call must not be repeated blindly, or
+    /// a conflict, because other tasks may change the same files.
     fn error_seen(&mut self, name: &str, task: &TaskId, what: &str, conclusion: &Conclusion, out: &mut Out) {
         let Ok(id) = EvidenceId::new(format!("{name}-{}", self.state.evidence.len() + 1)) else { return };
         let evidence = Evidence {

@@ -139,7 +139,7 @@ pub(crate) fn rename(text: &str, old: &TaskId, new: &TaskId) -> String {
         .collect()
 }
 
-/// Does the same as [`rename`] in every string of the parameters.
+/// Changes every reference to `old` to `new`, in every string of the parameters.
 pub(crate) fn rename_in(parameters: &mut Map<String, Value>, old: &TaskId, new: &TaskId) {
     parameters.values_mut().for_each(|value| rename_value(value, old, new));
 }

@@ -29,7 +29,8 @@ fn the_tools_of_the_lead() {
     insta::assert_snapshot!(shown.join("\n\n"));
 }
 
-/// Keywords that some server refuses or limits in the parameters of a tool.
+/// Some servers refuse certain keywords in the parameters of a tool, or limit depth and unions. The schemas suit all of
+/// them.
 #[test]
 fn schemas_keep_to_what_every_server_takes() {
     fn look(schema: &Value, depth: usize, unions: &mut usize) {

@@ -32,7 +32,7 @@ fn the_prompt_of_a_lead_that_chooses() {
     insta::assert_snapshot!(format!("{system}\n\n=== user ===\n\n{task}"));
 }
 
-/// The lines of a prompt that the usual one does not have.
+/// Snapshots the lines that each variant of the prompt adds to the usual one.
 #[test]
 fn the_prompt_differs_by_strategy_and_mode() {
     let usual = system(Strategy::Adaptive, None);

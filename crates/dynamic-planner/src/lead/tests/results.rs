@@ -1,4 +1,4 @@
-//! `read_result`.
+//! Tests of `read_result`.
 
 use aime_llm::estimate_tokens;
 
@@ -36,7 +36,7 @@ fn a_long_result_is_read_in_parts() {
             break;
         };
         assert!(next > offset);
-        // A line end at the end of a part is not shown.
+        // The answer omits a line end at the end of a part.
         if whole.chars().count() < next {
             whole.push('\n');
         }

@@ -42,7 +42,8 @@ pub(super) fn input() -> RunInput {
     }
 }
 
-/// `a`, or `a: b c` for an actor task that depends on others; `g/a` for one in a group, `g/` for a group; `a=append` for a tool task.
+/// Parses a task: `a`, or `a: b c` for an actor task that depends on others; `g/a` for one in a group, `g/` for a
+/// group; `a=append` for a tool task.
 pub(super) fn spec(text: &str) -> TaskSpec {
     let (name, dependencies) = text.split_once(':').unwrap_or((text, ""));
     let (name, tool) = name.trim().split_once('=').map_or((name.trim(), None), |(name, tool)| (name, Some(tool.trim().to_owned())));

@@ -61,8 +61,8 @@ fn without_a_person_the_run_goes_on_as_far_as_it_can_and_waits() {
     assert_eq!(world.ended(), "completed");
 }
 
-/// A call that must not be repeated is not left waiting: it would be in doubt, its question withdrawn, and the run left
-/// for nothing.
+/// The run is not left to wait for an answer to a call that must not be repeated. Stopping the call puts it in doubt
+/// and withdraws its question, so an answer would be of no use.
 #[test]
 fn a_run_does_not_wait_for_an_answer_to_a_call_that_cannot_be_made_again() {
     let mut world = World::of("a=append");
