@@ -17,7 +17,7 @@ fn world() -> World {
         .on(When::tools().and_contains("SING-ALONG").and_turn(0), [waits("singing")])
         .on(When::tools(), [done("done")])
         .on(When::plain(), [Reply::text("There.")]);
-    World::with(script)
+    World::with(script).in_one_folder()
 }
 
 const RUN: [&str; 10] =

@@ -63,6 +63,12 @@ impl World {
         world
     }
 
+    /// Has all tasks work in the working folder, so that a scenario sees and makes the files that their commands wait for.
+    pub(crate) fn in_one_folder(mut self) -> Self {
+        self.set("AIME__RUN__ISOLATION", "shared");
+        self
+    }
+
     /// Takes a new server in the place of the one before.
     pub(crate) fn serve(&mut self, script: Script) {
         let server = ScriptedServer::start_blocking(script);

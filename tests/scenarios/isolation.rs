@@ -56,6 +56,56 @@ fn commands_and_edits_of_two_are_joined() {
     assert_eq!(world.read("text"), TEXT.replace("seven", "7"), "what one task did can be undone alone");
 }
 
+/// By default the first works in the folder itself, and the other in a copy.
+// Requirement: 9.1
+#[test]
+fn commands_of_two_in_one_file_are_both_kept_by_default() {
+    // Each writes what it read before the other wrote: in one folder the later one would undo the work of the other.
+    let read = |name: &str| bash(&format!("cp text old && echo {name}-HAS-READ"));
+    let write = |old: &str, new: &str, after: &str| bash(&format!("sed 's/{old}/{new}/' old > text && rm old")).after_request(after);
+    let script = || {
+        Script::new()
+            .on(a(0), [read("A")])
+            .on(a(1), [write("one", "1", "B-HAS-READ")])
+            .on(a(2), [done("a is done")])
+            .on(b(0), [read("B")])
+            .on(b(1), [write("seven", "7", "A-HAS-READ")])
+            .on(b(2), [done("b is done")])
+    };
+    let world = two(script(), "");
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+    assert!(!world.exists(".aime/runs/r/private"), "{ended}");
+    // Turned off, one of the two is lost.
+    let shared = two(script(), "[run]\nisolation = \"shared\"\n");
+    shared.aime(RUN);
+    assert_ne!(shared.read("text"), world.read("text"));
+}
+
+/// Without `git` no copy can be made, as of a folder that is too large.
+// Requirement: 9.1
+#[test]
+fn tasks_that_cannot_have_a_copy_write_one_at_a_time() {
+    let change = |old: &str, new: &str| bash(&format!("cp text old && sed 's/{old}/{new}/' old > text && rm old"));
+    let script = Script::new()
+        .on(a(0), [change("one", "1")])
+        .on(a(1), [done("a is done")])
+        .on(b(0), [change("seven", "7")])
+        .on(b(1), [done("b is done")]);
+    let mut world = two(script, "");
+    let programs = world.root().join("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for program in ["bash", "sh", "cp", "sed", "rm"] {
+        let found = ["/usr/bin", "/bin"].map(|folder| std::path::Path::new(folder).join(program)).into_iter().find(|path| path.exists());
+        std::os::unix::fs::symlink(found.unwrap(), programs.join(program)).unwrap();
+    }
+    world.set("PATH", programs.to_str().unwrap());
+    let run = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"];
+    let ended = world.aime(run).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+    assert_eq!(ended.events("noted").iter().filter(|event| event["topic"] == "folder_awaited").count(), 1, "{ended}");
+}
+
 #[test]
 fn ignored_files_are_brought_along() {
     let look = "cat cache/file modules/file; echo x >> cache/file; (echo x >> modules/file) || echo REFUSED; touch modules/new || echo REFUSED; ls -a";

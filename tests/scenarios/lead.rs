@@ -136,6 +136,24 @@ fn evidence_changes_the_plan_and_a_change_that_half_fits_is_told() {
     assert!(told.iter().any(|text| text.contains("Not carried out") && text.contains("wash")), "{told:#?}");
 }
 
+/// It keeps what it has read, in the place of a new actor that begins with nothing.
+// Requirement: 4.12
+#[test]
+fn an_actor_that_is_out_of_steps_goes_on_in_its_conversation() {
+    let script = Script::new()
+        .on(lead(), [submit(&[worker("wash", "WASH the cups", &[])]), done("Done.")])
+        .on(When::tools().and_contains("your steps are used up"), [done("washed")])
+        .on(When::tools().and_turn(0), [Reply::call("list_dir", json!({"path": "."}))])
+        .on(When::tools(), [write("out.txt", "washed")]);
+    let world = World::led(script);
+    world.file("aime.toml", "[run]\nmax_steps = 2\n");
+    let result = run(&world, &["--mode", "complex"]).must(0).last();
+    assert_eq!((task(&result, "wash")["status"].as_str(), task(&result, "wash")["attempts"].as_u64()), (Some("completed"), Some(1)));
+    let requests: Vec<Value> = world.server().requests().into_iter().filter(|request| !lead_requests(&world).contains(request)).collect();
+    assert_eq!(requests.len(), 3);
+    assert!(messages(&requests[2]).starts_with(messages(&requests[1])), "the conversation goes on");
+}
+
 #[test]
 fn a_run_whose_lead_asks_waits_for_the_answer_and_goes_on() {
     let ask = Reply::call("ask_human", json!({"question": "Which cups?"}));

@@ -34,7 +34,7 @@ fn two_actors_keep_both_edits_of_one_file() {
         .on(doc(2), [read()])
         .on(doc(3), [write(&format!("{DOCUMENTED}{MEAN}"))])
         .on(doc(4), [done("documented")]);
-    let world = World::with(script);
+    let world = World::with(script).in_one_folder();
     world.file("stats.py", STATS);
     world.plan("plan.json", &plan(&[actor("doc", "DOC-PART", &[]), actor("mean", "MEAN-PART", &[])]));
     let ended = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0);

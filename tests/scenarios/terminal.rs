@@ -35,7 +35,7 @@ fn several() -> World {
         .on(When::tools().and_contains("WALK-ON"), [done("walked")])
         .on(When::tools(), [done("done")])
         .on(When::plain(), [Reply::text("我们到了。 We are there.")]);
-    let world = World::with(script);
+    let world = World::with(script).in_one_folder();
     world.file("notes.txt", "TODO: rest\n");
     world
 }

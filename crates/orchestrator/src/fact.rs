@@ -231,6 +231,11 @@ pub enum RunFact {
         /// The consequence and its cause.
         message: String,
     },
+    /// A task waits for the working folder: the folder is too large for a private copy.
+    FolderAwaited {
+        /// The task.
+        task: TaskId,
+    },
     /// The run is to stop and stay resumable.
     StopRequested {
         /// Why.

@@ -168,6 +168,7 @@ impl Machine for RunMachine {
             | RunFact::BoundReached { .. }
             | RunFact::HookActed { .. }
             | RunFact::UndoLost { .. }
+            | RunFact::FolderAwaited { .. }
             | RunFact::FileChanged { .. }
             | RunFact::StopRequested { .. }
             | RunFact::CancelRequested { .. }

@@ -53,8 +53,11 @@ pub enum Reflect {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// All in the working folder.
+    /// The first task that may write in the working folder, others that run beside it each in a private copy of it, joined with the working
+    /// folder when the task's actor has ended.
     #[default]
+    Auto,
+    /// All in the working folder.
     Shared,
     /// Each actor of a plan in a private copy of it, joined with the working folder when the actor has ended.
     Worktree,

@@ -10,7 +10,7 @@ use tokio::{fs, task::spawn_blocking};
 use crate::{
     Commit, Held, Merged, WorkTree, WorkTreeError,
     git::Git,
-    tree::{excluded, is_there, is_within, line, made, of, write},
+    tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write},
 };
 
 /// Maximum number of times that a merge is restarted because the shared folder was changed in the meantime.
@@ -73,6 +73,28 @@ impl PrivateFolders {
         let shared = WorkTree::open(folder, &place.join("repository"), path).await?;
         let held = shared.hold(true).await?;
         Ok(Self { shared, place: place.to_owned(), _held: held })
+    }
+
+    /// Returns whether a private copy would hold at most so many files and bytes, as files are in the shared folder now.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`] if `git` cannot list the files.
+    pub async fn fits(&self, most_files: usize, most_bytes: u64) -> Result<bool, WorkTreeError> {
+        let list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+        let listed = match self.shared.git.must("list the files of the folder", &list).await {
+            Err(WorkTreeError::TooMuch { .. }) => return Ok(false),
+            listed => listed?,
+        };
+        let (mut files, mut bytes) = (0, 0);
+        for path in paths(&listed) {
+            let Ok(found) = fs::symlink_metadata(self.shared.git.folder.join(as_path(path))).await else { continue };
+            files += 1;
+            bytes += found.len();
+            if files > most_files || bytes > most_bytes {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Returns the private folder with this name. A new one is a copy of the shared folder with the `extras`, but without the other files that

@@ -445,7 +445,7 @@ pub(crate) fn excluded<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
 }
 
 /// Returns the paths in a list of `git` with `-z`.
-fn paths(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn paths(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
     listed.split(|byte| *byte == 0).filter(|path| !path.is_empty())
 }
 

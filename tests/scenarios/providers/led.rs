@@ -121,7 +121,7 @@ fn holds_releases_and_cancels() -> Script {
 #[test]
 fn a_lead_holds_releases_and_cancels_while_others_run() {
     for service in SERVICES {
-        let world = led(&service, holds_releases_and_cancels());
+        let world = led(&service, holds_releases_and_cancels()).in_one_folder();
         let arguments = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--run-id", "dishes", "--output", "json"];
         let running = world.start(arguments);
         let status_of = |id: &str| {

@@ -59,6 +59,7 @@ line-call = {$what} after {$span}: {$output}
 line-compacted = history shortened from {$before} to {$after} tokens
 line-stuck = repeats itself; told to try another way
 line-told = was told what you said
+line-folder-awaited = waits: another task writes in the folder, which is too large for a private copy
 line-not-cancelled = is not cancelled: {$why}
 line-left-out = {$number} more found no room in the prompt
 line-hook = {$hook} {$did} at {$point}

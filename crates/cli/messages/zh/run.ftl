@@ -59,6 +59,7 @@ line-call = {$what}，用时 {$span}：{$output}
 line-compacted = 对话记录从 {$before} 缩短到 {$after} 个 token
 line-stuck = 在重复同样的做法；已要求换一种
 line-told = 已听到你说的话
+line-folder-awaited = 等待中：另一个任务正在写入该文件夹，文件夹太大，无法建立私有副本
 line-not-cancelled = 未取消：{$why}
 line-left-out = 还有 {$number} 条在提示词里放不下
 line-hook = {$hook} {$did}（{$point}）

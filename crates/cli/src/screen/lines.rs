@@ -167,6 +167,10 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             let message = detail.get("message").and_then(Value::as_str).unwrap_or_default();
             format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH))
         }
+        E::Noted { topic, detail } if topic == "folder_awaited" => {
+            let task = detail.get("task").and_then(Value::as_str).unwrap_or_default();
+            format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-folder-awaited"))
+        }
         E::Noted { topic, detail } if topic == "not_cancelled" => {
             let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
             format!("{YELLOW}{}: {}{YELLOW:#}", text("task"), msg!("line-not-cancelled", why = told(text("message"), 2 * WIDTH)))

@@ -84,6 +84,10 @@ impl RunMachine {
                 let detail = [("message".to_owned(), message.as_str().into())].into();
                 self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);
             }
+            (RunFact::FolderAwaited { task }, _) => {
+                let detail = [("task".to_owned(), task.as_str().into())].into();
+                self.emit(ProgressEvent::Noted { topic: "folder_awaited".to_owned(), detail }, out);
+            }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),
             (RunFact::CancelRequested { task: Some(task), reason, .. }, _) => self.cancel_task(task, reason, out),

@@ -13,6 +13,7 @@ use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// The longest tool output in an event, in characters.
 const PREVIEW_CHARS: usize = 2_000;
+const OUT_OF_STEPS: &str = "your steps are used up. You get as many again: finish what is left, or end with `failure` and what you learnt";
 
 impl RunMachine {
     /// Advances the run as far as the facts allow: settles tasks, starts ready ones, evaluates the triggers, and ends
@@ -263,6 +264,10 @@ impl RunMachine {
         let (outcome, text) = end_of_call(&conclusion);
         self.report_call_end(task, outcome, text, duration_ms, out);
         self.report_checks(Some(task), checks, out);
+        // A small model that went in circles does better with a new start.
+        if conclusion.cause == Some(FailureCause::Steps) && self.is_led() && self.return_result(task, OUT_OF_STEPS, out) {
+            return self.advance(out);
+        }
         let unmet: Vec<String> = checks.iter().filter_map(CriterionResult::fault).collect();
         if conclusion.outcome == Outcome::Success && !unmet.is_empty() {
             // An actor cannot change that a check may not be run.

@@ -23,7 +23,14 @@ use self::{
     effects::ActorRunner,
     reports::{Refused, ReportingStream, Reports},
 };
-use super::{Context, RunRunner, audit::AuditUses, evidence::of_actor, hooked::Asking, millis_since, on_bound, private::PrivatePlace};
+use super::{
+    Context, RunRunner,
+    audit::AuditUses,
+    evidence::of_actor,
+    hooked::Asking,
+    millis_since, on_bound,
+    private::{Place, PrivatePlace},
+};
 use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
     models::{Models, OnBound},
@@ -75,8 +82,10 @@ impl RunRunner {
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
-        let private = match self.private_place(&brief, task, execution).await {
-            Ok(private) => private,
+        // The turn to write in the working folder ends with the attempt.
+        let (private, _turn) = match self.place(&brief, task, execution, context).await {
+            Ok(Place::Private(private)) => (Some(private), None),
+            Ok(Place::Shared(turn)) => (None, turn),
             Err(message) => return RunFact::EffectFailed { id, message },
         };
         let (runner, facts) = (Arc::clone(self), context.facts.clone());

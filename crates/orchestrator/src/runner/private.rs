@@ -3,19 +3,26 @@
 use std::{
     ffi::{OsStr, OsString},
     path::PathBuf,
+    sync::Arc,
 };
 
+use aime_actors::select;
 use aime_progress::{CheckMethod, Criterion, PlanMode, RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
 use aime_work_tree::{Extras, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{Context, RunRunner, kept_files::author};
-use crate::{ActorBrief, CriterionResult, Isolation, Parts, WorktreeSettings};
+use crate::{ActorBrief, CriterionResult, Isolation, Parts, RunFact, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
 const CRITERION: &str = "the changes fit those that others made meanwhile";
+
+/// The most files of a private copy.
+const MOST_FILES: usize = 100_000;
+/// The most bytes of a private copy.
+const MOST_BYTES: u64 = 2 << 30;
 
 /// Private folders of a run, created when the first task needs one.
 pub(crate) struct PrivatePlaces {
@@ -25,6 +32,8 @@ pub(crate) struct PrivatePlaces {
     /// The `PATH` to find `git` on.
     path: OsString,
     folders: Mutex<Option<PrivateFolders>>,
+    /// Held by the task that writes in the working folder.
+    turn: Arc<Mutex<()>>,
 }
 
 /// The private folder of a task, in which its actors work.
@@ -34,13 +43,39 @@ pub(super) struct PrivatePlace {
     folder: ConfinedFolder,
 }
 
+/// The folder in which an execution of a task works.
+pub(super) enum Place {
+    /// The working folder, with the turn of the one task that may write there, if turns are taken.
+    Shared(Option<OwnedMutexGuard<()>>),
+    /// A private copy.
+    Private(PrivatePlace),
+}
+
 impl PrivatePlaces {
     /// Creates the handle for the private folders of a run.
     pub(crate) fn new(parts: &Parts, run: &RunId) -> Self {
         let context = &parts.tool_context;
         let path = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let folder = context.working_folder().to_owned();
-        Self { folder, place: parts.keep.join("runs").join(run.as_str()).join("private"), path, folders: Mutex::default() }
+        let place = parts.keep.join("runs").join(run.as_str()).join("private");
+        Self { folder, place, path, folders: Mutex::default(), turn: Arc::default() }
+    }
+
+    /// Returns whether there is a private folder of this name.
+    fn has(&self, name: &str) -> bool {
+        self.place.join(name).join("folder").exists()
+    }
+
+    /// Returns whether the working folder is small enough for private copies, and `git` is there to make them.
+    async fn can_be_copied(&self) -> bool {
+        let mut folders = self.folders.lock().await;
+        if folders.is_none() {
+            *folders = PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await.ok();
+        }
+        match &*folders {
+            Some(folders) => folders.fits(MOST_FILES, MOST_BYTES).await.unwrap_or(false),
+            None => false,
+        }
     }
 
     async fn begin(&self, name: &str, settings: &WorktreeSettings) -> Result<PrivateFolder, WorkTreeError> {
@@ -85,17 +120,42 @@ impl PrivatePlace {
 }
 
 impl RunRunner {
-    /// Returns the private folder of an execution of a task, or `None` if all tasks work in one folder.
-    pub(super) async fn private_place(&self, brief: &ActorBrief, task: &TaskId, execution: u32) -> Result<Option<PrivatePlace>, String> {
+    /// Returns the folder in which an execution of a task works. Waits for the working folder where that is in use and too large to be copied.
+    pub(super) async fn place(&self, brief: &ActorBrief, task: &TaskId, execution: u32, context: &Context) -> Result<Place, String> {
         let settings = &self.input.settings;
-        let is_alone = settings.max_parallel <= 1 || brief.mode == Some(PlanMode::Direct) || self.kept_files.is_passing();
+        // An actor that has handed its task over waits for it.
+        let claimed = || self.live.get(&self.run).is_some_and(|state| state.tasks.get(task).is_some_and(|task| task.claimed_by.is_some()));
+        let is_alone = settings.max_parallel <= 1 || brief.mode == Some(PlanMode::Direct) || self.kept_files.is_passing() || claimed();
         if settings.isolation == Isolation::Shared || is_alone {
-            return Ok(None);
+            return Ok(Place::Shared(None));
         }
-        let private = self.private.begin(&format!("{task}-{execution}"), &settings.worktree).await;
+        let name = format!("{task}-{execution}");
+        if settings.isolation == Isolation::Auto {
+            if !self.may_write(brief) {
+                return Ok(Place::Shared(None));
+            }
+            // An execution that began in a private folder goes on there.
+            if !self.private.has(&name) {
+                if let Ok(turn) = Arc::clone(&self.private.turn).try_lock_owned() {
+                    return Ok(Place::Shared(Some(turn)));
+                }
+                if !self.private.can_be_copied().await {
+                    let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone() });
+                    let turn = context.cancel.run_until_cancelled(Arc::clone(&self.private.turn).lock_owned()).await;
+                    return turn.map(|turn| Place::Shared(Some(turn))).ok_or_else(|| "stopped".to_owned());
+                }
+            }
+        }
+        let private = self.private.begin(&name, &settings.worktree).await;
         let private = private.map_err(|error| format!("the private folder of the task cannot be made: {error}"))?;
         let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?;
-        Ok(Some(PrivatePlace { private, folder }))
+        Ok(Place::Private(PrivatePlace { private, folder }))
+    }
+
+    /// Returns whether the actor of a task may change files, by its profile.
+    fn may_write(&self, brief: &ActorBrief) -> bool {
+        let profiles = self.parts.actors.profiles();
+        profiles.get(&select(profiles, &brief.spec, &brief.category).profile).is_none_or(|profile| !profile.read_only())
     }
 
     /// Joins the changes in a private folder with the working folder. Returns the criterion that a conflict violates,

@@ -375,3 +375,15 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     assert_eq!(git(&shared.folder().join("lib/sub/deep"), &["status", "--short"]), " M text\n");
     assert_eq!(shared.read("other/file"), "x");
 }
+
+#[tokio::test]
+async fn a_copy_fits_by_its_files_and_their_size_without_ignored_ones() {
+    let shared = Shared::new();
+    shared.write(".gitignore", "big\n");
+    shared.write("big", &"x".repeat(10_000));
+    let folders = shared.opened().await;
+    let bytes = (TEXT.len() + "big\n".len()) as u64;
+    for (files, most, fits) in [(2, bytes, true), (1, bytes, false), (2, bytes - 1, false)] {
+        assert_eq!(folders.fits(files, most).await.unwrap(), fits, "{files} files, {most} bytes");
+    }
+}
