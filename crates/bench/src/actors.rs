@@ -12,7 +12,7 @@ use std::{
 };
 
 use aime_orchestrator::{
-    OrchestratorBuilder, PlanRoute, RunRequest, RunSettings,
+    Isolation, OrchestratorBuilder, PlanRoute, RunRequest, RunSettings,
     llm::{
         ChatModel, ChatRequest, ChatResponse, FinishReason, Message, ModelError, ModelLimits, ModelStack, OpenAiSettings, StreamPart,
         ToolCall, ToolDefinition, Usage, in_one_part,
@@ -105,8 +105,14 @@ async fn run(actors: usize, rounds: usize, model: ModelStack) -> Result<Duration
         .map(|at| json!({"id": format!("t{at}"), "kind": "actor", "description": format!("Look at part {at}"), "bundles": ["look"]}))
         .collect();
     let plan: Plan = serde_json::from_value(json!({ "tasks": tasks }))?;
-    let mut settings =
-        RunSettings { route: PlanRoute::Rules, approval: Approval::All, unattended: true, plan_approved: true, ..RunSettings::default() };
+    let mut settings = RunSettings {
+        route: PlanRoute::Rules,
+        isolation: Isolation::Shared,
+        approval: Approval::All,
+        unattended: true,
+        plan_approved: true,
+        ..RunSettings::default()
+    };
     settings.max_parallel = u32::try_from(actors)?;
     settings.bounds.max_steps = Some(u32::try_from(rounds)? + 5);
     settings.bounds.max_tool_calls = u64::MAX;

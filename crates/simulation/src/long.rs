@@ -13,8 +13,8 @@ use aime_llm::{
     in_one_part,
 };
 use aime_orchestrator::{
-    Bounds, BuildError, Orchestrator, OrchestratorError, PlanRoute, PublishedEvent, RunControl, RunMachine, RunRequest, RunResult,
-    RunSettings, SNAPSHOT_FACTS, run_status,
+    Bounds, BuildError, Isolation, Orchestrator, OrchestratorError, PlanRoute, PublishedEvent, RunControl, RunMachine, RunRequest,
+    RunResult, RunSettings, SNAPSHOT_FACTS, run_status,
 };
 use aime_progress::{PLAN_SCHEMA, Plan, RunStatus, Strategic, TaskId, TaskSpec};
 use aime_tools::{Approval, ToolContext, ToolError, ToolOutput, TypedTool};
@@ -277,7 +277,15 @@ impl Long {
     fn settings(self) -> RunSettings {
         let bounds = Bounds { max_actors: u32::MAX, max_tool_calls: u64::MAX, max_steps: Some(20), ..Bounds::default() };
         let max_parallel = u32::try_from(LANES).unwrap_or(1);
-        RunSettings { route: PlanRoute::Rules, approval: Approval::All, max_parallel, unattended: true, bounds, ..RunSettings::default() }
+        RunSettings {
+            route: PlanRoute::Rules,
+            isolation: Isolation::Shared,
+            approval: Approval::All,
+            max_parallel,
+            unattended: true,
+            bounds,
+            ..RunSettings::default()
+        }
     }
 }
 

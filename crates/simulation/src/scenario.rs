@@ -1,6 +1,6 @@
 //! Scenario of a run: its inputs and its faults.
 
-use aime_orchestrator::{Bounds, PlanRoute, Reflect, RunSettings};
+use aime_orchestrator::{Bounds, Isolation, PlanRoute, Reflect, RunSettings};
 use aime_planner::{Adaptive, GrowthSettings};
 use aime_progress::{Plan, PlanMode};
 use aime_tools::Approval;
@@ -102,8 +102,13 @@ impl Scenario {
     pub fn calm(seed: u64) -> Self {
         let mut rng = Chances(seed).of("scenario");
         let odds = Odds { delegates: 150, ..Odds::default() };
-        let settings =
-            RunSettings { route: PlanRoute::Rules, approval: Approval::All, max_parallel: rng.u32(1..=3), ..RunSettings::default() };
+        let settings = RunSettings {
+            route: PlanRoute::Rules,
+            isolation: Isolation::Shared,
+            approval: Approval::All,
+            max_parallel: rng.u32(1..=3),
+            ..RunSettings::default()
+        };
         let plan = patches::plan(&mut rng, "p", 4, &odds);
         Self { seed, calm: true, plan, settings, odds, deeds: Vec::new(), attended: true }
     }
@@ -123,6 +128,8 @@ fn deed(rng: &mut Rng) -> Deed {
 fn settings(rng: &mut Rng, mode: Option<PlanMode>) -> RunSettings {
     let mut settings = RunSettings {
         route: PlanRoute::Rules,
+        // A private copy is made by git, which runs in real time.
+        isolation: Isolation::Shared,
         mode,
         max_parallel: rng.u32(1..=4),
         approval: rng.choice([Approval::All, Approval::All, Approval::Edits, Approval::Ask, Approval::ReadOnly]).unwrap_or_default(),
