@@ -75,6 +75,8 @@ fn one_failing_criterion_of_five_is_reported_alone() {
 fn a_check_that_fails_only_once_proves_nothing() {
     let world = World::alone();
     let mut only = tool("say", "bash", json!({"command": "true"}), &[]);
+    // What a check leaves in files that are ignored stays for the next one.
+    world.file(".gitignore", "tried\n");
     only["completion_criteria"] = json!([{"command": "test -e tried || { touch tried; exit 1; }"}]);
     world.plan("plan.json", &plan(&[only]));
     let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();
@@ -136,4 +138,99 @@ fn a_command_that_nobody_allows_is_told_and_fails_nothing_of_an_actor() {
     world.plan("plan.json", &plan(&[only]));
     let result = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(1).json();
     assert_eq!(criteria(&result), [found("person", "unchecked", Value::Null)]);
+}
+
+#[test]
+fn a_check_that_cannot_be_begun_says_nothing_of_the_work() {
+    let command = "sort names.txt > names.txt";
+    let mut world = World::with(Script::new().on(When::tools(), [done_by("all is well", command)]));
+    world.file("names.txt", "b\na\n");
+    let run = ["run", "look around", "--mode", "direct", "--approve", "all", "--output", "json"];
+    let result = world.aime(run).must(0).json();
+    assert_eq!(criteria(&result), [found("actor", "unchecked", Value::Null)]);
+    assert!(result["criteria"][0]["evidence"].as_str().unwrap().starts_with("not run: the shell empties"), "{result}");
+    // Whoever requires it does not get a success without it.
+    world = World::alone();
+    let mut only = tool("say", "list_dir", json!({"path": "."}), &[]);
+    only["completion_criteria"] = json!([{"command": command}]);
+    world.file("names.txt", "b\na\n");
+    world.plan("plan.json", &plan(&[only]));
+    let result = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(1).json();
+    assert_eq!(criteria(&result), [found("person", "unchecked", Value::Null)]);
+}
+
+// Requirement: 5.1
+#[test]
+fn a_file_that_must_stay_as_it_was_is_compared_with_the_beginning() {
+    for (command, holds, code) in [("true", true, 0), ("echo x >> go.mod; sed -i '$d' go.mod", true, 0), ("echo x >> go.mod", false, 1)] {
+        let world = World::alone();
+        world.file("go.mod", "module m\n");
+        let mut only = tool("say", "bash", json!({"command": command}), &[]);
+        only["completion_criteria"] = json!([{"file": "go.mod", "unchanged": true}, {"file": "./new.txt", "unchanged": true}]);
+        world.plan("plan.json", &plan(&[only]));
+        let result = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(code).json();
+        assert_eq!(criteria(&result), [found("person", "executed", holds), found("person", "executed", true)], "{command}: {result}");
+    }
+    // Nobody can tell where changes are not recorded.
+    let mut world = World::alone();
+    world.user_settings("[undo]\nenabled = false\n");
+    world.file("go.mod", "module m\n");
+    let mut only = tool("say", "bash", json!({"command": "true"}), &[]);
+    only["completion_criteria"] = json!([{"file": "go.mod", "unchanged": true}]);
+    world.plan("plan.json", &plan(&[only]));
+    let result = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(1).json();
+    assert_eq!(criteria(&result), [found("person", "unchecked", Value::Null)]);
+}
+
+// Requirement: 5.1
+#[test]
+fn effects_of_a_check_are_put_back_and_reported() {
+    let world = World::alone();
+    world.file("notes.txt", "mine\n");
+    world.file(".gitignore", "*.o\n");
+    let mut only = tool("say", "bash", json!({"command": "echo work > work.txt"}), &[]);
+    let check = "echo more >> notes.txt; rm work.txt; mkdir out; echo 1 > out/a.txt; echo 1 > a.o";
+    only["completion_criteria"] = json!([{"command": check}, {"file": "work.txt", "contains": "work"}]);
+    world.plan("plan.json", &plan(&[only]));
+    let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "jsonl"]).must(0);
+    assert_eq!((world.read("notes.txt").as_str(), world.read("work.txt").as_str()), ("mine\n", "work\n"));
+    assert!(!world.exists("out") && world.exists("a.o"), "an ignored file stays");
+    let told = ended.events("noted").into_iter().filter(|event| event["detail"]["tool"] == "check");
+    let told: Vec<_> = told.map(|event| (event["detail"]["path"].clone(), event["detail"]["did"].clone())).collect();
+    let back = |path: &str| (json!(path), json!("put_back"));
+    assert_eq!(told, ["notes.txt", "out", "out/a.txt", "work.txt"].map(back), "{ended}");
+    let checked = &ended.events("criterion_checked")[0]["reason"];
+    assert!(checked.as_str().unwrap().contains("it changed `notes.txt`, which was put back"), "{checked}");
+    let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
+    assert!(shown.contains("put back as it was notes.txt"), "{shown}");
+    // An undo concerns the work alone.
+    world.aime(["runs", "undo", "last", "--yes"]).must(0);
+    assert!(!world.exists("work.txt") && world.read("notes.txt") == "mine\n");
+}
+
+// Requirement: 10.8
+#[test]
+fn a_bound_that_a_check_reaches_ends_the_run_as_a_bound() {
+    let script =
+        Script::new().on(When::tools().and_turn(0), [write("out.txt", "out\n")]).on(When::tools(), [done_by("it is there", "cat out.txt")]);
+    let world = World::with(script).settings("[run]\nmax_tool_calls = 1\n");
+    let run = ["run", "make out.txt", "--mode", "direct", "--approve", "all", "--output", "json", "--run-id", "r"];
+    let ended = world.aime(run).must(4);
+    assert_eq!(ended.json()["error"]["code"], "bound_reached", "{ended}");
+    world.file("aime.toml", "[run]\nmax_tool_calls = 9\n");
+    let result = world.aime(["resume", "r", "--output", "json"]).must(0).json();
+    assert_eq!(criteria(&result), [found("actor", "executed", true)]);
+    assert_eq!(world.server().requests().len(), 2, "the work is not done again");
+}
+
+#[test]
+fn a_check_that_hangs_is_ended_and_does_not_hold() {
+    let world = World::alone().settings("[planning]\ncheck_seconds = 1\n");
+    let mut only = tool("say", "list_dir", json!({"path": "."}), &[]);
+    only["completion_criteria"] = json!([{"command": "echo begun; sleep 3600"}, {"command": "true"}]);
+    world.plan("plan.json", &plan(&[only]));
+    let result = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(1).json();
+    assert_eq!(criteria(&result), [found("person", "executed", false), found("person", "executed", true)]);
+    let evidence = result["criteria"][0]["evidence"].as_str().unwrap();
+    assert!(evidence.contains("begun") && evidence.contains("longer than 1 s"), "{evidence}");
 }

@@ -23,6 +23,15 @@ pub(crate) fn read_criterion(text: &str) -> Option<FileCheck> {
         "does not exist" | "is deleted" | "is removed" | "has been deleted" | "has been removed" => {
             Some(FileCheck { path, fact: FileFact::Absent })
         }
+        "is unchanged"
+        | "stays unchanged"
+        | "is not changed"
+        | "was not changed"
+        | "has not been changed"
+        | "has not changed"
+        | "is not modified"
+        | "was not modified"
+        | "has not been modified" => Some(FileCheck { path, fact: FileFact::Unchanged }),
         _ => {
             let verb = rest.first()?;
             let quoted = text.split_once(verb)?.1.trim();
@@ -92,6 +101,7 @@ mod tests {
             ("report.md exists", exists("report.md")),
             ("The file `out/a.txt` is created.", exists("out/a.txt")),
             ("file hello.txt exists", exists("hello.txt")),
+            ("`go.mod` has not been changed.", about("go.mod", FileFact::Unchanged)),
             ("old.log is removed", about("old.log", FileFact::Absent)),
             ("a.txt contains \"hello world\"", about("a.txt", FileFact::Contains("hello world".to_owned()))),
             ("the file notes.md includes 'done'", about("notes.md", FileFact::Contains("done".to_owned()))),

@@ -138,6 +138,9 @@ pub struct RunSettings {
     /// Conditions for a review at the end of a run, before the end counts.
     #[serde(default)]
     pub reflect: Reflect,
+    /// Time limit for the command of a criterion, in seconds: 1 to 600.
+    #[serde(default = "check_seconds")]
+    pub check_seconds: u32,
     /// Commands of the project that must pass in every run. They become success criteria of each plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Criterion>,
@@ -158,6 +161,11 @@ pub struct RunSettings {
     pub origins: Vec<Origin>,
 }
 
+/// Returns the default time limit for the command of a criterion, in seconds.
+const fn check_seconds() -> u32 {
+    300
+}
+
 impl Default for RunSettings {
     fn default() -> Self {
         Self {
@@ -173,6 +181,7 @@ impl Default for RunSettings {
             growth: GrowthSettings::default(),
             adaptive: Adaptive::default(),
             reflect: Reflect::default(),
+            check_seconds: check_seconds(),
             checks: Vec::new(),
             approval: Approval::Edits,
             plan_approved: false,

@@ -21,7 +21,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use aime_actors::ActorSettings;
 use aime_llm::Effort;
-use aime_orchestrator::{PlanRoute, Reflect};
+use aime_orchestrator::{PlanRoute, Reflect, RunSettings};
 use aime_planner::{Adaptive, BypassSettings, ClassifierSettings, GrowthSettings, PlanLimits, PlannerSettings, Strategy};
 use aime_progress::{Check, CommandCheck, Criterion, Owner};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
@@ -264,6 +264,9 @@ pub struct PlanningConfig {
     pub growth: GrowthSettings,
     /// When the end of a run is looked at before it counts as one: `never`, `criteria` where the plan names success criteria, `always`.
     pub reflect: Reflect,
+    /// Time limit for the command of a criterion, in seconds: 1 to 600.
+    #[schemars(range(min = 1, max = 600))]
+    pub check_seconds: u32,
 }
 
 impl Default for PlanningConfig {
@@ -284,6 +287,7 @@ impl Default for PlanningConfig {
             adaptive: Adaptive::default(),
             growth: GrowthSettings::default(),
             reflect: Reflect::default(),
+            check_seconds: RunSettings::default().check_seconds,
         }
     }
 }

@@ -32,6 +32,7 @@ pub(crate) use self::{
 use crate::{Tool, ToolRegistry};
 
 pub use bash::SILENT;
+pub use walk::is_ignored;
 
 /// Settings of the built-in tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

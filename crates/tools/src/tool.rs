@@ -193,6 +193,9 @@ pub enum ToolError {
         /// Complete output.
         printed: String,
     },
+    /// The call could not be begun, so it did nothing and its result is unknown.
+    #[error("{0}")]
+    NotBegun(String),
     /// The call is not allowed.
     #[error("{0}")]
     Denied(String),
@@ -222,6 +225,7 @@ impl ToolError {
         match self {
             Self::InvalidParameters(text) => Self::InvalidParameters(map(text)),
             Self::Failed(text) => Self::Failed(map(text)),
+            Self::NotBegun(text) => Self::NotBegun(map(text)),
             Self::Denied(text) => Self::Denied(map(text)),
             Self::TimedOut(text) => Self::TimedOut(map(text)),
             Self::Exited { code, printed } => Self::Exited { code, printed: map(printed) },

@@ -77,14 +77,19 @@ impl History {
             let chain = self.chains.entry(path.clone()).or_default();
             let restored = match of {
                 Scope::Undo { number: undone } => self.taken.remove(&(*undone, path.clone())),
-                Scope::Run {} | Scope::Tasks { .. } => None,
+                Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => None,
             };
             if let Some(links) = restored {
                 chain.extend(links);
                 continue;
             }
             // The path has the state before that change again, so this change and all later ones are undone.
-            match chain.iter().position(|link| link.before == *after) {
+            let is_before = |link: &Link| link.before == *after;
+            let at = match of {
+                Scope::Effects { .. } => chain.iter().rposition(is_before),
+                _ => chain.iter().position(is_before),
+            };
+            match at {
                 Some(at) => drop(self.taken.insert((number, path.clone()), chain.split_off(at))),
                 None => chain.push(Link { by: Vec::new(), before: before.clone(), after: after.clone() }),
             }
@@ -92,6 +97,7 @@ impl History {
         match of {
             Scope::Undo { number } => self.undos.retain(|undo| undo != number),
             Scope::Run {} | Scope::Tasks { .. } => self.undos.push(number),
+            Scope::Effects { .. } => {}
         }
     }
 

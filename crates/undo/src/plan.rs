@@ -84,7 +84,9 @@ pub(crate) fn plan(
     let mut plan = UndoPlan { of: scope.clone(), changes: Vec::new(), conflicts: Vec::new() };
     let wanted: Vec<Wanted> = match scope {
         Scope::Undo { .. } => changes_of_undo.iter().map(Wanted::back).collect(),
-        Scope::Run {} | Scope::Tasks { .. } => history.chains.iter().filter_map(|(path, links)| Wanted::of(path, links, scope)).collect(),
+        Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => {
+            history.chains.iter().filter_map(|(path, links)| Wanted::of(path, links, scope)).collect()
+        }
     };
     for Wanted { path, target, left, against } in wanted {
         let current = now(&path)?;
@@ -135,7 +137,14 @@ impl Wanted {
     }
 
     fn of(path: &Path, links: &[crate::chain::Link], scope: &Scope) -> Option<Self> {
-        let first = links.iter().position(|link| link.by.iter().any(|author| scope.holds(author)))?;
+        let first = match scope {
+            // Earlier changes of the author were left on purpose.
+            Scope::Effects { author } => {
+                let alone = |link: &crate::chain::Link| !link.by.is_empty() && link.by.iter().all(|by| by == author);
+                links.iter().rposition(|link| !alone(link)).map_or(0, |last| last + 1)
+            }
+            _ => links.iter().position(|link| link.by.iter().any(|author| scope.holds(author)))?,
+        };
         let links = links.get(first..)?;
         let others: BTreeSet<&Author> = links.iter().flat_map(|link| &link.by).filter(|author| !scope.holds(author)).collect();
         let against = if links.iter().any(|link| link.by.is_empty()) {

@@ -1,6 +1,7 @@
 //! Recorder of the changes that a run makes in a folder.
 
 mod bringing;
+mod effects;
 mod looking;
 mod turns;
 mod undoing;
@@ -16,6 +17,7 @@ use aime_sandbox::{ConfinedFolder, WatchChanges};
 
 pub use self::{
     bringing::{Brought, Content},
+    effects::SinceBegin,
     looking::PathChange,
     undoing::Undone,
 };

@@ -22,6 +22,12 @@ pub enum Scope {
         /// Number of the undo.
         number: u64,
     },
+    /// The last changes of one author alone: the effects of something that must leave none, such as a check. An undo of them is not put
+    /// back by a later one.
+    Effects {
+        /// The author.
+        author: Author,
+    },
 }
 
 impl Scope {
@@ -37,6 +43,7 @@ impl Scope {
             Self::Run {} => true,
             Self::Tasks { tasks } => author.task.as_ref().is_some_and(|task| tasks.contains(task)),
             Self::Undo { .. } => false,
+            Self::Effects { author: of } => author == of,
         }
     }
 }

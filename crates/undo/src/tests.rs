@@ -1,6 +1,7 @@
 mod bringing;
 mod conflicts;
 mod crashes;
+mod effects;
 mod looking;
 mod random;
 mod several;

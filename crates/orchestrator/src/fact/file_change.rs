@@ -14,7 +14,7 @@ pub struct FileChange {
     /// Path relative to the working folder. Bytes that are not UTF-8 are replaced.
     pub path: String,
     /// Kind of change: `created`, `changed` or `deleted`. For a change that nobody approved to a file that is executed
-    /// later: `put_back`, or `not_put_back` if restoring it failed.
+    /// later, and for a change that a check made: `put_back`, or `not_put_back` if the file could not be restored.
     pub did: String,
     /// Number of added lines.
     pub added: usize,

@@ -1,6 +1,6 @@
 //! Results of effects: members of the facts that answer them.
 
-use aime_progress::{Check, CheckMethod, Criterion, FileFact, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
+use aime_progress::{Check, CheckMethod, Criterion, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
 use serde::{Deserialize, Serialize};
 
 /// Memories of earlier runs and pieces of documents that fit a goal.
@@ -163,9 +163,7 @@ impl CriterionResult {
             owner: criterion.owner,
             of_plan: false,
             executable: match &criterion.check {
-                Check::Command(_) => true,
-                // aime has no record of the file from before the run, so it cannot check that the file is unchanged.
-                Check::File(file) => file.fact != FileFact::Unchanged,
+                Check::Command(_) | Check::File(_) => true,
                 Check::Text(_) => false,
             },
             how: CheckMethod::Unchecked,

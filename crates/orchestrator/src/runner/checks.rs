@@ -4,15 +4,17 @@ use aime_progress::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin,
 use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall};
 use serde_json::{Map, Value};
 
-use super::{Context, RunRunner};
+use super::{Context, RunRunner, on_bound};
 use crate::{CriterionResult, machine::lead::main_id, settings::in_force};
 
 /// The tool that runs them.
 const BASH: &str = "bash";
-/// Time limit of a command, in seconds.
-const TIME_LIMIT: u32 = 300;
 /// Maximum number of characters of the output's head, and of its tail, in evidence.
 const SHOWN: usize = 800;
+/// Files changed by a command that its evidence names.
+const EFFECTS_SHOWN: usize = 10;
+/// The beginning of the reason why a command was not run.
+const NOT_RUN: &str = "not run: ";
 /// The line between the two streams of a command in the text of its result.
 const SECOND_STREAM: &str = "[stderr]\n";
 
@@ -65,8 +67,10 @@ impl RunRunner {
                 let reason = format!("cannot tell (flaky): it failed, and then held\n{first}\nthen\n{evidence}");
                 CriterionResult { how, passed: None, reason, ..open }
             }
-            Outcome::Ran { .. } | Outcome::TookTooLong(_) | Outcome::NotRun(_) => {
-                CriterionResult { how, passed: Some(false), reason: first, ..open }
+            Outcome::Ran { .. } | Outcome::TookTooLong(_) => CriterionResult { how, passed: Some(false), reason: first, ..open },
+            Outcome::NotRun(why) => {
+                let reason = format!("cannot tell: it failed, and could not be run once more ({why})\n{first}");
+                CriterionResult { how, passed: None, reason, ..open }
             }
         }
     }
@@ -87,7 +91,7 @@ impl RunRunner {
         };
         let parameters = Map::from_iter([
             ("command".to_owned(), Value::from(check.command.as_str())),
-            ("timeout_seconds".to_owned(), Value::from(TIME_LIMIT)),
+            ("timeout_seconds".to_owned(), Value::from(settings.check_seconds)),
         ]);
         let call = tool.sheet().check(parameters).map_err(|error| format!("not run: {error}"))?;
         match permissions.decide(tool.sheet(), call) {
@@ -101,12 +105,17 @@ impl RunRunner {
 
     async fn run_once(&self, check: &CommandCheck, mut call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
         if let Err(error) = self.budget.count_tool_call() {
+            // The run, which is told, revokes the effect; it is carried out again when the run goes on.
+            (on_bound(context))(&error);
+            context.cancel.cancelled().await;
             return Outcome::NotRun(format!("not run: {error}"));
         }
         let folder = task.cloned().unwrap_or_else(main_id);
         let tool_context = self.tool_context(context.cancel.clone(), &folder).with_whole_results();
-        let asking = self.asking(&context.facts, task);
-        let (exit, printed) = match self.call_with_hooks(&asking, &mut call, tool_context).await {
+        let asking = self.asking(&context.facts, task).of_check();
+        let called = self.call_with_hooks(&asking, &mut call, tool_context).await;
+        let effects = self.kept_files.put_back(task, self.parts.tool_context.working_folder(), &context.facts).await;
+        let (exit, printed) = match called {
             Ok(ToolOutput { value, .. }) => {
                 let text = |stream: &str| value.get(stream).and_then(Value::as_str).unwrap_or_default().to_owned();
                 (0, (text("stdout"), text("stderr")))
@@ -115,17 +124,29 @@ impl RunRunner {
                 let streams = printed.split_once(SECOND_STREAM).map(|(stdout, stderr)| (stdout.to_owned(), stderr.to_owned()));
                 (code, streams.unwrap_or((printed, String::new())))
             }
-            Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(bounded(&text)),
-            Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: bounded(&text) },
-            Err(error) => return Outcome::NotRun(format!("not run: {error}")),
+            Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(with_effects(bounded(&text), &effects)),
+            Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: with_effects(bounded(&text), &effects) },
+            Err(error) => return Outcome::NotRun(not_run(&error.to_string())),
         };
         let (stdout, stderr) = (&printed.0, &printed.1);
         let holds = check.expect.holds(&CommandResult { exit: Some(exit), stdout, stderr });
         let output = format!("{stdout}{stderr}");
         let evidence =
             if output.trim().is_empty() { format!("exit code {exit}") } else { format!("exit code {exit}\n{}", bounded(&output)) };
-        Outcome::Ran { holds, evidence }
+        Outcome::Ran { holds, evidence: with_effects(evidence, &effects) }
     }
+}
+
+/// Returns the evidence with the changes of files that the command made.
+fn with_effects(evidence: String, effects: &[String]) -> String {
+    let more = effects.len().saturating_sub(EFFECTS_SHOWN);
+    let more = (more > 0).then(|| format!("and it changed {more} more files"));
+    let shown = effects.iter().take(EFFECTS_SHOWN).cloned().chain(more);
+    [evidence].into_iter().chain(shown).collect::<Vec<_>>().join("\n")
+}
+
+fn not_run(why: &str) -> String {
+    if why.starts_with(NOT_RUN) { why.to_owned() } else { format!("{NOT_RUN}{why}") }
 }
 
 /// Returns a success criterion that passed earlier and still does, because no tool was called since.

@@ -25,6 +25,8 @@ pub(super) struct Asking {
     task: Option<TaskId>,
     facts: FactSender<RunMachine>,
     kept_files: KeptFiles,
+    /// Runs the command of a check: its changes of files are recorded as those of a check, whatever the tool.
+    checks: bool,
 }
 
 /// An event after the changes of the hooks.
@@ -43,6 +45,7 @@ impl RunRunner {
             task: task.cloned(),
             facts: facts.clone(),
             kept_files: self.kept_files.clone(),
+            checks: false,
         }
     }
 }
@@ -51,6 +54,11 @@ impl Asking {
     /// Returns the task that the action is for, if any.
     pub(super) const fn task(&self) -> Option<&TaskId> {
         self.task.as_ref()
+    }
+
+    /// Returns the same for the command of a check.
+    pub(super) fn of_check(self) -> Self {
+        Self { checks: true, ..self }
     }
 
     pub(super) const fn facts(&self) -> &FactSender<RunMachine> {

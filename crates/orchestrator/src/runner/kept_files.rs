@@ -1,16 +1,23 @@
 //! Records the file changes of tasks, so that they can be undone.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use aime_progress::{LiveStore, RunId, TaskId};
-use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolSheet, Touches, UndoTask, WriteGuard};
-use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, Window, line_diff};
+use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolSheet, Touches, UndoTask, WriteGuard, is_ignored};
+use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
 
 use crate::{FileChange, PassingFolder, RunFact, RunMachine};
 
 /// Maximum number of lines of a diff that people see during a run.
 const DIFF_LINES: usize = 30;
+
+/// The author of the changes that the commands of checks make to files.
+pub(super) const CHECK: &str = "check";
 
 type Facts = aime_durable::FactSender<RunMachine>;
 
@@ -119,6 +126,43 @@ impl KeptFiles {
             drop(spawn_blocking(move || recorder.close(window)).await);
         }
         done
+    }
+
+    /// Puts back the changes that the checks of a task made to files of `root`, save for those that ignore files leave out. Returns a line for
+    /// each path that was put back, or that stays changed. Where changes are not recorded nothing is put back.
+    pub(super) async fn put_back(&self, task: Option<&TaskId>, root: &Path, facts: &Facts) -> Vec<String> {
+        let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return Vec::new() };
+        let (by, root) = (author(task, CHECK), root.to_owned());
+        let back = spawn_blocking(move || recorder.put_back(&by, |path| is_ignored(&root, path))).await;
+        let (undone, left) = match back {
+            Ok(Ok(back)) => back,
+            Ok(Err(error)) => return vec![format!("its changes of files could not be put back: {error}")],
+            Err(_) => return Vec::new(),
+        };
+        let named = |path: &Path| path.to_string_lossy().into_owned();
+        let done = undone.changes.iter().map(|change| (named(&change.path), None));
+        let failed = undone.failed.iter().map(|failed| (named(&failed.path), Some(failed.why.to_string())));
+        let stays = left.iter().map(|conflict| (named(&conflict.path), Some(conflict.why.words())));
+        let mut lines = Vec::new();
+        for (path, why) in done.chain(failed).chain(stays) {
+            let (did, line) = match why {
+                None => ("put_back", format!("it changed `{path}`, which was put back")),
+                Some(why) => ("not_put_back", format!("it changed `{path}`, which could not be put back: {why}")),
+            };
+            lines.push(line);
+            let (added, removed, diff) = (0, 0, String::new());
+            let task = task.map(ToString::to_string);
+            let change = FileChange { task, tool: CHECK.to_owned(), path, did: did.to_owned(), added, removed, diff };
+            // A run that is gone has nobody to be told.
+            let _gone = facts.send(RunFact::FileChanged { change });
+        }
+        lines
+    }
+
+    /// Compares a path, relative to the folder, with its state when the run began; returns `None` where changes are not recorded.
+    pub(super) async fn since_begin(&self, path: PathBuf) -> Option<SinceBegin> {
+        let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
+        spawn_blocking(move || recorder.since_begin(&path)).await.ok().flatten()
     }
 
     /// Finishes the recording when the run ends or is left. Returns messages to report.
@@ -235,7 +279,7 @@ pub(super) fn author(task: Option<&TaskId>, tool: &str) -> Author {
 fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, String> {
     let plan = recorder.plan(scope, false).map_err(|error| error.to_string())?;
     let undone = recorder.undo(&plan).map_err(|error| error.to_string())?;
-    let named = |path: &std::path::Path| path.display().to_string();
+    let named = |path: &Path| path.display().to_string();
     let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.why.words()));
     let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.why.to_string()));
     Ok(TaskUndone { restored: undone.changes.iter().map(|change| named(&change.path)).collect(), left: conflicts.chain(failed).collect() })

@@ -1,7 +1,10 @@
 //! Verification of criteria: aime checks files and commands itself, and a model judges the rest by the recorded
 //! evidence and not only by claims.
 
-use std::sync::Arc;
+use std::{
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
 
 use aime_durable::EffectId;
 use aime_planner::{Verdict, verdict};
@@ -10,6 +13,7 @@ use aime_progress::{
     TaskSpec,
 };
 use aime_tools::{CriterionVerdict, Holds, Permission, Permissions, ToolError};
+use aime_undo::SinceBegin;
 use serde_json::Map;
 use tokio::time::Instant;
 
@@ -206,9 +210,32 @@ impl RunRunner {
             Check::Command(command) => return self.run_check(command, open, task, author, context).await,
         };
         let Some(file) = file else { return CriterionResult { reason: "not about a file".to_owned(), ..open } };
-        let (passed, reason) = self.check_file(&file);
+        let (passed, reason) = match file.fact {
+            FileFact::Unchanged => self.check_unchanged(&file.path).await,
+            FileFact::Exists | FileFact::Absent | FileFact::Contains(_) | FileFact::Matches(_) => self.check_file(&file),
+        };
         let how = if passed.is_some() { CheckMethod::Executed } else { CheckMethod::Unchecked };
         CriterionResult { passed, reason, how, ..open }
+    }
+
+    /// Checks that a path is as it was when the run began.
+    async fn check_unchanged(&self, path: &str) -> (Option<bool>, String) {
+        let folder = &self.parts.tool_context.folder;
+        if let Err(ToolError::Denied(why)) = folder.facts(path).map_err(ToolError::from) {
+            return (None, why);
+        }
+        let known = Path::new(path);
+        let within = known.strip_prefix(folder.path()).unwrap_or(known).components().filter(|part| *part != Component::CurDir);
+        let within: PathBuf = within.collect();
+        if !within.components().all(|part| matches!(part, Component::Normal(_))) || within.as_os_str().is_empty() {
+            return (None, format!("{path} is no path within the working folder"));
+        }
+        match self.kept_files.since_begin(within).await {
+            Some(SinceBegin::Same) => (Some(true), format!("{path} is as it was when the run began")),
+            Some(SinceBegin::Changed) => (Some(false), format!("{path} is not as it was when the run began")),
+            Some(SinceBegin::NotKept(why)) => (None, format!("changes of {path} are not recorded ({})", why.words())),
+            None => (None, "changes of files are not recorded in this run".to_owned()),
+        }
     }
 
     /// Checks a fact about a file. A path that the run may not see, such as one outside the working folder, cannot be checked.
@@ -224,8 +251,7 @@ impl RunRunner {
                 let found = format!("{path} {}", if exists { "exists" } else { "does not exist" });
                 return (Some(exists == (*fact == FileFact::Exists)), found);
             }
-            FileFact::Unchanged => return (None, "nothing tells how the file was before".to_owned()),
-            FileFact::Contains(_) | FileFact::Matches(_) => match folder.read(path) {
+            FileFact::Contains(_) | FileFact::Matches(_) | FileFact::Unchanged => match folder.read(path) {
                 Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
                 Err(error) => return (Some(false), error.to_string()),
             },

@@ -42,7 +42,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
     TypedTool::new("bash", description, move |parameters: Bash, context: ToolContext| async move {
         let text = parameters.command;
         if let Some((file, program)) = emptied_before_read(&text) {
-            return Err(ToolError::Failed(format!(
+            return Err(ToolError::NotBegun(format!(
                 "not run: the shell empties `{file}` before `{program}` reads it. Write to another file, then rename it: `… > {file}.new && mv {file}.new {file}`"
             )));
         }

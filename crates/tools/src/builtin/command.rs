@@ -46,7 +46,7 @@ pub(super) fn not_started(error: &ProcessError) -> ToolError {
     let text = error.to_string();
     match error {
         ProcessError::Unconfined { .. } | ProcessError::ProgramHidden { .. } => ToolError::Denied(text),
-        _ => ToolError::Failed(text),
+        _ => ToolError::NotBegun(text),
     }
 }
 

@@ -53,6 +53,19 @@ pub(crate) fn walk(
     Ok(())
 }
 
+/// Returns whether the `.gitignore` and `.ignore` files of a folder leave out a path in it. The path is relative to the folder.
+#[must_use]
+pub fn is_ignored(root: &Path, path: &Path) -> bool {
+    let whole = root.join(path);
+    let is_folder = whole.is_dir();
+    // The file nearest to the path has the last word.
+    let mut rules = rules_above(root, path).into_iter().rev();
+    rules.find_map(|rules| {
+        let said = rules.matched_path_or_any_parents(&whole, is_folder);
+        (!said.is_none()).then(|| said.is_ignore())
+    }) == Some(true)
+}
+
 /// Returns the ignore rules between the working folder and the folder where the walk begins.
 fn rules_above(root: &Path, base: &Path) -> Vec<Gitignore> {
     let mut folder = root.to_path_buf();
@@ -69,4 +82,32 @@ fn rules_above(root: &Path, base: &Path) -> Vec<Gitignore> {
         folder.push(component);
     }
     rules
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn the_nearest_ignore_file_has_the_last_word() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("sub/out")).unwrap();
+        fs::write(root.path().join(".gitignore"), "*.o\nout/\n").unwrap();
+        fs::write(root.path().join("sub/.ignore"), "!kept.o\nsecret\n").unwrap();
+        for (path, expected) in [
+            ("a.txt", false),
+            ("a.o", true),
+            ("sub/a.o", true),
+            ("sub/kept.o", false),
+            ("sub/secret", true),
+            ("secret", false),
+            ("sub/out", true),
+            ("sub/out/gone.txt", true),
+            (".gitignore", false),
+        ] {
+            assert_eq!(is_ignored(root.path(), Path::new(path)), expected, "{path}");
+        }
+    }
 }

@@ -48,7 +48,7 @@ impl Recorder {
         }
         let of_undo = match scope {
             Scope::Undo { number } => live.history.changes_of(*number, &live.records),
-            Scope::Run {} | Scope::Tasks { .. } => Vec::new(),
+            Scope::Run {} | Scope::Tasks { .. } | Scope::Effects { .. } => Vec::new(),
         };
         let Live { objects, known, history, .. } = live;
         let mut look = self.look(objects, counts);

@@ -13,7 +13,7 @@ use crate::{
     hooks::{HookPayload, HookToolResult},
     runner::{
         RunRunner,
-        kept_files::{author, may_change_anything},
+        kept_files::{CHECK, author, may_change_anything},
     },
 };
 
@@ -28,9 +28,10 @@ impl RunRunner {
     ) -> Result<ToolOutput, ToolError> {
         let (task, facts, kept_files) = (asking.task.as_ref(), &asking.facts, &self.kept_files);
         let tool = call.tool().to_owned();
+        let by = if asking.checks { CHECK } else { &tool };
         // Changes in a private folder are recorded when it is joined.
         let is_private = self.is_private(&context);
-        let mut context = if is_private { context } else { kept_files.watched(context, task, &tool) };
+        let mut context = if is_private { context } else { kept_files.watched(context, task, by) };
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
         context.model = self.model_for_tools(asking);
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
@@ -40,7 +41,7 @@ impl RunRunner {
             tell_protected(asking, &tool, &context);
             return result;
         }
-        let author = author(task, &tool).of_actor(context.guard.as_ref().map(WriteGuard::actor));
+        let author = author(task, by).of_actor(context.guard.as_ref().map(WriteGuard::actor));
         let window = Box::pin(kept_files.open(author, facts)).await;
         let result = self.call_between(asking, call, &context).await;
         Box::pin(kept_files.close(window, facts)).await;
@@ -103,7 +104,7 @@ impl RunRunner {
             return Ok(());
         }
         let others = others.iter().map(|task| format!("`{task}`")).collect::<Vec<_>>().join(", ");
-        Err(ToolError::Failed(format!(
+        Err(ToolError::NotBegun(format!(
             "not run: `{command}` changes the branch, the index, the stash or the files of the repository, and other tasks work in the same folder now: {others}. Look with git status, git diff or git log, and leave such a change to a task that runs after them"
         )))
     }

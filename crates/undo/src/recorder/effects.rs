@@ -1,0 +1,84 @@
+//! Effects of one author that must leave none, and the state of a path when the run began.
+
+use std::path::{Path, PathBuf};
+
+use super::{Recorder, State, Undone};
+use crate::{Author, Conflict, ConflictKind, Entry, NotKept, Scope, UndoError, UndoPlan};
+
+/// A path now, compared with the path when the run began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SinceBegin {
+    /// The path is as it was.
+    Same,
+    /// The path, or something in it, differs.
+    Changed,
+    /// The content of the path is not recorded.
+    NotKept(NotKept),
+}
+
+impl Recorder {
+    /// Puts back the last changes that `author` made alone, and returns them with the paths that stay changed. Paths for which `stays` is
+    /// true are left as they are, and so are those that another author may have changed at the same time.
+    ///
+    /// # Errors
+    /// [`UndoError`]; [`UndoError::AtWork`] while the author is at work.
+    pub fn put_back(&self, author: &Author, stays: impl Fn(&Path) -> bool) -> Result<(Undone, Vec<Conflict>), UndoError> {
+        if !self.made_effects(author)? {
+            return Ok((Undone { number: None, changes: Vec::new(), failed: Vec::new() }, Vec::new()));
+        }
+        let mut plan = self.plan(&Scope::Effects { author: author.clone() }, false)?;
+        leave(&mut plan, stays);
+        let undone = self.undo(&plan)?;
+        let conflicts = plan.conflicts.into_iter().filter(|conflict| match conflict.why {
+            ConflictKind::ChangedSince => true,
+            ConflictKind::NotKept(why) | ConflictKind::Stays(why) => {
+                matches!(why, NotKept::TooLarge | NotKept::NoRoom | NotKept::Unreadable)
+            }
+            ConflictKind::ChangedBetween | ConflictKind::AlsoBy(_) | ConflictKind::NotEmpty => false,
+        });
+        Ok((undone, conflicts.collect()))
+    }
+
+    /// Returns whether the last change of any path is of this author alone. It saves a scan of the folder where none is.
+    fn made_effects(&self, author: &Author) -> Result<bool, UndoError> {
+        let mut state = self.state();
+        let State { live, counts, .. } = &mut *state;
+        let (live, _turn) = self.live(live, counts)?;
+        let chains = live.history.chains.values();
+        Ok(chains.filter_map(|links| links.last()).any(|link| link.by.iter().all(|by| by == author) && !link.by.is_empty()))
+    }
+
+    /// Compares a path with its state when the run began; returns `None` where changes are not recorded. A change that was undone is none.
+    #[must_use]
+    pub fn since_begin(&self, path: &Path) -> Option<SinceBegin> {
+        self.keeping(&mut self.state(), |live, counts| {
+            if live.known.is_some() {
+                self.look_around(live, counts)?;
+            }
+            let known = |path: &Path| live.known.as_ref().and_then(|known| known.get(path)?.entry.not_kept());
+            let unseen = path.ancestors().find_map(known).filter(|why| *why != NotKept::TooLarge);
+            if let Some(why) = unseen {
+                return Ok(SinceBegin::NotKept(why));
+            }
+            let chains = live.history.chains.range(path.to_path_buf()..).take_while(|(below, _)| below.starts_with(path));
+            let first: Vec<(PathBuf, Option<Entry>)> =
+                chains.filter_map(|(path, links)| Some((path.clone(), links.first()?.before.clone()))).collect();
+            for (path, before) in first {
+                if self.now(live, counts, &path)? != before {
+                    return Ok(SinceBegin::Changed);
+                }
+            }
+            Ok(SinceBegin::Same)
+        })
+    }
+}
+
+/// Takes the paths that stay as they are out of a plan, and the folders that hold them.
+fn leave(plan: &mut UndoPlan, stays: impl Fn(&Path) -> bool) {
+    let left: Vec<PathBuf> = plan.changes.iter().map(|change| change.path.clone()).filter(|path| stays(path)).collect();
+    plan.changes.retain(|change| {
+        let goes = change.after.is_none();
+        !left.contains(&change.path) && !(goes && left.iter().any(|path| path.starts_with(&change.path)))
+    });
+    plan.conflicts.retain(|conflict| !stays(&conflict.path));
+}

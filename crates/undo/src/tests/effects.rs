@@ -1,0 +1,98 @@
+use super::*;
+use crate::SinceBegin;
+
+fn check() -> Author {
+    Author::new(Some("t"), "check")
+}
+
+fn run_check(place: &Place, recorder: &Arc<Recorder>, work: impl FnOnce(&Place)) {
+    let window = recorder.open(check()).unwrap();
+    work(place);
+    recorder.close(window);
+}
+
+fn put_back(recorder: &Recorder, stays: impl Fn(&Path) -> bool) -> Vec<String> {
+    let (undone, left) = recorder.put_back(&check(), stays).unwrap();
+    assert_eq!((left, undone.failed.len()), (Vec::new(), 0));
+    undone.changes.iter().map(|change| change.path.display().to_string()).collect()
+}
+
+#[test]
+fn effects_of_a_check_go_and_the_work_of_its_task_stays() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    place.by(&recorder, "t", |place| place.write("a.txt", "work"));
+    let worked = place.tree();
+    assert_eq!(put_back(&recorder, |_| false), Vec::<String>::new());
+    for _ in 0..2 {
+        run_check(&place, &recorder, ravage);
+        assert!(put_back(&recorder, |_| false).contains(&"a.txt".to_owned()));
+        assert_eq!(place.tree(), worked);
+    }
+    assert_eq!(recorder.last_undo().unwrap(), None, "nobody has undone anything");
+    undo(&recorder, &Scope::task("t"));
+    assert_eq!(place.tree(), Place::new().tree(), "the work alone is undone");
+}
+
+#[test]
+fn effects_that_a_crash_left_go_with_those_of_the_next_check() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    place.by(&recorder, "t", |place| place.write("a.txt", "work"));
+    let worked = place.tree();
+    let window = recorder.open(check()).unwrap();
+    ravage(&place);
+    recorder.killed();
+    drop(window);
+    let recorder = place.recorder();
+    run_check(&place, &recorder, |place| place.write("later.txt", "by the check"));
+    put_back(&recorder, |_| false);
+    assert_eq!(place.tree(), worked);
+}
+
+#[test]
+fn effects_stay_where_they_are_ignored_or_perhaps_of_others() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    run_check(&place, &recorder, |place| {
+        fs::create_dir_all(place.path("out/deep")).unwrap();
+        place.write("out/deep/made.o", "made");
+        place.write("out/report.txt", "made");
+    });
+    assert_eq!(put_back(&recorder, |path| path.extension().is_some_and(|ending| ending == "o")), ["out/report.txt"]);
+    assert_eq!(place.read("out/deep/made.o"), "made");
+    // Another command ran at the same time.
+    let other = recorder.open(author("other")).unwrap();
+    run_check(&place, &recorder, |place| place.write("both.txt", "whose?"));
+    recorder.close(other);
+    assert_eq!(put_back(&recorder, |path| path.starts_with("out")), Vec::<String>::new());
+    assert_eq!(place.read("both.txt"), "whose?");
+    // What somebody changed after the check is theirs.
+    run_check(&place, &recorder, |place| place.write("a.txt", "by the check"));
+    place.write("a.txt", "by me");
+    let (undone, left) = recorder.put_back(&check(), |path| path.starts_with("out")).unwrap();
+    assert_eq!((undone.changes, place.read("a.txt").as_str()), (Vec::new(), "by me"));
+    assert_eq!(left, []);
+}
+
+#[test]
+fn a_path_is_compared_with_the_beginning_of_the_run() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    let since = |path: &str| recorder.since_begin(Path::new(path)).unwrap();
+    assert_eq!((since("a.txt"), since("no.txt")), (SinceBegin::Same, SinceBegin::Same));
+    place.by(&recorder, "one", |place| {
+        place.write("a.txt", "1");
+        place.write("sub/deep/c.bin", "1");
+        fs::create_dir(place.path("node_modules")).unwrap();
+        place.write("node_modules/x", "1");
+    });
+    assert_eq!((since("a.txt"), since("sub"), since("crlf.txt")), (SinceBegin::Changed, SinceBegin::Changed, SinceBegin::Same));
+    assert!(matches!(since("node_modules/x"), SinceBegin::NotKept(_)));
+    place.by(&recorder, "two", |place| place.write("a.txt", "a\n"));
+    recorder.undo(&recorder.plan(&Scope::Run {}, false).unwrap()).unwrap();
+    assert_eq!((since("a.txt"), since("sub")), (SinceBegin::Same, SinceBegin::Same));
+    recorder.finish();
+    place.set_mode("a.txt", 0o600);
+    assert_eq!(place.recorder().since_begin(Path::new("a.txt")), Some(SinceBegin::Same), "nobody of the run has changed it");
+}
