@@ -94,5 +94,8 @@ fn a_path_is_compared_with_the_beginning_of_the_run() {
     assert_eq!((since("a.txt"), since("sub")), (SinceBegin::Same, SinceBegin::Same));
     recorder.finish();
     place.set_mode("a.txt", 0o600);
-    assert_eq!(place.recorder().since_begin(Path::new("a.txt")), Some(SinceBegin::Same), "nobody of the run has changed it");
+    place.set_mode("crlf.txt", 0o600);
+    let recorder = place.recorder();
+    assert_eq!(recorder.since_begin(Path::new("a.txt")), Some(SinceBegin::Changed), "its state at the beginning is recorded");
+    assert_eq!(recorder.since_begin(Path::new("crlf.txt")), Some(SinceBegin::Same), "the run has no record of a change");
 }
