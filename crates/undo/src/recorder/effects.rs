@@ -78,7 +78,7 @@ fn leave(plan: &mut UndoPlan, stays: impl Fn(&Path) -> bool) {
     let left: Vec<PathBuf> = plan.changes.iter().map(|change| change.path.clone()).filter(|path| stays(path)).collect();
     plan.changes.retain(|change| {
         let goes = change.after.is_none();
-        !left.contains(&change.path) && !(goes && left.iter().any(|path| path.starts_with(&change.path)))
+        !left.iter().any(|path| *path == change.path || goes && path.starts_with(&change.path))
     });
     plan.conflicts.retain(|conflict| !stays(&conflict.path));
 }
