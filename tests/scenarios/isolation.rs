@@ -168,7 +168,7 @@ fn a_conflict_that_stays_is_reported_and_kept() {
     assert_eq!(world.read("text"), TEXT.replace("one", "a's"), "{ended}");
     assert_eq!(task(&result, "b")["status"], "failed", "{ended}");
     assert!(task(&result, "b")["error"].as_str().unwrap().contains("others changed the same parts of `text`"), "{ended}");
-    assert!(notes(&result).contains("changes that conflict with others are kept in"), "{ended}");
+    assert!(notes(&result).contains("changes that could not be joined are kept in"), "{ended}");
     assert!(world.read(".aime/runs/r/private/b-1/folder/text").contains("b's"), "{ended}");
 }
 

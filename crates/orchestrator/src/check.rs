@@ -5,6 +5,7 @@
 //! that follow from them.
 
 use std::{
+    ffi::OsString,
     io::ErrorKind,
     path::{Path, PathBuf},
 };
@@ -12,9 +13,14 @@ use std::{
 use aime_actors::ActorMachine;
 use aime_durable::{BlobFault, BlobFaultKind, Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
 use aime_progress::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
+use aime_work_tree::PrivateFolders;
 use serde::Serialize;
 
-use crate::{OrchestratorError, RunFact, RunMachine, RunView, run_status, view};
+use crate::{
+    OrchestratorError, RunFact, RunMachine, RunView, run_status,
+    runner::private::{PRIVATE, private_place},
+    view,
+};
 
 /// The `schema` member of a check.
 pub(crate) const RUN_CHECK_SCHEMA: &str = "aime.run_check/v1";
@@ -99,13 +105,21 @@ impl RunCheck {
 
 /// Checks all stored parts of a run. If `mend` is set, also repairs them from its facts: cuts a damaged journal after
 /// its last good record, as a resume does; rewrites a snapshot or a list entry that disagrees; and removes the
-/// leftovers of a crash. `keep` is the `.aime` of the folder, `now` the timestamp of rewritten parts.
+/// leftovers of a crash. `keep` is the `.aime` of the folder, `now` the timestamp of rewritten parts, `path` the `PATH` on
+/// which `git` is found.
 ///
 /// # Errors
 ///
 /// [`OrchestratorError::NoSuchRun`]; [`OrchestratorError::Lock`] while another process executes the run;
 /// [`OrchestratorError::Journal`] if the journal cannot be read at all.
-pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, now: UnixMillis) -> Result<RunCheck, OrchestratorError> {
+pub async fn check_run(
+    journal: &Journal,
+    keep: &Path,
+    run: &RunId,
+    mend: bool,
+    now: UnixMillis,
+    path: OsString,
+) -> Result<RunCheck, OrchestratorError> {
     // Checked before the lock is taken: a run that does not exist leaves no lock file, and the lock keeps the checked
     // parts from changing.
     drop(begun(journal, run)?);
@@ -115,6 +129,7 @@ pub async fn check_run(journal: &Journal, keep: &Path, run: &RunId, mend: bool, 
     let events = match begun(journal, run)? {
         Ok(seen) => {
             checking.facts(keep, &seen, now).await?;
+            checking.private_folders(keep, path, seen.output.is_some()).await;
             seen.events.len()
         }
         Err(beginning) => {
@@ -313,6 +328,43 @@ impl Checking<'_> {
         }
     }
 
+    /// Finds a merge that was cut off, and private folders of the tasks of an ended run, whose end removes them.
+    async fn private_folders(&mut self, keep: &Path, path: OsString, has_ended: bool) {
+        let place = private_place(keep, self.run);
+        let folder = keep.parent().filter(|_| self.mend);
+        if PrivateFolders::is_cut_off(&place).await {
+            let detail = "a merge of the work of a task was cut off";
+            let finished = match folder {
+                Some(folder) => PrivateFolders::open(folder, &place, path.clone()).await.map(drop),
+                None => Ok(()),
+            };
+            match finished {
+                Ok(()) => self.found(Place::Folder, detail, Some("finish it".to_owned())),
+                Err(error) => self.found(Place::Folder, format!("{detail}; and {error}"), None),
+            }
+        }
+        if !has_ended {
+            return;
+        }
+        let left = match PrivateFolders::leftovers(&place).await {
+            Ok(left) if left.is_empty() => return,
+            Ok(left) => left,
+            Err(error) => return self.found(Place::Folder, format!("its private folders: {error}"), None),
+        };
+        let detail = format!("{} private folders in which nobody works any more", left.len());
+        let removed = match folder {
+            Some(folder) => match PrivateFolders::open(folder, &place, path).await {
+                Ok(folders) => folders.remove().await.map(drop),
+                Err(error) => Err(error),
+            },
+            None => Ok(()),
+        };
+        match removed {
+            Ok(()) => self.found(Place::Folder, detail, Some("take away those whose changes are in the working folder".to_owned())),
+            Err(error) => self.found(Place::Folder, format!("{detail}; and {error}"), None),
+        }
+    }
+
     /// Finds temporary files of a process that died while it wrote. The lock on the run rules out a live writer.
     fn folder(&mut self, folder: &Path) {
         let half_written = half_written(folder);
@@ -368,6 +420,8 @@ fn half_written(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries
         .flat_map(|entry| match entry.file_type() {
+            // Private folders contain files of the working folder.
+            Ok(kind) if kind.is_dir() && entry.file_name() == PRIVATE => Vec::new(),
             Ok(kind) if kind.is_dir() => half_written(&entry.path()),
             Ok(kind) if kind.is_file() && entry.file_name().to_string_lossy().starts_with(".tmp") => vec![entry.path()],
             _ => Vec::new(),

@@ -10,7 +10,7 @@ use tokio::{fs, task::spawn_blocking};
 use crate::{
     Commit, Held, Merged, WorkTree, WorkTreeError,
     git::Git,
-    tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write},
+    tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write, write_whole},
 };
 
 /// Maximum number of times that a merge is restarted because the shared folder was changed in the meantime.
@@ -20,6 +20,12 @@ const MARKS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
 /// Files beside a private folder: the state that its work is based on, and the paths of a conflict.
 const BASE: &str = "base";
 const CONFLICT: &str = "conflict";
+/// File beside a private folder that stays, because its changes are not in the shared folder.
+const KEPT: &str = "kept";
+/// State that a merge is putting into the shared folder.
+const JOINING: &str = "joining";
+/// Folder of the repository beside the private folders.
+const REPOSITORY: &str = "repository";
 /// File beside a private folder: the paths elsewhere that commands in it may read.
 const READS: &str = "reads";
 /// Name of the last state of the shared folder.
@@ -70,9 +76,25 @@ impl PrivateFolders {
     /// # Errors
     /// [`WorkTreeError`], as for [`WorkTree::open`] and [`WorkTree::hold`].
     pub async fn open(folder: &Path, place: &Path, path: OsString) -> Result<Self, WorkTreeError> {
-        let shared = WorkTree::open(folder, &place.join("repository"), path).await?;
+        let shared = WorkTree::open(folder, &place.join(REPOSITORY), path).await?;
         let held = shared.hold(true).await?;
-        Ok(Self { shared, place: place.to_owned(), _held: held })
+        let folders = Self { shared, place: place.to_owned(), _held: held };
+        folders.finish().await?;
+        Ok(folders)
+    }
+
+    /// Finishes a merge whose process died while it changed the files of the shared folder, unless somebody changed the same parts since.
+    async fn finish(&self) -> Result<(), WorkTreeError> {
+        let Some(whole) = commit(&self.place.join(JOINING)).await? else { return Ok(()) };
+        self.shared.free().await?;
+        let now = self.now().await?;
+        if let Merged::Clean(both) = self.shared.merge(&now, &whole).await?
+            && self.shared.may_update(&now, &both).await.is_ok()
+        {
+            self.shared.put(&now, &both).await?;
+            write_whole(&self.place.join(SHARED), both.as_str()).await?;
+        }
+        removed(&self.place.join(JOINING)).await
     }
 
     /// Returns whether a private copy would hold at most so many files and bytes, as files are in the shared folder now.
@@ -175,11 +197,14 @@ impl PrivateFolders {
             match self.shared.merge(&ours, &theirs).await? {
                 Merged::Clean(both) => {
                     tries += 1;
-                    match self.shared.update(&ours, &both).await {
+                    match self.shared.may_update(&ours, &both).await {
                         Err(WorkTreeError::Git { .. }) if tries < TRIES => continue,
-                        updated => updated?,
+                        may => may?,
                     }
+                    write_whole(&self.place.join(JOINING), both.as_str()).await?;
+                    self.shared.put(&ours, &both).await?;
                     write_whole(&self.place.join(SHARED), both.as_str()).await?;
+                    removed(&self.place.join(JOINING)).await?;
                     private.tree.turn(&both).await?;
                     write_whole(&private.home.join(BASE), both.as_str()).await?;
                     private.settle().await?;
@@ -196,25 +221,52 @@ impl PrivateFolders {
         }
     }
 
-    /// Removes all private folders except those with an unresolved conflict, and keeps the states of those. Returns the remaining folders.
+    /// Removes all private folders except those with changes that are not in the shared folder: of a conflict, or of a task that was stopped.
+    /// Returns the remaining folders.
+    ///
+    /// # Errors
+    /// [`WorkTreeError`] if a folder cannot be recorded or removed.
+    pub async fn remove(self) -> Result<Vec<PathBuf>, WorkTreeError> {
+        let mut left = Vec::new();
+        for home in homes(&self.place).await? {
+            self.free(&home).await?;
+            let folder = home.join("folder");
+            if fs::symlink_metadata(&folder).await.is_ok() {
+                let tree = self.private(&folder, &home.join("index"));
+                let base = commit(&home.join(BASE)).await?;
+                if is_kept(&home).await || Some(tree.record(base.as_ref(), &[]).await?) != base {
+                    write(&home.join(KEPT), "").await?;
+                    left.push(folder);
+                    continue;
+                }
+            }
+            fs::remove_dir_all(&home).await.map_err(of(&home))?;
+        }
+        if left.is_empty() {
+            fs::remove_dir_all(&self.place).await.map_err(of(&self.place))?;
+        }
+        Ok(left)
+    }
+
+    /// Returns the folders in `place` that [`remove`](Self::remove) has not seen. Those are the leftovers of a crash if nobody works in them.
     ///
     /// # Errors
     /// [`WorkTreeError::File`].
-    pub async fn remove(self) -> Result<Vec<PathBuf>, WorkTreeError> {
-        let (place, mut left) = (self.place, Vec::new());
-        let mut homes = fs::read_dir(&place).await.map_err(of(&place))?;
-        while let Some(home) = homes.next_entry().await.map_err(of(&place))? {
-            let home = home.path();
-            if fs::symlink_metadata(home.join(CONFLICT)).await.is_ok() {
-                left.push(home.join("folder"));
-            } else if fs::symlink_metadata(home.join(BASE)).await.is_ok() {
-                fs::remove_dir_all(&home).await.map_err(of(&home))?;
+    pub async fn leftovers(place: &Path) -> Result<Vec<PathBuf>, WorkTreeError> {
+        let (homes, mut left) = (homes(place).await?, Vec::new());
+        let is_empty = homes.is_empty();
+        for home in homes {
+            if !is_kept(&home).await {
+                left.push(home);
             }
         }
-        if left.is_empty() {
-            fs::remove_dir_all(&place).await.map_err(of(&place))?;
-        }
-        Ok(left)
+        let is_there = fs::symlink_metadata(place).await.is_ok();
+        Ok(if is_empty && is_there { vec![place.to_owned()] } else { left })
+    }
+
+    /// Returns true if a merge was cut off that changes the files of the shared folder. [`open`](Self::open) finishes it.
+    pub async fn is_cut_off(place: &Path) -> bool {
+        fs::symlink_metadata(place.join(JOINING)).await.is_ok()
     }
 
     /// Records the shared folder.
@@ -282,11 +334,7 @@ impl PrivateFolder {
 
     /// Removes the record of a resolved conflict.
     async fn settle(&self) -> Result<(), WorkTreeError> {
-        let path = self.home.join(CONFLICT);
-        match fs::remove_file(&path).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(of(&path)(error)),
-            _ => Ok(()),
-        }
+        removed(&self.home.join(CONFLICT)).await
     }
 }
 
@@ -352,6 +400,35 @@ fn link(target: &Path, path: &Path) -> std::io::Result<()> {
     if target.is_dir() { std::os::windows::fs::symlink_dir(target, path) } else { std::os::windows::fs::symlink_file(target, path) }
 }
 
+/// Returns the folders in a place that each contain a private folder.
+async fn homes(place: &Path) -> Result<Vec<PathBuf>, WorkTreeError> {
+    let mut found = Vec::new();
+    let mut entries = match fs::read_dir(place).await {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+        entries => entries.map_err(of(place))?,
+    };
+    while let Some(entry) = entries.next_entry().await.map_err(of(place))? {
+        if entry.file_name() != REPOSITORY && entry.file_type().await.map_err(of(place))?.is_dir() {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Returns true if a private folder stays after the end of the work in it.
+async fn is_kept(home: &Path) -> bool {
+    fs::symlink_metadata(home.join(KEPT)).await.is_ok() || fs::symlink_metadata(home.join(CONFLICT)).await.is_ok()
+}
+
+/// Removes a file that may not exist.
+async fn removed(path: &Path) -> Result<(), WorkTreeError> {
+    match fs::remove_file(path).await {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(of(path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Reads the name of a commit from a file.
 async fn commit(path: &Path) -> Result<Option<Commit>, WorkTreeError> {
     match fs::read(path).await {
@@ -359,13 +436,6 @@ async fn commit(path: &Path) -> Result<Option<Commit>, WorkTreeError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(of(path)(error)),
     }
-}
-
-/// Writes a file atomically.
-async fn write_whole(path: &Path, text: &str) -> Result<(), WorkTreeError> {
-    let new = path.with_extension("new");
-    write(&new, text).await?;
-    fs::rename(&new, path).await.map_err(of(path))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     hash::{BuildHasher as _, Hasher as _, RandomState},
+    io::ErrorKind,
     path::{Component, Path, PathBuf},
     time::SystemTime,
 };
@@ -67,14 +68,20 @@ impl WorkTree {
         made(&info).await?;
         write(&info.join("attributes"), ATTRIBUTES).await?;
         let tree = Self { git };
-        tree.leave_out(&[]).await?;
+        if fs::symlink_metadata(tree.exclude()).await.is_err() {
+            tree.leave_out(&[]).await?;
+        }
         Ok(tree)
     }
 
     /// Excludes paths from what is recorded, besides aime's own data.
     pub(crate) async fn leave_out(&self, paths: &[PathBuf]) -> Result<(), WorkTreeError> {
-        write(&self.git.repository.join("info/exclude"), &excluded([Path::new(OWN)].into_iter().chain(paths.iter().map(PathBuf::as_path))))
-            .await
+        let all = [Path::new(OWN)].into_iter().chain(paths.iter().map(PathBuf::as_path));
+        write_whole(&self.exclude(), &excluded(all)).await
+    }
+
+    fn exclude(&self) -> PathBuf {
+        self.git.repository.join("info/exclude")
     }
 
     /// Returns the path of the repository.
@@ -243,11 +250,60 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError::InTheWay`] if it would have to; then nothing has changed.
     pub async fn update(&self, from: &Commit, to: &Commit) -> Result<(), WorkTreeError> {
+        self.may_update(from, to).await?;
+        self.put(from, to).await
+    }
+
+    /// Fails if [`update`](Self::update) would overwrite what is part of neither commit.
+    pub(crate) async fn may_update(&self, from: &Commit, to: &Commit) -> Result<(), WorkTreeError> {
         let paths = self.in_the_way(from, to).await?;
         if !paths.is_empty() {
             return Err(WorkTreeError::InTheWay { paths });
         }
-        self.git.must("bring the folder up to date", &["read-tree", "-m", "-u", from.as_str(), to.as_str()]).await.map(drop)
+        let look = ["read-tree", "--dry-run", "-m", "-u", from.as_str(), to.as_str()];
+        self.git.must("bring the folder up to date", &look).await.map(drop)
+    }
+
+    /// Puts the files that differ between two commits into the folder, each of them atomically: `git` would leave a truncated file if it were
+    /// killed while it writes one, and that would look like somebody's change. [`may_update`](Self::may_update) comes before it.
+    pub(crate) async fn put(&self, from: &Commit, to: &Commit) -> Result<(), WorkTreeError> {
+        let (what, folder) = ("put files into the folder", &self.git.folder);
+        let differ = async |filter| {
+            let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", filter, from.as_str(), to.as_str()];
+            self.git.must(what, &diff).await
+        };
+        let (removed, written) = (differ("--diff-filter=D").await?, differ("--diff-filter=d").await?);
+        // Files can be renamed only within a file system.
+        let near = if is_same_device(&self.git.repository, folder) { self.git.repository.clone() } else { folder.join(OWN) };
+        made(&near).await?;
+        let place = tempfile::tempdir_in(&near).map_err(of(&near))?;
+        let staged = Git { index: Some(place.path().join("index")), ..self.git.clone() };
+        staged.must(what, &["read-tree", to.as_str()]).await?;
+        let mut prefix = OsString::from("--prefix=");
+        prefix.push(place.path().join("files"));
+        prefix.push("/");
+        staged.must_read(what, &["checkout-index".into(), "-z".into(), "--stdin".into(), prefix], written.clone()).await?;
+        for path in paths(&removed) {
+            let path = folder.join(as_path(path));
+            match fs::remove_file(&path).await {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(of(&path)(error)),
+                _ => remove_empty(path.parent(), folder).await,
+            }
+        }
+        for path in paths(&written) {
+            let (new, path) = (place.path().join("files").join(as_path(path)), folder.join(as_path(path)));
+            if let Some(parent) = path.parent() {
+                made(parent).await?;
+            }
+            if fs::symlink_metadata(&path).await.is_ok_and(|found| found.is_dir()) {
+                // What is in the way was looked for, so only empty folders are left in it.
+                let empty = path.clone();
+                let cleared = spawn_blocking(move || remove_folders(&empty)).await.map_err(std::io::Error::other);
+                cleared.flatten().map_err(of(&path))?;
+            }
+            fs::rename(&new, &path).await.map_err(of(&path))?;
+        }
+        self.git.must(what, &["read-tree", "-i", "-m", from.as_str(), to.as_str()]).await.map(drop)
     }
 
     /// Returns the existing paths that are not part of `from`, but conflict with files of `to`. `git` itself overwrites ignored files.
@@ -411,6 +467,39 @@ impl WorkTree {
     }
 }
 
+#[cfg(unix)]
+fn is_same_device(one: &Path, other: &Path) -> bool {
+    let device = |path: &Path| path.metadata().map(|found| std::os::unix::fs::MetadataExt::dev(&found)).ok();
+    device(one) == device(other)
+}
+
+#[cfg(not(unix))]
+fn is_same_device(one: &Path, other: &Path) -> bool {
+    one.components().next() == other.components().next()
+}
+
+/// Removes a folder that contains nothing but folders.
+fn remove_folders(folder: &Path) -> std::io::Result<()> {
+    for entry in folder.read_dir()? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            remove_folders(&entry.path())?;
+        }
+    }
+    std::fs::remove_dir(folder)
+}
+
+/// Removes a folder and those around it up to `outermost`, as long as they are empty.
+async fn remove_empty(folder: Option<&Path>, outermost: &Path) {
+    let mut next = folder;
+    while let Some(folder) = next.filter(|folder| *folder != outermost) {
+        if fs::remove_dir(folder).await.is_err() {
+            break;
+        }
+        next = folder.parent();
+    }
+}
+
 fn reference(commit: &Commit) -> String {
     format!("refs/aime/commits/{commit}")
 }
@@ -470,6 +559,13 @@ pub(crate) fn of(path: &Path) -> impl FnOnce(std::io::Error) -> WorkTreeError {
 
 pub(crate) async fn made(folder: &Path) -> Result<(), WorkTreeError> {
     fs::create_dir_all(folder).await.map_err(of(folder))
+}
+
+/// Writes a file atomically.
+pub(crate) async fn write_whole(path: &Path, text: &str) -> Result<(), WorkTreeError> {
+    let new = path.with_extension("new");
+    write(&new, text).await?;
+    fs::rename(&new, path).await.map_err(of(path))
 }
 
 pub(crate) async fn write(path: &Path, text: &str) -> Result<(), WorkTreeError> {

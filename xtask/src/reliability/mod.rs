@@ -42,6 +42,9 @@ pub(crate) struct ReliabilityArguments {
     /// How many real processes are killed
     #[arg(long, default_value_t = 200)]
     kills: u64,
+    /// Also cut the making and merging of private folders off, at 1,000 steps
+    #[arg(long)]
+    private_folders: bool,
     /// Kill this aime instead of one that is built for it
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
@@ -80,6 +83,11 @@ pub(crate) fn reliability(arguments: &ReliabilityArguments) -> Result<()> {
         let mut kills = Kills::default();
         kills.try_many(&program(arguments)?, arguments.kills, arguments.from)?;
         println!("{kills}");
+    }
+    if arguments.private_folders {
+        let test = ["test", "--quiet", "--package", "aime-work-tree", "--", "--ignored", "a_thousand_cuts"];
+        run(&mut cargo(test))?;
+        println!("cuts of private folders: 1000");
     }
     println!("cases of the corpus: {}", cases_of_corpora(&root().join("crates")));
     Ok(())

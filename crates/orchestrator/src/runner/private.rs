@@ -2,7 +2,7 @@
 
 use std::{
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -23,6 +23,14 @@ const CRITERION: &str = "the changes fit those that others made meanwhile";
 const MOST_FILES: usize = 100_000;
 /// The most bytes of a private copy.
 const MOST_BYTES: u64 = 2 << 30;
+
+/// Name of the folder of the private folders of a run.
+pub(crate) const PRIVATE: &str = "private";
+
+/// Returns the folder of the private folders of a run; `keep` is the `.aime` of the working folder.
+pub(crate) fn private_place(keep: &Path, run: &RunId) -> PathBuf {
+    keep.join("runs").join(run.as_str()).join(PRIVATE)
+}
 
 /// Private folders of a run, created when the first task needs one.
 pub(crate) struct PrivatePlaces {
@@ -57,7 +65,7 @@ impl PrivatePlaces {
         let context = &parts.tool_context;
         let path = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let folder = context.working_folder().to_owned();
-        let place = parts.keep.join("runs").join(run.as_str()).join("private");
+        let place = private_place(&parts.keep, run);
         Self { folder, place, path, folders: Mutex::default(), turn: Arc::default() }
     }
 
@@ -102,7 +110,7 @@ impl PrivatePlaces {
             Err(error) => Err(error),
         };
         match removed {
-            Ok(left) => left.iter().map(|folder| format!("changes that conflict with others are kept in {}", folder.display())).collect(),
+            Ok(left) => left.iter().map(|folder| format!("changes that could not be joined are kept in {}", folder.display())).collect(),
             Err(error) => vec![format!("the private folders of the run stay in {}: {error}", self.place.display())],
         }
     }

@@ -39,7 +39,7 @@ async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
     std::fs::write(&path, &bytes).unwrap();
     let journal = Journal::open(&path).unwrap();
     for mend in [false, true] {
-        let checked = check_run(&journal, folder.path(), &run, mend, 7).await.unwrap();
+        let checked = check_run(&journal, folder.path(), &run, mend, 7, std::ffi::OsString::new()).await.unwrap();
         let [finding] = checked.findings.as_slice() else { panic!("{checked:?}") };
         assert_eq!((finding.place, &finding.mend), (Place::Journal, &None));
         assert!(finding.detail.contains("the run goes on from it"), "{}", finding.detail);

@@ -5,8 +5,11 @@ use aime_progress::{RunStatus, Timed, Timestamp};
 
 use crate::bench::{Bench, four_lines, run_id};
 
+/// `PATH` on which `git` is found.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
 async fn check(bench: &Bench, mend: bool) -> RunCheck {
-    check_run(&bench.journal, &bench.path(".aime"), &run_id(), mend, 7).await.unwrap()
+    check_run(&bench.journal, &bench.path(".aime"), &run_id(), mend, 7, PATH.into()).await.unwrap()
 }
 
 async fn after_a_run() -> Bench {
@@ -49,11 +52,11 @@ async fn a_snapshot_and_the_list_are_made_anew_from_the_journal() {
 async fn nobody_checks_a_run_that_is_not_there_or_under_way() {
     let bench = after_a_run().await;
     let (keep, nobody) = (bench.path(".aime"), "nobody".parse().unwrap());
-    let error = check_run(&bench.journal, &keep, &nobody, true, 7).await.unwrap_err();
+    let error = check_run(&bench.journal, &keep, &nobody, true, 7, PATH.into()).await.unwrap_err();
     assert!(matches!(error, OrchestratorError::NoSuchRun { .. }), "{error}");
     assert!(!keep.join("runs/nobody").exists(), "it leaves no trace");
     let _held = aime_durable::RunLock::take(&keep.join("runs/trip/lock")).unwrap();
-    let error = check_run(&bench.journal, &keep, &run_id(), true, 7).await.unwrap_err();
+    let error = check_run(&bench.journal, &keep, &run_id(), true, 7, PATH.into()).await.unwrap_err();
     assert!(matches!(error, OrchestratorError::Lock(_)), "{error}");
 }
 
@@ -92,4 +95,27 @@ async fn what_an_engine_tells_of_a_run_is_held_against_its_journal() {
         let found: Vec<Place> = places(told, state);
         assert_eq!(found, expected, "case {number}");
     }
+}
+
+// Requirement: 7.19
+#[cfg(unix)]
+#[tokio::test]
+async fn private_folders_that_a_crash_has_left_are_taken_away() {
+    let bench = after_a_run().await;
+    let place = bench.path(".aime/runs/trip/private");
+    let folders = aime_work_tree::PrivateFolders::open(bench.folder.path(), &place, PATH.into()).await.unwrap();
+    let begin = async |name: &str| folders.begin(name, &aime_work_tree::Extras::default()).await.unwrap().path().to_owned();
+    let (joined, stopped) = (begin("a-1").await, begin("b-1").await);
+    std::fs::write(joined.join(".tmp-of-a-person"), "x").unwrap();
+    std::fs::remove_file(joined.join(".tmp-of-a-person")).unwrap();
+    std::fs::write(stopped.join("kept"), "work that was not joined").unwrap();
+    std::fs::create_dir_all(place.join("c-1/new")).unwrap();
+    drop(folders);
+    let details = |checked: &RunCheck| checked.findings.iter().map(|finding| finding.detail.clone()).collect::<Vec<_>>();
+    let found = check(&bench, false).await;
+    assert_eq!(details(&found), ["3 private folders in which nobody works any more"]);
+    assert!(joined.exists(), "a look changes nothing");
+    assert!(check(&bench, true).await.is_whole());
+    assert!(!joined.exists() && !place.join("c-1").exists() && stopped.join("kept").exists());
+    assert_eq!(check(&bench, false).await.findings, [], "work that was not joined is no leftover");
 }

@@ -103,7 +103,8 @@ impl Runs {
 
     /// Checks that the stored parts of a run fit together. With `mend` it repairs what can be repaired.
     pub async fn check(&self, run: &RunId, mend: bool) -> Result<RunCheck, RunsError> {
-        Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, mend, SystemClock.now()).await?)
+        let path = self.setup.environment.path("PATH").unwrap_or_default().into();
+        Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, mend, SystemClock.now(), path).await?)
     }
 
     /// Returns planning statistics over all runs of the folder.
