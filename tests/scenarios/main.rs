@@ -13,6 +13,7 @@ mod cancel;
 mod chain;
 mod checks;
 mod commands;
+mod commits;
 mod confinement;
 mod damage;
 mod dashboard;

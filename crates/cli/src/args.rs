@@ -268,6 +268,9 @@ pub(crate) struct RunArgs {
     /// Nobody is there: do not wait for answers; a run that needs one stops until `aime answer`
     #[arg(long)]
     pub(crate) unattended: bool,
+    /// Commit the work of each task to a new branch, aime/ID; the current branch stays, and nothing is pushed
+    #[arg(long)]
+    pub(crate) commit: bool,
     /// How many tasks run at once, at most
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_parallel: Option<u32>,

@@ -5,6 +5,7 @@ pub(crate) mod answer;
 pub(crate) mod apart;
 mod audit;
 mod checks;
+mod deliver;
 pub(crate) mod evidence;
 mod hooked;
 pub(crate) mod kept_files;

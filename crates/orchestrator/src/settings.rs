@@ -123,6 +123,9 @@ pub struct RunSettings {
     /// Contents of private copies of the working folder.
     #[serde(default)]
     pub worktree: WorktreeSettings,
+    /// True if the work is committed to a new branch at the end of the run, with one commit for each task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub commit: bool,
     /// Limits of the run.
     pub bounds: Bounds,
     /// Conditions that trigger a replan.
@@ -175,6 +178,7 @@ impl Default for RunSettings {
             max_parallel: 3,
             isolation: Isolation::default(),
             worktree: WorktreeSettings::default(),
+            commit: false,
             bounds: Bounds::default(),
             triggers: TriggerSettings::default(),
             frequency: FrequencySettings::default(),

@@ -1,14 +1,53 @@
 //! Read-only view of the changes of a run: creates, locks and writes nothing.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
 
-use crate::{Author, Change, Entry, UndoError, chain::History, log, objects, store::Store};
+use crate::{Author, Change, Entry, UndoError, chain::History, log, log::Record, objects, store::Store};
 
 /// Undo data of one run.
 #[derive(Debug)]
 pub struct Kept {
     history: History,
+    work: Vec<Work>,
     objects: PathBuf,
+}
+
+/// The work of one task: the states of the paths that it changed, after its last change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Work {
+    /// Task; `None` for work on the run as a whole.
+    pub task: Option<String>,
+    /// States by path; `None` if the path does not exist.
+    pub paths: BTreeMap<PathBuf, Option<Entry>>,
+}
+
+/// Returns the work of each task, in the order of their last changes.
+fn work(records: &[Record]) -> Vec<Work> {
+    let of_record = |record: &Record| match record {
+        Record::Changed { by, changes } => by.first().map(|author| (author.task.clone(), changes.clone())),
+        // An undo is work on the run as a whole.
+        Record::Undo { changes, .. } => Some((None, changes.clone())),
+        _ => None,
+    };
+    let mut last: BTreeMap<Option<String>, (usize, BTreeSet<PathBuf>)> = BTreeMap::new();
+    for (at, (task, changes)) in records.iter().enumerate().filter_map(|(at, record)| Some((at, of_record(record)?))) {
+        let (end, paths) = last.entry(task).or_default();
+        *end = at;
+        paths.extend(changes.into_iter().map(|change| change.path));
+    }
+    let (mut states, mut done) = (BTreeMap::new(), Vec::new());
+    for (at, record) in records.iter().enumerate() {
+        let (Record::Changed { changes, .. } | Record::Undo { changes, .. }) = record else { continue };
+        states.extend(changes.iter().map(|change| (change.path.clone(), change.after.clone())));
+        for (task, (_, paths)) in last.iter().filter(|(_, (end, _))| *end == at) {
+            let paths = paths.iter().map(|path| (path.clone(), states.get(path).cloned().flatten())).collect();
+            done.push(Work { task: task.clone(), paths });
+        }
+    }
+    done
 }
 
 impl Kept {
@@ -19,7 +58,7 @@ impl Kept {
     pub fn read(keep: &Path, run: &str) -> Result<Option<Self>, UndoError> {
         let store = Store::new(keep);
         let records = log::read(&store.log(run))?;
-        let kept = Self { history: History::of(&records), objects: objects::folder(store.root()) };
+        let kept = Self { history: History::of(&records), work: work(&records), objects: objects::folder(store.root()) };
         Ok((!records.is_empty()).then_some(kept))
     }
 
@@ -33,6 +72,12 @@ impl Kept {
             by.dedup();
             (before != after && !by.is_empty()).then(|| (Change { path: path.clone(), before, after }, by))
         })
+    }
+
+    /// Returns the work of each task, in the order of their last changes. Where several may have made a change, it is the work of the first.
+    #[must_use]
+    pub fn work(&self) -> &[Work] {
+        &self.work
     }
 
     /// Returns the bytes of a file; `None` for other entries.

@@ -25,7 +25,7 @@ pub use check::{UndoFaults, check, mend};
 pub use diff::{LineDiff, line_diff};
 pub use entry::{Author, Change, Entry, NotKept};
 pub use error::UndoError;
-pub use kept::Kept;
+pub use kept::{Kept, Work};
 pub use log::LeftOut;
 pub use plan::{Conflict, ConflictKind, UndoPlan};
 pub use recorder::{Brought, Content, PathChange, Recorder, SinceBegin, Undone, Window};

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod branch;
 mod commit;
 mod error;
 mod git;
@@ -11,6 +12,7 @@ mod private;
 mod tests;
 mod tree;
 
+pub use branch::{Content, NewBranch};
 pub use commit::{Commit, NoCommit};
 pub use error::WorkTreeError;
 pub use hold::{Held, forget_repositories};

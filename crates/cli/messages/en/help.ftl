@@ -107,6 +107,7 @@ help-run-this-plan-instead = Run this plan instead of making one; - reads it fro
 help-open-the-plan-in = Open the plan in $EDITOR before it is run
 help-what-actors-may-do = What actors may do without asking: ask for every change, edits of files are free, all, or nothing but reading
 help-nobody-is-there-do = Nobody is there: do not wait for answers; a run that needs one stops until `aime answer`
+help-commit-the-work-of = Commit the work of each task to a new branch, aime/ID; the current branch stays, and nothing is pushed
 help-how-many-tasks-run = How many tasks run at once, at most
 help-the-form-of-standard = The form of standard output: the answer, one JSON object, or each event as a line of JSON and the result last
 help-the-name-of-the = The name of the run, for `aime resume` and `aime runs`

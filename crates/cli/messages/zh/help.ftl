@@ -107,6 +107,7 @@ help-run-this-plan-instead = 执行这个计划，不另做计划；- 表示从�
 help-open-the-plan-in = 执行之前在 $EDITOR 中打开计划
 help-what-actors-may-do = 执行者不必询问就能做什么：改动都要问、改文件不必问、全部不必问，或只能读取
 help-nobody-is-there-do = 没有人在场：不等待回答；需要回答的运行会停下，直到执行 `aime answer`
+help-commit-the-work-of = 把每个任务的成果提交到新分支 aime/ID；当前分支不变，也不推送
 help-how-many-tasks-run = 最多同时执行多少个任务
 help-the-form-of-standard = 标准输出的格式：答案、一个 JSON 对象，或每个事件一行 JSON、最后是结果
 help-the-name-of-the = 运行的名称，供 `aime resume` 和 `aime runs` 使用

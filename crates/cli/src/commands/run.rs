@@ -50,6 +50,9 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     if elsewhere && args.choice.model.is_some() {
         return Err(Failure::usage("workers have models of their own, so --model says nothing here").hint("name it to `aime worker`"));
     }
+    if elsewhere && args.commit {
+        return Err(Failure::usage("an engine's workers make no branch, so --commit cannot be used"));
+    }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?;
     let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress::TaskKind::Actor));
     let models = match &choice {
@@ -190,6 +193,7 @@ fn settings(args: &RunArgs, config: &Config, handed_over: bool) -> RunSettings {
         // A plan that the person supplies counts as approved, unless a flag or the settings set the approval mode.
         plan_approved: handed_over && args.approve.is_none() && approval == Approval::default(),
         unattended: args.unattended,
+        commit: args.commit,
         ..configured
     }
 }

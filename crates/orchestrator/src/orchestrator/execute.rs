@@ -131,6 +131,9 @@ impl Orchestrator {
             result.notes.extend(runner.private.remove().await);
         }
         result.notes.extend(kept_files.finish().await);
+        if ended.machine.is_over() {
+            result.notes.extend(runner.deliver(ended.machine.state()).await);
+        }
         Ok(result)
     }
 

@@ -23,6 +23,7 @@ pub fn settings_of(config: &Config) -> RunSettings {
         max_parallel: run.max_parallel,
         isolation: run.isolation,
         worktree: run.worktree.clone(),
+        commit: false,
         bounds: Bounds {
             max_tokens: run.max_tokens,
             max_cost_usd: run.max_cost_usd,
