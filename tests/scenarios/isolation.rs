@@ -115,7 +115,7 @@ fn ignored_files_are_brought_along() {
         .on(b(0), [edit("one", "1").after_request("A-HAS-LOOKED")])
         .on(b(1), [done("b is done")]);
     let world = two(script, &format!("{SETTINGS}[run.worktree]\ncopy = [\"cache\"]\nlink = [\"modules\"]\n"));
-    world.file(".gitignore", "cache/\nmodules/\nother/\n");
+    world.file(".gitignore", "cache/\nmodules/\nsidelined/\n");
     world.file("cache/file", "copied\n");
     world.file("modules/file", "linked\n");
     world.file("sidelined/file", "left out\n");
