@@ -97,3 +97,13 @@ fn it_can_be_interrupted() {
         running.wait().must(130).tells(&["stopped by a person"]);
     }
 }
+
+#[test]
+fn a_lead_plans_in_a_fresh_folder_and_leaves_nothing_there() {
+    let submitted = Reply::call("submit_plan", plan(&[actor("wash", "WASH", &[])]));
+    let world = World::led(Script::new().on(When::tool("submit_plan"), [submitted]));
+    let planned = world.aime(["plan", "do the dishes", "--mode", "complex", "--format", "json"]).must(0);
+    assert_eq!(planned.json()["tasks"][0]["id"], "wash");
+    planned.tells(&["forecast: about 6 requests", "rule of thumb"]);
+    assert!(!world.exists(".aime"));
+}

@@ -183,6 +183,12 @@ impl OrchestratorBuilder {
         self
     }
 
+    /// Makes each plan anew.
+    pub fn without_kept_plans(mut self) -> Self {
+        self.kept_plans = None;
+        self
+    }
+
     /// Adds to the project's description of itself, such as its `AGENTS.md`. It is part of every prompt.
     pub fn project(mut self, text: impl AsRef<str>) -> Self {
         self.project.push_str(text.as_ref());

@@ -35,8 +35,8 @@ pub use self::{
     error::{ErrorKind, RunsError},
     files::write_whole,
     service::{
-        Answered, Cancelled, CheckerParts, Drive, RunHandle, RunNews, Runs, asks_nothing, fault_list, has_ended, hearer, named, not_driven,
-        outcome, part_of, raised, remember, report_view, settings_of,
+        Answered, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, Runs, asks_nothing, fault_list,
+        has_ended, hearer, named, not_driven, outcome, part_of, raised, remember, report_view, settings_of,
     },
     setup::{FoundSkills, OwnPrompts, Servers, Setup, SetupBuilder, Watched, working_folder},
 };

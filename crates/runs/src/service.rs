@@ -1,6 +1,7 @@
 //! Run service of one folder: every operation that a front end offers.
 
 mod drive;
+mod forecast;
 mod look;
 mod people;
 mod plans;
@@ -26,7 +27,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{Environment, Notice, RunsError, Setup, models};
 
 pub use self::{
-    drive::{Drive, RunHandle, RunNews},
+    drive::{Drive, Review, RunHandle, RunNews},
+    forecast::{Forecast, ForecastBasis},
     look::{has_ended, named, outcome},
     people::{Answered, Cancelled, asks_nothing, hearer, not_driven, part_of},
     plans::{CheckerParts, fault_list},

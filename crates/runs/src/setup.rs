@@ -412,13 +412,20 @@ impl Setup {
         self.builder_with(self.journal()?, models)
     }
 
-    /// Creates an orchestrator for planning only. It stores nothing, so `.aime` is created only if documents must be indexed.
-    pub fn planning_orchestrator(&self, models: Models) -> Result<Orchestrator, RunsError> {
+    /// Creates an orchestrator for planning only. It keeps nothing in the folder, so `.aime` is created only if documents must be indexed;
+    /// the lead's conversation is in a journal in `scratch`. A review of a former plan is added to prompts, and then no kept plan is used again.
+    pub fn planning_orchestrator(&self, models: Models, review: Option<String>, scratch: &Path) -> Result<Orchestrator, RunsError> {
         if self.memory().is_some_and(|memory| memory.knowledge.is_some() || memory.file.exists()) {
             self.made_keep()?;
         }
-        let journal = Journal::at_first_write(self.usable_keep()?.join("aime.db")).map_err(RunsError::internal)?;
-        self.builder_with(journal, Some(models))?.build().map_err(RunsError::internal)
+        self.usable_keep()?;
+        let journal = Journal::open(scratch.join("aime.db")).map_err(RunsError::internal)?;
+        let builder = self.builder_with(journal, Some(models))?;
+        let builder = match review {
+            Some(review) => builder.project(review).without_kept_plans(),
+            None => builder,
+        };
+        builder.build().map_err(RunsError::internal)
     }
 
     fn builder_with(&self, journal: Journal, models: Option<Models>) -> Result<OrchestratorBuilder, RunsError> {

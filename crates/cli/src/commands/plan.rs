@@ -4,7 +4,7 @@ use std::{convert::Infallible, future::pending, path::Path};
 
 use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
 use aime_progress::{Plan, ProgressEvent, Spent};
-use aime_runs::{Runs, RunsError, models, settings_of, write_whole};
+use aime_runs::{ForecastBasis, Review, Runs, RunsError, models, settings_of, write_whole};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -46,7 +46,8 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     };
     tell_unpriced(&settings.bounds, Some(&choice), setup)?;
     let request = RunRequest { images, settings, ..RunRequest::new(new_run_id(), goal) };
-    let (plan, _) = plan_here(request, models, runs).await?;
+    let (plan, _) = plan_here(request, models.clone(), None, runs).await?;
+    output::line(&format!("{DIM}{}{DIM:#}", forecast_line(&plan, &models, runs)?));
     if args.format == PlanFormat::Json && to.is_none() {
         output::json(&plan, true)?;
         return Ok(0);
@@ -66,7 +67,12 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
 }
 
 /// Plans a goal for the person at this terminal: shows events and costs, and stops at Ctrl-C. Returns the plan and the model calls.
-pub(super) async fn plan_here(request: RunRequest, models: Models, runs: &Runs) -> Result<(Plan, Vec<ModelUse>), Failure> {
+pub(super) async fn plan_here(
+    request: RunRequest,
+    models: Models,
+    review: Option<&Review>,
+    runs: &Runs,
+) -> Result<(Plan, Vec<ModelUse>), Failure> {
     let stop = CancellationToken::new();
     let stopping = async {
         interrupted().await;
@@ -75,13 +81,26 @@ pub(super) async fn plan_here(request: RunRequest, models: Models, runs: &Runs) 
     };
     let show = |event: PublishedEvent| planning_line(&event).iter().for_each(|line| output::line(line));
     let result = tokio::select! {
-        result = runs.plan(request, models, stop.clone(), show) => result?,
+        result = runs.plan(request, models, review, stop.clone(), show) => result?,
         never = stopping => match never {},
     };
     tell_cost(&result.calls);
     let calls = result.calls.clone();
     let plan = result.plan.map_err(RunsError::from)?;
     Ok((plan, calls))
+}
+
+/// Returns what a plan will use, about, and what that is computed from.
+pub(super) fn forecast_line(plan: &Plan, models: &Models, runs: &Runs) -> Result<String, Failure> {
+    let forecast = runs.forecast(plan, models)?;
+    let cost = forecast.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+    let basis = match forecast.basis {
+        ForecastBasis::Runs(number) => msg!("forecast-runs", runs = count(number, "run")),
+        ForecastBasis::Capable => msg!("forecast-capable"),
+        ForecastBasis::Small => msg!("forecast-small"),
+    };
+    let requests = count(usize::try_from(forecast.requests).unwrap_or(usize::MAX), "request");
+    Ok(msg!("forecast", requests = requests, tokens = forecast.tokens, cost = cost, basis = basis))
 }
 
 /// Formats an event. The plan itself is the result of the command, so only the notes on it are shown.

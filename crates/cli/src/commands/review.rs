@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use aime_progress::{Owner, Plan};
-use aime_runs::{Setup, write_whole};
+use aime_runs::{Review, Setup, write_whole};
 use aime_sandbox::run_at_terminal;
 
 use super::check::told;
@@ -14,39 +14,86 @@ use crate::{
     words::msg,
 };
 
-/// Opens the plan until it is valid when the editor closes. Edits are never lost: they stay in the named file.
-pub(super) async fn review(plan: &Plan, setup: &Setup) -> Result<Plan, Failure> {
+/// What the person made of a plan.
+pub(super) enum Reviewed {
+    /// It is run, with the person's edits.
+    Accepted(Box<Plan>),
+    /// It is made again with the person's comments.
+    Commented(Review),
+}
+
+/// Opens the plan until it is valid when the editor closes. `forecast` is shown above it. Edits are never lost: they stay in the named file.
+pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -> Result<Reviewed, Failure> {
     let editor = editor(setup)?;
     let file = setup.keep().join("review.json");
     let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
     let lost = |error: std::io::Error| Failure::usage(format!("the plan cannot be written to {}: {error}", file.display()));
     std::fs::create_dir_all(setup.keep()).map_err(lost)?;
-    write_whole(&file, &format!("{text}\n"), true).map_err(lost)?;
+    let (how, comment) = (msg!("review-how"), msg!("review-comment"));
+    let head: String = forecast.into_iter().chain([how.as_str(), comment.as_str()]).map(|line| format!("# {line}\n")).collect();
+    write_whole(&file, &format!("{head}{text}\n"), true).map_err(lost)?;
     loop {
         let ended = run_at_terminal(&editor, file.as_os_str()).await;
         let ended = ended.map_err(|error| Failure::usage(format!("the editor cannot be started: {error}")))?;
+        let written = std::fs::read_to_string(&file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+        let Written { body, comments } = Written::read(&written);
+        // `aime run --plan` reads what is left there.
+        let stopped = |why: String| match write_whole(&file, &body, true) {
+            Ok(()) => stopped(why, &file),
+            Err(error) => lost(error),
+        };
         if !ended.success() {
-            return Err(stopped(format!("the editor `{editor}` ended with {ended}"), &file));
+            return Err(stopped(format!("the editor `{editor}` ended with {ended}")));
         }
-        let text = std::fs::read_to_string(&file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
-        if text.trim().is_empty() {
-            return Err(Failure { code: code::NOT_REACHED, ..Failure::usage("the plan was emptied, so nothing was run") });
+        if body.trim().is_empty() {
+            return match comments.is_empty() {
+                true => Err(Failure { code: code::NOT_REACHED, ..Failure::usage("the plan was emptied, so nothing was run") }),
+                false => Ok(Reviewed::Commented(Review { plan: plan.clone(), comments })),
+            };
         }
-        match setup.checker()?.check(&text) {
+        match setup.checker()?.check(&body) {
             Ok(checked) => {
                 checked.repairs.iter().for_each(|repair| output::note(&format!("mended in the plan: {repair}")));
                 // The journal of the run contains the plan, so the file is no longer needed.
                 drop(std::fs::remove_file(&file));
-                return Ok(checked.plan.revised(plan, Owner::Person));
+                let edited = checked.plan.revised(plan, Owner::Person);
+                return Ok(match comments.is_empty() {
+                    true => Reviewed::Accepted(Box::new(edited)),
+                    false => Reviewed::Commented(Review { plan: edited, comments }),
+                });
             }
             Err(faults) => {
                 let told = told(&msg!("plan-of-person"), &faults);
                 output::tell(&told);
                 if !output::can_type() || !confirms("edit it again?").await {
-                    return Err(stopped(told, &file));
+                    return Err(stopped(told));
                 }
             }
         }
+    }
+}
+
+/// Content of the file of a review.
+#[derive(Debug, PartialEq, Eq)]
+struct Written {
+    /// The plan.
+    body: String,
+    /// The comments, without their marks.
+    comments: String,
+}
+
+impl Written {
+    /// Takes the lines that begin with `#` out, and those that begin with `>` as comments. No line of a plan in JSON begins so.
+    fn read(text: &str) -> Self {
+        let (mut body, mut comments) = (String::new(), Vec::new());
+        for line in text.lines() {
+            match line.strip_prefix('>') {
+                Some(comment) => comments.push(comment.trim()),
+                None if line.starts_with('#') => {}
+                None => body.extend([line, "\n"]),
+            }
+        }
+        Self { body, comments: comments.join("\n").trim().to_owned() }
     }
 }
 
@@ -58,9 +105,37 @@ fn stopped(why: String, file: &Path) -> Failure {
 pub(super) fn editor(setup: &Setup) -> Result<String, Failure> {
     let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| setup.environment.text(name).filter(|value| !value.trim().is_empty()));
     match set {
+        Some(editor) if is_missing(editor, setup.environment.text("PATH").unwrap_or_default()) => {
+            Err(Failure::usage(format!("the editor `{editor}` is not there")).hint("set EDITOR to a program that is"))
+        }
         Some(editor) => Ok(editor.to_owned()),
         None if output::can_type() => Ok(if cfg!(windows) { "notepad" } else { "vi" }.to_owned()),
         None => Err(Failure::usage("there is no editor to review the plan in, and no terminal")
             .hint("set EDITOR, or use `aime plan GOAL -o plan.json --format json`, edit it, and `aime run --plan plan.json`")),
+    }
+}
+
+/// Returns true if the program that a shell would start is in no folder of `path`. Anything but a plain name is left to the shell.
+fn is_missing(editor: &str, path: &str) -> bool {
+    let program = editor.split_whitespace().next().unwrap_or_default();
+    let plain = program.chars().all(|character| character.is_alphanumeric() || "._-+".contains(character));
+    cfg!(unix) && plain && !std::env::split_paths(path).any(|folder| folder.join(program).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_the_plan_are_told_apart() {
+        let read = |text: &str| {
+            let Written { body, comments } = Written::read(text);
+            (body, comments)
+        };
+        assert_eq!(
+            read("# how\n> less\n>\n>  and cheaper\n{\n  \"goal\": \"> #\"\n}\n"),
+            ("{\n  \"goal\": \"> #\"\n}\n".to_owned(), "less\n\nand cheaper".to_owned())
+        );
+        assert_eq!(read("# how\n>\n"), (String::new(), String::new()), "an empty comment is none");
     }
 }

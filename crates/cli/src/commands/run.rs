@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use aime_orchestrator::{Bounds, FailureCode, Models, RunFailure, RunRequest, RunResult, RunSettings, view};
 use aime_progress::{CheckMethod, Owner, Plan, PlanMode, ProgressState, RunId};
-use aime_runs::{Drive, Runs, Setup, config::Config, models, outcome, settings_of};
+use aime_runs::{Drive, Review, Runs, Setup, config::Config, models, outcome, settings_of};
 use aime_tools::Approval;
 
 use super::{
     check::told,
-    plan::plan_here,
+    plan::{forecast_line, plan_here},
     read_goal, read_images, read_text,
-    review::{editor, review},
+    review::{Reviewed, editor, review},
     showing::{Shown, finish_screen, is_first, show, stopped_twice, teach},
 };
 use crate::{
@@ -75,19 +75,37 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     }
     let mut request = RunRequest { images, plan, settings, ..RunRequest::new(run.clone(), goal) };
     if args.review {
-        let plan = match (request.plan.take(), &models) {
-            (Some(plan), _) => plan,
-            (None, Some(models)) => {
-                let (plan, calls) = plan_here(request.clone(), models.clone(), runs).await?;
-                request.planning = calls;
-                plan
-            }
-            (None, None) => return Err(models::none_configured().into()),
-        };
-        request.plan = Some(review(&plan, setup).await?);
+        request = reviewed(request, models.as_ref(), runs).await?;
     }
     carry_out(Carry { run, output: args.output, unattended: args.unattended, models, bounds }, global, runs, Work::Start(Box::new(request)))
         .await
+}
+
+/// Lets the person edit the plan or comment on it. A plan that was commented on is made again and shown again.
+async fn reviewed(mut request: RunRequest, models: Option<&Models>, runs: &Runs) -> Result<RunRequest, Failure> {
+    let again = async |request: &RunRequest, review: Option<&Review>| match models {
+        Some(models) => plan_here(RunRequest { plan: None, ..request.clone() }, models.clone(), review, runs).await,
+        None => Err(models::none_configured().into()),
+    };
+    let mut plan = match request.plan.take() {
+        Some(plan) => plan,
+        None => {
+            let (plan, calls) = again(&request, None).await?;
+            request.planning = calls;
+            plan
+        }
+    };
+    loop {
+        let forecast = models.map(|models| forecast_line(&plan, models, runs)).transpose()?;
+        match review(&plan, forecast.as_deref(), runs.setup()).await? {
+            Reviewed::Accepted(accepted) => return Ok(RunRequest { plan: Some(*accepted), ..request }),
+            Reviewed::Commented(review) => {
+                let (changed, calls) = again(&request, Some(&review)).await?;
+                request.planning.extend(calls);
+                plan = changed;
+            }
+        }
+    }
 }
 
 /// Prints the documented result for a run that ends before it starts or resumes, because no model is available or planning for a review

@@ -2,8 +2,10 @@
 
 use std::{convert::Infallible, future::pending, sync::Arc};
 
-use aime_durable::{Commit, DriveError, EmbeddedHost, JournalError, MemoryStream, Recorded, Resume, Sink, UnixMillis, drive};
-use aime_progress::{LiveStore, Plan, ProgressEvent, Spent, Timestamp};
+use aime_durable::{
+    Commit, DriveError, EmbeddedHost, JournalError, Machine, MemoryStream, NewRun, Recorded, Resume, Sink, UnixMillis, drive,
+};
+use aime_progress::{LiveStore, Plan, ProgressEvent, RunId, Spent, Timestamp};
 use tokio::sync::mpsc;
 
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
@@ -27,7 +29,7 @@ impl Orchestrator {
     /// Plans a goal without executing the plan. It recalls, routes and plans as [`run`](Self::run) does, with the same
     /// prompts, hooks, bounds and kept plans.
     ///
-    /// It leaves no traces: it writes no journal, no snapshot and no memory, and it keeps no plan for later runs. Hooks
+    /// It leaves no traces: it writes no journal (the lead's conversation is deleted at the end), no snapshot and no memory, and it keeps no plan for later runs. Hooks
     /// at `stop` are not called, and file changes by hooks are not recorded for an undo.
     ///
     /// # Errors
@@ -37,6 +39,12 @@ impl Orchestrator {
         let input = RunInput { plan_only: true, ..self.checked_input(request)? };
         let (run, bounds) = (input.run.clone(), input.settings.bounds.clone());
         let at = self.parts.clock.now();
+        // The lead's conversation is a stream of a run, which is deleted at the end.
+        let scratch = input.lead.is_some().then_some(&self.parts.journal);
+        if let Some(journal) = scratch {
+            let new = NewRun { id: run.as_str(), at, machine_version: RunMachine::VERSION, title: &input.goal, status: "planning" };
+            journal.create_run(new).await?;
+        }
         let live = Arc::<LiveStore>::default();
         // There are no actors, so no actor journal can fail.
         let (broken, _) = mpsc::unbounded_channel();
@@ -56,7 +64,8 @@ impl Orchestrator {
             broken,
         };
         let memory = MemoryStream::<RunMachine>::new();
-        let sink = MemoryPublisher { memory: memory.clone(), watcher: control.events, published: 0 };
+        let live = Arc::clone(&runner.live);
+        let sink = MemoryPublisher { run: run.clone(), memory: memory.clone(), live, watcher: control.events, published: 0 };
         let redactor = self.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.parts.clock));
         let mut host = host.with_facts_through(move |fact| fact.without_secrets(&redactor));
@@ -70,6 +79,9 @@ impl Orchestrator {
             never = stopping => match never {},
         };
         host.close().await;
+        if let Some(journal) = scratch {
+            journal.delete_run(run.as_str()).await?;
+        }
         let ended = ended.map_err(|error| match error {
             DriveError::Host(error) => OrchestratorError::Journal(error),
             other => OrchestratorError::Unreplayable { run: run.to_string(), reason: other.to_string() },
@@ -95,6 +107,9 @@ fn no_plan(error: Option<RunFailure>) -> RunFailure {
 
 /// Keeps a run in memory and publishes its events.
 struct MemoryPublisher {
+    run: RunId,
+    /// The tools of the lead read the state here.
+    live: Arc<LiveStore>,
     memory: MemoryStream<RunMachine>,
     watcher: mpsc::UnboundedSender<PublishedEvent>,
     published: u64,
@@ -106,6 +121,9 @@ impl Sink<RunMachine> for MemoryPublisher {
     async fn append(&mut self, commit: Commit<'_, RunMachine>) -> Result<(), JournalError> {
         let events = commit.events.to_vec();
         self.memory.append(commit).await?;
+        if let Err(error) = self.live.apply_all(&self.run, events.iter().map(|event| (Timestamp::from_millis(event.at), &event.fact))) {
+            tracing::warn!(%error, "the live view of the run has missed an event");
+        }
         for Recorded { at, fact } in events {
             self.published += 1;
             // The caller may have stopped watching.

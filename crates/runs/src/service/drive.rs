@@ -13,7 +13,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Runs, has_ended, remember, settings_of};
-use crate::{RunsError, Setup};
+use crate::{ErrorKind, RunsError, Setup};
 
 /// Options for driving a run: its models, the person who answers questions, and the previous conversation.
 #[derive(Clone, Default)]
@@ -104,6 +104,27 @@ impl RunHandle {
     }
 }
 
+/// Plan that a person wants changed before it is run.
+#[derive(Debug, Clone)]
+pub struct Review {
+    /// The plan, as the person left it.
+    pub plan: Plan,
+    /// The comments.
+    pub comments: String,
+}
+
+impl Review {
+    /// Returns the section of prompts that tells the planner of the review.
+    fn to_prompt(&self) -> String {
+        let plan = serde_json::to_string(&self.plan).unwrap_or_default();
+        let comments = self.comments.trim().replace('\n', "\n> ");
+        format!(
+            "\n\n## Review of your plan\n\nYou made this plan for the goal, and nothing of it has begun:\n\n{plan}\n\nThe user has read it and \
+             comments:\n\n> {comments}\n\nGive the whole plan again, changed as the user wants. Keep what the comments do not concern.\n"
+        )
+    }
+}
+
 /// Run to drive.
 enum Work {
     Start(Box<RunRequest>),
@@ -151,15 +172,18 @@ impl Runs {
         self.drive(run.clone(), Work::Continue(run.clone(), goal, bounds), models, drive.human, drive.earlier)
     }
 
-    /// Plans a goal as a run would, without carrying out the plan. `tell` gets each event.
+    /// Plans a goal as a run would, without carrying out the plan. With a `review` the planner gets its former plan and the
+    /// person's comments. `tell` gets each event.
     pub async fn plan(
         &self,
         request: RunRequest,
         models: Models,
+        review: Option<&Review>,
         stop: CancellationToken,
         tell: impl Fn(PublishedEvent),
     ) -> Result<PlanResult, RunsError> {
-        let orchestrator = self.setup.planning_orchestrator(models)?;
+        let scratch = tempfile::tempdir().map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        let orchestrator = self.setup.planning_orchestrator(models, review.map(Review::to_prompt), scratch.path())?;
         let (control, mut watched) = RunControl::new();
         let telling = async {
             while let Some(event) = watched.recv().await {

@@ -138,7 +138,7 @@ async fn plan(runs: &Arc<Runs>, parameters: PlanParameters, context: ToolContext
         let settings = &mut request.settings;
         settings.mode = parameters.mode.map_or(settings.mode, mode_of);
         bound(&mut settings.bounds, (parameters.max_tokens, parameters.max_cost_usd, parameters.max_seconds));
-        let planned = runs.plan(request, models, CancellationToken::new(), tell(context.progress.clone())).await?;
+        let planned = runs.plan(request, models, None, CancellationToken::new(), tell(context.progress.clone())).await?;
         planned.plan.map_err(RunsError::from)
     };
     let plan = context.cancel.run_until_cancelled(planned).await.ok_or(ToolError::Cancelled)?.map_err(failed)?;
