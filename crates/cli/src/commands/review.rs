@@ -19,7 +19,7 @@ pub(super) enum Reviewed {
     /// It is run, with the person's edits.
     Accepted(Box<Plan>),
     /// It is made again with the person's comments.
-    Commented(Review),
+    Commented(Box<Review>),
 }
 
 /// Opens the plan until it is valid when the editor closes. `forecast` is shown above it. Edits are never lost: they stay in the named file.
@@ -48,7 +48,7 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
         if body.trim().is_empty() {
             return match comments.is_empty() {
                 true => Err(Failure { code: code::NOT_REACHED, ..Failure::usage("the plan was emptied, so nothing was run") }),
-                false => Ok(Reviewed::Commented(Review { plan: plan.clone(), comments })),
+                false => Ok(Reviewed::Commented(Box::new(Review { plan: plan.clone(), comments }))),
             };
         }
         match setup.checker()?.check(&body) {
@@ -59,7 +59,7 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
                 let edited = checked.plan.revised(plan, Owner::Person);
                 return Ok(match comments.is_empty() {
                     true => Reviewed::Accepted(Box::new(edited)),
-                    false => Reviewed::Commented(Review { plan: edited, comments }),
+                    false => Reviewed::Commented(Box::new(Review { plan: edited, comments })),
                 });
             }
             Err(faults) => {
