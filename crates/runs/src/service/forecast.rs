@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_plan_uses_what_its_actors_use() {
         let actor = |id: &str, effort| TaskSpec { effort, ..TaskSpec::actor(id.parse().unwrap(), "do it") };
-        let mut plan = Plan { tasks: vec![actor("a", None), actor("b", Some(ReasoningEffort::High))], ..Plan::default() };
+        let mut plan = Plan::new("goal", [actor("a", None), actor("b", Some(ReasoningEffort::High))]);
         let one = PerTask { requests: 2.0, input: 100.0, output: 10.0 };
         let (requests, usage) = one.of_plan(&plan);
         assert_eq!((requests, usage.input_tokens, usage.output_tokens), (4, 200, 25));
