@@ -31,6 +31,10 @@ use crate::{
 
 /// Roles that resolve to a model even if none of that name is configured.
 pub const ROLES: [&str; 3] = ["default", "planner", "classifier"];
+/// Beginnings of the names of models whose weights are not published.
+const HOSTED_ONLY: [&str; 3] = ["gpt-", "claude-", "gemini-"];
+/// Beginning of the names of OpenAI's models that anybody may serve.
+const OPEN_WEIGHTS: &str = "gpt-oss";
 /// Assumed context window of a nearby server that does not report one, in tokens.
 const NEAR_WINDOW: u32 = 32_768;
 /// Longest answer of a small nearby model, in tokens. Other models may think first, so they get no such limit.
@@ -282,11 +286,18 @@ fn is_own_server(config: &ModelConfig, environment: &Environment) -> bool {
     config.provider == Provider::Openai && is_near(&server(config, environment).0)
 }
 
+/// Returns true if only its provider serves a model of this name.
+fn is_hosted_only(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
+    HOSTED_ONLY.iter().any(|start| name.starts_with(start)) && !name.starts_with(OPEN_WEIGHTS)
+}
+
 /// Returns the limits of a model. Files override the catalog. The limit on an answer includes the model's thinking.
 pub fn limits(config: &ModelConfig, environment: &Environment) -> ModelLimits {
     let facts = facts(config, environment).limits;
     let small = config.small.unwrap_or(facts.small);
-    let near = is_own_server(config, environment);
+    // Behind another address of such a model is a gateway, and not a server with a window of its own.
+    let near = is_own_server(config, environment) && !is_hosted_only(&model_name(config));
     let context_tokens = config.context_tokens.unwrap_or(if near { NEAR_WINDOW } else { facts.context_tokens });
     let answer = match near {
         true if small => NEAR_ANSWER,

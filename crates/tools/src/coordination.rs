@@ -304,7 +304,7 @@ pub(crate) struct TerminateParameters {
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 struct CheckParameter {
     command: String,
-    /// Its result: `exit 0` if absent
+    /// `exit N`, `output contains TEXT`, `output matches REGEX` or `json PATH equals VALUE`; `exit 0` if absent
     expect: Option<String>,
 }
 

@@ -132,6 +132,9 @@ impl ActorMachine {
 
     fn deny(&mut self, index: usize, reason: &str, out: &mut Outbox<Self>) {
         self.denied = true;
+        if let Some(call) = self.call_mut(index) {
+            call.denied = true;
+        }
         self.finish(index, format!("Error: {reason}"), CallOutcome::Error, 0, out);
     }
 

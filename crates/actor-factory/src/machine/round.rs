@@ -28,7 +28,10 @@ impl ActorMachine {
             };
             // A capable model reads a program's own error output, so the tool itself has worked.
             let tool_worked = outcome == CallOutcome::Ok || (call.exited && !self.input.limits.small);
-            self.router.record(&call.name, tool_worked);
+            // Other parameters do not help a call that is not permitted.
+            if !call.denied {
+                self.router.record(&call.name, tool_worked);
+            }
             self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
             let changed = outcome == CallOutcome::Ok && self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet));

@@ -60,6 +60,9 @@ pub(super) struct Call {
     /// True if it ran a program that exited with a code other than 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) exited: bool,
+    /// True if it was not permitted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) denied: bool,
     pub(super) state: CallState,
 }
 
@@ -150,6 +153,7 @@ impl Call {
             origin: None,
             images: Vec::new(),
             exited: false,
+            denied: false,
             state: CallState::Waiting,
         }
     }

@@ -39,6 +39,10 @@ use crate::{
 };
 
 const LEAD_RESTS: &str = "the lead of the run rests until the run wakes it";
+const UNATTENDED_EDITS: &str = "- Nobody is there to allow a call. Commands, and `checks` of `terminate`, are refused unless a rule of the user allows them; \
+                                files can be changed. Do not repeat a refused call: say what could not be run.\n";
+const UNATTENDED_ASK: &str = "- Nobody is there to allow a call. Every change and every command is refused unless a rule of the user allows it. Do not \
+                              repeat a refused call: say what could not be done.\n";
 const NO_MODEL: &str = "no model is configured for actors";
 
 /// One execution of a task: state shared by the actor that works for the plan and the actors below it.
@@ -158,7 +162,16 @@ impl RunRunner {
         let context = &self.parts.tool_context;
         let programs = self.parts.programs.get_or_init(|| Surroundings::programs(context)).await.clone();
         let facts = Surroundings::read(context, day(self.parts.clock.now()), programs).await;
-        (facts.to_markdown(), short)
+        (format!("{}{}", self.refusals(), facts.to_markdown()), short)
+    }
+
+    /// Returns the calls that are refused because nobody is there to allow them, as a line of the environment; empty if there are none.
+    fn refusals(&self) -> &'static str {
+        match self.input.settings.approval {
+            Approval::Edits if self.input.settings.unattended => UNATTENDED_EDITS,
+            Approval::Ask if self.input.settings.unattended => UNATTENDED_ASK,
+            Approval::Ask | Approval::Edits | Approval::All | Approval::ReadOnly => "",
+        }
     }
 
     pub(super) fn tool_context(&self, cancel: CancellationToken, task: &TaskId) -> ToolContext {
