@@ -33,29 +33,28 @@ pub enum Check {
     Text(String),
 }
 
-/// The owner of a criterion: the one who decides that it changes.
+/// Owner of a criterion: the one who decides on changes to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
-    /// A person: plan files and what is edited in a review.
+    /// A person, by a plan file or an edit in a review.
     Person,
-    /// The project: `[checks]` in `aime.toml`.
+    /// The project, by `[checks]` in `aime.toml`.
     Project,
-    /// Whoever planned: the lead, or a planner.
+    /// The planner: the lead, or the planner of a run without one.
     #[default]
     Lead,
     /// The actor that did the work.
     Actor,
 }
 
-/// A command that shows whether something holds, and the result that it must have.
+/// A command that checks a condition, with the expected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandCheck {
-    /// The command, for a shell.
+    /// Command for a shell.
     pub command: String,
-    /// The result that it must have: `exit 0`, which is also meant where none is given, `output contains TEXT`, `output matches REGEX`
-    /// or `json PATH equals VALUE`.
+    /// Expected result: `exit 0`, which is the default, `output contains TEXT`, `output matches REGEX` or `json PATH equals VALUE`.
     #[serde(default, skip_serializing_if = "Expectation::is_default")]
     pub expect: Expectation,
 }

@@ -6,50 +6,50 @@ use serde_json::{Map, Value};
 
 use crate::{Edge, ProgressState, TaskId, TaskStatus};
 
-/// The difference of two versions of one plan: what is planned, not how far it has come.
+/// Difference of two versions of a plan, without the progress of its tasks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanDiff {
-    /// Tasks that only the second has.
+    /// Tasks in the second version only.
     pub added: Vec<TaskId>,
-    /// Tasks that the second no longer does, or does not know yet when it is the earlier one.
+    /// Tasks that the second version removed, or did not have yet if it is the earlier one.
     pub removed: Vec<RemovedTask>,
-    /// Tasks that are planned otherwise.
+    /// Tasks with a different specification.
     pub changed: Vec<ChangedTask>,
-    /// Edges that only the second has.
+    /// Edges in the second version only.
     pub edges_added: Vec<Edge>,
-    /// Edges that only the first has.
+    /// Edges in the first version only.
     pub edges_removed: Vec<Edge>,
     /// Members of the strategic part that differ.
     pub strategic: Vec<ChangedMember>,
 }
 
-/// A task that is not to be done any more.
+/// A task that is no longer to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemovedTask {
     /// The task.
     pub id: TaskId,
-    /// Why, where it is known.
+    /// Reason for the removal, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A task that is planned otherwise.
+/// A task with a different specification.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedTask {
     /// The task.
     pub id: TaskId,
-    /// What differs.
+    /// Members that differ.
     pub members: Vec<ChangedMember>,
 }
 
-/// A member that differs; `null` stands for one that is not there.
+/// A member that differs; `null` means that it is absent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedMember {
-    /// Its name in the plan document.
+    /// Name of the member in the plan document.
     pub member: String,
-    /// As the first version has it.
+    /// Value in the first version.
     pub before: Value,
-    /// As the second has it.
+    /// Value in the second version.
     pub after: Value,
 }
 

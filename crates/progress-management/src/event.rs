@@ -25,273 +25,274 @@ pub struct Timed {
     pub event: ProgressEvent,
 }
 
-/// How a goal is worked on.
+/// Mode in which a goal is planned and carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanMode {
-    /// One actor task, never grown.
+    /// A single actor task; the plan never grows.
     Direct,
-    /// A few steps in a row.
+    /// A few steps in sequence.
     Simple,
     /// Sub-goals with actions and dependencies.
     Complex,
-    /// A few TODOs at first, grown by what is found.
+    /// A few TODOs at first; the plan grows with the findings.
     Emergent,
 }
 
-/// How a tool call ended.
+/// Outcome of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
-    /// It returned a result.
+    /// The call returned a result.
     Ok,
-    /// It returned an error, which the actor sees.
+    /// The call returned an error, which the actor sees.
     Error,
-    /// It was stopped before it ended.
+    /// The call was stopped before it ended.
     Cancelled,
-    /// It was begun before a crash and nobody knows whether it took effect.
+    /// The call began before a crash; it is unknown if it took effect.
     InDoubt,
 }
 
 /// An image that was given with a goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalImage {
-    /// Its name, such as its path.
+    /// Name of the image, such as its path.
     pub name: String,
-    /// Its media type, such as `image/png`.
+    /// Media type, such as `image/png`.
     pub media_type: String,
 }
 
-/// Something that happened in a run. What is large is cut or given as the hash of a blob.
+/// An event of a run. Large contents are cut or replaced by the hash of a blob.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ProgressEvent {
     /// The run began.
     RunStarted {
-        /// The plan that will be made.
+        /// Identifier of the plan to be made.
         plan_id: PlanId,
-        /// What is wanted.
+        /// Goal of the run.
         goal: String,
-        /// The images that were given with the goal.
+        /// Images given with the goal.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<GoalImage>,
     },
-    /// What earlier runs and documents say of the goal was found; from here on it stands in the prompts of the planner and of actors.
+    /// The run found what earlier runs and documents say about the goal. From now on the prompts of the planner and of actors contain it.
     Recalled {
-        /// What was found, the best first.
+        /// Items found, the best first.
         items: Vec<RecalledItem>,
-        /// The tokens that it takes in a prompt, estimated.
+        /// Estimated number of tokens that the items take in a prompt.
         tokens: u64,
-        /// How many found no room there.
+        /// Number of items left out for lack of room.
         left_out: u64,
     },
-    /// Long-term memory or knowledge could not be used; the run goes on without.
+    /// Long-term memory or knowledge could not be used; the run continues without it.
     MemoryFailed {
-        /// What is wrong, and the mend.
+        /// The fault and its remedy.
         message: String,
     },
-    /// The way of working was chosen.
+    /// The mode of the run was chosen.
     Routed {
-        /// The mode.
+        /// The chosen mode.
         mode: PlanMode,
-        /// Who decided: `flag`, `strategy`, `bypass`, `rules`, `model`, `plan_file`.
+        /// Source of the choice: `flag`, `strategy`, `bypass`, `rules`, `model`, `plan_file`.
         by: String,
-        /// The score of the rules, where they decided.
+        /// Score by the rules, if they decided.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         score: Option<i32>,
-        /// The category of the goal.
+        /// Category of the goal.
         category: String,
-        /// Why.
+        /// Reasons for the choice.
         reasons: Vec<String>,
     },
     /// The planner was asked for a plan or a patch.
     PlanningStarted {
-        /// `plan`, `patch`.
+        /// Purpose of the request: `plan`, `patch`, `update`.
         purpose: String,
     },
-    /// A planner's answer was refused, with all its faults.
+    /// The planner's answer was refused because of its faults.
     PlanRefused {
-        /// Which try it was, from 1.
+        /// Number of the attempt, from 1.
         attempt: u32,
-        /// Each fault with its place.
+        /// Faults, each with its place.
         faults: Vec<String>,
     },
-    /// A plan of before is used again, and no model was asked for one.
+    /// The plan of an earlier run is reused without a request to a model.
     PlanReused {
-        /// The run whose plan it was.
+        /// Run that the plan comes from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         run: Option<String>,
     },
-    /// The first plan stands: version 1.
+    /// The first plan, version 1, was accepted.
     PlanCreated {
         /// The plan.
         plan: Plan,
-        /// Harmless faults that were mended.
+        /// Harmless faults that were repaired.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         repairs: Vec<String>,
-        /// Why it is not what the planner was asked for, where it is a fallback.
+        /// Reason for the fallback, if the plan is one instead of the planner's answer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fallback: Option<String>,
     },
     /// The plan was changed by a patch.
     PlanChanged {
-        /// The decision, with its patch.
+        /// Decision with its patch.
         decision: Decision,
     },
-    /// A task went from one status to another.
+    /// The status of a task changed.
     TaskStatusChanged {
         /// The task.
         task: TaskId,
-        /// Before.
+        /// Former status.
         from: TaskStatus,
-        /// After.
+        /// New status.
         to: TaskStatus,
-        /// How often it was started by now.
+        /// Number of starts of the task so far.
         attempt: u32,
-        /// For a failure: it will not be retried.
+        /// True if the task failed and will not be retried.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         for_good: bool,
-        /// Why.
+        /// Reason for the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// An attempt at a task ended; comes before the change of status.
+    /// An attempt at a task ended. Precedes the change of status.
     TaskConcluded {
         /// The task.
         task: TaskId,
-        /// What it came to.
+        /// Conclusion of the attempt.
         conclusion: Conclusion,
     },
-    /// An actor was made for a task.
+    /// An actor was created for a task.
     ActorCreated {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// The actor.
+        /// Name of the actor.
         actor: String,
-        /// Its profile.
+        /// Profile of the actor.
         profile: String,
-        /// Its model.
+        /// Model of the actor.
         model: String,
-        /// Its tools.
+        /// Tools of the actor.
         tools: Vec<String>,
-        /// The skills that it was given whole.
+        /// Skills included whole in the actor's prompt.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         skills: Vec<String>,
-        /// How long its model thinks, if that is not the model's own setting.
+        /// Reasoning effort of the model, if it differs from the model's own setting.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<String>,
-        /// How many answers of the model it may use.
+        /// Maximum number of model answers for the actor.
         #[serde(default)]
         max_steps: u32,
-        /// The call of another actor that it answers; none for the one that works for the plan.
+        /// Call by another actor that this one answers; absent for an actor that works for the plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         call: Option<String>,
-        /// Why this profile.
+        /// Reasons for the profile.
         reasons: Vec<String>,
     },
-    /// An actor takes over a task of the plan by a call: the task runs at once, and its result answers the call.
+    /// An actor claimed a task of the plan by a call: the task runs at once, and its result answers the call.
     TaskClaimed {
-        /// The task.
+        /// The claimed task.
         task: TaskId,
-        /// The task of the actor.
+        /// Task of the claiming actor.
         by: TaskId,
-        /// The call.
+        /// Identifier of the call.
         call: String,
     },
     /// A model answered.
     ModelCalled {
-        /// The task, if it was for one.
+        /// Task of the request, if it has one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// `lead`, `route`, `plan`, `patch`, `act`, `verdict`, `answer`, `search`.
+        /// Purpose of the request: `lead`, `route`, `plan`, `patch`, `act`, `verdict`, `answer`, `search`.
         purpose: String,
-        /// The model's name.
+        /// Name of the model.
         model: String,
-        /// What it cost.
+        /// Cost of the answer.
         spent: Spent,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         duration_ms: u64,
-        /// What the model wrote beside its tool calls, cut to 2,000 characters.
+        /// Text beside the tool calls, cut to 2,000 characters.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         text: String,
-        /// Why it stopped: `stop`, `tool_calls`, `length`, `content_filter`, or the server's own word. None where several requests are told of together, and in older journals.
+        /// Reason why the model stopped: `stop`, `tool_calls`, `length`, `content_filter`, or the server's own word.
+        /// Absent if the event sums up several requests.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finish: Option<String>,
     },
-    /// A tool call is about to be made.
+    /// A tool call is about to start.
     ToolCallStarted {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Unique in the task.
+        /// Identifier of the call, unique in the task.
         call: String,
-        /// The tool's name.
+        /// Name of the tool.
         tool: String,
-        /// Its parameters.
+        /// Parameters of the call.
         parameters: Map<String, Value>,
     },
     /// A tool call ended.
     ToolCallFinished {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Unique in the task.
+        /// Identifier of the call, unique in the task.
         call: String,
-        /// The tool's name.
+        /// Name of the tool.
         tool: String,
-        /// How it ended.
+        /// Outcome of the call.
         outcome: CallOutcome,
-        /// The first 2,000 characters of what it returned.
+        /// First 2,000 characters of the output.
         output: String,
-        /// Where that comes from; absent where it is aime's own word.
+        /// Origin of the output; absent for text by aime itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         origin: Option<Origin>,
-        /// How long it took, in milliseconds.
+        /// Duration in milliseconds.
         duration_ms: u64,
     },
-    /// An actor reported on its work.
+    /// An actor reported its progress.
     ProgressReported {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// What it said.
+        /// The report.
         report: ProgressReport,
     },
     /// An actor replaced its TODO list.
     TodosChanged {
         /// The task.
         task: TaskId,
-        /// The whole list.
+        /// The whole new list.
         items: Vec<TodoItem>,
     },
-    /// An actor was told something by the runtime: a hint, a reminder, a nudge.
+    /// The runtime sent a message to an actor: a hint, a reminder, a nudge.
     ActorNudged {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `unread_call`, `returned`.
+        /// Kind of message: `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `unread_call`, `returned`.
         kind: String,
-        /// The words.
+        /// Text of the message.
         text: String,
     },
-    /// What a person said unasked reached an actor: it stands in its next request.
+    /// A person's unsolicited message reached an actor: the actor's next request contains it.
     ActorTold {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// The person's words, which were evidence and are hereby processed.
+        /// Evidence that holds the message. This event marks it as processed.
         evidence: EvidenceId,
     },
-    /// An actor's history was shortened to fit its context window.
+    /// An actor's history was compacted to fit the context window.
     HistoryCompacted {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Tokens before.
+        /// Number of tokens before the compaction.
         tokens_before: u64,
-        /// Tokens after.
+        /// Number of tokens after it.
         tokens_after: u64,
     },
     /// Evidence was reported.
@@ -301,108 +302,108 @@ pub enum ProgressEvent {
     },
     /// Replan triggers fired.
     TriggersFired {
-        /// All of them, by priority.
+        /// Reasons of all triggers that fired, by priority.
         reasons: Vec<TriggerReason>,
     },
-    /// A replan was not allowed now.
+    /// A replan is not allowed now.
     ReplanSuppressed {
-        /// Why not.
+        /// Reason for the refusal.
         reason: String,
-        /// What had asked for it.
+        /// Triggers that asked for the replan.
         triggers: Vec<TriggerReason>,
     },
-    /// Evidence was looked at and changed nothing.
+    /// Evidence was examined without a change of the plan.
     EvidenceProcessed {
         /// The evidence.
         evidence: Vec<EvidenceId>,
-        /// Why it changed nothing.
+        /// Reason for leaving the plan unchanged.
         reason: String,
     },
-    /// A person is asked.
+    /// A question was put to a person.
     QuestionAsked {
-        /// Unique in the run.
+        /// Identifier of the question, unique in the run.
         id: QuestionId,
-        /// The task that waits for the answer, if one does.
+        /// Task that waits for the answer, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// `question`, `approval`, `escalation`.
+        /// Kind of question: `question`, `approval`, `escalation`.
         kind: String,
-        /// The question.
+        /// Text of the question.
         question: String,
     },
-    /// A person answered.
+    /// A person answered a question.
     QuestionAnswered {
-        /// The question.
+        /// The answered question.
         id: QuestionId,
-        /// The answer.
+        /// Text of the answer.
         answer: String,
     },
-    /// A person allowed something for good, in this folder.
+    /// A person gave lasting consent, valid in this folder.
     ConsentGiven {
-        /// The task; none for what the lead does before it works itself.
+        /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// What is allowed, as rules of `[permissions] allow`.
+        /// Allowed calls, as rules of `[permissions] allow`.
         rules: Vec<String>,
     },
-    /// A completion or success criterion was looked at.
+    /// A completion or success criterion was checked.
     CriterionChecked {
-        /// The task; absent for the goal's own criteria.
+        /// Task of the criterion; absent for a success criterion of the goal.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// The criterion.
+        /// The criterion in words.
         criterion: String,
-        /// The owner of the criterion.
+        /// Owner of the criterion.
         #[serde(default)]
         owner: Owner,
-        /// How it was checked.
+        /// Method of the check.
         #[serde(default)]
         how: CheckMethod,
-        /// Whether it holds; absent when nobody could tell.
+        /// True if the criterion holds; absent if the check could not decide.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         passed: Option<bool>,
-        /// By what.
+        /// Evidence for the result, or the reason why it was not checked.
         reason: String,
     },
     /// A bound on the run was reached.
     BoundReached {
-        /// `tokens`, `money`, `time`, `steps`, `tool_calls`, `actors`.
+        /// Kind of bound: `tokens`, `money`, `time`, `steps`, `tool_calls`, `actors`.
         bound: String,
-        /// The limit and what was used, in words.
+        /// Limit and usage, in words.
         detail: String,
     },
-    /// The run went from one status to another.
+    /// The status of the run changed.
     RunStatusChanged {
-        /// Before.
+        /// Former status.
         from: RunStatus,
-        /// After.
+        /// New status.
         to: RunStatus,
-        /// Why.
+        /// Reason for the change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// The run was stopped on request, or found stopped when it was resumed.
+    /// The run was stopped on request, or a resume found that it had been stopped.
     RunInterrupted {
-        /// Why.
+        /// Reason for the stop.
         reason: String,
     },
-    /// The run goes on.
+    /// The run was resumed.
     RunResumed {},
-    /// A person goes on with a run that had ended.
+    /// A person continued a run that had ended.
     RunContinued {
-        /// The goal of this turn.
+        /// Goal of the new turn.
         goal: String,
     },
-    /// The final answer stands.
+    /// The final answer was written.
     Answered {
-        /// The answer.
+        /// Text of the answer.
         text: String,
     },
-    /// What is known beside all this, by topic, for readers newer than this list.
+    /// A fact without an event type of its own, by topic.
     Noted {
-        /// The topic.
+        /// Topic of the fact.
         topic: String,
-        /// What is to be said.
+        /// Members of the fact, by name.
         detail: BTreeMap<String, Value>,
     },
 }

@@ -5,55 +5,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::{DroppedChange, EvidenceId, Lowered, Origin, PlanPatch, TaskId, Timestamp};
 
-/// Where evidence comes from.
+/// Source of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceKind {
-    /// Found while working.
+    /// A finding during the work.
     Discovery,
-    /// Something failed.
+    /// A failure.
     Error,
-    /// A person said it.
+    /// A statement by a person.
     UserInput,
-    /// The world outside changed.
+    /// A change of the outside world.
     External,
 }
 
-/// How much evidence matters. Ordered.
+/// Importance of evidence, from low to critical.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Significance {
     /// Good to know.
     Low,
-    /// May matter to one task.
+    /// May affect one task.
     Medium,
-    /// The plan should be looked at again.
+    /// The plan should be reviewed.
     High,
-    /// The plan cannot stand.
+    /// The plan cannot be kept.
     Critical,
 }
 
-/// Something learnt that may change the plan.
+/// Something learned that may change the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// Unique in the run.
+    /// Identifier, unique in the run.
     pub id: EvidenceId,
-    /// When it was reported.
+    /// Time of the report.
     pub at: Timestamp,
-    /// The task that reported it; absent when a person or the runtime did.
+    /// Task that reported it; absent if a person or the runtime did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Where it comes from.
+    /// Source of the evidence.
     #[serde(rename = "type")]
     pub kind: EvidenceKind,
-    /// How much it matters.
+    /// Importance of the evidence.
     pub significance: Significance,
-    /// What was learnt.
+    /// The finding, in words.
     pub content: String,
-    /// Whether a decision has used it.
+    /// True if a decision has used it.
     #[serde(default)]
     pub processed: bool,
-    /// Where the texts come from that it may have been made from and that nobody vouches for.
+    /// Untrusted origins of the texts that this evidence may be based on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
 }
@@ -66,41 +66,41 @@ impl Evidence {
     }
 }
 
-/// What made a replan necessary.
+/// Kind of cause for a replan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerKind {
-    /// A task failed more often than it may be retried.
+    /// A task failed more often than the retries allow.
     TaskFailed,
-    /// Evidence that matters was not yet used.
+    /// No decision has yet used some significant evidence.
     Evidence,
     /// A task is blocked by its dependencies.
     Blocked,
-    /// Nothing moved for too long.
+    /// There was no progress for too long.
     Stalled,
     /// Few tokens remain.
     TokenBudget,
     /// The goal's success criteria did not hold at the end.
     CriteriaFailed,
-    /// A person asked for it.
+    /// A person asked for a replan.
     Person,
-    /// The plan grows or adapts while it is carried out: not a repair, and not counted as a replan.
+    /// The plan grows or adapts in the course of the run: not a repair, and not counted as a replan.
     Update,
 }
 
 /// One reason for a replan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TriggerReason {
-    /// What made it necessary.
+    /// Kind of cause.
     pub kind: TriggerKind,
-    /// 0 to 100; the highest is dealt with first.
+    /// Priority from 0 to 100; the highest comes first.
     pub priority: u8,
-    /// In words.
+    /// The cause in words.
     pub detail: String,
-    /// The tasks concerned.
+    /// Tasks concerned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tasks: Vec<TaskId>,
-    /// The evidence concerned.
+    /// Evidence concerned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceId>,
 }
@@ -113,24 +113,24 @@ impl TriggerReason {
     }
 }
 
-/// A change of the plan, and why.
+/// A change of the plan, with its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// The plan version that it made.
+    /// Version of the plan after the change.
     pub version: u32,
-    /// When it was taken.
+    /// Time of the decision.
     pub at: Timestamp,
-    /// What made it necessary.
+    /// Reasons for the change.
     pub triggers: Vec<TriggerReason>,
-    /// What was changed, with the reasoning.
+    /// The change, with its reasoning.
     pub patch: PlanPatch,
-    /// The evidence it used, which is processed by it.
+    /// Evidence that the decision used; this marks it as processed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<EvidenceId>,
-    /// What is made of each task that had failed.
+    /// Treatment of each task that had failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lowered: Vec<Lowered>,
-    /// Changes that did not fit any more when the decision was taken.
+    /// Changes that no longer fitted the plan at the time of the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<DroppedChange>,
 }

@@ -6,32 +6,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EdgeType, EvidenceKind, PlanChange, PlanPatch, ProgressState, Task, TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus};
 
-/// What a patch makes of a task that failed.
+/// Treatment of a failed task by a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lowering {
-    /// Several tasks take its place.
+    /// Several tasks replace it.
     Split,
-    /// One task takes its place, and goes another way.
+    /// One task with another approach replaces it.
     AnotherWay,
-    /// It is tried again with another description, tool, profile, criterion or preparation.
+    /// It is retried with another description, tool, profile, criterion or preparation.
     Changed,
-    /// It is tried again as it is, after something new that prepares it. Of a group: it goes on.
+    /// It is retried unchanged, after new preparation. A group continues.
     Again,
-    /// The plan does without it.
+    /// The plan leaves it out.
     Removed,
-    /// Nothing: it stays failed.
+    /// It stays failed.
     Left,
 }
 
-/// A task that failed, and what a patch makes of it.
+/// A failed task, with its treatment by a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lowered {
     /// The task that failed.
     pub task: TaskId,
-    /// What is made of it.
+    /// Treatment of the task.
     pub how: Lowering,
-    /// The tasks that take its place, those that prepare them first.
+    /// Tasks that replace it, preceded by those that prepare them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub into: Vec<TaskId>,
 }

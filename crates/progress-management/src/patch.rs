@@ -13,17 +13,17 @@ fn patch_schema() -> String {
     PATCH_SCHEMA.to_owned()
 }
 
-/// A list of changes that is applied whole or not at all.
+/// A list of changes that is applied completely or not at all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanPatch {
     /// Always `aime.patch/v1`.
     #[serde(default = "patch_schema")]
     pub schema: String,
-    /// Why the plan changes.
+    /// Reason for the changes.
     #[serde(default)]
     pub reasoning: String,
-    /// What changes, in order.
+    /// Changes, in order.
     pub changes: Vec<PlanChange>,
 }
 
@@ -31,11 +31,11 @@ pub struct PlanPatch {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
 pub enum PlanChange {
-    /// Adds a task. With `replaces`, what depended on those tasks depends on this one instead, and they are skipped.
+    /// Adds a task. With `replaces`, dependents of those tasks depend on this one instead, and those tasks are skipped.
     AddTask {
         /// The new task.
         task: Box<TaskSpec>,
-        /// Failed, blocked or waiting tasks whose place it takes.
+        /// Failed, blocked or waiting tasks that it replaces.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         replaces: Vec<TaskId>,
     },
@@ -43,29 +43,29 @@ pub enum PlanChange {
     ModifyTask {
         /// The task.
         id: TaskId,
-        /// What changes.
+        /// Changed members.
         change: Box<TaskChange>,
     },
-    /// Takes a task out of the plan: it becomes skipped.
+    /// Removes a task from the plan: it becomes skipped.
     RemoveTask {
         /// The task.
         id: TaskId,
-        /// Why.
+        /// Reason for the removal.
         #[serde(default)]
         reason: String,
     },
-    /// Puts one task in the place of several.
+    /// Replaces several tasks by one.
     MergeTasks {
-        /// The tasks that are merged, at least two.
+        /// Tasks to merge, at least two.
         ids: Vec<TaskId>,
-        /// The task that takes their place.
+        /// Task that replaces them.
         task: Box<TaskSpec>,
     },
     /// Holds a task back.
     BlockTask {
         /// The task.
         id: TaskId,
-        /// Why.
+        /// Reason for the block.
         #[serde(default)]
         reason: String,
     },
@@ -78,10 +78,10 @@ pub enum PlanChange {
     CancelTask {
         /// The task.
         id: TaskId,
-        /// Why.
+        /// Reason for the cancellation.
         #[serde(default)]
         reason: String,
-        /// The one who cancels it; the lead where it is left out.
+        /// The one who cancels the task; the lead if absent.
         #[serde(default, skip_serializing_if = "Owner::is_default")]
         by: Owner,
     },
@@ -92,26 +92,26 @@ pub enum PlanChange {
     },
     /// Removes an edge, or a plain dependency.
     RemoveEdge {
-        /// The task that comes first.
+        /// Task that comes first.
         from: TaskId,
-        /// The task that follows.
+        /// Task that follows.
         to: TaskId,
     },
     /// Changes members of the strategic part. Absent members stay.
     SetStrategic {
-        /// What changes.
+        /// Changed members.
         strategic: StrategicChange,
     },
-    /// Replaces a criterion that evidence shows to be wrong. Criteria of a person and of the project are not replaced.
+    /// Replaces a criterion that evidence shows to be wrong. Criteria of a person or of the project cannot be replaced.
     AmendCriterion {
-        /// The task whose completion criterion it is; the plan's success criterion where it is left out.
+        /// Task of the completion criterion; absent for a success criterion of the plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// The number of the criterion, from 1.
+        /// Number of the criterion, from 1.
         number: u32,
-        /// The criterion that takes its place.
+        /// The new criterion.
         criterion: Criterion,
-        /// What shows that the former one is wrong.
+        /// Evidence that the former criterion is wrong.
         #[serde(default)]
         evidence: String,
     },
@@ -121,17 +121,17 @@ pub enum PlanChange {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StrategicChange {
-    /// Another way to the goal.
+    /// New way to the goal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approach: Option<String>,
-    /// Other stages of the work, whole.
+    /// New stages of the work, the whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phases: Option<Vec<Phase>>,
-    /// Other risks, whole.
+    /// New risks, the whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub risks: Option<Vec<Risk>>,
-    /// Other success criteria, whole. Those of a person, those of the project, and those that were
-    /// checked and did not hold stay beside them.
+    /// New success criteria, the whole list. Criteria of a person or of the project, and those that did not hold when they were
+    /// checked, are kept as well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success_criteria: Option<Vec<Criterion>>,
 }
@@ -140,46 +140,46 @@ pub struct StrategicChange {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TaskChange {
-    /// A new name.
+    /// New name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A new description.
+    /// New description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Other completion criteria, whole. Those of a person and of the project stay beside them.
+    /// New completion criteria, the whole list. Criteria of a person or of the project are kept as well.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_criteria: Option<Vec<Criterion>>,
-    /// Another tool.
+    /// New tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// Other parameters, whole.
+    /// New parameters, the whole object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Map<String, Value>>,
-    /// Another profile.
+    /// New profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// Another model.
+    /// New model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Another effort of the model.
+    /// New reasoning effort of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<ReasoningEffort>,
-    /// Other bundles.
+    /// New tool bundles, the whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundles: Option<Vec<String>>,
-    /// Other tools that the actor does not get.
+    /// New list of tools that the actor does not get.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denied_tools: Option<Vec<String>>,
-    /// Other skills.
+    /// New skills, the whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<String>>,
-    /// Other things that it needs for itself, whole.
+    /// New list of resources that the task needs for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exclusive: Option<Vec<String>>,
-    /// Other dependencies, whole.
+    /// New dependencies, the whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependencies: Option<Vec<TaskId>>,
-    /// Another estimate, in seconds.
+    /// New estimate of the duration, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort_seconds: Option<u32>,
 }

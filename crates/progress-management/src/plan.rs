@@ -23,13 +23,13 @@ pub struct Plan {
     /// Always `aime.plan/v1`.
     #[serde(default = "plan_schema")]
     pub schema: String,
-    /// What the plan is for.
+    /// Goal of the plan.
     #[serde(default)]
     pub goal: String,
-    /// Approach, phases, risks, success criteria.
+    /// Approach, phases, risks and success criteria.
     #[serde(default)]
     pub strategic: Strategic,
-    /// The tactical part: the tasks, in the order in which they are shown.
+    /// The tactical part: the tasks in display order.
     pub tasks: Vec<TaskSpec>,
     /// Edges besides the plain dependencies that tasks name themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -40,15 +40,15 @@ pub struct Plan {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Strategic {
-    /// The way to the goal, in a sentence or two.
+    /// Way to the goal, in a sentence or two.
     pub approach: String,
     /// Stages of the work, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
-    /// What may go wrong.
+    /// Things that may go wrong.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub risks: Vec<Risk>,
-    /// What must hold at the end.
+    /// Conditions that must hold at the end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub success_criteria: Vec<Criterion>,
 }
@@ -57,25 +57,25 @@ pub struct Strategic {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// What is reached when it ends.
+    /// State that is reached at the end of the phase.
     #[serde(default)]
     pub objective: String,
 }
 
-/// Something that may go wrong, and what to do then.
+/// A risk, with the response to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Risk {
-    /// What may happen.
+    /// Event that may happen.
     pub description: String,
-    /// What would be done.
+    /// Response to the event.
     #[serde(default)]
     pub mitigation: String,
 }
 
-/// Who carries a task out.
+/// Executor of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
@@ -83,27 +83,27 @@ pub enum TaskKind {
     Actor,
     /// The runtime itself: one tool call, no model.
     Tool,
-    /// Nobody: it has children and settles with them.
+    /// No executor: the task has children and settles with them.
     Group,
 }
 
-/// How long the model of a task thinks before it answers, in the words of `[models.NAME] effort`.
+/// Amount of reasoning before the task's model answers, in the words of `[models.NAME] effort`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningEffort {
-    /// Not at all.
+    /// No reasoning.
     None,
-    /// As little as it can.
+    /// The least that the model can do.
     Minimal,
-    /// Little.
+    /// Little reasoning.
     Low,
-    /// The usual.
+    /// The usual amount.
     Medium,
-    /// Long.
+    /// Much reasoning.
     High,
-    /// Longer than that.
+    /// More than `high`.
     XHigh,
-    /// As long as it may.
+    /// The most that the model may do.
     Max,
 }
 
@@ -126,61 +126,61 @@ impl ReasoningEffort {
     }
 }
 
-/// One task as it is planned.
+/// One task of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskSpec {
-    /// Unique in the plan.
+    /// Identifier, unique in the plan.
     pub id: TaskId,
-    /// A short title.
+    /// Short title.
     #[serde(default)]
     pub name: String,
-    /// Who carries it out.
+    /// Executor of the task.
     pub kind: TaskKind,
-    /// What is to be done, for an actor.
+    /// Work to be done, for an actor.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// What must hold for the task to count as done.
+    /// Conditions that must hold for the task to count as done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completion_criteria: Vec<Criterion>,
-    /// The tool, for a tool task.
+    /// Name of the tool, for a tool task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The tool's parameters; may hold references `@{steps.ID.result}`.
+    /// Parameters of the tool; may hold references `@{steps.ID.result}`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub parameters: Map<String, Value>,
-    /// The profile of the actor; chosen by the runtime when absent.
+    /// Profile of the actor; chosen by the runtime when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
-    /// The model of the actor, as in `[models.NAME]`; that of the profile or of the goal's category when absent.
+    /// Model of the actor, as in `[models.NAME]`; that of the profile or of the goal's category when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How long that model thinks before it answers; as the profile says, else the model's own setting, when absent.
+    /// Reasoning effort of that model; when absent, that of the profile, else the model's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<ReasoningEffort>,
-    /// Tool bundles for the actor, beside its profile's own.
+    /// Tool bundles for the actor, in addition to those of its profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bundles: Vec<String>,
-    /// Tools that the actor does not get, whatever brings them; `NAME*` denies all that begin so.
+    /// Tools that the actor does not get, whatever their source; `NAME*` denies all that begin with `NAME`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied_tools: Vec<String>,
-    /// Skills that the actor is given whole, beside its profile's own.
+    /// Skills to include whole in the actor's prompt, in addition to those of its profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
-    /// What it needs for itself, such as `port:8080`: of two tasks that name the same one runs at a time.
+    /// Resources that the task needs for itself, such as `port:8080`: tasks that name the same resource do not run at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclusive: Vec<String>,
     /// Tasks that must be completed first.
     #[serde(default)]
     pub dependencies: Vec<TaskId>,
-    /// The group that this task belongs to.
+    /// Group that this task belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// The phase of the plan that it belongs to, by name. Of tasks that are ready those of an earlier phase go first. What names none
-    /// belongs to the phase of its group; a group may also bear the name of its phase.
+    /// Phase of the task, by name. Ready tasks of an earlier phase run first. A task without a phase belongs to the phase of its
+    /// group; a group may also have the name of its phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// How long it may take, in seconds: an estimate for the scheduler, not a limit.
+    /// Estimated duration in seconds, for the scheduler; not a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort_seconds: Option<u32>,
 }
@@ -265,15 +265,15 @@ impl TaskSpec {
     }
 }
 
-/// What an edge means.
+/// Meaning of an edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeType {
     /// The target waits until the source is completed.
     Dependency,
-    /// As a dependency, and the target is skipped when the condition does not hold.
+    /// Like a dependency, but the target is skipped if the condition does not hold.
     Conditional,
-    /// The target runs when the source has failed for good.
+    /// The target runs if the source has failed for good.
     Rollback,
 }
 
@@ -281,14 +281,14 @@ pub enum EdgeType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Edge {
-    /// The task that comes first.
+    /// Task that comes first.
     pub from: TaskId,
-    /// The task that follows.
+    /// Task that follows.
     pub to: TaskId,
-    /// What the edge means.
+    /// Meaning of the edge.
     #[serde(rename = "type")]
     pub kind: EdgeType,
-    /// For a conditional edge: `@{steps.ID.result.path} OP literal`, or `@{steps.ID.status} == completed`.
+    /// Condition of a conditional edge: `@{steps.ID.result.path} OP literal`, or `@{steps.ID.status} == completed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
 }

@@ -14,12 +14,12 @@ pub struct RebasedPatch {
     pub dropped: Vec<DroppedChange>,
 }
 
-/// A change that does not fit the plan any more.
+/// A change that no longer fits the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedChange {
     /// The change.
     pub change: PlanChange,
-    /// Why it does not fit. Places are members of the change: `task.dependencies[0]: …`.
+    /// Faults of the change. Places are members of the change: `task.dependencies[0]: …`.
     pub faults: Vec<String>,
 }
 

@@ -20,13 +20,13 @@ pub(crate) const PROGRESS_SCHEMA: &str = "aime.progress/v1";
 /// Maximum size of a snapshot that is read, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
 
-/// A snapshot as it stands in a file.
+/// A snapshot file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
     /// Always `aime.progress/v1`.
     pub schema: String,
-    /// The state.
+    /// The state of the run.
     pub state: ProgressState,
 }
 

@@ -3,25 +3,25 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What model calls have cost.
+/// Cost of model calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Spent {
-    /// Requests that were answered.
+    /// Number of answered requests.
     pub requests: u64,
-    /// Tokens sent, cached ones included.
+    /// Number of tokens sent, cached ones included.
     pub input_tokens: u64,
-    /// Tokens sent that the server had in its cache.
+    /// Number of tokens sent that the server had in its cache.
     pub cached_input_tokens: u64,
-    /// Tokens sent that the server wrote into its cache.
+    /// Number of tokens sent that the server wrote into its cache.
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
-    /// Tokens received, reasoning included.
+    /// Number of tokens received, reasoning included.
     pub output_tokens: u64,
-    /// Tokens of reasoning among those received.
+    /// Number of reasoning tokens among those received.
     #[serde(skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
-    /// US dollars; 0 for models without a price.
+    /// Cost in US dollars; 0 for models without a price.
     pub cost_usd: f64,
 }
 
@@ -43,13 +43,13 @@ impl Spent {
     }
 }
 
-/// What model calls have cost, by who asked.
+/// Cost of model calls by requester.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SpentBy {
-    /// The conversation that leads the run; without one, the requests that chose the way, made and changed the plan and wrote the answer.
+    /// The lead; in a run without one, the requests for the route, the plan, its changes and the answer.
     pub lead: Spent,
-    /// The actors, those to which they delegated, and what their tools asked of models.
+    /// The actors, including delegated ones and the model requests of their tools.
     pub actors: Spent,
     /// The verdicts on criteria.
     pub checks: Spent,

@@ -6,70 +6,70 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Criterion, Decision, Edge, Evidence, Owner, PlanId, PlanMode, QuestionId, Spent, SpentBy, Strategic, Task, TaskId, Timestamp};
 
-/// Where a run stands.
+/// Status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// The first plan is being made.
     Planning,
-    /// Tasks are carried out.
+    /// Tasks are in progress.
     Executing,
-    /// A patch is being made while tasks go on.
+    /// A patch is being made while tasks continue.
     Replanning,
     /// A person must answer first.
     WaitingForHuman,
     /// The goal was reached.
     Completed,
-    /// It was not.
+    /// The goal was not reached.
     Failed,
-    /// A person ended it.
+    /// A person ended the run.
     Cancelled,
-    /// It was stopped and can go on.
+    /// The run was stopped and can be resumed.
     Interrupted,
 }
 
-/// A question that waits for a person.
+/// A question to a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
-    /// Unique in the run.
+    /// Identifier of the question, unique in the run.
     pub id: QuestionId,
-    /// When it was asked.
+    /// Time of the question.
     pub at: Timestamp,
-    /// The task that waits for the answer, if one does.
+    /// Task that waits for the answer, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// `question`, `approval`, `escalation`.
+    /// Kind of question: `question`, `approval`, `escalation`.
     pub kind: String,
-    /// The question.
+    /// Text of the question.
     pub question: String,
-    /// The answer, once there is one.
+    /// Text of the answer; absent until there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
 
-/// A criterion that a patch replaced, because evidence shows that it was wrong.
+/// A criterion that a patch replaced because evidence shows that it was wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AmendedCriterion {
-    /// The task whose completion criterion it is; absent for a success criterion of the plan.
+    /// Task of the completion criterion; absent for a success criterion of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// Its number in the list, from 1.
+    /// Number of the criterion in its list, from 1.
     pub number: u32,
     /// The former criterion.
     pub from: Criterion,
-    /// The criterion that took its place.
+    /// The new criterion.
     pub to: Criterion,
-    /// What shows that the former one was wrong.
+    /// Evidence that the former criterion was wrong.
     pub evidence: String,
-    /// The version of the plan that this made.
+    /// Version of the plan that the patch made.
     pub version: u32,
 }
 
-/// How a criterion was checked.
+/// Method by which a criterion was checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckMethod {
-    /// aime ran the command, or looked at the file.
+    /// aime ran the command or examined the file.
     Executed,
     /// A model judged it.
     Audited,
@@ -78,100 +78,100 @@ pub enum CheckMethod {
     Unchecked,
 }
 
-/// A criterion as it was found when it was last checked.
+/// A criterion with the result of its last check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedCriterion {
-    /// The task whose criterion it is; absent for a success criterion of the plan.
+    /// Task of the criterion; absent for a success criterion of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// The criterion, in words.
+    /// The criterion in words.
     pub criterion: String,
-    /// The owner.
+    /// Owner of the criterion.
     pub owner: Owner,
-    /// How it was checked.
+    /// Method of the check.
     pub how: CheckMethod,
-    /// Whether it holds; absent when nobody could tell.
+    /// True if the criterion holds; absent if the check could not decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds: Option<bool>,
-    /// What shows it.
+    /// Evidence for the result.
     pub evidence: String,
-    /// The tool calls of the run until then: as long as there is no further one, what holds still holds.
+    /// Number of tool calls of the run at the time of the check. The result stays valid until the next call.
     pub tool_calls: u64,
 }
 
 /// A goal of a run and the answer to it. A follow-up begins a new turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
-    /// The goal.
+    /// Goal of the turn.
     pub goal: String,
-    /// When the turn began.
+    /// Start time of the turn.
     pub started_at: Timestamp,
-    /// The answer; absent as long as there is none.
+    /// Answer to the goal; absent until there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
 
-/// Everything known of a run. It changes by [`ProgressState::apply`] alone.
+/// The whole state of a run. Only [`ProgressState::apply`] changes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgressState {
-    /// The plan.
+    /// Identifier of the plan.
     pub plan_id: PlanId,
-    /// What is wanted.
+    /// Goal of the run.
     pub goal: String,
-    /// The way of working, once chosen.
+    /// Mode of the run, once chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<PlanMode>,
-    /// The category of the goal, once chosen.
+    /// Category of the goal, once chosen.
     #[serde(default)]
     pub category: String,
-    /// Where the run stands.
+    /// Status of the run.
     pub status: RunStatus,
-    /// The plan's version: 0 before the first plan.
+    /// Version of the plan: 0 before the first plan.
     pub version: u32,
-    /// The strategic part.
+    /// Strategic part of the plan.
     pub strategic: Strategic,
-    /// The success criteria that did not hold when they were last looked at. No patch takes them out of the plan, unless a
-    /// person has said something of the run since.
+    /// Success criteria that did not hold at their last check. No patch removes them from the plan, unless a person has said
+    /// something about the run since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet_criteria: Vec<Criterion>,
-    /// The criteria that were checked, each as it was found last.
+    /// Criteria that were checked, each with the result of its last check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<CheckedCriterion>,
-    /// The criteria that were amended, in order.
+    /// Criteria that were amended, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedCriterion>,
-    /// The tasks in plan order.
+    /// Tasks in plan order.
     #[schemars(with = "std::collections::BTreeMap<String, Task>")]
     pub tasks: IndexMap<TaskId, Task>,
     /// Edges besides the dependencies that tasks name themselves.
     pub edges: Vec<Edge>,
-    /// What was learnt.
+    /// Evidence reported so far.
     pub evidence: Vec<Evidence>,
-    /// How the plan was changed.
+    /// Changes of the plan, in order.
     pub decisions: Vec<Decision>,
-    /// What was asked of people.
+    /// Questions to people.
     pub questions: Vec<Question>,
-    /// What people have allowed for good since the run began, as rules.
+    /// Rules for calls that people have allowed permanently since the start of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub consents: Vec<String>,
-    /// What it has cost.
+    /// Cost of all model calls.
     pub spent: Spent,
-    /// The same by who asked; journals from before it was told apart have only the sum.
+    /// Cost of the model calls by requester.
     #[serde(default, skip_serializing_if = "SpentBy::is_nothing")]
     pub spent_by: SpentBy,
-    /// Tool calls that were started.
+    /// Number of tool calls that were started.
     pub tool_calls: u64,
-    /// When it began.
+    /// Start time of the run.
     pub started_at: Timestamp,
-    /// When something last moved: a status, a report, a tool or model call.
+    /// Time of the last progress: a change of status, a report, a tool call or a model call.
     pub last_progress_at: Timestamp,
-    /// When the plan was last changed by a replan.
+    /// Time of the last replan that changed the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_replan_at: Option<Timestamp>,
-    /// The final answer, of the last turn.
+    /// Final answer of the last turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
-    /// The turns of a run that was continued after its end, in order; empty for a run with a single one.
+    /// Turns of a run that was continued after its end, in order; empty for a run of one turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
 }

@@ -6,141 +6,141 @@ use serde_json::Value;
 
 use crate::{CommandCheck, Origin, TaskSpec, Timestamp};
 
-/// Where a task stands.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
-    /// Waits for its dependencies.
+    /// Waiting for its dependencies.
     Pending,
-    /// Could start at once.
+    /// Able to start at once.
     Ready,
-    /// Is being carried out.
+    /// In progress.
     Running,
-    /// Cannot start: a dependency cannot be satisfied, or it is held back.
+    /// Unable to start: a dependency cannot be satisfied, or the task is held back.
     Blocked,
-    /// Done, and its criteria hold.
+    /// Done; its criteria hold.
     Completed,
-    /// Tried and not done.
+    /// Attempted without success.
     Failed,
-    /// Will not be done.
+    /// Not to be done any more.
     Skipped,
-    /// Failed, and what it had done was undone.
+    /// Failed; its effects were undone.
     RolledBack,
 }
 
-/// A task: its specification and what became of it.
+/// A task: its specification and its state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// What is to be done.
+    /// Specification of the task.
     pub spec: TaskSpec,
-    /// Where it stands.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// How often it was started, interruptions included.
+    /// Number of starts, interruptions included.
     #[serde(default)]
     pub attempts: u32,
-    /// How often it failed since it was planned or last let run again by a patch.
+    /// Number of failures since the task was planned or a patch last let it run again.
     #[serde(default)]
     pub failures: u32,
-    /// Failed, and will not be retried: what depends on it cannot be satisfied.
+    /// True if the task failed and will not be retried; its dependents cannot be satisfied.
     #[serde(default)]
     pub failed_for_good: bool,
-    /// While blocked: held back by a patch or by its own actor, so that only `unblock_task` releases it.
+    /// While blocked: true if a patch or the task's own actor holds it back, so that only `unblock_task` releases it.
     /// A task that is blocked by its dependencies alone is not held.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// Why it is blocked, skipped or pending again.
+    /// Reason why the task is blocked, skipped or pending again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The plan version that brought it.
+    /// Version of the plan that added the task.
     pub version: u32,
-    /// When it last started.
+    /// Time of the last start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
-    /// When it last settled.
+    /// Time at which the task last settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<Timestamp>,
-    /// What its last attempt came to.
+    /// Conclusion of the last attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
-    /// The last report of its actor.
+    /// Last progress report of the actor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<ProgressReport>,
-    /// Its actor's TODO list.
+    /// TODO list of the actor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub todos: Vec<crate::TodoItem>,
-    /// What its actor does right now, for people.
+    /// Current activity of the actor, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<String>,
-    /// The actor that was last made for it.
+    /// Actor that was last created for the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<TaskActor>,
-    /// The call by which another actor has taken it over.
+    /// Call by which another actor claimed the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_by: Option<String>,
 }
 
-/// The actor of a task, and why it is what it is.
+/// The actor of a task, with the reasons for its choice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskActor {
-    /// Its name in the run.
+    /// Name of the actor in the run.
     pub actor: String,
-    /// Its profile.
+    /// Profile of the actor.
     pub profile: String,
-    /// Its model.
+    /// Model of the actor.
     pub model: String,
-    /// Its tools.
+    /// Tools of the actor.
     pub tools: Vec<String>,
-    /// The skills that it was given whole.
+    /// Skills included whole in the actor's prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
-    /// How long its model thinks, if that is not the model's own setting.
+    /// Reasoning effort of the model, if it differs from the model's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
-    /// How many answers of the model it may use.
+    /// Maximum number of model answers for the actor.
     pub max_steps: u32,
-    /// Why this profile and these tools.
+    /// Reasons for the profile and the tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,
 }
 
-/// How an attempt at a task ended.
+/// Conclusion of an attempt at a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
-    /// Whether the work was done.
+    /// Outcome in one word.
     pub outcome: Outcome,
-    /// What was done, or why not, in a few sentences.
+    /// Work done, or the reason why it was not, in a few sentences.
     pub summary: String,
-    /// The whole text that came back, where it is more than the summary.
+    /// Whole text of the answer, if it is longer than the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The structured result, which other tasks may refer to by a path; null where there is only text.
+    /// Structured result, which other tasks may refer to by a path; null if there is only text.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub result: Value,
-    /// What was made: paths, addresses.
+    /// Paths or addresses of things made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
-    /// The beginning of what the last call of a tool showed that succeeded and did not only write: for the tasks after this one, where a small model did
-    /// the work. Its summary says that it is done, and seldom what was found.
+    /// Beginning of the output of the last successful tool call that did not only write. Recorded for small models, whose summary
+    /// says that the work is done but seldom what was found. Later tasks read it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<String>,
-    /// What went wrong.
+    /// Error, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What kind of thing went wrong, where that decides what happens next.
+    /// Kind of failure, if it decides what happens next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<FailureCause>,
-    /// Commands by which the actor says that its work can be checked.
+    /// Commands by which the work can be checked, as the actor names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CommandCheck>,
-    /// What the actor lacks to go on, where it is blocked.
+    /// Things that a blocked actor needs to continue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs: Option<String>,
-    /// Where the texts come from that it may have been made from and that nobody vouches for.
+    /// Untrusted origins of the texts that this conclusion may be based on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
 }
 
-/// What kind of failure an attempt came to, where that decides what happens next.
+/// Kind of failure of an attempt, if it decides what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCause {
@@ -150,9 +150,9 @@ pub enum FailureCause {
     Model,
     /// A person or the approval mode does not allow what the task needs.
     Denied,
-    /// The work was reported as done and a completion criterion does not hold.
+    /// The actor reported success, but a completion criterion does not hold.
     Criteria,
-    /// What it did to files is left out, since it conflicts with what others did meanwhile.
+    /// The actor's changes to files were left out, because they conflict with changes that others made meanwhile.
     Conflict,
     /// The actor reported that the task cannot be done.
     Reported,
@@ -171,21 +171,21 @@ impl FailureCause {
     }
 }
 
-/// How an attempt ended, in one word.
+/// Outcome of an attempt, in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The work was done.
     Success,
-    /// It was not.
+    /// The work was not done.
     Failure,
-    /// It was stopped before its end; it may go on later.
+    /// The work was stopped before its end; it may continue later.
     Interrupted,
-    /// A call was begun and nobody knows whether it took effect. Not retried without a decision.
+    /// A call began, and it is unknown if it took effect. Not retried without a decision.
     InDoubt,
 }
 
-/// What an actor says of its work while it goes on.
+/// An actor's report on its work in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgressReport {
     /// A word or two: `in progress`, `searching`, `50%`.

@@ -10,35 +10,35 @@ use serde::{
 
 use super::{Check, CommandCheck, Criterion, Expectation, FileCheck, FileFact, Owner, Pattern};
 
-/// The members of a criterion that is an object.
+/// Members of a criterion that is an object.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Members {
-    /// A command for a shell.
+    /// Command for a shell.
     #[serde(skip_serializing_if = "Option::is_none")]
     command: Option<String>,
-    /// The result that the command must have; `exit 0` where it is left out.
+    /// Expected result of the command; `exit 0` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     expect: Option<Expectation>,
-    /// A path, from the working folder.
+    /// Path relative to the working folder.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// Whether something is at the path. This is meant where nothing else is said of the file.
+    /// True if the path must exist, false if it must not; true if there is no other condition on the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     exists: Option<bool>,
-    /// A text that the file has in it.
+    /// Text that the file must contain.
     #[serde(skip_serializing_if = "Option::is_none")]
     contains: Option<String>,
-    /// A regular expression that the file matches.
+    /// Regular expression that the file must match.
     #[serde(skip_serializing_if = "Option::is_none")]
     matches: Option<String>,
-    /// Always true: the file is as it was when the run began.
+    /// Always true: the file must be unchanged since the start of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     unchanged: Option<bool>,
-    /// A sentence that a model or a person judges.
+    /// Sentence that a model or a person judges.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// Who decides that it changes; the lead where it is left out.
+    /// The one who decides on changes to it; the lead if absent.
     #[serde(skip_serializing_if = "Owner::is_default")]
     owner: Owner,
 }
