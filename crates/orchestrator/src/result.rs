@@ -14,39 +14,39 @@ use crate::{FailureCode, RunFailure, RunOutput};
 /// The `schema` member of a result.
 pub(crate) const RESULT_SCHEMA: &str = "aime.result/v1";
 
-/// What a run came to, as other programs read it.
+/// Result of a run, for other programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// Always `aime.result/v1`.
     pub schema: String,
-    /// The run.
+    /// Identifier of the run.
     pub run_id: RunId,
-    /// Where it stands.
+    /// Status of the run.
     pub status: RunStatus,
-    /// The final answer; empty while there is none.
+    /// Final answer; empty until there is one.
     pub answer: String,
-    /// The version of the plan.
+    /// Version of the plan.
     pub plan_version: u32,
-    /// Every task and what became of it.
+    /// All tasks with their results.
     pub tasks: Vec<TaskResult>,
-    /// Every criterion of the plan and of its tasks, and the checks that actors named, each as it was found last.
+    /// Criteria of the plan and of its tasks, and the checks that actors named, each with the result of its last check.
     #[serde(default)]
     pub criteria: Vec<CriterionOutcome>,
-    /// The criteria that were amended.
+    /// Criteria that were amended.
     #[serde(default)]
     pub amended: Vec<AmendedCriterion>,
-    /// How often the plan was mended; that it grew as planned is not counted.
+    /// Number of repairs of the plan; planned growth does not count.
     pub replans: u32,
-    /// What the models cost.
+    /// Cost of the model calls.
     pub usage: Spent,
-    /// The same by who asked.
+    /// Cost of the model calls by requester.
     #[serde(default)]
     pub usage_by: SpentBy,
-    /// From the start to the last event, in milliseconds.
+    /// Duration from the start to the last event, in milliseconds.
     pub duration_ms: u64,
-    /// Why the goal was not reached, or why the run was left.
+    /// Reason why the goal was not reached, or why the run was left.
     pub error: Option<RunFailure>,
-    /// What else is to be said, such as a hook that failed at the end, or what a person said too late.
+    /// Further remarks, such as a hook that failed at the end, or a message by a person that came too late.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -54,36 +54,36 @@ pub struct RunResult {
 /// One task in a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskResult {
-    /// The task.
+    /// Identifier of the task.
     pub id: String,
-    /// Its title.
+    /// Title of the task.
     pub name: String,
-    /// Where it stands.
+    /// Status of the task.
     pub status: TaskStatus,
-    /// How often it was started.
+    /// Number of starts.
     pub attempts: u32,
-    /// What it came to.
+    /// Summary of the last attempt.
     pub summary: String,
-    /// What went wrong, or why it was not done.
+    /// Error, or the reason why the task was not done.
     pub error: Option<String>,
-    /// What was made.
+    /// Paths or addresses of things made.
     pub references: Vec<String>,
 }
 
 /// A criterion in a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CriterionOutcome {
-    /// `N` for the success criterion number N of the plan, `TASK/N` for the criterion number N of a task; checks that its actor named follow.
+    /// `N` for success criterion number N of the plan, `TASK/N` for criterion number N of a task; checks that its actor named follow.
     pub id: String,
-    /// The criterion, in words.
+    /// The criterion in words.
     pub text: String,
-    /// The owner.
+    /// Owner of the criterion.
     pub owner: Owner,
-    /// How it was checked.
+    /// Method of the check.
     pub how: CheckMethod,
-    /// Whether it holds; null when nobody could tell.
+    /// True if the criterion holds; null if the check could not decide.
     pub holds: Option<bool>,
-    /// What shows it, or why it was not checked.
+    /// Evidence for the result, or the reason why it was not checked.
     pub evidence: String,
 }
 

@@ -12,21 +12,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ModelUse, RunMachine, RunRequest};
 
-/// Limits on a run, over the whole tree of its actors.
+/// Limits of a run, over the whole tree of its actors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bounds {
-    /// Tokens sent and received.
+    /// Maximum number of tokens sent and received.
     pub max_tokens: Option<u64>,
-    /// US dollars.
+    /// Maximum cost in US dollars.
     pub max_cost_usd: Option<f64>,
-    /// Seconds of work; time spent waiting for a person in another process does not count.
+    /// Maximum seconds of work; time spent waiting for a person in another process does not count.
     pub max_seconds: Option<u64>,
-    /// Think-act steps of one actor, in the place of the bound of its model's class.
+    /// Maximum number of think-act steps of one actor; replaces the bound of its model's class.
     pub max_steps: Option<u32>,
-    /// Tool calls.
+    /// Maximum number of tool calls.
     pub max_tool_calls: u64,
-    /// Actors.
+    /// Maximum number of actors.
     pub max_actors: u32,
 }
 
@@ -36,30 +36,31 @@ impl Default for Bounds {
     }
 }
 
-/// When a run whose tasks are done is looked at before it counts as completed. A refusal asks for a replan, within the frequency control.
+/// Condition under which a run with finished tasks is verified before it counts as completed. A refusal asks for a replan, within
+/// the frequency control.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reflect {
-    /// Never: tasks that are done are enough.
+    /// Never: finished tasks are enough.
     Never,
-    /// Where the plan names success criteria.
+    /// If the plan names success criteria.
     #[default]
     Criteria,
-    /// Always: a plan without criteria is held against its goal.
+    /// Always: a plan without criteria is compared with its goal.
     Always,
 }
 
-/// The folders that tasks which run at once work in.
+/// Working folders of tasks that run at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// The first task that may write in the working folder, others that run beside it each in a private copy of it, joined with the working
-    /// folder when the task's actor has ended.
+    /// The first task that may write works in the working folder. Others that run at the same time have a private copy of it, which
+    /// is merged back when the task's actor has ended.
     #[default]
     Auto,
-    /// All in the working folder.
+    /// All tasks share the working folder.
     Shared,
-    /// Each actor of a plan in a private copy of it, joined with the working folder when the actor has ended.
+    /// Each actor of a plan has a private copy of the working folder, which is merged back when the actor has ended.
     Worktree,
 }
 
@@ -67,20 +68,20 @@ pub enum Isolation {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorktreeSettings {
-    /// Copied into each private copy.
+    /// Paths that are copied into each private copy.
     pub copy: Vec<PathBuf>,
-    /// Linked to the working folder, where commands can only read them.
+    /// Paths that are linked to the working folder, where commands can only read them.
     pub link: Vec<PathBuf>,
 }
 
-/// Who decides how a goal is worked on and plans it.
+/// Way in which the mode of a goal is chosen and its plan is made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanRoute {
-    /// The lead, one conversation that looks for itself, where its model is capable; rules for small models.
+    /// The lead, one conversation that explores by itself, if its model is capable; rules for small models.
     #[default]
     Auto,
-    /// Rules, and one request for each plan and each change.
+    /// Rules, with one request for each plan and each change.
     Rules,
 }
 

@@ -37,9 +37,9 @@ pub enum FailureCode {
     BoundReached,
     /// A person must answer.
     WaitingForHuman,
-    /// A person ended it for good.
+    /// A person ended the run permanently.
     Cancelled,
-    /// It was stopped.
+    /// The run was stopped.
     Interrupted,
     /// A fault in aime.
     Internal,
