@@ -6,19 +6,19 @@ use aime_progress::{Census, EvidenceId, PlanChange, PlanPatch, ProgressState, Si
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How an emergent plan grows.
+/// Settings for the growth of an emergent plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GrowthSettings {
-    /// The most TODOs in all, those that were merged or removed not counted.
+    /// Maximum number of TODOs in total, without those that were merged or removed.
     pub max_todos: u32,
-    /// The part of them, 0 to 1, from which TODOs must be merged or finished before others are added.
+    /// Share of that maximum, 0 to 1, from which TODOs must be merged or finished before others are added.
     pub merge_at: f64,
-    /// The plan is looked at again after so many completed TODOs.
+    /// Number of completed TODOs after which the plan is reviewed.
     pub update_every: u32,
-    /// A TODO that failed so often is held back as blocked.
+    /// Number of failures after which a TODO is held back as blocked.
     pub max_failures: u32,
-    /// After more than so many updates in a row without a completed TODO the run stops and reports.
+    /// Maximum number of updates in a row without a completed TODO; after one more the run stops and reports.
     pub stagnant_rounds: u32,
 }
 
@@ -28,13 +28,13 @@ impl Default for GrowthSettings {
     }
 }
 
-/// When a complex plan is looked at between its tasks.
+/// Condition under which a complex plan is reviewed between its tasks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Adaptive {
-    /// On replan only.
+    /// Only on a replan.
     Never,
-    /// After a task was completed, when evidence of medium significance was reported that no decision has used.
+    /// After a completed task, if evidence of medium significance was reported that no decision has used.
     #[default]
     Evidence,
     /// After every completed task.

@@ -16,28 +16,28 @@ pub use category::{Category, CategoryError, DEFAULT_CATEGORIES, default_categori
 pub(crate) use category::{CategoryMatch, match_category};
 pub use classify::{ClassifierSettings, Signals, Stage1, Stage1Verdict, classify};
 
-/// Which goals are planned at all.
+/// Choice of the goals that are planned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// Every goal.
     Always,
-    /// Those that the rules do not send straight to an actor.
+    /// Goals that the rules do not send straight to an actor.
     #[default]
     Adaptive,
-    /// None: every goal goes to its category's actor.
+    /// No goal: every goal goes to the actor of its category.
     Never,
 }
 
-/// When a goal goes straight to an actor.
+/// Conditions under which a goal goes straight to an actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BypassSettings {
-    /// Goals up to this length do; a character of a dense script counts [more than one](ClassifierSettings::dense).
+    /// Maximum length of such a goal; a character of a dense script counts [more than one](ClassifierSettings::dense).
     pub max_input_length: usize,
-    /// Goals that work on one named file do.
+    /// True if goals that work on one named file go straight to an actor.
     pub single_file: bool,
-    /// Goals that match a category clearly do.
+    /// True if goals that clearly match a category go straight to an actor.
     pub clear_category: bool,
 }
 
@@ -47,17 +47,17 @@ impl Default for BypassSettings {
     }
 }
 
-/// How goals are routed.
+/// Settings for the routing of goals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RouteSettings {
-    /// Which goals are planned.
+    /// Choice of the goals that are planned.
     pub strategy: Strategy,
-    /// The mode for all goals, whatever else is said.
+    /// Mode for all goals; overrides every other rule.
     pub mode: Option<PlanMode>,
-    /// When a goal goes straight to an actor.
+    /// Conditions under which a goal goes straight to an actor.
     pub bypass: BypassSettings,
-    /// What the first stage of the classifier counts.
+    /// Points and thresholds of the first stage of the classifier.
     pub classifier: ClassifierSettings,
 }
 

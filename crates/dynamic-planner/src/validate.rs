@@ -23,17 +23,17 @@ use crate::{
     parse::{read_plan, read_whole},
 };
 
-/// How large a plan may be.
+/// Size limits of plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanLimits {
-    /// The most tasks of a simple plan.
+    /// Maximum number of tasks of a simple plan.
     pub max_tasks: usize,
-    /// The most sub-goals of a complex plan.
+    /// Maximum number of sub-goals of a complex plan.
     pub max_sub_goals: usize,
-    /// The most TODOs that an emergent plan begins with.
+    /// Maximum number of TODOs of an emergent plan at its start.
     pub first_todos: usize,
-    /// The most actions of a sub-goal. A complex plan has at most as many tasks as all its sub-goals may have actions.
+    /// Maximum number of actions of a sub-goal. A complex plan has at most as many tasks as all its sub-goals may have actions.
     pub max_actions: usize,
 }
 

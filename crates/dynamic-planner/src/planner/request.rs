@@ -12,40 +12,40 @@ use crate::{
     prompt::{PlanContext, PlanExample, cut, first_sentence},
 };
 
-/// What is done when no plan could be had.
+/// Fallback if there is no acceptable plan.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fallback {
-    /// The actor of the goal's category does the whole goal.
+    /// The actor of the goal's category works on the whole goal.
     #[default]
     Category,
     /// Planning fails.
     Fail,
 }
 
-/// How a planner works.
+/// Settings of a planner.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlannerSettings {
-    /// How many answers are asked for before something simpler is done.
+    /// Number of answers that the planner asks for before it falls back to something simpler.
     pub tries: u32,
-    /// How freely plans and patches are thought of: a little, so that a second try can differ from the first.
+    /// Temperature for plans and patches; low, but above 0 so that a second try can differ from the first.
     pub temperature: f32,
-    /// How freely the first TODOs of an emergent plan are thought of.
+    /// Temperature for the first TODOs of an emergent plan.
     pub first_todos_temperature: f32,
-    /// Whether a task may be a single tool call.
+    /// True if a task may be a single tool call.
     pub tool_tasks: bool,
-    /// The most characters of project notes in a prompt.
+    /// Maximum number of characters of project notes in a prompt.
     pub project_chars: usize,
-    /// The most characters of the folder's listing in a prompt.
+    /// Maximum number of characters of the folder listing in a prompt.
     pub folder_chars: usize,
-    /// The most characters of the plan's state in a prompt for a patch.
+    /// Maximum number of characters of the plan's state in a prompt for a patch.
     pub state_chars: usize,
-    /// The most tokens of the plan of a similar goal in a prompt, as they are estimated; 0 leaves it out.
+    /// Maximum number of estimated tokens of the plan of a similar goal in a prompt; 0 leaves it out.
     pub example_tokens: u64,
-    /// What is done when no plan could be had.
+    /// Fallback if there is no acceptable plan.
     pub fallback: Fallback,
-    /// How large plans may be.
+    /// Size limits of plans.
     pub limits: PlanLimits,
 }
 

@@ -5,26 +5,26 @@ use serde::{Deserialize, Serialize};
 
 use super::words::contains;
 
-/// A kind of goal, and who does it.
+/// A category of goals, with the actor for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
-    /// Its name, such as `coding`.
+    /// Name of the category, such as `coding`.
     pub name: String,
-    /// Words that speak for it. Latin ones match whole words, others match anywhere.
+    /// Words that indicate the category. Latin words match whole words, others match anywhere.
     #[serde(default)]
     pub keywords: Vec<String>,
-    /// The profile of its actor.
+    /// Profile of the actor.
     pub profile: String,
-    /// The name of its model; the default one when absent.
+    /// Name of the model; the default model if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Skills that its actor is given.
+    /// Skills of the actor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<String>,
 }
 
-/// A list of categories as a file holds it: `[[category]]` tables.
+/// A category file: `[[category]]` tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CategoryFile {

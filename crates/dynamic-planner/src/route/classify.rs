@@ -8,27 +8,27 @@ use super::words::{
     is_dense,
 };
 
-/// What stage 1 counts, and where it draws the line.
+/// Points and thresholds of stage 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClassifierSettings {
-    /// Lengths below which a goal gets points, each with these; the shortest that holds counts.
+    /// Lengths below which a goal gets points, each with its points; the shortest that applies counts.
     pub shorter: Vec<(usize, i32)>,
-    /// Lengths above which a goal gets points, each with these; the longest that holds counts.
+    /// Lengths above which a goal gets points, each with its points; the longest that applies counts.
     pub longer: Vec<(usize, i32)>,
-    /// Points for one word that puts a step after another, and for more of them.
+    /// Points for one word that puts a step after another, and for several of them.
     pub multi_step: [i32; 2],
     /// Points for a condition.
     pub conditional: i32,
     /// Points for parallel work.
     pub parallel: i32,
-    /// Points for up to one verb that names an action, for two, and for more.
+    /// Points for up to one action verb, for two, and for more.
     pub verbs: [i32; 3],
-    /// The highest score of a simple goal.
+    /// Highest score of a simple goal.
     pub simple: i32,
-    /// The lowest score of a complex goal.
+    /// Lowest score of a complex goal.
     pub complex: i32,
-    /// What a character of a dense script (Chinese, Japanese, Korean) counts in a length.
+    /// Weight of a character of a dense script (Chinese, Japanese, Korean) in a length.
     pub dense: usize,
 }
 
