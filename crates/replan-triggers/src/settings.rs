@@ -4,21 +4,21 @@ use aime_progress::{Significance, TriggerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When a replan is wanted.
+/// Settings of the replan triggers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TriggerSettings {
-    /// How often a failed task is tried again; one failure more asks for a replan.
+    /// Number of retries of a failed task; one more failure asks for a replan.
     pub max_retries: u32,
-    /// The least significance at which evidence asks for a replan.
+    /// Least significance at which evidence asks for a replan.
     pub evidence_significance: Significance,
-    /// Whether a task that is blocked by its dependencies asks for a replan.
+    /// True if a task that is blocked by its dependencies asks for a replan.
     pub blocked: bool,
-    /// After how many seconds without progress a replan is asked for; 0 for never.
+    /// Seconds without progress after which a replan is asked for; 0 for never.
     pub stall_timeout: u64,
-    /// The part of the token budget, 0 to 1, below which what remains asks for a replan; 0 for never.
+    /// Share of the token budget, 0 to 1, below which the remaining tokens ask for a replan; 0 for never.
     pub token_budget_threshold: f64,
-    /// Which of the five triggers count; all of them where it is empty. That criteria of success failed, or a person asked, always counts.
+    /// Active ones of the five triggers; all if empty. Failed success criteria and a person's request are always active.
     pub only: Vec<TriggerKind>,
 }
 
@@ -42,18 +42,18 @@ impl TriggerSettings {
     }
 }
 
-/// How often a replan is allowed.
+/// Limits on the frequency of replans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FrequencySettings {
-    /// How many replans a plan may have.
+    /// Maximum number of replans per plan.
     pub max_replans_per_plan: u32,
-    /// How many seconds lie between two replans at least.
+    /// Minimum number of seconds between two replans.
     pub cooldown_seconds: u64,
-    /// After how many replans a person is asked before the next one.
+    /// Number of replans after which a person is asked before the next one.
     pub escalation_threshold: u32,
-    /// Whether the cooldown also holds when nothing else can go on. It exists to stop thrashing beside running work;
-    /// in an idle run it would only be time lost.
+    /// True if the cooldown also applies when nothing else can continue. It exists to stop thrashing beside running work; in an
+    /// idle run it would only waste time.
     pub cooldown_when_idle: bool,
 }
 
