@@ -12,7 +12,7 @@ use crate::{PermissionRule, PermissionRules, ToolSheet, Touches, permission::Ver
 /// Maximum length in characters of a command or of code in a question.
 const MAX_QUESTION_CHARS: usize = 2_000;
 
-/// How freely tools may be used: `--approve`.
+/// Approval mode of tool calls: `--approve`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Approval {
@@ -21,9 +21,9 @@ pub enum Approval {
     /// Files may be changed; a person is asked before commands and the network.
     #[default]
     Edits,
-    /// Everything may be done.
+    /// Everything is allowed.
     All,
-    /// Nothing may be changed, and nobody is asked but where a rule says so.
+    /// Nothing may be changed; a person is asked only if a rule says so.
     ReadOnly,
 }
 

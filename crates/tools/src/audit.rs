@@ -8,36 +8,36 @@ use serde_json::{Map, Value};
 
 use crate::{HandledBy, ToolError, ToolSheet, Touches, typed::sheet};
 
-/// The finding on one criterion.
+/// Result of the audit of one criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Holds {
-    /// The auditor saw that it holds.
+    /// The auditor saw evidence that it holds.
     Yes,
-    /// The auditor saw that it does not hold.
+    /// The auditor saw evidence that it does not hold.
     No,
-    /// Nothing within its reach shows it.
+    /// The auditor found no evidence within its reach.
     CannotTell,
 }
 
-/// The verdict on one criterion.
+/// Verdict on one criterion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CriterionVerdict {
-    /// The number of the criterion, from 1
+    /// Number of the criterion, from 1
     pub n: u32,
-    /// What you found
+    /// Your finding
     pub holds: Holds,
     /// A sentence; for `no`, what is missing and where
     pub why: String,
-    /// What you saw: path and line, or the words
+    /// Your evidence: path and line, or the words
     pub evidence: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AuditParameters {
-    /// One for each criterion
+    /// One verdict for each criterion
     verdicts: Vec<CriterionVerdict>,
 }
 

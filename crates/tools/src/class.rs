@@ -41,7 +41,7 @@ pub struct ModelClass {
     pub retry_reported: bool,
 }
 
-/// Settings as a user gives them: each may be left out.
+/// Settings as a user gives them; each is optional.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct GivenClasses {
@@ -54,17 +54,17 @@ struct GivenClasses {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct GivenClass {
-    /// Characters of a result that the model sees; the whole is kept.
+    /// Characters of a result that the model sees; the whole result is kept.
     output_characters: Option<usize>,
-    /// Part of the context window that one call of `read_file` may fill, where that is more.
+    /// Share of the context window that one call of `read_file` may fill, if that is more.
     file_share: Option<f64>,
-    /// `read_file` numbers the lines.
+    /// True if `read_file` numbers the lines.
     line_numbers: Option<bool>,
-    /// Answers of the model that an actor may use, unless the run or its profile has another bound.
+    /// Maximum number of model answers for an actor, unless the run or its profile has another bound.
     max_steps: Option<u32>,
-    /// Each round of results is followed by a note on how to go on.
+    /// True if a note on how to go on follows each round of results.
     step_notes: Option<bool>,
-    /// A task whose actor reports that it failed is tried again.
+    /// True if a task is retried when its actor reports failure.
     retry_reported: Option<bool>,
 }
 

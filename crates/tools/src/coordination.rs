@@ -53,15 +53,15 @@ pub struct Terminate {
     pub needs: Option<String>,
 }
 
-/// The state of the task of an actor that ends.
+/// Outcome of a task, as its actor reports it at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminateStatus {
-    /// It is done.
+    /// The task is done.
     Success,
-    /// It cannot be done.
+    /// The task cannot be done.
     Failure,
-    /// It could be done with something that the actor lacks.
+    /// The task needs something that the actor lacks.
     Blocked,
 }
 
@@ -221,11 +221,11 @@ pub(crate) fn not_one_of(name: &str, given: &str, expected: &str) -> ToolError {
     ToolError::InvalidParameters(format!("`{name}` must be {expected}, not \"{given}\""))
 }
 
-/// The parameters as a model is told of them: stricter than what is read.
+/// Parameters as published to a model: stricter than those accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TodoParameters {
-    /// The whole list, 20 items at most, one in progress
+    /// The whole list, at most 20 items, one in progress
     #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
     items: Vec<TodoParameter>,
 }
@@ -236,10 +236,10 @@ pub(crate) struct TodoParameters {
 struct TodoParameter {
     /// Number or name
     id: String,
-    /// What is to be done
+    /// Work to do
     text: String,
     status: aime_progress::TodoStatus,
-    /// What is being done, such as "Reading the file"
+    /// The work in progress, such as "Reading the file"
     active_form: Option<String>,
 }
 
@@ -260,18 +260,18 @@ pub(crate) struct ReportEvidenceParameters {
     #[serde(rename = "type")]
     kind: EvidenceKind,
     significance: Significance,
-    /// What was learnt
+    /// The finding
     content: String,
-    /// Its number, if a risk came true
+    /// Number of the risk, if one came true
     risk: Option<u32>,
 }
 
-/// The same for small models.
+/// Parameters of the same tool for small models.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct ShortEvidenceParameters {
-    /// What was found
+    /// The finding
     content: String,
     significance: Option<Significance>,
 }
@@ -280,7 +280,7 @@ pub(crate) struct ShortEvidenceParameters {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct AskHumanParameters {
-    /// What to ask
+    /// The question to a person
     question: String,
 }
 
@@ -289,13 +289,13 @@ pub(crate) struct AskHumanParameters {
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct TerminateParameters {
     status: TerminateStatus,
-    /// What was done and found, or why not
+    /// Work done and findings, or why it failed
     message: String,
     /// Files made or changed
     references: Option<Vec<String>>,
-    /// Commands that show that the work is done; aime runs them at your end, so you need not, and you hear of those that fail
+    /// Commands that show that the work is done; aime runs them at your end, so you need not, and reports those that fail
     checks: Option<Vec<CheckParameter>>,
-    /// What you lack, if blocked
+    /// Things you lack, if blocked
     needs: Option<String>,
 }
 
@@ -308,13 +308,13 @@ struct CheckParameter {
     expect: Option<String>,
 }
 
-/// The same for small models.
+/// Parameters of the same tool for small models.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct ShortTerminateParameters {
     status: ShortTerminateStatus,
-    /// What was done and found, or why it failed
+    /// Work done and findings, or why it failed
     message: String,
     /// Files made or changed
     references: Option<Vec<String>>,

@@ -51,15 +51,15 @@ impl DelegateTask {
     }
 }
 
-/// The parameters as a model is told of them: stricter than what is read.
+/// Parameters as published to a model: stricter than those accepted.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct DelegateTaskParameters {
-    /// What is to be done, with all that one must know for it
+    /// The work, with all that is needed to do it
     description: String,
     plan_id: Option<String>,
-    /// Task of the plan: one that could start is taken over and done; of one under way it is a part
+    /// Task of the plan: one that could start is claimed and done; for one in progress this is a part of it
     task_id: Option<String>,
     /// false for a worker like you
     use_actor_factory: Option<bool>,

@@ -38,9 +38,9 @@ pub(super) fn tools(all: &Arc<All>, searched: &[&Arc<Server>]) -> [Arc<dyn Tool>
 
 #[derive(Deserialize, JsonSchema)]
 struct FindParameters {
-    /// Words for what the tool should do, such as `create issue`
+    /// Words for the purpose of the tool, such as `create issue`
     query: String,
-    /// How many tools to tell of, 5 when left out
+    /// Most tools to list, 5 if absent
     #[schemars(range(min = 1, max = 20))]
     limit: Option<usize>,
 }
@@ -82,9 +82,9 @@ fn told(definition: &ToolDefinition) -> String {
 
 #[derive(Deserialize, JsonSchema)]
 struct CallParameters {
-    /// The name of the tool, as `mcp_find_tools` tells it
+    /// Name of the tool, as `mcp_find_tools` gives it
     name: String,
-    /// Its parameters, by the schema that `mcp_find_tools` tells
+    /// Its parameters, by the schema that `mcp_find_tools` gives
     parameters: Option<Map<String, Value>>,
 }
 

@@ -22,37 +22,37 @@ const DEEPEST_SCHEMA: usize = 40;
 /// Maximum bytes of a tool's name.
 const LONGEST_NAME: usize = 256;
 
-/// A tool as its server tells of it.
+/// A tool as its server describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct McpTool {
-    /// The server's own name for it.
+    /// Name that the server gives the tool.
     pub name: String,
-    /// What it does; may be empty.
+    /// Description of the tool; may be empty.
     #[serde(default)]
     pub description: String,
-    /// The JSON Schema of its parameters.
+    /// JSON Schema of the parameters.
     pub parameters: Value,
 }
 
-/// What a server offers.
+/// The offer of a server: its tools and its other features.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct McpOffer {
-    /// Its tools, those left out that cannot be used.
+    /// Usable tools of the server.
     #[serde(default)]
     pub tools: Vec<McpTool>,
-    /// Whether it has resources.
+    /// True if the server has resources.
     #[serde(default)]
     pub resources: bool,
-    /// Whether it has prompts.
+    /// True if the server has prompts.
     #[serde(default)]
     pub prompts: bool,
-    /// Whether it tells when its tools change.
+    /// True if the server announces changes of its tools.
     #[serde(default)]
     pub changes: bool,
-    /// Its own name and version; may be empty.
+    /// Name and version of the server's software; may be empty.
     #[serde(default)]
     pub software: String,
-    /// What was left out, and why.
+    /// Notes on omissions, with their reasons.
     #[serde(default)]
     pub notes: Vec<String>,
 }

@@ -52,9 +52,9 @@ fn having(all: &All, what: fn(&McpOffer) -> bool) -> Vec<&str> {
 
 #[derive(Deserialize, JsonSchema)]
 struct ListParameters {
-    /// What to list
+    /// Things to list
     kind: Kind,
-    /// One server; all when left out
+    /// One server; all if absent
     server: Option<String>,
 }
 
@@ -142,7 +142,7 @@ fn line(what: &str, name: &str, description: Option<&str>) -> String {
 struct ResourceParameters {
     /// The server
     server: String,
-    /// The address of the resource, as `mcp_list` tells it
+    /// Address of the resource, as `mcp_list` gives it
     uri: String,
 }
 
@@ -157,9 +157,9 @@ async fn read_resource(all: Arc<All>, parameters: ResourceParameters, context: T
 struct PromptParameters {
     /// The server
     server: String,
-    /// The prompt, as `mcp_list` tells it
+    /// Name of the prompt, as `mcp_list` gives it
     name: String,
-    /// Its arguments
+    /// Arguments of the prompt
     arguments: Option<Map<String, Value>>,
 }
 

@@ -254,7 +254,7 @@ impl std::fmt::Debug for HttpSearch {
 
 #[derive(Deserialize, JsonSchema)]
 struct Parameters {
-    /// What to look for
+    /// Words to search for
     #[schemars(length(min = 1))]
     query: String,
 }
