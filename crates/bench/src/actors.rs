@@ -121,10 +121,10 @@ async fn run(actors: usize, rounds: usize, model: ModelStack) -> Result<Duration
     Ok(carry_out(builder, request).await?.took)
 }
 
-/// What a call is given.
+/// Parameters of a call.
 #[derive(Deserialize, JsonSchema)]
 struct Look {
-    /// Which page.
+    /// Number of the page.
     page: u64,
 }
 

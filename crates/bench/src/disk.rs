@@ -22,7 +22,7 @@ use crate::{
 /// Bytes of one append to the journal alone.
 const FACT: usize = 1_024;
 
-/// Who writes.
+/// Writer of the measured data.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub(crate) enum Writes {
     /// A run of tasks that do nothing but might change something

@@ -38,16 +38,16 @@ enum Measure {
     Graph {
         /// Its file
         file: PathBuf,
-        /// Who runs it
+        /// System that runs it
         #[arg(long, value_enum, default_value_t = System::Aime)]
         system: System,
-        /// How often
+        /// Number of repetitions
         #[arg(long, default_value_t = 5)]
         repeats: u32,
     },
     /// Run more and more tasks that do nothing
     Grow {
-        /// How the tasks stand to one another
+        /// Shape of the task graph
         #[arg(long, value_enum, default_value_t = Shape::Tasks)]
         shape: Shape,
         /// The numbers of tasks
@@ -65,7 +65,7 @@ enum Measure {
     },
     /// Serve a scripted model of rounds, until the input ends; a line `floor` or `tokens` asks about the requests since the line before
     Serve {
-        /// How long the model takes for an answer, in milliseconds
+        /// Latency of the model's answer, in milliseconds
         #[arg(long, default_value_t = 0)]
         ms: u64,
     },
@@ -74,7 +74,7 @@ enum Measure {
         /// The numbers of actors
         #[arg(required = true)]
         counts: Vec<usize>,
-        /// How long the model takes for an answer, in milliseconds
+        /// Latency of the model's answer, in milliseconds
         #[arg(long, default_value_t = 200)]
         ms: u64,
     },
@@ -86,13 +86,13 @@ enum Measure {
     },
     /// Write to the journal what must be durable before it goes on, then as much to a bare file as often
     Disk {
-        /// Who writes
+        /// Writer of the data
         #[arg(value_enum)]
         writes: Writes,
         /// The number of tasks, or of appends
         #[arg(default_value_t = 200)]
         count: usize,
-        /// How many of them at once
+        /// Number of tasks or appends at once
         #[arg(long, default_value_t = 1, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
         at_once: usize,
     },

@@ -22,10 +22,10 @@ use crate::{
     run::carry_out,
 };
 
-/// The parameters of the tool.
+/// Parameters of the tool.
 #[derive(Deserialize, JsonSchema)]
 struct Look {
-    /// The part to look at.
+    /// Part to look at.
     at: String,
 }
 

@@ -23,10 +23,10 @@ use tokio::{
 
 use crate::graph::Graph;
 
-/// How long to wait.
+/// Parameters of the waiting tool.
 #[derive(Deserialize, JsonSchema)]
 struct Work {
-    /// Milliseconds.
+    /// Time to wait, in milliseconds.
     ms: u64,
 }
 
