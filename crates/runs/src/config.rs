@@ -45,52 +45,52 @@ pub use web::{SearchConfig, SearchProviderConfig, WebConfig};
 /// The commented settings that `aime config init` writes.
 pub const TEMPLATE: &str = include_str!("../data/aime.toml");
 
-/// Every setting, with its default.
+/// All settings with their defaults.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Models by role or name. `default`, `planner` and `classifier` are roles; any other name can be chosen with --model, by a
-    /// category or by a profile.
+    /// Models by role or name. `default`, `planner` and `classifier` are roles; --model, a category or a profile can choose any other
+    /// name.
     pub models: BTreeMap<String, ModelConfig>,
-    /// How goals are planned.
+    /// Settings for planning.
     pub planning: PlanningConfig,
-    /// When a replan is wanted.
+    /// Conditions for a replan.
     pub triggers: TriggerSettings,
-    /// How often one is allowed.
+    /// Limits on the frequency of replans.
     pub frequency: FrequencySettings,
-    /// The run and its bounds.
+    /// Settings and bounds of a run.
     pub run: RunConfig,
-    /// How all actors behave.
+    /// Settings of all actors.
     pub actors: ActorSettings,
-    /// The tools.
+    /// Settings of the tools.
     pub tools: ToolConfig,
-    /// What each class of models is shown, and how its actors work.
+    /// Settings of each class of models and of its actors.
     pub classes: ModelClasses,
-    /// What earlier runs learnt, and a folder of documents.
+    /// Memory of earlier runs, and a folder of documents.
     pub memory: MemoryConfig,
-    /// What actors may do without asking, and which folders are trusted.
+    /// Rules for calls without consent, and trusted folders.
     pub permissions: PermissionConfig,
-    /// What is secret beside what looks like it.
+    /// Additional secrets, beside values that look like one.
     pub secrets: SecretConfig,
-    /// How processes are run.
+    /// Settings for the confinement of processes.
     pub sandbox: SandboxConfig,
-    /// Commands that see, change or block what a run does.
+    /// Commands that observe, change or block steps of a run.
     pub hooks: HooksConfig,
     /// Commands that every run must pass, by name.
     pub checks: BTreeMap<String, CheckConfig>,
     /// Commands that check files after an edit, by patterns of their names.
     pub diagnostics: BTreeMap<String, String>,
-    /// MCP servers, whose tools actors are given.
+    /// MCP servers whose tools actors can use.
     pub mcp: McpConfig,
-    /// What of the web actors may read.
+    /// Web access of actors.
     pub web: WebConfig,
-    /// How much is kept of what runs do to files, so that it can be undone.
+    /// Limits on the data that is kept to undo changes of files.
     pub undo: UndoConfig,
-    /// Profiles, categories and prompts of one's own.
+    /// The user's own profiles, categories and prompts.
     pub extensions: ExtensionConfig,
-    /// Models in this process.
+    /// Settings of models that run in this process.
     pub local: LocalConfig,
-    /// What the command says to people.
+    /// Messages of the command to people.
     pub messages: MessageConfig,
 }
 
@@ -98,9 +98,9 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum CheckConfig {
-    /// It must end with exit code 0.
+    /// Command that must end with exit code 0.
     Command(String),
-    /// It must have another result.
+    /// Command that must have another result.
     Expecting(CommandCheck),
 }
 
@@ -116,11 +116,11 @@ impl CheckConfig {
     }
 }
 
-/// Who serves a model.
+/// Provider of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Provider {
-    /// OpenAI, or any server that speaks one of its protocols.
+    /// OpenAI, or any server that supports one of its protocols.
     #[default]
     Openai,
     /// Anthropic.
@@ -133,18 +133,18 @@ pub enum Provider {
     Openrouter,
     /// Mistral.
     Mistral,
-    /// A model in this process.
+    /// A model that runs in this process.
     Local,
 }
 
-/// How requests are written.
+/// Protocol of the requests to a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProtocolConfig {
-    /// By provider, address and model; the server may ask for another one.
+    /// Chosen by provider, address and model; the server may demand another one.
     #[default]
     Auto,
-    /// OpenAI's Responses.
+    /// OpenAI's Responses API.
     Responses,
     /// Chat completions.
     Chat,
@@ -154,76 +154,76 @@ pub enum ProtocolConfig {
     Gemini,
 }
 
-/// One model.
+/// Settings of one model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ModelConfig {
-    /// Who serves it.
+    /// Provider of the model.
     pub provider: Provider,
-    /// How requests to it are written.
+    /// Protocol of its requests.
     #[serde(skip_serializing_if = "is_auto")]
     pub protocol: ProtocolConfig,
-    /// The server's name for it; of a local one, its name in `aime models list`.
+    /// Name of the model on its server; for a local model, its name in `aime models list`.
     pub model: String,
-    /// The GGUF file of a local model of one's own, relative to the file that this stands in.
+    /// GGUF file of the user's own local model, relative to the file of this setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The server, such as `http://127.0.0.1:8080/v1`.
+    /// Address of the server, such as `http://127.0.0.1:8080/v1`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. The key itself never stands in a file.
+    /// Environment variable that holds the key. The key itself must not be in a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
-    /// Further request headers. They go to the server that the same file names, or to the provider's own.
+    /// Additional request headers. They are sent to the server that the same file names, or to the provider's own.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Further members of the body of each request.
+    /// Additional members of each request's body.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extra_body: BTreeMap<String, Value>,
-    /// How long it thinks before it answers; its own default when absent.
+    /// Reasoning effort before an answer; the model's own default if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
-    /// Whether it sees images; known models are looked up in the catalog, of others the server's answers tell.
+    /// True if the model accepts images. If absent, the catalog decides for known models, and the server's answers for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<bool>,
-    /// Names of models that are asked when this one cannot be used.
+    /// Names of models to use if this one is unavailable.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fallback: Vec<String>,
-    /// Tokens of request and answer together.
+    /// Size of the context window in tokens, request and answer together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u32>,
-    /// Tokens of one answer.
+    /// Maximum number of tokens of one answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
-    /// Whether it is a small model, whose actors get few tools and a prompt of their own; of a local one its file tells.
+    /// True for a small model, whose actors get few tools and a prompt of their own; for a local model its file decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub small: Option<bool>,
-    /// Seconds without a byte from the server before a request is given up.
+    /// Seconds without a byte from the server after which a request is abandoned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
-    /// How often a failed request is tried again.
+    /// Number of retries of a failed request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u32>,
-    /// Prices, for the cost of a run.
+    /// Prices for the cost of a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<PriceConfig>,
 }
 
-/// US dollars for a million tokens.
+/// Prices in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PriceConfig {
-    /// Tokens sent.
+    /// Price of tokens sent.
     pub input: f64,
-    /// Tokens sent that were cached; the price of `input` when absent.
+    /// Price of cached tokens sent; the price of `input` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input: Option<f64>,
-    /// Tokens sent that were written into a cache; the price of `input` when absent.
+    /// Price of tokens sent that are written into a cache; the price of `input` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
-    /// Tokens received.
+    /// Price of tokens received.
     pub output: f64,
-    /// One search of the web that the provider makes; nothing when absent.
+    /// Price of one web search by the provider; 0 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<f64>,
 }
@@ -232,37 +232,37 @@ const fn is_auto(protocol: &ProtocolConfig) -> bool {
     matches!(protocol, ProtocolConfig::Auto)
 }
 
-/// How goals are planned.
+/// Settings for planning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PlanningConfig {
-    /// Who plans: `auto`, the lead where its model is capable, or `rules`.
+    /// Planner: `auto`, the lead if its model is capable, or `rules`.
     pub route: PlanRoute,
-    /// `always` plans every goal, `never` none, `adaptive` decides.
+    /// Choice of the goals to plan: `always` every goal, `never` none, `adaptive` by rules.
     pub strategy: Strategy,
-    /// `auto`, `direct`, `simple`, `complex` or `emergent`.
+    /// Mode of planning: `auto`, `direct`, `simple`, `complex` or `emergent`.
     pub mode: ModeConfig,
-    /// What happens when no plan passes: `category` lets one actor work on the goal, `none` ends the run.
+    /// Fallback if no plan is acceptable: with `category` one actor works on the goal, `none` ends the run.
     pub fallback: FallbackConfig,
-    /// Whether plans of identical goals are used again while the process lives.
+    /// True if plans of identical goals are reused while the process lives.
     pub cache: bool,
-    /// How often the planner is asked before a simplified plan is tried.
+    /// Number of planner answers before a simplified plan is tried.
     pub tries: u32,
-    /// How freely plans and patches are thought of, 0 to 2.
+    /// Temperature for plans and patches, 0 to 2.
     pub temperature: f32,
-    /// How freely the first TODOs of an emergent plan are thought of, 0 to 2.
+    /// Temperature for the first TODOs of an emergent plan, 0 to 2.
     pub first_todos_temperature: f32,
-    /// When a goal is not planned at all.
+    /// Conditions under which a goal is not planned.
     pub bypass: BypassSettings,
-    /// What the rules count that tell simple goals from complex ones.
+    /// Points and thresholds of the rules that distinguish simple goals from complex ones.
     pub classifier: ClassifierSettings,
-    /// How large plans may be.
+    /// Size limits of plans.
     pub limits: PlanLimits,
-    /// When a complex plan is looked at between its tasks: `never`, `evidence` when something was learnt, `always`.
+    /// Review of a complex plan between its tasks: `never`, `evidence` if there are new findings, `always`.
     pub adaptive: Adaptive,
-    /// How an emergent plan grows.
+    /// Settings for the growth of an emergent plan.
     pub growth: GrowthSettings,
-    /// When the end of a run is looked at before it counts as one: `never`, `criteria` where the plan names success criteria, `always`.
+    /// Verification at the end of a run: `never`, `criteria` if the plan names success criteria, `always`.
     pub reflect: Reflect,
     /// Time limit for the command of a criterion, in seconds: 1 to 600.
     #[schemars(range(min = 1, max = 600))]
@@ -292,7 +292,7 @@ impl Default for PlanningConfig {
     }
 }
 
-/// How a goal is worked on.
+/// Mode in which a goal is worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModeConfig {
@@ -308,7 +308,7 @@ pub enum ModeConfig {
     Emergent,
 }
 
-/// What happens when no plan passes.
+/// Fallback if no plan is acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FallbackConfig {
@@ -318,35 +318,35 @@ pub enum FallbackConfig {
     None,
 }
 
-/// The run and its bounds. An absent bound is no bound.
+/// Settings and bounds of a run. An absent bound means no bound.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RunConfig {
-    /// How many tasks run at once, at most.
+    /// Maximum number of tasks that run at once.
     pub max_parallel: u32,
-    /// The folders that tasks which run at once work in.
+    /// Working folders of tasks that run at once.
     pub isolation: aime_orchestrator::Isolation,
     /// Ignored files and folders that private copies of the working folder get.
     pub worktree: aime_orchestrator::WorktreeSettings,
-    /// Tokens, sent and received.
+    /// Maximum number of tokens sent and received.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// US dollars.
+    /// Maximum cost in US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
-    /// Seconds of work.
+    /// Maximum seconds of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_seconds: Option<u64>,
-    /// Think-act steps of one actor, in the place of the bound of its model's class.
+    /// Maximum number of think-act steps of one actor; replaces the bound of its model's class.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
-    /// Tool calls.
+    /// Maximum number of tool calls.
     pub max_tool_calls: u64,
-    /// Actors.
+    /// Maximum number of actors.
     pub max_actors: u32,
-    /// Whether runs are shown as plain lines, also on a terminal.
+    /// True if runs are shown as plain lines even on a terminal.
     pub plain: bool,
-    /// Characters of the project's `AGENTS.md` that stand in a prompt.
+    /// Maximum number of characters of the project's `AGENTS.md` in a prompt.
     pub project_chars: usize,
 }
 
@@ -369,13 +369,13 @@ impl Default for RunConfig {
     }
 }
 
-/// The tools.
+/// Settings of the tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolConfig {
-    /// Seconds that a bash command may take when it says nothing itself.
+    /// Default time limit of a bash command, in seconds.
     pub bash_timeout_seconds: u64,
-    /// Seconds that Python code may take when it says nothing itself.
+    /// Default time limit of Python code, in seconds.
     pub python_timeout_seconds: u64,
 }
 
@@ -385,26 +385,26 @@ impl Default for ToolConfig {
     }
 }
 
-/// What earlier runs learnt, and a folder of documents.
+/// Memory of earlier runs, and a folder of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MemoryConfig {
-    /// Whether runs recall what earlier ones learnt and what documents say, and are remembered.
+    /// True if runs recall the findings of earlier runs and the contents of documents, and are remembered.
     pub enabled: bool,
-    /// A folder of documents, relative to the file that this stands in.
+    /// Folder of documents, relative to the file of this setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub knowledge: Option<PathBuf>,
-    /// Memories that a run recalls, at most.
+    /// Maximum number of memories that a run recalls.
     pub recall: usize,
-    /// Pieces of documents that a run retrieves, at most.
+    /// Maximum number of document passages that a run retrieves.
     pub chunks: usize,
-    /// Tokens of one piece, about.
+    /// Approximate number of tokens of one passage.
     pub chunk_tokens: u64,
-    /// Tokens of a prompt that memories take, at most.
+    /// Maximum number of tokens of memories in a prompt.
     pub memory_tokens: u64,
-    /// Tokens of a prompt that pieces of documents take, at most.
+    /// Maximum number of tokens of document passages in a prompt.
     pub knowledge_tokens: u64,
-    /// Memories that are kept; one more, and the one is forgotten that was written or recalled longest ago.
+    /// Maximum number of memories. One more replaces the memory that was written or recalled longest ago.
     pub max_entries: usize,
 }
 
@@ -424,33 +424,33 @@ impl Default for MemoryConfig {
     }
 }
 
-/// What is secret beside what looks like it.
+/// Additional secrets, beside values that look like one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SecretConfig {
-    /// Environment variables whose values nobody must see, though their names do not say so. Those that settings name as keys and tokens, and
+    /// Environment variables with secret values whose names do not show it. Variables that settings name as keys and tokens, and
     /// those that look like one, are secret anyway.
     pub environment: Vec<String>,
 }
 
-/// Profiles, categories and prompts of one's own.
+/// The user's own profiles, categories and prompts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExtensionConfig {
-    /// Folders that hold `profiles/*.toml`, `categories/*.toml` and `prompts/*.md`, read after the user's own. A path is relative to
-    /// the file that it stands in.
+    /// Folders with `profiles/*.toml`, `categories/*.toml` and `prompts/*.md`, read after the user's own. A path is relative to the
+    /// file of this setting.
     pub folders: Vec<PathBuf>,
 }
 
-/// What the command says to people. What programs read is English.
+/// Messages of the command to people. Output for programs is in English.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MessageConfig {
-    /// `en`, `zh`, or `auto` for what `LC_ALL`, `LC_MESSAGES` or `LANG` says.
+    /// Language: `en`, `zh`, or `auto` for the one in `LC_ALL`, `LC_MESSAGES` or `LANG`.
     pub language: LanguageChoice,
 }
 
-/// The language of messages.
+/// Language of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LanguageChoice {
@@ -463,16 +463,16 @@ pub enum LanguageChoice {
     Zh,
 }
 
-/// Models in this process.
+/// Settings of models that run in this process.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LocalConfig {
-    /// Whether no model may be fetched.
+    /// True if no model may be downloaded.
     pub offline: bool,
-    /// The most megabytes that one model may take, with what it keeps of earlier prompts.
+    /// Maximum memory of one model in megabytes, including its cache of earlier prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mb: Option<u64>,
-    /// Threads that compute; as many as there are cores when absent.
+    /// Number of compute threads; the number of cores if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
 }

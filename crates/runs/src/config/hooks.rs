@@ -10,14 +10,14 @@ use super::{ConfigFault, read::explain};
 /// Longest timeout of a hook, in seconds.
 const LONGEST: u64 = 600;
 
-/// Commands that are asked while a run goes on: they see, change or block. Those of all files are asked, one's own first.
+/// Commands that observe, change or block steps of a run. The hooks of all configuration files run, the user's own first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HooksConfig {
     /// Before a request goes to a model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     before_prompt: Vec<HookConfig>,
-    /// After a model answered.
+    /// After an answer of a model.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after_prompt: Vec<HookConfig>,
     /// Before the planner is asked for a plan or a patch.
@@ -35,38 +35,38 @@ pub struct HooksConfig {
     /// Before a tool is called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     before_tool: Vec<HookConfig>,
-    /// After a tool was called.
+    /// After a tool call.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     after_tool: Vec<HookConfig>,
-    /// When a run ends or is left.
+    /// At the end of a run, or when it is left.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     stop: Vec<HookConfig>,
 }
 
-/// One command.
+/// One hook command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HookConfig {
-    /// Its name in what is told; the command's beginning when absent.
+    /// Name of the hook in messages; the beginning of the command if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A line for `sh -c`, run in the working folder.
+    /// Line for `sh -c`, run in the working folder.
     #[serde(deserialize_with = "command")]
     pub command: String,
-    /// Patterns for the names of the tools that it is asked about, such as `bash` and `write_*`; all when absent. For `before_tool` and
+    /// Patterns for the names of the tools that it applies to, such as `bash` and `write_*`; all if absent. For `before_tool` and
     /// `after_tool`.
     #[serde(default, deserialize_with = "tools", skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Seconds that it may take.
+    /// Time limit in seconds.
     #[serde(default = "usual_timeout", deserialize_with = "timeout")]
     pub timeout_seconds: u64,
-    /// Whether nothing goes on when it fails.
+    /// True if a failure of the hook stops the step.
     #[serde(default)]
     pub required: bool,
-    /// Whether it is confined as the tools are. Without, it may do what its user may, such as reach the network.
+    /// True if the hook is confined as the tools are. Otherwise it may do what its user may, such as use the network.
     #[serde(default = "yes")]
     pub confined: bool,
-    /// The file or variable that it stands in.
+    /// File or variable that defines the hook.
     #[serde(skip)]
     pub from: String,
 }

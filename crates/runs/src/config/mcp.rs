@@ -12,14 +12,14 @@ const LONGEST: u64 = 24 * 60 * 60;
 /// Longest name of a server, in characters.
 const LONGEST_NAME: usize = 40;
 
-/// MCP servers, whose tools actors are given.
+/// MCP servers whose tools actors can use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpConfig {
-    /// How many tools of all servers stand in a model's request, at most. Those of a server that does not fit are searched and called on
+    /// Maximum number of tools of all servers in a model's request. Tools of a server that does not fit are searched and called on
     /// demand.
     pub listed_tools: usize,
-    /// The servers by name: the middle of `mcp__NAME__TOOL`.
+    /// Servers by name: the middle of `mcp__NAME__TOOL`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, McpServerConfig>,
 }
@@ -30,62 +30,63 @@ impl Default for McpConfig {
     }
 }
 
-/// One server: a command that speaks over its standard input and output, or the address of one that speaks streamable HTTP.
+/// A server: a command that uses its standard input and output, or the address of a server over streamable HTTP.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct McpServerConfig {
-    /// The program to start.
+    /// Program to start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its arguments.
+    /// Arguments of the program.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// Variables that it sees beside the usual ones.
+    /// Environment variables of the program, in addition to the usual ones.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Names of variables of aime's own environment that it sees too, such as the one that holds its token.
+    /// Names of variables that it inherits from aime's own environment, such as the one that holds its token.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env_vars: Vec<String>,
-    /// Whether the program is confined as commands are. Without, it may do what its user may.
+    /// True if the program is confined as commands are. Otherwise it may do what its user may.
     #[serde(skip_serializing_if = "is_true")]
     pub confined: bool,
-    /// What of the network it reaches: `false`, `true` or a list of hosts. Commands have theirs by `sandbox.network`, which is its too where this is
-    /// `false`.
+    /// Network access of the program: `false`, `true` or a list of hosts. With `false` it has the access of commands, which
+    /// `sandbox.network` sets.
     #[serde(skip_serializing_if = "NetworkConfig::is_none")]
     pub network: NetworkConfig,
-    /// Files and folders that it may read beside those of commands. A path is relative to the file that it stands in, `~/` is the home folder.
+    /// Files and folders that it may read in addition to those of commands. A path is relative to the file of this setting, `~/` is
+    /// the home folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read: Vec<PathBuf>,
-    /// Files and folders that it may write beside those of commands.
+    /// Files and folders that it may write in addition to those of commands.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<PathBuf>,
-    /// The address of a server over streamable HTTP.
+    /// Address of a server over streamable HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The environment variable that holds its token. The token itself never stands in a file.
+    /// Environment variable that holds the server's token. The token itself must not be in a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bearer_token_env: Option<String>,
-    /// Headers that are sent with every request.
+    /// Headers of every request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Whether it is used.
+    /// True if the server is used.
     pub enabled: bool,
-    /// Patterns for those of its tools that may be used.
+    /// Patterns for the tools that may be used.
     pub tools: Vec<String>,
-    /// Patterns for those of its tools that change nothing. What the server itself says of that does not count.
+    /// Patterns for the tools that change nothing. The server's own statement does not count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub read_only: Vec<String>,
-    /// Whether you vouch for what it says, and for what it does with what it is told. Without, whoever has read its words sends nothing anywhere
-    /// without consent.
+    /// True if you vouch for what the server says and does. Otherwise an actor that has read its output sends nothing anywhere without
+    /// consent.
     #[serde(skip_serializing_if = "is_false")]
     pub trusted: bool,
-    /// When its tools stand in a model's request: `auto`, `always` or `on_demand`.
+    /// Listing of its tools in a model's request: `auto`, `always` or `on_demand`.
     pub load: McpLoadConfig,
-    /// Seconds that it may take to start and to tell its tools.
+    /// Time limit for the start and the list of tools, in seconds.
     pub start_timeout_seconds: u64,
-    /// Seconds that a call may go without an answer and without progress.
+    /// Time limit for a call without an answer and without progress, in seconds.
     pub call_timeout_seconds: u64,
-    /// Seconds that a call may take in all.
+    /// Time limit for a whole call, in seconds.
     pub max_call_seconds: u64,
 }
 
@@ -115,11 +116,11 @@ impl Default for McpServerConfig {
     }
 }
 
-/// When tools stand in a model's request.
+/// Condition under which tools are listed in a model's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpLoadConfig {
-    /// While there is room.
+    /// If there is room.
     Auto,
     /// Always.
     Always,

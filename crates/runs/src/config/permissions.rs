@@ -12,22 +12,22 @@ use crate::Environment;
 /// Names of the rule lists. The lists of all sources are concatenated.
 const LISTS: [&str; 3] = ["allow", "ask", "deny"];
 
-/// What actors may do without asking, and which folders are trusted.
+/// Rules for calls without consent, and trusted folders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PermissionConfig {
-    /// `ask`, `edits`, `all` or `read-only`.
+    /// Approval mode: `ask`, `edits`, `all` or `read-only`.
     pub approve: Approval,
     /// Rules for calls that need no consent, such as `bash(git log *)`, `write_file(docs/**)`, `mcp__git__*`, `web_fetch(docs.rs)`.
     pub allow: Vec<String>,
-    /// Rules for calls that a person is asked before, whatever allows them.
+    /// Rules for calls that always need a person's consent, whatever allows them.
     pub ask: Vec<String>,
     /// Rules for calls that are never made.
     pub deny: Vec<String>,
-    /// Folders whose `aime.toml` has a say in what is safe, and all folders in them. `~/` is the home folder.
+    /// Folders whose `aime.toml` may change safety settings, with all folders in them. `~/` is the home folder.
     pub trusted_folders: Vec<PathBuf>,
-    /// Whether you vouch for the files and documents of the folders you work in as for words of your own: whoever has read them may then send
-    /// something somewhere without consent, where the mode allows it.
+    /// True if you vouch for the files and documents of your working folders as for your own words: an actor that has read them may
+    /// then send data somewhere without consent, if the mode allows it.
     pub trust_files: bool,
 }
 

@@ -8,39 +8,40 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
 use super::NetworkConfig;
 
-/// How processes are run.
+/// Settings for the confinement of processes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxConfig {
-    /// `on` confines commands, Python, hooks and MCP servers, or refuses to run them where that cannot be done; `off` lets them do what you may.
+    /// Confinement: `on` confines commands, Python, hooks and MCP servers, or refuses to run them if that is impossible; `off` gives
+    /// them the rights of the user.
     pub mode: SandboxMode,
-    /// Files and folders that they may read beside the usual ones. A path is relative to the file that it stands in, `~/` is the home folder.
+    /// Files and folders that processes may read in addition to the usual ones. A path is relative to the file of this setting, `~/`
+    /// is the home folder.
     pub read: Vec<PathBuf>,
-    /// Files and folders that they may write beside the working folder and their temp folder.
+    /// Files and folders that processes may write, in addition to the working folder and their temp folder.
     pub write: Vec<PathBuf>,
-    /// What of the network they reach: `none`, `all`, or a list of hosts such as `crates.io`, `*.example.org` or `127.0.0.1:9000`.
+    /// Network access of processes: `none`, `all`, or a list of hosts such as `crates.io`, `*.example.org` or `127.0.0.1:9000`.
     pub network: NetworkConfig,
-    /// Environment variables that processes see beside the usual ones. Names that look like a secret are never passed on.
+    /// Environment variables that processes see in addition to the usual ones. Names that look like a secret are never passed on.
     pub environment: Vec<String>,
-    /// Processes that one command may run at once.
+    /// Maximum number of processes that one command may run at once.
     pub processes: u64,
-    /// Megabytes of memory that one command may use, with all that it starts.
+    /// Maximum memory of one command with its children, in megabytes.
     pub memory_mb: u64,
-    /// Megabytes of one file.
+    /// Maximum size of one file, in megabytes.
     pub file_mb: u64,
-    /// Guarantees that are done without where this machine cannot keep them: `files`, `truncation`, `signals`, `system-calls`, `keys`,
-    /// `network-namespace`.
+    /// Guarantees that may be missing on this machine: `files`, `truncation`, `signals`, `system-calls`, `keys`, `network-namespace`.
     #[serde(deserialize_with = "guarantees")]
     pub go_without: Vec<String>,
 }
 
-/// Whether processes are confined.
+/// Confinement of processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
     /// Processes are confined.
     On,
-    /// Processes may do what the user may.
+    /// Processes have the rights of the user.
     Off,
 }
 

@@ -4,19 +4,19 @@ use aime_undo::UndoSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much is kept of what runs do to files, for `aime runs undo`.
+/// Limits on the data that is kept about changes of files, for `aime runs undo`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UndoConfig {
-    /// Whether it is kept.
+    /// True if the data is kept.
     pub enabled: bool,
-    /// Megabytes of the largest file that is.
+    /// Maximum size of a file that is kept, in megabytes.
     pub file_mb: u64,
-    /// Megabytes of a working folder that are.
+    /// Maximum size of a working folder that is kept, in megabytes.
     pub folder_mb: u64,
-    /// Megabytes that all runs in a folder keep; the oldest give way.
+    /// Maximum data of all runs in a folder, in megabytes; the oldest is removed first.
     pub store_mb: u64,
-    /// Megabytes that must stay free on the disk.
+    /// Minimum free space on the disk, in megabytes.
     pub free_mb: u64,
 }
 

@@ -4,24 +4,24 @@ use aime_hosts::{UnreadableGrant, check_pattern, check_single};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 
-/// What of the web actors may read.
+/// Web access of actors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WebConfig {
     /// Hosts that `web_fetch` may read without asking, such as `docs.rs`, `*.python.org`, or `*` for all.
     #[serde(deserialize_with = "patterns")]
     pub allowed_hosts: Vec<String>,
-    /// Hosts that it never reads.
+    /// Hosts that `web_fetch` never reads.
     #[serde(deserialize_with = "patterns")]
     pub blocked_hosts: Vec<String>,
-    /// Hosts on this machine or a private network that it may read all the same, such as `wiki.intern` or `127.0.0.1:8080`.
+    /// Hosts on this machine or a private network that it may read nevertheless, such as `wiki.intern` or `127.0.0.1:8080`.
     #[serde(deserialize_with = "singles")]
     pub private_hosts: Vec<String>,
-    /// Seconds that a page or a search may take.
+    /// Time limit of a page or a search, in seconds.
     pub timeout_seconds: u64,
-    /// Megabytes of a page that are read, at most.
+    /// Maximum size that is read of a page, in megabytes.
     pub max_megabytes: u64,
-    /// Who searches; without it there is no `web_search`.
+    /// Search provider; without it there is no `web_search`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchConfig>,
 }
@@ -39,34 +39,34 @@ impl Default for WebConfig {
     }
 }
 
-/// Who searches.
+/// Settings of the web search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchConfig {
-    /// `searxng`, `brave`, `tavily` or `model`.
+    /// Search provider: `searxng`, `brave`, `tavily` or `model`.
     pub provider: SearchProviderConfig,
-    /// The server: needed for `searxng`, the provider's own when absent for the others.
+    /// Address of the server: required for `searxng`, the provider's own if absent for the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The environment variable that holds the key. The key itself never stands in a file.
+    /// Environment variable that holds the key. The key itself must not be in a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
-    /// Results of one search, at most.
+    /// Maximum number of results of one search.
     #[serde(default = "usual_results")]
     pub results: usize,
 }
 
-/// A provider.
+/// Provider of web searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchProviderConfig {
-    /// A `SearXNG` of one's own.
+    /// The user's own `SearXNG` server.
     Searxng,
     /// Brave's search.
     Brave,
     /// Tavily's search.
     Tavily,
-    /// The provider of the model `search`, or of the default one, where it searches the web for its models.
+    /// Provider of the model `search`, or of the default model, if it searches the web for its models.
     Model,
 }
 
