@@ -17,27 +17,27 @@ pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.2;
 /// Default depth of delegation.
 pub(crate) const DEFAULT_MAX_DEPTH: u32 = 2;
 
-/// What can be set of how all actors behave.
+/// Settings of all actors.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ActorSettings {
-    /// How freely a model writes, 0 to 2, unless its profile says otherwise.
+    /// Temperature of the model, 0 to 2, unless the profile sets another one.
     pub temperature: f32,
-    /// After so many failures in a row of one tool the actor is told of others.
+    /// Number of failures in a row of one tool after which a hint names other tools.
     pub failures_before_hint: u32,
-    /// After so many rounds in which an open TODO list was not updated the actor is reminded of it.
+    /// Number of rounds without an update of an open TODO list after which the actor is reminded of it.
     pub rounds_before_todo_reminder: u32,
-    /// After so many same calls with the same result the actor is told to change its way.
+    /// Number of identical calls with the same result after which the actor is told to change its approach.
     pub stuck_after: u32,
-    /// After so many it is asked for nothing but its conclusion.
+    /// Number of such calls after which the actor is asked for its conclusion only.
     pub conclude_after: u32,
-    /// After so many the task has failed.
+    /// Number of such calls after which the task has failed.
     pub hopeless_after: u32,
-    /// The part of the context window, above 0 and up to 1, at which the history is compacted.
+    /// Share of the context window, above 0 and up to 1, at which the history is compacted.
     pub compact_at: f64,
-    /// The messages at the end that compaction never removes.
+    /// Number of messages at the end that compaction never removes.
     pub kept_messages: usize,
-    /// How many actors may stand in a row below one that works for the plan, each made by the one before it.
+    /// Maximum depth of delegation below an actor that works for the plan.
     pub max_depth: u32,
 }
 
