@@ -137,24 +137,24 @@ pub enum ToolChoice {
     Only(String),
 }
 
-/// How long a model thinks before it answers, for models that let the caller choose.
+/// Reasoning effort of a model before its answer, for models with a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effort {
-    /// Not at all.
+    /// No reasoning.
     None,
-    /// As little as it can.
+    /// The least that the model can do.
     Minimal,
-    /// Little.
+    /// Little reasoning.
     Low,
-    /// The usual.
+    /// The usual amount.
     Medium,
-    /// Long.
+    /// Much reasoning.
     High,
-    /// Longer than that.
+    /// More than `high`.
     #[serde(rename = "xhigh")]
     XHigh,
-    /// As long as it may.
+    /// The most that the model may do.
     Max,
 }
 
