@@ -161,7 +161,7 @@ impl Looker {
 
 #[derive(Deserialize, JsonSchema)]
 struct Looked {
-    /// At what.
+    /// Key of the item to look at.
     key: String,
 }
 

@@ -26,10 +26,10 @@ pub(crate) const LOOK: &str = "look";
 /// Time limit of a call.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What is to be done.
+/// Parameters of the tools.
 #[derive(Deserialize, JsonSchema)]
 struct Given {
-    /// Its name.
+    /// Key of the work item.
     key: String,
 }
 
