@@ -33,47 +33,47 @@ const MOST_RUNS: usize = 1_000;
 
 #[derive(Deserialize, JsonSchema)]
 struct PlanParameters {
-    /// What is to be reached
+    /// The goal
     goal: String,
-    /// How the goal is worked on; aime decides when left out
+    /// Mode in which the goal is worked on; aime decides if absent
     mode: Option<ModeArg>,
-    /// The model, by a name of aime's configuration or its server's own
+    /// Name of the model in aime's configuration, or on its server
     model: Option<String>,
-    /// The most tokens it may use, sent and received
+    /// Maximum number of tokens, sent and received
     #[schemars(range(min = 1))]
     max_tokens: Option<u64>,
-    /// The most it may cost, in US dollars
+    /// Maximum cost in US dollars
     #[schemars(extend("exclusiveMinimum" = 0))]
     max_cost_usd: Option<f64>,
-    /// The longest it may work, in seconds
+    /// Maximum seconds of work
     #[schemars(range(min = 1))]
     max_seconds: Option<u64>,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
 struct RunParameters {
-    /// What is to be reached
+    /// The goal
     goal: Option<String>,
-    /// A plan (`aime.plan/v1`) to be carried out, instead of making one
+    /// Plan (`aime.plan/v1`) to carry out instead of making one
     plan: Option<Map<String, Value>>,
-    /// Go on with this run instead of starting one: as it is if it was stopped, with `goal` as its next goal if it has ended
+    /// Run to continue instead of starting one: unchanged if it was stopped, with `goal` as its next goal if it has ended
     run_id: Option<String>,
-    /// How the goal is worked on; aime decides when left out
+    /// Mode in which the goal is worked on; aime decides if absent
     mode: Option<ModeArg>,
-    /// The model, by a name of aime's configuration or its server's own
+    /// Name of the model in aime's configuration, or on its server
     model: Option<String>,
-    /// The most tokens it may use, sent and received
+    /// Maximum number of tokens, sent and received
     #[schemars(range(min = 1))]
     max_tokens: Option<u64>,
-    /// The most it may cost, in US dollars
+    /// Maximum cost in US dollars
     #[schemars(extend("exclusiveMinimum" = 0))]
     max_cost_usd: Option<f64>,
-    /// The longest it may work, in seconds
+    /// Maximum seconds of work
     #[schemars(range(min = 1))]
     max_seconds: Option<u64>,
-    /// Whether to wait for its end, which is usual; if not, its id is given at once and `progress` tells the rest
+    /// True, the default, to wait for the end of the run; false to get its id at once and its state by `progress`
     wait: Option<bool>,
-    /// Whether nobody will answer: instead of being left waiting it ends with a report
+    /// True if nobody will answer questions: instead of waiting for an answer the run ends with a report
     unattended: Option<bool>,
 }
 
@@ -81,21 +81,21 @@ struct RunParameters {
 struct AnswerParameters {
     /// The run
     run_id: String,
-    /// The answer to its first open question; `yes`, `always` or `no` where it asks for consent
+    /// Answer to the run's first open question; `yes`, `always` or `no` if it asks for consent
     text: String,
-    /// Whether to wait for its end, which is usual
+    /// True, the default, to wait for the end of the run
     wait: Option<bool>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct OneRun {
-    /// The run: its id, the beginning of it, or `last`
+    /// The run: its id, the beginning of the id, or `last`
     run_id: String,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct RunsParameters {
-    /// How many, the latest first; 20 when left out
+    /// Maximum number of runs, the latest first; 20 if absent
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
 }
