@@ -7,6 +7,7 @@ mod dependencies;
 mod imports;
 mod layers;
 mod one_path;
+mod prose;
 mod requirements;
 mod rust;
 mod sources;
@@ -74,6 +75,7 @@ fn faults(codebase: &Codebase) -> Result<Vec<Fault>> {
     faults.extend(imports::check(codebase));
     faults.extend(one_path::check(codebase));
     faults.extend(texts::check(codebase));
+    faults.extend(prose::check(codebase));
     faults.extend(requirements::check(codebase));
     faults.sort();
     faults.dedup();

@@ -399,3 +399,11 @@ fn use_trees_are_spread_out() {
     let paths: Vec<String> = source.paths().iter().map(|(line, path)| format!("{line} {}", path.join("::"))).collect();
     assert_eq!(paths, ["1 pub", "1 a::self", "1 a::b", "1 a::d::e", "1 a::d::f", "1 a::g", "2 h", "3 fn", "3 i", "3 j::k", "3 l::M"]);
 }
+
+#[test]
+fn comments_that_open_without_a_subject_are_counted() {
+    let bare = "//! The lower one.\n\n/// What it holds.\npub struct A;\n";
+    one_fault(&[("crates/low/src/lib.rs", &format!("{bare}\n/// Whether it is.\npub struct B;\n"))], "crates/low/src/lib.rs:3", "2 of 5");
+    // One of at most 125 lines is within the bound.
+    assert!(faults_with(&[("crates/low/src/lib.rs", bare)]).is_empty());
+}
