@@ -33,7 +33,7 @@ const TARGETS: [&str; 7] = [
 /// Documents in an archive, beside the binary.
 const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// What is made.
+/// Choice of artifacts.
 #[derive(Args)]
 pub(crate) struct DistArguments {
     /// For this target of rustc; this machine's own without it

@@ -12,7 +12,7 @@ const TARGETS: [&str; 7] = ["json", "sse", "calls", "plan", "patch", "journal", 
 pub(crate) struct FuzzArguments {
     /// The target; all of them, one after the other, where it is left out
     target: Option<String>,
-    /// How long each is fuzzed
+    /// Time for each target
     #[arg(long, default_value_t = 60)]
     seconds: u32,
 }

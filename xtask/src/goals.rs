@@ -16,12 +16,12 @@ use crate::run::{ModelArguments, Prepared, fresh_folder};
 use crate::trial::{COST, Trial};
 use crate::workspace::root;
 
-/// Which goals, on which model.
+/// Goals and their model.
 #[derive(Args)]
 pub(crate) struct GoalsArguments {
     /// Part of a goal's name; all of them by default
     name: Option<String>,
-    /// How often each goal is given
+    /// Number of runs of each goal
     #[arg(long, default_value_t = 1)]
     repeat: u32,
     /// The longest that one run may take
@@ -29,7 +29,7 @@ pub(crate) struct GoalsArguments {
     timeout: String,
     #[command(flatten)]
     model: ModelArguments,
-    /// What `aime run` is given besides the goal
+    /// Further arguments of `aime run`
     #[arg(last = true)]
     rest: Vec<String>,
 }

@@ -30,7 +30,7 @@ const LOOPS: [Loop; 4] = [
 /// most, because maps become deeper.
 const MOST_GROWTH: f64 = 1.3;
 
-/// What is built.
+/// Features to build with.
 #[derive(Args)]
 pub(crate) struct InstructionsArguments {
     /// Count on an unoptimised build: its numbers say little, how they grow says the same

@@ -17,7 +17,7 @@ use crate::workspace::{cargo, program_on_path, root, run, target_folder};
 /// Version of cargo-semver-checks. It reads the output of one version of rustdoc, so it goes with `rust-toolchain.toml`.
 const SEMVER_CHECKS: &str = "0.51.0";
 
-/// What is tried.
+/// Choice of packages.
 #[derive(Args)]
 pub(crate) struct PackagesArguments {
     /// Compare public interfaces with this commit; with the last release by default

@@ -23,22 +23,22 @@ const SERVER_LIMITS: [(&str, &str); 4] = [
     ("AIME__MODELS__DEFAULT__MAX_OUTPUT_TOKENS", "1024"),
 ];
 
-/// What a person can say about a run.
+/// Arguments of a run.
 #[derive(Args)]
 pub(crate) struct RunArguments {
-    /// What is to be done
+    /// Goal of the run
     goal: String,
     /// The folder to work in; a new empty one by default
     #[arg(long)]
     folder: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArguments,
-    /// What `aime run` is given besides the goal
+    /// Further arguments of `aime run`
     #[arg(last = true)]
     rest: Vec<String>,
 }
 
-/// Which model, and where it runs.
+/// Model of a run, and its server.
 #[derive(Args)]
 pub(crate) struct ModelArguments {
     /// Use this local model even if the environment names another

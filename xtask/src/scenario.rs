@@ -42,7 +42,7 @@ const ENGINE: &str = "temporal";
 /// Goal of the scenarios with a real model: small enough for a 1.5B model, and with a visible outcome.
 const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 
-/// Which scenario.
+/// Choice of a scenario.
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,

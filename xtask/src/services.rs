@@ -30,13 +30,13 @@ const DATABASE: &str = "temporal.db";
 /// Polling interval during the start.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Which services, and where.
+/// Choice of services and their place.
 #[derive(Args)]
 pub(crate) struct ServicesArguments {
     /// The port on which Temporal is served
     #[arg(long, default_value_t = 7233)]
     port: u16,
-    /// Where it keeps its histories; in memory without
+    /// File of its histories; in memory without
     #[arg(long)]
     keep: Option<PathBuf>,
 }

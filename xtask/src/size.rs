@@ -18,7 +18,7 @@ use start::{Calls, Start, Starts};
 /// added. It includes the engine of local models.
 const MOST_BYTES: u64 = 36_500_000;
 
-/// What is built.
+/// Features to build with.
 #[derive(Args)]
 pub(crate) struct SizeArguments {
     /// Build without the default features, so without a model in the binary

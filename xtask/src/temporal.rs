@@ -33,7 +33,7 @@ use crate::run::fresh_folder;
 use crate::services::Server;
 use crate::workspace::{build_aime, cargo, run};
 
-/// How the scenario on an engine is played.
+/// Settings of the scenario on an engine.
 #[derive(Args)]
 pub(crate) struct EngineArguments {
     /// With `temporal`: keep the histories of its runs, in a folder of this name, as those that the tests of `aime-temporal` replay: a version or a day,

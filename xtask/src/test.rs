@@ -9,7 +9,7 @@ use crate::workspace::{cargo, run};
 /// Package that is built and tested separately: its engine library takes minutes, and its tests need a server.
 pub(crate) const APART: &str = "aime-temporal";
 
-/// Which tests.
+/// Choice of tests.
 #[derive(Args)]
 pub(crate) struct TestArguments {
     /// `temporal` for those of runs on an engine, which is fetched; all others by default

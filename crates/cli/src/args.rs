@@ -145,7 +145,7 @@ pub(crate) enum Command {
         task: Option<String>,
         /// The run
         run: String,
-        /// What is to be said
+        /// Words for the run
         #[arg(required = true, num_args = 1..)]
         text: Vec<String>,
     },
@@ -262,7 +262,7 @@ pub(crate) struct RunArgs {
     pub(crate) choice: ModelChoice,
     #[command(flatten)]
     pub(crate) bounds: BoundArgs,
-    /// What actors may do without asking: ask for every change, edits of files are free, all, or nothing but reading
+    /// Calls that actors make without asking: none that changes something, edits of files, all, or reading alone
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) approve: Option<ApproveArg>,
     /// Nobody is there: do not wait for answers; a run that needs one stops until `aime answer`
@@ -271,7 +271,7 @@ pub(crate) struct RunArgs {
     /// Commit the work of each task to a new branch, aime/ID; the current branch stays, and nothing is pushed
     #[arg(long)]
     pub(crate) commit: bool,
-    /// How many tasks run at once, at most
+    /// Maximum number of tasks that run at once
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) max_parallel: Option<u32>,
     /// The form of standard output: the answer, one JSON object, or each event as a line of JSON and the result last
@@ -284,7 +284,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelChoice {
-    /// How the goal is worked on; without it aime decides, and says why
+    /// Way of working on the goal; without it aime decides, and says why
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Option<ModeArg>,
     /// The model: a name from the configuration, the server's own name for it, or a local one
@@ -343,7 +343,7 @@ pub(crate) struct PlanArgs {
 pub(crate) struct ContinueArgs {
     #[command(flatten)]
     pub(crate) of: ResumeArgs,
-    /// What is to be reached next; - for standard input
+    /// Next goal; - reads it from standard input
     pub(crate) goal: String,
 }
 

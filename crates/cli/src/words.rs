@@ -39,10 +39,10 @@ pub(crate) enum Language {
     Chinese,
 }
 
-/// What a person can choose.
+/// Language that a person can choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LanguageChoice {
-    /// What the environment says
+    /// Language of the environment
     #[default]
     Auto,
     /// English

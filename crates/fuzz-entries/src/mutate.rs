@@ -1,6 +1,6 @@
 //! Inputs that differ a little from the seeds: a driver that needs no compiler of its own.
 
-/// What stands in the formats that are read.
+/// Tokens of the formats that are parsed.
 const TOKENS: [&str; 32] = [
     "{",
     "}",

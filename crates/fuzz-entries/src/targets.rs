@@ -19,7 +19,7 @@ use serde_json::Value;
 pub struct Target {
     /// Its name, and that of its file in `fuzz/fuzz_targets`.
     pub name: &'static str,
-    /// Where its seeds are, below `crates`: corpora, other files, or folders of them.
+    /// Seeds, as paths below `crates`: corpora, other files, or folders of them.
     pub seeds: &'static [&'static str],
     /// Reads an input.
     pub run: fn(&[u8]),

@@ -20,7 +20,7 @@ struct Arguments {
     /// With `--seed`: a calm run, cut at this moment in every way
     #[arg(long)]
     at: Option<u64>,
-    /// How many wild runs
+    /// Number of wild runs
     #[arg(long, default_value_t = 0)]
     runs: u64,
     /// The first seed

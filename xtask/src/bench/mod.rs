@@ -26,10 +26,10 @@ use rounds::{ActorArguments, actors, in_process};
 use server::Server;
 use table::{Row, Table};
 
-/// How much is measured.
+/// Extent of the measurement.
 #[derive(Args)]
 pub(crate) struct BenchArguments {
-    /// How often each graph is run on each system
+    /// Number of runs of each graph on each system
     #[arg(long, default_value_t = 5)]
     rounds: u32,
     /// Numbers of tasks that do nothing, to see how the cost of one grows with them

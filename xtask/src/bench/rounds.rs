@@ -12,16 +12,16 @@ use super::measured;
 use super::plots::Curve;
 use super::table::median;
 
-/// How much is measured of actors.
+/// Extent of the measurement of actors.
 #[derive(Args)]
 pub(crate) struct ActorArguments {
     /// Numbers of rounds of one actor over a scripted model
     #[arg(long, value_delimiter = ',', default_values_t = [10, 100, 1_000])]
     pub(super) think: Vec<u32>,
-    /// How long a peer's rounds may take, in seconds: it is given no more where their number squared says that they would take longer
+    /// Time limit of a peer's rounds, in seconds: it gets no more rounds where the square of their number predicts more
     #[arg(long, default_value_t = 60)]
     pub(super) patience: u32,
-    /// How long the scripted model of all takes for each answer, in milliseconds
+    /// Time that the scripted model takes for each answer, in milliseconds
     #[arg(long, default_value_t = 0)]
     pub(super) model_ms: u64,
     /// Numbers of actors that work at once over a model that takes 200 ms

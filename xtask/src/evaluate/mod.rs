@@ -41,7 +41,7 @@ const PEERS: [(&str, &str); 3] = [
 /// and with a plan none of four, at minutes each. Tasks that no mode reaches cannot compare modes.
 pub(crate) const SMALL_REACHES: [&str; 4] = ["--level", "1", "--level", "2"];
 
-/// Which parts, in which ways.
+/// Parts of the evaluation, and the ways to play them.
 #[derive(Args)]
 pub(crate) struct EvaluateArguments {
     #[command(flatten)]

@@ -14,18 +14,18 @@ pub(crate) use catalog::Name;
 pub(crate) use fetch::setup;
 pub(crate) use server::Server;
 
-/// What can be done with the local model.
+/// Actions on the local model.
 #[derive(Subcommand)]
 pub(crate) enum ModelTask {
     /// Fetch the server and a model, and check them
     Setup {
-        /// Which model
+        /// Name of the model
         #[arg(default_value = "1.5b")]
         name: Name,
     },
     /// Serve a model until Ctrl-C
     Serve {
-        /// Which model
+        /// Name of the model
         #[arg(default_value = "1.5b")]
         name: Name,
         /// The port on 127.0.0.1
@@ -34,7 +34,7 @@ pub(crate) enum ModelTask {
     },
     /// Print where a model's file is
     Path {
-        /// Which model
+        /// Name of the model
         #[arg(default_value = "1.5b")]
         name: Name,
     },

@@ -21,7 +21,7 @@ const LONG_TASKS: u64 = 10_000;
 /// Smallest number of its events.
 const LONG_EVENTS: u64 = 1_000_000;
 
-/// How much, and what.
+/// Extent of the tests.
 #[derive(Args)]
 pub(crate) struct ReliabilityArguments {
     /// Play one simulated run again, and tell its events
@@ -30,7 +30,7 @@ pub(crate) struct ReliabilityArguments {
     /// With `--seed`: the run without faults, cut at this moment in every way
     #[arg(long, requires = "seed")]
     at: Option<u64>,
-    /// How many runs by chance
+    /// Number of random runs
     #[arg(long, default_value_t = 20_000)]
     runs: u64,
     /// The first seed
@@ -39,7 +39,7 @@ pub(crate) struct ReliabilityArguments {
     /// At how many moments simulated runs are cut
     #[arg(long, default_value_t = 10_000)]
     cuts: u64,
-    /// How many real processes are killed
+    /// Number of real processes to kill
     #[arg(long, default_value_t = 200)]
     kills: u64,
     /// Also cut the making and merging of private folders off, at 1,000 steps

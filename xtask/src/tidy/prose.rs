@@ -38,7 +38,7 @@ fn comments(file: &TextFile) -> impl Iterator<Item = (&TextFile, usize, &str)> {
     })
 }
 
-/// Whether a comment's first word is a bare opener.
+/// Returns whether a comment's first word is a bare opener.
 fn opens_bare(comment: &str) -> bool {
     comment.split_once(' ').is_some_and(|(first, _)| BARE_OPENERS.contains(&first))
 }

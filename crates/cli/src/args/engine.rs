@@ -8,7 +8,7 @@ use clap::Args;
 /// Help heading of the options for an engine.
 const ENGINE: &str = "Runs on an engine";
 
-/// Where a run is carried out, if not here.
+/// Engine of a run that is carried out elsewhere.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EngineArgs {
     /// Carry the run out on Temporal, where workers do it: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
@@ -42,7 +42,7 @@ pub(crate) struct EngineArgs {
     /// How long it is waited for a worker of --place before its host counts as lost, such as 90s, 10m; 10m unless given
     #[arg(long, value_name = "TIME", global = true, requires = "place", value_parser = super::parse_duration, help_heading = ENGINE)]
     pub(crate) lost_after: Option<Duration>,
-    /// What the names of the queues begin with
+    /// Beginning of the names of the queues
     #[arg(long, value_name = "PREFIX", global = true, default_value = "aime", help_heading = ENGINE)]
     pub(crate) queues: String,
 }
@@ -69,7 +69,7 @@ impl EngineArgs {
     }
 }
 
-/// What a worker does, and for whom.
+/// Work of a worker, and its engine.
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
     /// The engine: HOST:PORT, or as for --on

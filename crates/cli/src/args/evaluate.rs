@@ -39,16 +39,16 @@ pub(crate) struct EvalArgs {
     /// Another agent to try on the same tasks, as `NAME=COMMAND`; may be given more than once, and alone where no mode is named
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Vec<Agent>,
-    /// What goes wrong on purpose; may be given more than once
+    /// Fault that is made on purpose; may be given more than once
     #[arg(long, value_enum, value_name = "FAULT")]
     pub(crate) fault: Vec<FaultArg>,
-    /// Which triggers may have the plan changed: all, none, or one alone; may be given more than once
+    /// Triggers that may change the plan: all, none, or one alone; may be given more than once
     #[arg(long, value_enum, value_name = "TRIGGER")]
     pub(crate) replanning: Vec<ReplanningArg>,
-    /// How often each task is tried in each way
+    /// Number of trials of each task in each way
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeat: u32,
-    /// How many trials run at once
+    /// Number of trials that run at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) jobs: u32,
     /// Only tasks that nothing was tuned on
@@ -66,7 +66,7 @@ pub(crate) struct EvalArgs {
     /// Of these tasks only so many, spread evenly over categories and levels, the same ones each time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) sample: Option<u32>,
-    /// Where it is kept; without it in `.aime/evaluations`
+    /// Folder of the evaluation; without it `.aime/evaluations`
     #[arg(short, value_name = "DIR")]
     pub(crate) output_folder: Option<PathBuf>,
     /// Forget what was kept there, and begin anew

@@ -21,7 +21,7 @@ pub(crate) enum RunsCommand {
         #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
         format: ShowFormat,
     },
-    /// What changed in the plan between two of its versions
+    /// Show the changes of the plan between two of its versions
     Diff {
         /// The run
         run: String,

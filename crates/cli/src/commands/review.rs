@@ -14,7 +14,7 @@ use crate::{
     words::msg,
 };
 
-/// What the person made of a plan.
+/// Outcome of a review.
 pub(super) enum Reviewed {
     /// It is run, with the person's edits.
     Accepted(Box<Plan>),
