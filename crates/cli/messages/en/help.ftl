@@ -227,6 +227,6 @@ help-the-settings-in-force = The settings in force, and where they come from
 help-check-every-configuration-file = Check every configuration file
 help-write-a-commented-aime = Write a commented `aime.toml` into the working folder, with a model that is served on this machine, if there is one
 help-in-the-settings-of-another = In the settings of another agent:
-help-what-the-environment-says = What the environment says
+help-language-of-the-environment = Language of the environment
 help-english = English
 help-chinese-in-simplified-characters = Chinese, in simplified characters

@@ -227,6 +227,6 @@ help-the-settings-in-force = 生效的配置，以及来自哪里
 help-check-every-configuration-file = 检查每个配置文件
 help-write-a-commented-aime = 在工作文件夹里写一个带注释的 `aime.toml`；如果这台机器上有模型服务，就写上它的模型
 help-in-the-settings-of-another = 在另一个代理的设置中：
-help-what-the-environment-says = 由环境决定
+help-language-of-the-environment = 由环境决定
 help-english = 英文
 help-chinese-in-simplified-characters = 中文（简体）
