@@ -26,6 +26,9 @@ pub(crate) const MAIN_EXECUTION: u32 = 1;
 
 /// Maximum number of times that the lead is asked for the answer of one version of the plan.
 const MOST_ASKED: u32 = 3;
+/// Maximum number of wakes for the answer or for refused commands between two attempts at tasks. A lead that changes nothing would
+/// be woken for ever.
+const MOST_IDLE: u32 = 12;
 
 /// The wakes of the lead so far, and the information that it has received.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,6 +51,9 @@ pub(super) struct LeadState {
     leaves_held: bool,
     /// Number of wakes for the answer, with the version of the plan that they were for.
     asked_for_answer: (u32, u32),
+    /// Number of attempts at tasks, and of the wakes since the last one.
+    #[serde(default)]
+    idle: (u64, u32),
     /// The conclusion with which the lead has ended the run.
     ending: Option<Conclusion>,
     /// True if the lead fails to use its tools correctly, so that rules plan the run.
@@ -137,15 +143,26 @@ impl RunMachine {
         let (version, asked) = self.lead.asked_for_answer;
         let asked = if version == self.state.version { asked + 1 } else { 1 };
         self.lead.asked_for_answer = (self.state.version, asked);
-        if asked <= MOST_ASKED {
+        let due = asked <= MOST_ASKED && !self.is_idle();
+        if due {
             self.wake_lead(WakeKind::Done, Vec::new(), out);
         }
-        asked <= MOST_ASKED
+        due
+    }
+
+    /// Counts a wake. Returns whether there were too many since the last attempt at a task.
+    fn is_idle(&mut self) -> bool {
+        let attempts = self.state.tasks.values().map(|task| u64::from(task.attempts)).sum();
+        let (before, wakes) = self.lead.idle;
+        self.lead.idle = (attempts, if before == attempts { wakes + 1 } else { 1 });
+        self.lead.idle.1 > MOST_IDLE
     }
 
     /// Wakes the lead at once if a command of it was not carried out. Returns whether it does.
     pub(super) fn answer_lead(&mut self, out: &mut Out) -> bool {
         let due = self.is_led() && self.lead.must_answer() && !self.replanning() && !self.stopping.is_leaving() && self.fault.is_none();
+        // The next wake of another kind reports what was refused.
+        let due = due && !self.is_idle();
         if due {
             self.wake_lead(WakeKind::Refused, Vec::new(), out);
         }

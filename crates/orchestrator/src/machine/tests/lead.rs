@@ -117,6 +117,20 @@ fn what_does_not_fit_comes_back_at_once() {
 }
 
 #[test]
+fn a_lead_that_submits_the_same_plan_again_and_again_is_not_woken_for_ever() {
+    let mut world = World::led();
+    world.submits("a").done("a");
+    let mut wakes = 0;
+    while world.open().starts_with("lead") {
+        world.submits("a");
+        wakes += 1;
+        assert!(wakes < 40, "{}", world.open());
+    }
+    assert_eq!((wakes, world.statuses()), (12, "a:completed".to_owned()));
+    world.replayed();
+}
+
+#[test]
 fn words_of_a_person_stay_until_the_lead_has_handled_them() {
     let mut world = World::led();
     world.submits("a; b: a");
