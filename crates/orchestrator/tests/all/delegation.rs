@@ -112,7 +112,7 @@ async fn who_is_made_is_chosen_or_named_and_is_told_the_frame() {
     assert!(said(&parts[0]).contains("You are Explore") && said(&parts[1]).contains("You are Oracle"), "{parts:#?}");
     assert!(said(&parts[0]).contains("# What your task is a part of\\nWHOLE\\nWHOLE: four lines"), "{}", said(&parts[0]));
     assert!(!said(&parts[1]).contains("a part of"));
-    let told = said(asked(&bench, "# Your task: WHOLE").last().unwrap());
+    let told = said(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
     for expected in [
         "Error: there is no profile `zeus`; the profiles are: `sisyphus`, `oracle`",
         "Error: the plan has no task `part`: its tasks are `whole`",
@@ -455,7 +455,7 @@ async fn a_task_of_the_plan_is_taken_over_and_settled() {
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     assert_eq!(bench.log(), ["ONE", "two"]);
     assert!(statuses(&bench.state()).iter().all(|(_, status)| *status == TaskStatus::Completed));
-    let told = said(asked(&bench, "# Your task: WHOLE").last().unwrap());
+    let told = said(asked(&bench, "# Your task\\nWHOLE").last().unwrap());
     assert!(told.contains("the task `after` cannot start yet") && told.contains("success: PART-DONE"), "{told}");
     let part = said(&asked(&bench, "PART: one")[0]);
     assert!(part.contains("From the worker that hands it over") && part.contains("in capitals"), "{part}");

@@ -78,8 +78,12 @@ fn the_catalog_fills_in_what_no_file_says() {
     };
     let (claude, price) = of("[models.default]\nprovider = \"anthropic\"\nmodel = \"claude-opus-5\"\n");
     assert!(claude.context_tokens > 100_000 && claude.max_output_tokens >= 32_000 && !claude.small && price.is_some(), "{claude:?}");
-    let (own, price) = of("[models.default]\nmodel = \"claude-opus-5\"\n");
-    assert_eq!((own.context_tokens, own.max_output_tokens, price), (32_768, 8_192, None), "a server of one's own says for itself");
+    let (behind, price) = of("[models.default]\nmodel = \"claude-opus-5\"\n");
+    assert_eq!((behind, price), (claude, None), "a gateway serves it, at a price of its own");
+    for model in ["qwen-next", "gpt-oss-120b"] {
+        let (own, price) = of(&format!("[models.default]\nmodel = \"{model}\"\n"));
+        assert_eq!((own.context_tokens, own.max_output_tokens, price), (32_768, 8_192, None), "a server of one's own says for itself");
+    }
     let (small, _) = of("[models.default]\nmodel = \"qwen2.5-coder:1.5b\"\n");
     assert_eq!((small.max_output_tokens, small.small), (4_096, true));
     let (set, price) = of(
