@@ -79,7 +79,7 @@ fn the_repository_is_left_alone_while_others_work() {
         .on(one(1), [done("not now")])
         .on(two(0), [write("mine\n")])
         .on(two(1), [done("written").after_request("changes the branch")]);
-    let world = World::with(script);
+    let world = World::with(script).in_one_folder();
     world.file("stats.py", STATS);
     world.plan(
         "plan.json",
