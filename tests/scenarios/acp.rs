@@ -202,7 +202,7 @@ fn a_prompt_continues_a_led_run_in_its_conversation() {
     let runs = || world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len();
     assert_eq!(runs(), 1);
 
-    // What is chosen meanwhile holds for a run of its own.
+    // A choice made meanwhile applies to a new run.
     editor.ask(SetSessionModeRequest::new(id.clone(), "read-only")).unwrap();
     editor.prompt(&id, "are they away?").unwrap();
     assert_eq!(runs(), 2);

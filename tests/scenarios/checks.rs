@@ -75,7 +75,7 @@ fn one_failing_criterion_of_five_is_reported_alone() {
 fn a_check_that_fails_only_once_proves_nothing() {
     let world = World::alone();
     let mut only = tool("say", "bash", json!({"command": "true"}), &[]);
-    // What a check leaves in files that are ignored stays for the next one.
+    // A check's changes to ignored files stay for the next check.
     world.file(".gitignore", "tried\n");
     only["completion_criteria"] = json!([{"command": "test -e tried || { touch tried; exit 1; }"}]);
     world.plan("plan.json", &plan(&[only]));
@@ -149,7 +149,7 @@ fn a_check_that_cannot_be_begun_says_nothing_of_the_work() {
     let result = world.aime(run).must(0).json();
     assert_eq!(criteria(&result), [found("actor", "unchecked", Value::Null)]);
     assert!(result["criteria"][0]["evidence"].as_str().unwrap().starts_with("not run: the shell empties"), "{result}");
-    // Whoever requires it does not get a success without it.
+    // A run that requires it does not succeed without it.
     world = World::alone();
     let mut only = tool("say", "list_dir", json!({"path": "."}), &[]);
     only["completion_criteria"] = json!([{"command": command}]);

@@ -131,7 +131,7 @@ impl Variant {
         if models.is_empty() { vec![with(None)] } else { models.iter().cloned().map(|model| with(Some(model))).collect() }
     }
 
-    /// Returns every combination of these values; an empty list stands for the configured value.
+    /// Returns every combination of these values; an empty list means the configured value.
     #[must_use]
     pub fn all(modes: &[String], models: &[String], settings: &[String], faults: &[Option<Fault>], replanning: &[Replanning]) -> Vec<Self> {
         let or_none = |given: &[String]| if given.is_empty() { vec![None] } else { given.iter().cloned().map(Some).collect() };

@@ -296,7 +296,7 @@ impl WorkTree {
                 made(parent).await?;
             }
             if fs::symlink_metadata(&path).await.is_ok_and(|found| found.is_dir()) {
-                // What is in the way was looked for, so only empty folders are left in it.
+                // Obstacles were looked for before, so only empty folders are left.
                 let empty = path.clone();
                 let cleared = spawn_blocking(move || remove_folders(&empty)).await.map_err(std::io::Error::other);
                 cleared.flatten().map_err(of(&path))?;

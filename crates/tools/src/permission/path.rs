@@ -64,7 +64,7 @@ impl CallPath {
         Self { inside: Some(path.clone()), whole: path }
     }
 
-    /// Returns a path that stands for everything below this one.
+    /// Returns a path that covers everything below this one.
     pub(super) fn all_below(&self) -> Self {
         let below = |path: &Vec<Sign>| {
             let slash = (!path.is_empty()).then_some(Sign::Char('/'));
@@ -93,7 +93,7 @@ impl CallPath {
     }
 }
 
-/// Treats `*` and `?` as parts of names, unless they may stand for `..`.
+/// Treats `*` and `?` as parts of names, unless they may match `..`.
 fn only_globs(word: &[Sign]) -> bool {
     let dotted =
         |name: &[Sign]| matches!(name, [] | [Sign::Char('.')] | [Sign::Char('.'), Sign::Char('.')] | [Sign::Char('.'), Sign::Glob, ..]);

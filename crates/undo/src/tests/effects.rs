@@ -67,7 +67,7 @@ fn effects_stay_where_they_are_ignored_or_perhaps_of_others() {
     recorder.close(other);
     assert_eq!(put_back(&recorder, |path| path.starts_with("out")), Vec::<String>::new());
     assert_eq!(place.read("both.txt"), "whose?");
-    // What somebody changed after the check is theirs.
+    // A change that somebody made after the check is theirs.
     run_check(&place, &recorder, |place| place.write("a.txt", "by the check"));
     place.write("a.txt", "by me");
     let (undone, left) = recorder.put_back(&check(), |path| path.starts_with("out")).unwrap();

@@ -338,7 +338,7 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
     git(&shared.folder(), &["init", "-q", "-b", "trunk"]);
     git(&shared.folder(), &["submodule", "--quiet", "add", &outer.display().to_string(), "lib/sub"]);
     git(&shared.folder(), &["submodule", "--quiet", "update", "--init", "--recursive"]);
-    // What a filter has smudged, as that of LFS does, is in no object of the folder's repository.
+    // A file that a filter has smudged, such as that of LFS, is in no object of the folder's repository.
     git(&shared.folder(), &["config", "filter.lfs.clean", "echo pointer"]);
     shared.write(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
     shared.write("large.bin", "all of it");

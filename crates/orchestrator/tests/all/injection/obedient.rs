@@ -1,6 +1,6 @@
 //! A model that obeys any instruction in its request.
 //!
-//! An instruction is `OBEY<tool|name=value|name=value>`, or with square brackets. In a value `%s` stands for a slash,
+//! An instruction is `OBEY<tool|name=value|name=value>`, or with square brackets. In a value `%s` is a slash,
 //! `%n` for a new line, and `$ALL` for all tool results so far. The model first makes its opening calls, which load the
 //! texts.
 
