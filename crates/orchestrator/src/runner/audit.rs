@@ -16,7 +16,7 @@ use tokio::task::spawn_blocking;
 use super::{
     Context, RunRunner,
     actor::{Attempt, Made},
-    kept_files::with_children,
+    kept_files::{did, with_children},
     on_bound,
 };
 use crate::{ActorBrief, ModelUse, PlanRoute, machine::lead::main_id};
@@ -186,15 +186,7 @@ fn verdicts(output: ActorOutput) -> Result<Vec<CriterionVerdict>, String> {
 
 /// Returns a change of a file in the form for an auditor; `None` for folders.
 fn audited(kept: &Kept, change: &Change) -> Option<AuditedChange> {
-    let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
-    if !is_file(&change.before) && !is_file(&change.after) {
-        return None;
-    }
-    let did = match (&change.before, &change.after) {
-        (None, _) => "created",
-        (_, None) => "deleted",
-        _ => "changed",
-    };
+    let did = did(change)?;
     let path = change.path.to_string_lossy().into_owned();
     let shown = AuditedChange { did: did.to_owned(), ..AuditedChange::default() };
     if is_credential_file(&path) {

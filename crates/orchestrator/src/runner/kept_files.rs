@@ -216,18 +216,21 @@ impl KeptFiles {
     }
 }
 
+/// Returns the kind of a change of a file: `created`, `deleted` or `changed`; `None` for folders.
+pub(super) fn did(change: &Change) -> Option<&'static str> {
+    let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
+    match (&change.before, &change.after) {
+        (before, after) if !is_file(before) && !is_file(after) => None,
+        (None, _) => Some("created"),
+        (_, None) => Some("deleted"),
+        _ => Some("changed"),
+    }
+}
+
 /// Returns the change of a file, for people; `None` for folders, which are implied by their files.
 fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<FileChange> {
+    let did = did(&change)?;
     let Change { path, before, after } = change;
-    let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
-    if !is_file(&before) && !is_file(&after) {
-        return None;
-    }
-    let did = match (&before, &after) {
-        (None, _) => "created",
-        (_, None) => "deleted",
-        _ => "changed",
-    };
     let kept = |entry: &Option<Entry>| entry.as_ref().is_none_or(|entry| entry.not_kept().is_none());
     let contents =
         (kept(&before) && kept(&after)).then(|| Some((recorder.content(before.as_ref()).ok()?, recorder.content(after.as_ref()).ok()?)));
