@@ -1,6 +1,6 @@
 //! Servers that are busy, fail, cut their answers, or speak a dialect.
 
-use aime_scripted_server::{Odd, Reply, Script, When};
+use aime_scripted_server::{Reply, Script, ServerQuirk, When};
 use serde_json::{Value, json};
 
 use crate::harness::{World, actor, done, plan, write};
@@ -146,17 +146,28 @@ fn a_web_page_is_no_server() {
 
 #[test]
 fn odd_forms_are_read() {
-    let cases: [(&str, &[Odd]); 10] = [
-        ("object arguments", &[Odd::ObjectArguments]),
-        ("null content", &[Odd::NullContent]),
-        ("content in parts", &[Odd::ContentParts]),
-        ("no ids", &[Odd::NoIds]),
-        ("extra fields", &[Odd::ExtraFields]),
-        ("no usage", &[Odd::NoUsage]),
-        ("no finish reason", &[Odd::NoFinish]),
-        ("no end of the stream", &[Odd::NoDone]),
-        ("no stream", &[Odd::IgnoreStream]),
-        ("all at once", &[Odd::ObjectArguments, Odd::NullContent, Odd::NoIds, Odd::ExtraFields, Odd::NoUsage, Odd::NoFinish, Odd::NoIndex]),
+    let cases: [(&str, &[ServerQuirk]); 10] = [
+        ("object arguments", &[ServerQuirk::ObjectArguments]),
+        ("null content", &[ServerQuirk::NullContent]),
+        ("content in parts", &[ServerQuirk::ContentParts]),
+        ("no ids", &[ServerQuirk::NoIds]),
+        ("extra fields", &[ServerQuirk::ExtraFields]),
+        ("no usage", &[ServerQuirk::NoUsage]),
+        ("no finish reason", &[ServerQuirk::NoFinish]),
+        ("no end of the stream", &[ServerQuirk::NoDone]),
+        ("no stream", &[ServerQuirk::IgnoreStream]),
+        (
+            "all at once",
+            &[
+                ServerQuirk::ObjectArguments,
+                ServerQuirk::NullContent,
+                ServerQuirk::NoIds,
+                ServerQuirk::ExtraFields,
+                ServerQuirk::NoUsage,
+                ServerQuirk::NoFinish,
+                ServerQuirk::NoIndex,
+            ],
+        ),
     ];
     for (name, odds) in cases {
         let odd = |reply: Reply| odds.iter().fold(reply, |reply, odd| reply.odd(*odd));

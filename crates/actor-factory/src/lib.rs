@@ -29,4 +29,4 @@ pub(crate) use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
 pub use run::{RunError, run};
 pub use select::{Selection, select};
 pub use sheets::ActorTools;
-pub use spec::{ActorInput, ActorSettings, ActorSpec, LEAD_PREFIX, LeadSettings, LeadWake, Told, effect_prefix};
+pub use spec::{ActorInput, ActorSettings, ActorSpec, LEAD_PREFIX, LeadSettings, LeadWake, PersonMessage, effect_prefix};

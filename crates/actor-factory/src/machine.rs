@@ -21,7 +21,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_llm::{Message, ToolDefinition};
 use aime_progress::{Conclusion, Origin, ProgressEvent, TodoItem};
-use aime_tools::{SeenFiles, ToolRouter, ToolSheet};
+use aime_tools::{SeenFiles, ToolRouter, ToolSpec};
 use serde::{Deserialize, Serialize};
 
 use self::turn::Turn;
@@ -31,7 +31,7 @@ pub use self::{
     status::{ActorStatus, ActorStep, IllegalStep},
 };
 use crate::{
-    ActorInput, Told,
+    ActorInput, PersonMessage,
     history::{History, TokenMeter},
     repeats::Repeats,
 };
@@ -85,10 +85,10 @@ pub struct ActorMachine {
     note_due: bool,
     /// Messages of people that the actor has not seen yet.
     #[serde(default)]
-    said: Vec<Told>,
+    said: Vec<PersonMessage>,
     /// Messages of people that are in the history.
     #[serde(default)]
-    heard: Vec<Told>,
+    heard: Vec<PersonMessage>,
     /// Number of consecutive answers without a tool call.
     plain_in_row: u32,
     /// Number of consecutive answers with an unreadable tool call.
@@ -170,7 +170,7 @@ impl Machine for ActorMachine {
                 }
                 ActorFact::Woken { .. } => {}
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
-                ActorFact::Told { said } => {
+                ActorFact::PersonMessage { said } => {
                     self.told(said);
                     // A person's message ends nothing: a stopped actor stays stopped and continues later.
                     return None;
@@ -194,7 +194,7 @@ impl Machine for ActorMachine {
             | ActorFact::PlanCallRead { id, .. }
             | ActorFact::Answered { id, .. }
             | ActorFact::Revoked { id, .. } => Some(id),
-            ActorFact::Told { .. }
+            ActorFact::PersonMessage { .. }
             | ActorFact::Woken { .. }
             | ActorFact::RunAgain { .. }
             | ActorFact::Stopped { .. }
@@ -306,7 +306,7 @@ impl ActorMachine {
         self.conclusion.as_ref()
     }
 
-    fn sheet(&self, name: &str) -> Option<&ToolSheet> {
+    fn sheet(&self, name: &str) -> Option<&ToolSpec> {
         self.input.spec.tool(name)
     }
 

@@ -22,7 +22,7 @@ pub(crate) enum Note {
     /// The same call succeeded with the same result; `{name}` and `{count}`.
     Repeated,
     /// A person sent a message; the note must contain `{text}`.
-    Told,
+    PersonMessage,
     /// The actor must only report the state of its task.
     Conclude,
     /// Its result was not accepted. The note must contain `{text}`, which lists the missing parts.
@@ -40,7 +40,7 @@ impl Note {
         Self::StepsLeft,
         Self::Stuck,
         Self::Repeated,
-        Self::Told,
+        Self::PersonMessage,
         Self::Conclude,
         Self::Returned,
     ];
@@ -56,7 +56,7 @@ impl Note {
             Self::StepsLeft => "steps_left",
             Self::Stuck => "stuck",
             Self::Repeated => "repeated",
-            Self::Told => "told",
+            Self::PersonMessage => "told",
             Self::Conclude => "conclude",
             Self::Returned => "returned",
         }
@@ -77,7 +77,7 @@ impl Note {
             Self::StepsLeft => include_str!("../prompts/steps_left.md"),
             Self::Stuck => include_str!("../prompts/stuck.md"),
             Self::Repeated => include_str!("../prompts/repeated.md"),
-            Self::Told => include_str!("../prompts/told.md"),
+            Self::PersonMessage => include_str!("../prompts/told.md"),
             Self::Conclude => include_str!("../prompts/conclude.md"),
             Self::Returned => include_str!("../prompts/returned.md"),
         }
@@ -96,7 +96,7 @@ impl Note {
     const fn given(self) -> &'static [&'static str] {
         match self {
             Self::StepsLeft => &["left"],
-            Self::Told | Self::Returned => &["text"],
+            Self::PersonMessage | Self::Returned => &["text"],
             Self::Stuck | Self::Repeated => &["name", "count"],
             Self::NoToolCall | Self::AnswerCut | Self::UnreadCall | Self::EachStep | Self::AfterError | Self::Conclude => &[],
         }
@@ -107,7 +107,7 @@ impl Note {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
-        if matches!(self, Self::Told | Self::Returned) && !text.contains("{text}") {
+        if matches!(self, Self::PersonMessage | Self::Returned) && !text.contains("{text}") {
             return Err("it must hold {text}".to_owned());
         }
         let within = text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);

@@ -6,16 +6,16 @@ use std::{
 };
 
 use aime_llm::ToolDefinition;
-use aime_tools::ToolSheet;
+use aime_tools::ToolSpec;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::history::tools_tokens;
 
 /// Tools of an actor, in the order in which the model sees them, with their definitions. Clones share both.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(from = "Vec<Arc<ToolSheet>>")]
+#[serde(from = "Vec<Arc<ToolSpec>>")]
 pub struct ActorTools {
-    sheets: Arc<[Arc<ToolSheet>]>,
+    sheets: Arc<[Arc<ToolSpec>]>,
     definitions: Arc<[ToolDefinition]>,
     /// Estimated tokens of the definitions.
     tokens: u64,
@@ -33,17 +33,17 @@ impl ActorTools {
     }
 }
 
-impl From<Vec<Arc<ToolSheet>>> for ActorTools {
-    fn from(sheets: Vec<Arc<ToolSheet>>) -> Self {
+impl From<Vec<Arc<ToolSpec>>> for ActorTools {
+    fn from(sheets: Vec<Arc<ToolSpec>>) -> Self {
         let definitions: Arc<[ToolDefinition]> = sheets.iter().map(|sheet| sheet.definition.clone()).collect();
         Self { tokens: tools_tokens(&definitions), sheets: sheets.into(), definitions }
     }
 }
 
 impl Deref for ActorTools {
-    type Target = [Arc<ToolSheet>];
+    type Target = [Arc<ToolSpec>];
 
-    fn deref(&self) -> &[Arc<ToolSheet>] {
+    fn deref(&self) -> &[Arc<ToolSpec>] {
         &self.sheets
     }
 }
@@ -62,7 +62,7 @@ const REMEMBERED: usize = 16;
 pub(crate) struct KnownTools(Arc<Mutex<Vec<ActorTools>>>);
 
 impl KnownTools {
-    pub(crate) fn shared(&self, sheets: Vec<Arc<ToolSheet>>) -> ActorTools {
+    pub(crate) fn shared(&self, sheets: Vec<Arc<ToolSpec>>) -> ActorTools {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |tools: &&ActorTools| {
             tools.len() == sheets.len() && tools.iter().zip(&sheets).all(|(one, other)| Arc::ptr_eq(one, other) || one == other)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aime_llm::{Effort, Image, ModelLimits};
 use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
 use aime_redact::Redactor;
-use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSheet, Trust};
+use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSpec, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +102,7 @@ pub struct ActorSpec {
 impl ActorSpec {
     /// Returns the sheet of one of its tools.
     #[must_use]
-    pub fn tool(&self, name: &str) -> Option<&ToolSheet> {
+    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.iter().map(AsRef::as_ref).find(|sheet| sheet.name() == name)
     }
 
@@ -160,7 +160,7 @@ pub struct ActorInput {
     pub settings: ActorSettings,
     /// Messages of people from before it began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<Told>,
+    pub told: Vec<PersonMessage>,
     /// Sources that the user trusts. Without it, texts that the actor reads do not change its permissions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
@@ -205,7 +205,7 @@ pub struct LeadWake {
 
 /// Message of a person to an actor at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct PersonMessage {
     /// Id of the message in the run. The actor drops a message whose id it has already heard.
     pub id: EvidenceId,
     /// The words.

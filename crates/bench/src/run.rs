@@ -9,7 +9,7 @@ use std::{
 use aime_orchestrator::{
     OrchestratorBuilder, PlanRoute, RunControl, RunRequest, RunSettings,
     progress::{Plan, RunStatus},
-    tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, Touches, TypedTool},
+    tools::{Approval, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolScope, TypedTool},
 };
 use anyhow::{Context, Result, ensure};
 use schemars::JsonSchema;
@@ -58,7 +58,7 @@ pub(crate) async fn by_aime(graph: &Graph, kind: Kind) -> Result<Carried> {
     let mut tools = ToolRegistry::new();
     tools.register(match kind {
         Kind::ReadOnly => Arc::new(tool.read_only()),
-        Kind::ChangesSomething => Arc::new(tool.touches(Touches::Nothing)),
+        Kind::ChangesSomething => Arc::new(tool.touches(ToolScope::Nothing)),
     });
     let builder = OrchestratorBuilder::new().tools(tools).undo(None).folder(folder.path());
     let tasks: Vec<_> = graph

@@ -18,7 +18,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 #[cfg(feature = "temporal")]
 pub(crate) use self::engine::{EngineArgs, WorkerArgs};
-use crate::words::LanguageChoice;
+use crate::i18n::LanguageChoice;
 
 pub(crate) use self::{
     choices::{ApproveArg, CheckFormat, MemoryFormat, ModeArg, Output, PlanFormat, SchemaName, ShowFormat},

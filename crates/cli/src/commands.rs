@@ -8,13 +8,13 @@ mod doctor;
 #[cfg(feature = "temporal")]
 mod engine;
 mod evaluate;
-mod look;
 mod man;
 mod mcp;
 mod memory;
 mod models;
 mod permissions;
 mod plan;
+mod profiles;
 mod report;
 mod resume;
 mod review;
@@ -47,8 +47,8 @@ pub(crate) use run::{interrupted, model_line};
 use crate::{
     args::{Cli, Command, Global, McpCommand, as_typed, language_in},
     failure::Failure,
+    i18n::{self, Language, LanguageChoice, msg},
     notices::NoticePrinter,
-    words::{self, Language, LanguageChoice, msg},
 };
 
 /// Runs the command and returns the exit code.
@@ -71,7 +71,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
     let setup = setup_of(&global, environment)?;
     if is_read_by_programs(&command) {
-        words::speak(Language::English);
+        i18n::speak(Language::English);
     }
     crate::output::keep_secret(setup.redactor());
     match command {
@@ -110,7 +110,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),
         Command::Acp => on_runtime(acp::acp(setup)),
         Command::Mcp { command } => on_runtime(mcp::mcp(command, setup)),
-        Command::Profiles { command } => look::profiles(command, &setup),
+        Command::Profiles { command } => profiles::profiles(command, &setup),
         Command::Memory { command, output } => memory::memory(command, output, &setup),
         Command::Permissions { command, output } => permissions::permissions(command, output, &setup),
         Command::Models { command } => on_runtime(models::models(command, &setup)),
@@ -141,7 +141,7 @@ fn on_runs(setup: Setup, command: impl AsyncFnOnce(&Runs) -> Result<u8, Failure>
 fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&words::said("standard input"), &error))?;
+        io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&i18n::said("standard input"), &error))?;
         return Ok(text);
     }
     std::fs::read_to_string(path).map_err(|error| unreadable(what, &error))
@@ -183,7 +183,7 @@ fn read_goal(goal: &str) -> Result<String, Failure> {
 /// Opens the working folder with its configuration, and sets the language that they ask for.
 fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure> {
     let setup = opener(environment, global.config.clone()).open(global.directory.as_deref())?;
-    words::speak(Language::of(global.lang, setup.config.messages.language.into(), &setup.environment));
+    i18n::speak(Language::of(global.lang, setup.config.messages.language.into(), &setup.environment));
     Ok(setup)
 }
 

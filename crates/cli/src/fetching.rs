@@ -9,9 +9,9 @@ use aime_local_model::{CatalogModel, FetchNews, ModelStore, Presence};
 use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 
 use crate::{
+    i18n::{msg, said},
     output::{self, BOLD},
     screen::column,
-    words::{msg, said},
 };
 
 /// Interval at which the bar is redrawn without progress, so that it does not look frozen.

@@ -5,12 +5,12 @@ mod commands;
 mod failure;
 #[cfg(feature = "local-model")]
 mod fetching;
+mod i18n;
 mod notices;
 mod output;
 mod person;
 mod plan_formats;
 mod screen;
-mod words;
 
 use std::{panic::AssertUnwindSafe, process::ExitCode};
 
@@ -19,7 +19,7 @@ use clap::error::ErrorKind;
 
 use crate::{
     failure::Failure,
-    words::{Language, LanguageChoice},
+    i18n::{Language, LanguageChoice},
 };
 
 /// Argument with which the sandbox starts this program again to give a command its own network.
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
             output::choose_colors(color.unwrap_or(args::ColorChoice::Auto), &environment);
             // The version text is the same in every language, so no settings are read for it.
             if error.kind() != ErrorKind::DisplayVersion {
-                words::speak(commands::language_of_nothing(&environment));
+                i18n::speak(commands::language_of_nothing(&environment));
             }
             args::tell(&error);
             // Help and version were requested; anything else is a usage error.
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
     };
     output::choose_colors(cli.global.color, &environment);
     // The settings may change the language. Errors in the settings themselves appear in this one.
-    words::speak(Language::of(cli.global.lang, LanguageChoice::Auto, &environment));
+    i18n::speak(Language::of(cli.global.lang, LanguageChoice::Auto, &environment));
     output::start_log(cli.global.verbose);
     let code = match guarded(|| commands::run(cli, environment)) {
         Ok(code) => code,

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 
 #[cfg(feature = "local-model")]
 use crate::{fetching, output::BOLD};
-use crate::{output, words::msg};
+use crate::{i18n::msg, output};
 
 /// Prints notices on standard error.
 pub(crate) struct NoticePrinter {

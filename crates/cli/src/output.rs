@@ -22,7 +22,7 @@ use tracing_subscriber::EnvFilter;
 use crate::{
     args::ColorChoice,
     failure::Failure,
-    words::{self, asked, msg, said},
+    i18n::{self, asked, msg, said},
 };
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -248,7 +248,7 @@ fn labelled(label: &str, message: &str, hint: Option<&str>) {
 
 /// Formats a count in the person's language: `1 task`, `2 tasks`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
-    words::counted(number, thing)
+    i18n::counted(number, thing)
 }
 
 /// Returns the usage by asker, if there are several: `lead 900 tokens in 3 requests, actors …`.
@@ -258,7 +258,7 @@ pub(crate) fn by_who(by: &SpentBy) -> Option<String> {
         let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
         let cost = if spent.cost_usd > 0.0 { format!(" (${:.4})", spent.cost_usd) } else { String::new() };
         let tokens = spent.input_tokens + spent.output_tokens;
-        format!("{}{cost}", msg!("spent-by", who = words::named("spent", who), tokens = tokens, requests = requests))
+        format!("{}{cost}", msg!("spent-by", who = i18n::named("spent", who), tokens = tokens, requests = requests))
     });
     let told: Vec<String> = told.collect();
     (told.len() > 1).then(|| told.join(&msg!("view-comma")))

@@ -14,9 +14,9 @@ use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
+    i18n::{asked, meant, msg, named, said},
     output::{self, BOLD},
     screen::Pause,
-    words::{asked, meant, msg, named, said},
 };
 
 /// Asks on the terminal, one question at a time, while the live view is paused.

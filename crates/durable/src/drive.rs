@@ -5,9 +5,9 @@ mod standing;
 
 use std::collections::BTreeMap;
 
+pub use standing::LoadedMachine;
 #[cfg(feature = "journal")]
 pub(crate) use standing::Snapshot;
-pub use standing::Standing;
 
 use crate::{Commit, EffectId, Host, Issue, Machine, Order, Outbox, Reason, Recorded, UnixMillis};
 
@@ -29,9 +29,9 @@ pub enum Resume<M: Machine> {
     },
     /// Resume from the state that the journal leads to. `then` is applied as new, and effects without an answer are
     /// issued again.
-    Standing {
+    LoadedMachine {
         /// The machine.
-        standing: Box<Standing<M>>,
+        standing: Box<LoadedMachine<M>>,
         /// New facts that come before all others, such as "resumed".
         then: Vec<Recorded<M::Fact>>,
     },
@@ -124,7 +124,7 @@ fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
             run.events.clear();
             (run, then, output)
         }
-        Resume::Standing { standing, then } => (standing.run, then, standing.output),
+        Resume::LoadedMachine { standing, then } => (standing.run, then, standing.output),
     };
     let output = output.filter(|_| then.is_empty());
     Ok((Box::new(run), then, output))

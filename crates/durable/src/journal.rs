@@ -33,7 +33,7 @@ pub use lock::{LockError, RunLock};
 pub use runs::{EventRecord, NewRun, RunRecord};
 #[cfg(any(test, feature = "simulation"))]
 pub use simulated::{Disk, Fate};
-pub use snapshot::{NewSnapshot, SnapshotRecord, Stood};
+pub use snapshot::{LoadedSnapshot, NewSnapshot, SnapshotRecord};
 pub use stream::{RUN_STREAM, StreamWriter};
 pub use whole::{BlobFault, BlobFaultKind};
 

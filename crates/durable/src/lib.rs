@@ -9,7 +9,7 @@ mod host;
 mod journal;
 mod machine;
 
-pub use drive::{DriveError, Ended, Replayed, Resume, Standing, drive, replay};
+pub use drive::{DriveError, Ended, LoadedMachine, Replayed, Resume, drive, replay};
 pub use embedded::{
     Clock, EffectContext, EffectRunner, EmbeddedHost, FactReceiver, FactSender, FailedEffect, MemoryStream, Overtaken, Sink, SystemClock,
     carry_out_alone, fact_channel,
@@ -17,8 +17,8 @@ pub use embedded::{
 pub use host::{Commit, Host, Recorded};
 #[cfg(feature = "journal")]
 pub use journal::{
-    BlobFault, BlobFaultKind, EventRecord, Journal, JournalError, Loaded, LockError, Message, NewRun, NewSnapshot, RUN_STREAM, RunLock,
-    RunRecord, SnapshotRecord, Stood, StreamWriter,
+    BlobFault, BlobFaultKind, EventRecord, Journal, JournalError, Loaded, LoadedSnapshot, LockError, Message, NewRun, NewSnapshot,
+    RUN_STREAM, RunLock, RunRecord, SnapshotRecord, StreamWriter,
 };
 #[cfg(any(test, feature = "simulation"))]
 pub use journal::{Disk, Fate};

@@ -4,9 +4,9 @@
 
 mod category;
 mod classify;
+mod keywords;
 #[cfg(test)]
 mod tests;
-mod words;
 
 use aime_progress::PlanMode;
 use schemars::JsonSchema;

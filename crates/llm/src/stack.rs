@@ -39,7 +39,7 @@ use futures::{future::BoxFuture, stream::BoxStream};
 
 use self::{
     bounded::Bounded,
-    fallback::{FIRST_PAUSE, Fallback, Seat},
+    fallback::{FIRST_PAUSE, Fallback, Slot},
     framed::Framed,
     hooked::Hooked,
     layer::Layer,
@@ -241,7 +241,7 @@ fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> 
         }
         inner
     };
-    let seat = |candidate: &Candidate| Seat { model: alone(candidate), pause: Arc::clone(&candidate.pause) };
+    let seat = |candidate: &Candidate| Slot { model: alone(candidate), pause: Arc::clone(&candidate.pause) };
     let mut inner = match stack.others.as_slice() {
         [] => alone(&stack.first),
         others => Arc::new(Fallback::new(seat(&stack.first), others.iter().map(seat).collect(), stack.first_pause)),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::words::Term;
+use crate::tokenizer::Term;
 
 /// The most characters of an excerpt, without the marks of omission.
 const LENGTH: usize = 200;
@@ -43,7 +43,7 @@ fn stem(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::asked;
+    use crate::tokenizer::asked;
 
     #[test]
     fn the_place_is_shown_where_the_most_words_stand() {

@@ -14,7 +14,7 @@ pub use report::{IndexReport, SkipReason, Skipped};
 use crate::{
     MemoryError, MemoryStore, UnixMillis,
     rank::{Index, Wanted, rank},
-    words::asked,
+    tokenizer::asked,
 };
 
 /// The bounds of a knowledge folder.

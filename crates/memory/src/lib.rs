@@ -9,8 +9,8 @@ mod rank;
 mod render;
 mod schema;
 mod store;
+mod tokenizer;
 mod tokens;
-mod words;
 
 pub use error::MemoryError;
 pub use knowledge::{Chunk, IndexReport, Knowledge, KnowledgeSettings, SkipReason, Skipped};

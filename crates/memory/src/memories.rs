@@ -7,7 +7,7 @@ use crate::{
     MemoryError, MemoryStore,
     excerpt::excerpt,
     rank::{Hit, Index, Wanted, rank},
-    words::{asked, indexed},
+    tokenizer::{asked, indexed},
 };
 
 /// Milliseconds since 1970, UTC.

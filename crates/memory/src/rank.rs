@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, ToSql, params};
 
-use crate::words::Question;
+use crate::tokenizer::Question;
 
 /// Number of the top BM25 results that are examined for each requested result.
 const CANDIDATES: usize = 5;

@@ -16,7 +16,7 @@ const BUSY: Duration = Duration::from_secs(10);
 
 /// One step for each version of the schema, applied in order and never changed once it has been released.
 ///
-/// The word tables keep no text, only the words that `words::indexed` makes of it; the triggers keep them in step with what is deleted.
+/// The word tables keep no text, only the words that `tokenizer::indexed` makes of it; the triggers keep them in step with what is deleted.
 const STEPS: &[&str] = &["
     -- title_key: hash of the title without its spacing. used: the number of the last writing or recall, counted over all memories.
     CREATE TABLE memory (

@@ -6,7 +6,7 @@ use aime_durable::{FactSender, Journal, Message};
 use aime_progress::{EvidenceId, QuestionId, RunId, TaskId};
 use serde::{Deserialize, Serialize};
 
-use crate::{RunFact, RunMachine, questions::Answers, words::Words};
+use crate::{RunFact, RunMachine, messages::Words, questions::Answers};
 
 /// Reason given for a run or task that a person cancelled.
 pub(crate) const CANCELLED: &str = "cancelled by a person";

@@ -30,6 +30,7 @@ mod inbox;
 mod kept_plans;
 mod machine;
 mod memory;
+mod messages;
 mod models;
 mod orchestrator;
 mod parts;
@@ -48,7 +49,6 @@ mod snapshots;
 mod stats;
 mod undelivered_reports;
 mod view;
-mod words;
 
 /// The crates whose types are part of this crate's API.
 pub use {
@@ -80,7 +80,7 @@ pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
 pub use orchestrator::{Orchestrator, OrchestratorError, PlanResult};
 pub(crate) use parts::Parts;
-pub use passing::{FolderTurn, PassingFolder};
+pub use passing::{TransientWorkspace, WorkspaceLease};
 pub use profile_briefs::profile_briefs;
 pub use project::ProjectWords;
 pub use publish::PublishedEvent;
@@ -91,7 +91,7 @@ pub use run_status::{RunStatusView, run_status};
 pub use runner::{
     actor::delegated,
     answer::{AnswerPrompt, NoFacts},
-    apart::{ActorOrder, Apart, Attempted, MadeActor, MadeBelow},
+    apart::{ActorOrder, Attempted, MadeActor, MadeBelow, RemoteEffects},
     evidence::CallRecord,
     kept_files::with_children,
 };

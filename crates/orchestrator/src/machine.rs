@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_progress::{Origin, ProgressEvent, ProgressState, RunStatus, Spent, TaskId, Timestamp};
-use aime_tools::ToolSheet;
+use aime_tools::ToolSpec;
 use serde::{Deserialize, Serialize};
 
 use self::{
@@ -204,7 +204,7 @@ impl RunMachine {
         self.phase == Phase::Over
     }
 
-    fn sheet(&self, tool: &str) -> Option<&Arc<ToolSheet>> {
+    fn sheet(&self, tool: &str) -> Option<&Arc<ToolSpec>> {
         self.input.tools.iter().find(|sheet| sheet.name() == tool)
     }
 

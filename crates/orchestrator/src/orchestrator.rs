@@ -7,20 +7,20 @@ use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
 use aime_progress::{LiveStore, Origin, RunId, Spent};
-use aime_tools::{HandledBy, PermissionRules, Trust, learn_secrets_of};
+use aime_tools::{Executor, PermissionRules, Trust, learn_secrets_of};
 use futures::FutureExt as _;
 
 use self::execute::Start;
 pub use self::plan::PlanResult;
 use crate::{
-    Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, PassingFolder, PlanRoute, ProjectWords, RunControl, RunFact, RunInput,
-    RunMachine, RunRequest, RunResult, RunSettings,
+    Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, PlanRoute, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest,
+    RunResult, RunSettings, TransientWorkspace,
     inbox::{CANCELLED, fact_in},
+    messages::Words,
     questions::Answers,
     run_status::{RunStatusView, load_machine},
     runner::{kept_files::KeptFiles, plan::ToolsOfPlans},
     undelivered_reports::{cost_of, undelivered_reports},
-    words::Words,
 };
 
 /// Reason why a run could not be executed at all.
@@ -77,7 +77,7 @@ pub struct Orchestrator {
     plan_tools: ToolsOfPlans,
     live: Arc<LiveStore>,
     /// The working folder, if it has no permanent content.
-    passing: Option<Arc<dyn PassingFolder>>,
+    passing: Option<Arc<dyn TransientWorkspace>>,
 }
 
 impl Orchestrator {
@@ -93,7 +93,7 @@ impl Orchestrator {
     /// Returns an orchestrator for a folder whose files were replaced. It reads `AGENTS.md` and secrets in files again,
     /// and records file changes only for the duration of an effect, because the folder has no permanent content.
     #[must_use]
-    pub fn with_folder_replaced(&self, passing: Arc<dyn PassingFolder>) -> Self {
+    pub fn with_folder_replaced(&self, passing: Arc<dyn TransientWorkspace>) -> Self {
         let folder = &self.parts.tool_context.folder;
         learn_secrets_of(folder, &self.parts.redactor);
         let project = ProjectWords::read(folder, self.parts.project_chars).unwrap_or_default().text;
@@ -212,7 +212,7 @@ impl Orchestrator {
         for image in &mut images {
             image.name = self.parts.redactor.text(&image.name).into_owned();
         }
-        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Runtime).cloned().collect();
+        let tools = self.parts.tools.all_sheets().filter(|sheet| sheet.handled_by == Executor::Runtime).cloned().collect();
         let rules = PermissionRules::clone(&self.parts.tool_context.rules);
         let lead = self.lead_policy(&request.settings);
         let input = RunInput {

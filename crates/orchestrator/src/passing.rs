@@ -6,15 +6,15 @@ use aime_undo::{Recorder, Scope};
 use futures::future::BoxFuture;
 
 /// Exclusive access to a folder until it is dropped.
-pub type FolderTurn = Box<dyn Send>;
+pub type WorkspaceLease = Box<dyn Send>;
 
 /// A working folder that moves from host to host. Each effect starts from a state that is put into the folder and
 /// returns a new state. The run's earlier changes of files are part of that state and not of the folder.
-pub trait PassingFolder: Debug + Send + Sync {
+pub trait TransientWorkspace: Debug + Send + Sync {
     /// Returns the path where the file changes of one effect are recorded for as long as the effect lasts.
     fn keep(&self) -> &Path;
 
     /// Loads the run's earlier changes into `recorder`, because `scope` of them is to be undone. Nobody else gets
     /// access to the folder until the returned turn is dropped.
-    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<FolderTurn, String>>;
+    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, String>>;
 }

@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{RunFact, RunMachine, questions::Answers, snapshots::SnapshotsDue, words::Words};
+use crate::{RunFact, RunMachine, messages::Words, questions::Answers, snapshots::SnapshotsDue};
 
 /// An event of a run's journal.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,21 +1,21 @@
 //! The part of a run that its effects need, wherever they are carried out.
 
-use aime_actors::{LeadRest, Told};
+use aime_actors::{LeadRest, PersonMessage};
 use aime_durable::Recorded;
 use aime_progress::{EvidenceId, LeadCommand, ProgressEvent, QuestionId, Spent, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     Bounds, RunFact, RunInput,
-    machine::{lead::lead_words_id, people::Said},
+    machine::{lead::lead_words_id, people::RunMessage},
 };
 
 /// Returns the messages of the lead to the actors of tasks.
-pub(crate) fn words_of_lead(rest: &LeadRest) -> impl Iterator<Item = (TaskId, Told)> {
+pub(crate) fn words_of_lead(rest: &LeadRest) -> impl Iterator<Item = (TaskId, PersonMessage)> {
     rest.commands.iter().enumerate().filter_map(|(number, command)| match command {
         LeadCommand::TellTask { task, text } => {
             let id = EvidenceId::new(lead_words_id(rest.wake, number)).ok()?;
-            let said = Said { id, task: Some(task.clone()), text: text.clone(), by_lead: true };
+            let said = RunMessage { id, task: Some(task.clone()), text: text.clone(), by_lead: true };
             Some((task.clone(), said.told()))
         }
         _ => None,
@@ -36,7 +36,7 @@ pub struct RunContext {
     /// The answers of people.
     pub answers: Vec<(QuestionId, String)>,
     /// Messages of people that answer no question, each with the task that is addressed.
-    pub said: Vec<(Option<TaskId>, Told)>,
+    pub said: Vec<(Option<TaskId>, PersonMessage)>,
 }
 
 impl RunContext {
@@ -53,7 +53,7 @@ impl RunContext {
             match &recorded.fact {
                 RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => self.bounds = bounds.clone(),
                 RunFact::PersonSaid { id, task, text } if !self.said.iter().any(|(_, told)| told.id == *id) => {
-                    self.said.push((task.clone(), Told { id: id.clone(), text: text.clone() }));
+                    self.said.push((task.clone(), PersonMessage { id: id.clone(), text: text.clone() }));
                 }
                 RunFact::LeadRested { rest, .. } => self.said.extend(words_of_lead(rest).map(|(task, told)| (Some(task), told))),
                 _ => {}
@@ -73,7 +73,7 @@ impl RunContext {
     /// Returns the messages so far to the actor of a task. The only actor of a run (`alone`) also gets those to the run
     /// itself.
     #[must_use]
-    pub fn said_to(&self, task: &TaskId, alone: bool) -> Vec<Told> {
+    pub fn said_to(&self, task: &TaskId, alone: bool) -> Vec<PersonMessage> {
         let theirs = self.said.iter().filter(|(whom, _)| whom.as_ref().map_or(alone, |whom| whom == task));
         theirs.map(|(_, told)| told.clone()).collect()
     }

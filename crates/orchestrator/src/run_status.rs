@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_durable::{Journal, JournalError, RUN_STREAM, Stood};
+use aime_durable::{Journal, JournalError, LoadedSnapshot, RUN_STREAM};
 use aime_progress::{Inconsistency, ProgressState, RunId};
 
 use crate::{Bounds, OrchestratorError, RunInput, RunMachine, RunOutput, RunSettings};
@@ -48,7 +48,7 @@ pub fn run_status(journal: &Journal, run: &RunId) -> Result<RunStatusView, Orche
 }
 
 /// Returns the machine of a run, ready to continue.
-pub(crate) fn load_machine(journal: &Journal, run: &RunId) -> Result<Stood<RunMachine>, OrchestratorError> {
+pub(crate) fn load_machine(journal: &Journal, run: &RunId) -> Result<LoadedSnapshot<RunMachine>, OrchestratorError> {
     let stood = journal.stand::<RunMachine>(run.as_str(), RUN_STREAM).map_err(|error| match error {
         JournalError::Diverged { detail, .. } => {
             OrchestratorError::Unreplayable { run: run.to_string(), reason: format!("the journal diverges: {detail}") }
@@ -71,8 +71,8 @@ impl RunStatusView {
         self.input.can_plan
     }
 
-    pub(crate) fn of(stood: &Stood<RunMachine>) -> Self {
-        let Stood { input, standing, damage, unused, .. } = stood;
+    pub(crate) fn of(stood: &LoadedSnapshot<RunMachine>) -> Self {
+        let LoadedSnapshot { input, standing, damage, unused, .. } = stood;
         let machine = standing.machine();
         Self {
             inconsistencies: machine.state().inconsistencies(),

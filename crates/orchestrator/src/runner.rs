@@ -34,9 +34,9 @@ use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
     Bounds, Budget, BudgetError, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
+    messages::Words,
     models::{OnBound, RunMeter},
     questions::Answers,
-    words::Words,
 };
 
 /// State that the effects of one run share.

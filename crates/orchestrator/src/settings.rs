@@ -6,7 +6,7 @@ use aime_llm::Image;
 use aime_planner::{Adaptive, GrowthSettings, Strategy};
 use aime_progress::{Criterion, GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
-use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSheet, Trust};
+use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSpec, Trust};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -251,7 +251,7 @@ pub struct RunInput {
     /// Permission rules of the folder that the run's tools work in. They take precedence over the approval mode.
     pub(crate) rules: PermissionRules,
     /// Specifications of the tools at the start of the run.
-    pub(crate) tools: Vec<Arc<ToolSheet>>,
+    pub(crate) tools: Vec<Arc<ToolSpec>>,
 }
 
 impl RunInput {
@@ -269,7 +269,7 @@ impl RunInput {
 
     /// Returns the tools as they were specified at the start of the run.
     #[must_use]
-    pub fn tools(&self) -> &[Arc<ToolSheet>] {
+    pub fn tools(&self) -> &[Arc<ToolSpec>] {
         &self.tools
     }
 
@@ -285,7 +285,7 @@ impl RunMachine {
     /// Returns the input of a run of `request`, for your own host that can plan. `tools` are the tools that tasks of
     /// the plan may name; `rules` decide which calls need consent.
     #[must_use]
-    pub fn input(request: RunRequest, tools: Vec<Arc<ToolSheet>>, rules: PermissionRules) -> RunInput {
+    pub fn input(request: RunRequest, tools: Vec<Arc<ToolSpec>>, rules: PermissionRules) -> RunInput {
         let RunRequest { run, goal, images, plan, planning, settings } = request;
         RunInput {
             plan_id: PlanId::from(&run),

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use aime_durable::{EventRecord, Journal, Recorded, replay};
 use aime_llm::Image;
 use aime_progress::{Inconsistency, ProgressState, RunId, Timestamp};
-use aime_tools::ToolSheet;
+use aime_tools::ToolSpec;
 
 use crate::{Bounds, OrchestratorError, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunSettings, RunStatusView, run_status};
 
@@ -89,7 +89,7 @@ impl RunView {
 
     /// Returns the tools as they were known when the run began.
     #[must_use]
-    pub fn tools(&self) -> &[Arc<ToolSheet>] {
+    pub fn tools(&self) -> &[Arc<ToolSpec>] {
         &self.input.tools
     }
 

@@ -2,7 +2,7 @@
 
 mod drive;
 mod forecast;
-mod look;
+mod inspect;
 mod people;
 mod plans;
 mod remember;
@@ -29,7 +29,7 @@ use crate::{Environment, Notice, RunsError, Setup, models};
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
-    look::{has_ended, named, outcome},
+    inspect::{has_ended, named, outcome},
     people::{Answered, Cancelled, asks_nothing, hearer, not_driven, part_of},
     plans::{CheckerParts, fault_list},
     remember::remember,

@@ -1,7 +1,7 @@
 //! Folder with its configuration, and the parts of runs that are created from it.
 
 mod hooks;
-mod own;
+mod overrides;
 mod reach;
 mod secrets;
 mod servers;
@@ -37,7 +37,7 @@ use crate::{
     error::{ErrorKind, RunsError},
 };
 
-pub use self::{own::OwnPrompts, servers::Servers, skills::FoundSkills, telemetry::Watched};
+pub use self::{overrides::OwnPrompts, servers::Servers, skills::FoundSkills, telemetry::Watched};
 
 /// Options for opening folders: environment, settings file, caller and launcher. One builder can open several folders.
 #[derive(Clone)]

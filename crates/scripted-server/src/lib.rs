@@ -21,7 +21,7 @@ mod view;
 mod when;
 
 pub use provider::Provider;
-pub use reply::{Odd, Reply, ScriptedCall, ScriptedFailure, ScriptedUsage};
+pub use reply::{Reply, ScriptedCall, ScriptedFailure, ScriptedUsage, ServerQuirk};
 pub use rounds::RoundsServer;
 pub use script::{Rule, Script, ScriptError};
 pub use server::{Received, ScriptedServer};

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::cache::{self, CacheUse};
 use crate::memory::{Memory, Sent};
 use crate::provider::Provider;
-use crate::reply::{Odd, Reply, ScriptedCall, ScriptedUsage};
+use crate::reply::{Reply, ScriptedCall, ScriptedUsage, ServerQuirk};
 use crate::view::{self, Protocol, View};
 
 /// The content type and the pieces of a body.
@@ -35,7 +35,7 @@ pub(crate) fn render(
     number: usize,
     memory: &Memory,
 ) -> (Rendered, Sent) {
-    let stream = stream && !reply.is_odd(Odd::IgnoreStream);
+    let stream = stream && !reply.has_quirk(ServerQuirk::IgnoreStream);
     let caching = (request.protocol == Protocol::Messages).then(|| cache::usage(request.body, memory.prompts()));
     let answer = Answer { reply, request, provider, number, cache: caching.unwrap_or_default() };
     // Only Gemini also streams in another format: as a list, unless the request asks for events.
@@ -89,8 +89,8 @@ struct Call {
 }
 
 impl Answer<'_> {
-    fn is_odd(&self, odd: Odd) -> bool {
-        self.reply.is_odd(odd)
+    fn has_quirk(&self, odd: ServerQuirk) -> bool {
+        self.reply.has_quirk(odd)
     }
 
     fn text(&self) -> String {
@@ -114,11 +114,12 @@ impl Answer<'_> {
         let by_tool = self.answering_tool().zip(self.reply.json.clone());
         let answer = by_tool.map(|(name, arguments)| ScriptedCall { name: name.to_owned(), arguments, id: None });
         let calls = self.reply.tool_calls.iter().chain(&answer).enumerate().map(|(index, call)| Call {
-            id: (!self.is_odd(Odd::NoIds)).then(|| call.id.clone().unwrap_or_else(|| self.provider.call_id(turn, self.number, index))),
+            id: (!self.has_quirk(ServerQuirk::NoIds))
+                .then(|| call.id.clone().unwrap_or_else(|| self.provider.call_id(turn, self.number, index))),
             name: call.name.clone(),
             arguments: match &call.arguments {
                 Value::String(text) => json!(text),
-                value if self.is_odd(Odd::ObjectArguments) => value.clone(),
+                value if self.has_quirk(ServerQuirk::ObjectArguments) => value.clone(),
                 value => json!(value.to_string()),
             },
         });
@@ -127,11 +128,11 @@ impl Answer<'_> {
 
     fn usage(&self) -> Option<ScriptedUsage> {
         let usual = ScriptedUsage { input: 100, cached: 0, output: 20, reasoning: 0 };
-        (!self.is_odd(Odd::NoUsage)).then(|| self.reply.usage.unwrap_or(usual))
+        (!self.has_quirk(ServerQuirk::NoUsage)).then(|| self.reply.usage.unwrap_or(usual))
     }
 
     fn decorate(&self, object: &mut Map<String, Value>) {
-        if self.is_odd(Odd::ExtraFields) {
+        if self.has_quirk(ServerQuirk::ExtraFields) {
             object.insert("x_extra".into(), json!({"unknown": [1, null, "two"]}));
         }
     }

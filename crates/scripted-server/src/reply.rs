@@ -48,7 +48,7 @@ pub struct Reply {
     pub usage: Option<ScriptedUsage>,
     /// Deviations from the usual form of the protocol.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub odd: BTreeSet<Odd>,
+    pub odd: BTreeSet<ServerQuirk>,
     /// Holds the reply until this many requests are held at once, then releases all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_waiting: Option<usize>,
@@ -124,7 +124,7 @@ pub struct ScriptedFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Odd {
+pub enum ServerQuirk {
     /// The arguments of a tool call are an object instead of a string.
     ObjectArguments,
     /// An empty content is `null`.
@@ -314,7 +314,7 @@ impl Reply {
 
     /// Adds a deviation.
     #[must_use]
-    pub fn odd(mut self, odd: Odd) -> Self {
+    pub fn odd(mut self, odd: ServerQuirk) -> Self {
         self.odd.insert(odd);
         self
     }
@@ -322,34 +322,34 @@ impl Reply {
     /// Omits the usage.
     #[must_use]
     pub fn without_usage(self) -> Self {
-        self.odd(Odd::NoUsage)
+        self.odd(ServerQuirk::NoUsage)
     }
 
     /// Sends arguments as objects.
     #[must_use]
     pub fn object_arguments(self) -> Self {
-        self.odd(Odd::ObjectArguments)
+        self.odd(ServerQuirk::ObjectArguments)
     }
 
     /// Sends `null` for an empty content.
     #[must_use]
     pub fn null_content(self) -> Self {
-        self.odd(Odd::NullContent)
+        self.odd(ServerQuirk::NullContent)
     }
 
     /// Omits all ids.
     #[must_use]
     pub fn no_ids(self) -> Self {
-        self.odd(Odd::NoIds)
+        self.odd(ServerQuirk::NoIds)
     }
 
     /// Adds unknown fields.
     #[must_use]
     pub fn extra_fields(self) -> Self {
-        self.odd(Odd::ExtraFields)
+        self.odd(ServerQuirk::ExtraFields)
     }
 
-    pub(crate) fn is_odd(&self, odd: Odd) -> bool {
+    pub(crate) fn has_quirk(&self, odd: ServerQuirk) -> bool {
         self.odd.contains(&odd)
     }
 }

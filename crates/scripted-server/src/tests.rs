@@ -7,7 +7,7 @@ mod responses;
 
 use std::time::Duration;
 
-use crate::{Odd, Reply, RoundsServer, Script, ScriptedServer, When};
+use crate::{Reply, RoundsServer, Script, ScriptedServer, ServerQuirk, When};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -183,7 +183,7 @@ async fn streams_carry_text_calls_and_usage() {
 #[tokio::test]
 async fn odd_forms() {
     let reply = Reply::call("bash", json!({"command": "ls"})).object_arguments().no_ids().without_usage().extra_fields();
-    let server = ScriptedServer::start(Script::new().on(When::any(), [reply.odd(Odd::NoFinish)])).await;
+    let server = ScriptedServer::start(Script::new().on(When::any(), [reply.odd(ServerQuirk::NoFinish)])).await;
     let (_, body) = post(&server, &ask("hi")).await;
     let message = &body["choices"][0]["message"];
     assert_eq!(message["tool_calls"][0]["function"]["arguments"], json!({"command": "ls"}));

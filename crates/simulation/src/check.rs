@@ -120,7 +120,7 @@ pub(crate) fn bounds(world: &World, seen: &RunView) {
 
 /// Journal entries on the calls with one key.
 #[derive(Default)]
-struct Told {
+struct CallEntries {
     started: u32,
     ok: u32,
     errors: u32,
@@ -187,8 +187,8 @@ fn named(task: Option<&TaskId>) -> String {
 }
 
 /// Returns the calls of the three tools by key. Checks that each has exactly one end.
-fn calls(world: &World, seen: &RunView) -> BTreeMap<String, Told> {
-    let mut told: BTreeMap<String, Told> = BTreeMap::new();
+fn calls(world: &World, seen: &RunView) -> BTreeMap<String, CallEntries> {
+    let mut told: BTreeMap<String, CallEntries> = BTreeMap::new();
     let mut open: BTreeMap<(String, String), String> = BTreeMap::new();
     for published in &seen.events {
         match &published.event {

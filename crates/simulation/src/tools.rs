@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use aime_tools::{HandledBy, ToolContext, ToolError, ToolOutput, ToolRegistry, Touches, TypedTool, builtin};
+use aime_tools::{Executor, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolScope, TypedTool, builtin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -37,7 +37,7 @@ struct Given {
 pub(crate) fn of_actors() -> ToolRegistry {
     let builtin = builtin();
     let mut tools = ToolRegistry::new();
-    for sheet in builtin.all_sheets().filter(|sheet| sheet.handled_by == HandledBy::Actor) {
+    for sheet in builtin.all_sheets().filter(|sheet| sheet.handled_by == Executor::Actor) {
         if let Some(tool) = builtin.get(sheet.name()) {
             tools.register(Arc::clone(tool));
         }
@@ -61,8 +61,8 @@ pub(crate) fn tools(slot: &Slot) -> ToolRegistry {
         };
         let tool = TypedTool::new(name, "Leaves a mark in the world.", call).time_limit(LIMIT);
         let tool = match name {
-            MARK => tool.touches(Touches::Files),
-            NOTE => tool.touches(Touches::Files).idempotent(),
+            MARK => tool.touches(ToolScope::Files),
+            NOTE => tool.touches(ToolScope::Files).idempotent(),
             _ => tool.read_only(),
         };
         tools.register(Arc::new(tool));

@@ -57,7 +57,7 @@ impl std::error::Error for TelemetryError {}
 
 /// Something on its way to a receiver.
 #[derive(Debug)]
-enum Told {
+enum Payload {
     Span(Span),
     Record(LogRecord),
 }
@@ -66,7 +66,7 @@ enum Told {
 pub struct Telemetry {
     provider: String,
     content: bool,
-    send: Mutex<Option<mpsc::Sender<Told>>>,
+    send: Mutex<Option<mpsc::Sender<Payload>>>,
     measures: Arc<Mutex<Measures>>,
     /// Number of spans and records that no receiver has accepted.
     owed: Arc<AtomicU64>,
@@ -79,7 +79,7 @@ pub struct Watched {
     provider: String,
     content: bool,
     spans: Spans,
-    send: Option<mpsc::Sender<Told>>,
+    send: Option<mpsc::Sender<Payload>>,
     measures: Arc<Mutex<Measures>>,
     owed: Arc<AtomicU64>,
 }
@@ -153,10 +153,10 @@ impl Watched {
         let begins = matches!(&event.event, ProgressEvent::TaskStatusChanged { to: TaskStatus::Running, .. }) || before.1.is_empty();
         let place = if begins { self.spans.place(task) } else { before };
         let record = logs::record(&self.run, event, (&self.provider, self.content), place);
-        self.hand_on(ended.into_iter().map(Told::Span).chain(record.map(Told::Record)));
+        self.hand_on(ended.into_iter().map(Payload::Span).chain(record.map(Payload::Record)));
     }
 
-    fn hand_on(&self, all: impl IntoIterator<Item = Told>) {
+    fn hand_on(&self, all: impl IntoIterator<Item = Payload>) {
         for told in all {
             self.owed.fetch_add(1, Ordering::Relaxed);
             if let Some(send) = &self.send {
@@ -170,7 +170,7 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let ended = self.spans.finish();
-        self.hand_on(ended.into_iter().map(Told::Span));
+        self.hand_on(ended.into_iter().map(Payload::Span));
     }
 }
 
@@ -188,7 +188,7 @@ struct Sender {
 }
 
 impl Sender {
-    async fn run(mut self, mut waiting: mpsc::Receiver<Told>) {
+    async fn run(mut self, mut waiting: mpsc::Receiver<Payload>) {
         let mut tick = interval(EVERY);
         let mut batch = Vec::with_capacity(BATCH);
         loop {
@@ -205,8 +205,8 @@ impl Sender {
             let (mut spans, mut records) = (Vec::new(), Vec::new());
             for told in batch.drain(..) {
                 match told {
-                    Told::Span(span) => spans.push(span),
-                    Told::Record(record) => records.push(record),
+                    Payload::Span(span) => spans.push(span),
+                    Payload::Record(record) => records.push(record),
                 }
             }
             self.send_spans(spans).await;
@@ -258,7 +258,7 @@ impl Sender {
 }
 
 /// Waits briefly for further items of the same batch, with a fixed limit even if items keep arriving.
-async fn gather(waiting: &mut mpsc::Receiver<Told>, batch: &mut Vec<Told>) {
+async fn gather(waiting: &mut mpsc::Receiver<Payload>, batch: &mut Vec<Payload>) {
     let until = Instant::now() + TOGETHER;
     while batch.len() < BATCH {
         match timeout_at(until, waiting.recv()).await {

@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Content of a record, besides time and place.
-struct Said {
+struct RecordContent {
     name: &'static str,
     severity: SeverityNumber,
     attributes: Vec<KeyValue>,
@@ -29,7 +29,7 @@ struct Said {
     words: Option<String>,
 }
 
-impl Said {
+impl RecordContent {
     fn new(name: &'static str, severity: SeverityNumber, attributes: Vec<KeyValue>) -> Self {
         Self { name, severity, attributes, words: None }
     }
@@ -47,7 +47,7 @@ pub(crate) fn record(
     (provider, content): (&str, bool),
     (trace, span): (Vec<u8>, Vec<u8>),
 ) -> Option<LogRecord> {
-    let Said { name, severity, mut attributes, words } = said(&published.event, provider, content)?;
+    let RecordContent { name, severity, mut attributes, words } = said(&published.event, provider, content)?;
     attributes.push(text(known::CONVERSATION, run.as_str()));
     attributes.push(count("aime.event.seq", published.seq));
     let at = nanos(published.at);
@@ -77,27 +77,30 @@ pub(crate) const fn task_of(event: &ProgressEvent) -> Option<&TaskId> {
     }
 }
 
-fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<Said> {
+fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<RecordContent> {
     use ProgressEvent as E;
     use SeverityNumber::{Error, Info, Warn};
 
     Some(match event {
-        E::RunStarted { goal, .. } => Said::new("aime.run.started", Info, vec![]).words(goal),
-        E::RunResumed { .. } => Said::new("aime.run.resumed", Info, vec![]),
-        E::RunContinued { goal } => Said::new("aime.run.continued", Info, vec![]).words(goal),
-        E::RunInterrupted { reason } => Said::new("aime.run.interrupted", Warn, vec![]).words(reason),
+        E::RunStarted { goal, .. } => RecordContent::new("aime.run.started", Info, vec![]).words(goal),
+        E::RunResumed { .. } => RecordContent::new("aime.run.resumed", Info, vec![]),
+        E::RunContinued { goal } => RecordContent::new("aime.run.continued", Info, vec![]).words(goal),
+        E::RunInterrupted { reason } => RecordContent::new("aime.run.interrupted", Warn, vec![]).words(reason),
         E::RunStatusChanged { to, .. } => {
             let severity = if *to == RunStatus::Failed { Error } else { Info };
-            Said::new("aime.run.status", severity, vec![text("aime.run.status", to.to_string())])
+            RecordContent::new("aime.run.status", severity, vec![text("aime.run.status", to.to_string())])
         }
-        E::PlanCreated { plan, .. } => {
-            Said::new("aime.plan.created", Info, vec![count("aime.plan.version", 1), count("aime.plan.tasks", plan.tasks.len() as u64)])
-        }
+        E::PlanCreated { plan, .. } => RecordContent::new(
+            "aime.plan.created",
+            Info,
+            vec![count("aime.plan.version", 1), count("aime.plan.tasks", plan.tasks.len() as u64)],
+        ),
         E::PlanChanged { decision } => {
-            Said::new("aime.plan.changed", Info, vec![count("aime.plan.version", decision.version.into())]).words(&decision.patch.reasoning)
+            RecordContent::new("aime.plan.changed", Info, vec![count("aime.plan.version", decision.version.into())])
+                .words(&decision.patch.reasoning)
         }
         E::PlanRefused { attempt, faults } => {
-            Said::new("aime.plan.refused", Warn, vec![count("aime.plan.attempt", (*attempt).into())]).words(&faults.join("\n"))
+            RecordContent::new("aime.plan.refused", Warn, vec![count("aime.plan.attempt", (*attempt).into())]).words(&faults.join("\n"))
         }
         E::TaskStatusChanged { to: TaskStatus::Ready | TaskStatus::Pending, .. } => return None,
         E::TaskStatusChanged { task, to, attempt, reason, .. } => {
@@ -107,14 +110,14 @@ fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<Said> {
                 text("aime.task.status", to.to_string()),
                 count("aime.task.attempt", (*attempt).into()),
             ];
-            Said::new("aime.task.status", severity, attributes).words(reason.as_deref().unwrap_or_default())
+            RecordContent::new("aime.task.status", severity, attributes).words(reason.as_deref().unwrap_or_default())
         }
         E::ModelCalled { text: said, .. } => {
             let mut attributes = chat(event, provider);
             if content && !said.is_empty() {
                 attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
             }
-            Said::new("gen_ai.client.inference.operation.details", Info, attributes)
+            RecordContent::new("gen_ai.client.inference.operation.details", Info, attributes)
         }
         E::ToolCallFinished { outcome: CallOutcome::Ok, .. } => return None,
         E::ToolCallFinished { tool, call, outcome, output, .. } => {
@@ -123,21 +126,25 @@ fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<Said> {
                 text(known::TOOL_CALL, call.as_str()),
                 text(known::ERROR_TYPE, outcome_word(*outcome)),
             ];
-            Said::new("aime.tool.failed", Warn, attributes).words(output)
+            RecordContent::new("aime.tool.failed", Warn, attributes).words(output)
         }
         E::TriggersFired { reasons } => {
             let details: Vec<&str> = reasons.iter().map(|reason| reason.detail.as_str()).collect();
-            Said::new("aime.replan.triggered", Info, vec![triggers(reasons)]).words(&details.join("\n"))
+            RecordContent::new("aime.replan.triggered", Info, vec![triggers(reasons)]).words(&details.join("\n"))
         }
-        E::ReplanSuppressed { reason, triggers: by } => Said::new("aime.replan.suppressed", Info, vec![triggers(by)]).words(reason),
-        E::EvidenceAdded { evidence } => Said::new("aime.evidence", Info, vec![]).words(&evidence.content),
+        E::ReplanSuppressed { reason, triggers: by } => {
+            RecordContent::new("aime.replan.suppressed", Info, vec![triggers(by)]).words(reason)
+        }
+        E::EvidenceAdded { evidence } => RecordContent::new("aime.evidence", Info, vec![]).words(&evidence.content),
         E::QuestionAsked { kind, question, .. } => {
-            Said::new("aime.question.asked", Info, vec![text("aime.question.kind", kind.as_str())]).words(question)
+            RecordContent::new("aime.question.asked", Info, vec![text("aime.question.kind", kind.as_str())]).words(question)
         }
-        E::QuestionAnswered { answer, .. } => Said::new("aime.question.answered", Info, vec![]).words(answer),
-        E::BoundReached { bound, detail } => Said::new("aime.bound.reached", Warn, vec![text("aime.bound", bound.as_str())]).words(detail),
-        E::MemoryFailed { message } => Said::new("aime.memory.failed", Warn, vec![]).words(message),
-        E::Answered { text: answer } => Said::new("aime.answered", Info, vec![]).words(answer),
+        E::QuestionAnswered { answer, .. } => RecordContent::new("aime.question.answered", Info, vec![]).words(answer),
+        E::BoundReached { bound, detail } => {
+            RecordContent::new("aime.bound.reached", Warn, vec![text("aime.bound", bound.as_str())]).words(detail)
+        }
+        E::MemoryFailed { message } => RecordContent::new("aime.memory.failed", Warn, vec![]).words(message),
+        E::Answered { text: answer } => RecordContent::new("aime.answered", Info, vec![]).words(answer),
         _ => return None,
     })
 }

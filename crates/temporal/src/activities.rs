@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_actors::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
-use aime_orchestrator::{Apart, Attempted, Orchestrator, RunEffect, RunFact};
+use aime_orchestrator::{Attempted, Orchestrator, RemoteEffects, RunEffect, RunFact};
 use aime_progress::{ProgressState, RunId};
 use aime_undo::Author;
 use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
@@ -15,8 +15,8 @@ use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ActOrder, Back, DelegateOrder, EndOrder, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RunOrder, RunWorkflow, Tree,
-    Trees, Worked, alive, orders::RunInput, trees::Standing,
+    ActOrder, DelegateOrder, EndOrder, Handover, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RunOrder, RunWorkflow,
+    Tree, Trees, Worked, alive, orders::RunInput, trees::Checkout,
 };
 
 /// Number of attempts to signal the run before the work counts as failed.
@@ -33,7 +33,7 @@ pub struct Effects {
 /// Orchestrator and working folder for one effect. No other effect changes the folder meanwhile.
 struct Stand {
     orchestrator: Orchestrator,
-    folder: Option<Standing>,
+    folder: Option<Checkout>,
 }
 
 impl Effects {
@@ -72,7 +72,9 @@ impl Effects {
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
-            RunEffect::CallTool { call, .. } if Apart::needs_progress(call.tool()) => apart.with_progress(progress(context, None).await?),
+            RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
+                apart.with_progress(progress(context, None).await?)
+            }
             _ => apart,
         };
         let cancelled = Cancelled::of(context);
@@ -98,7 +100,7 @@ impl Effects {
         let apart = stand.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
-            ActorEffect::Tool { call, .. } if Apart::needs_progress(call.tool()) => {
+            ActorEffect::Tool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
                 apart.with_progress(progress(context, Some(order.run.clone())).await?)
             }
             _ => apart,
@@ -123,7 +125,7 @@ async fn progress(context: &ActivityContext, run: Option<String>) -> Result<Prog
 async fn worked<T>(context: &ActivityContext, (fact, stand): (T, Stand)) -> Worked<T> {
     let back = match stand.folder {
         Some(folder) => alive(context, folder.hand_back()).await,
-        None => Back::Lost { why: "it was not worked on in a state of its own".to_owned() },
+        None => Handover::Lost { why: "it was not worked on in a state of its own".to_owned() },
     };
     Worked { fact, back }
 }

@@ -25,7 +25,7 @@ use temporalio_sdk::{
 use crate::{
     ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects,
     RunWorkflow, SoFar, StoppedActor, Tree, Worked, carry,
-    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
+    deeds::{Cancels, LONG_HISTORY, RequestQueue, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     tree::{HasTree, LeftOut, take_in, tree_now},
 };
@@ -150,7 +150,7 @@ struct ActorCarrier {
     below: Rc<RefCell<BTreeSet<String>>>,
     /// Number of answers that were passed on to these.
     passed: usize,
-    errands: Errands,
+    errands: RequestQueue,
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
@@ -169,7 +169,7 @@ impl ActorCarrier {
             events,
             below: Rc::default(),
             passed: 0,
-            errands: Errands::default(),
+            errands: RequestQueue::default(),
             cancels: Cancels::default(),
             signalled: None,
             ended_from_outside,
@@ -213,7 +213,7 @@ impl ActorCarrier {
         };
         let queues = self.begin.queues.clone();
         let repeatable = match &effect {
-            ActorEffect::Tool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSheet::repeatable),
+            ActorEffect::Tool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSpec::repeatable),
             _ => true,
         };
         let (queue, options) = (queues.name(capability), queues.options(capability, &id, self.cancels.token(&id)));

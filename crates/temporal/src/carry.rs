@@ -11,7 +11,7 @@ use std::{
 use aime_durable::{DriveError, EffectId, Ended, Issue, Machine, Reason, Recorded, Resume, UnixMillis, drive};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 
-use crate::desk::{TemporalHost, Wish};
+use crate::desk::{Command, TemporalHost};
 
 /// Begins effects by means of an engine, and collects facts from outside. All of it must be deterministic on replay.
 pub trait Carrier<M: Machine> {
@@ -80,7 +80,7 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
     let mut driven = pin!(drive(&mut host, resume));
     let mut open: Vec<Begun<M>> = Vec::new();
     // Wishes that are not begun, since the history is to be left.
-    let mut held: Vec<Wish<M::Effect>> = Vec::new();
+    let mut held: Vec<Command<M::Effect>> = Vec::new();
     poll_fn(|context| {
         loop {
             let driven = driven.as_mut().poll(context);
@@ -102,9 +102,11 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
                 match wish {
                     // An effect that is both postponed and revoked is begun and revoked, because each effect needs
                     // its answer.
-                    Wish::Issue(issue) if carrier.puts_off(&issue.effect) && !revoked.contains(&issue.id) => held.push(Wish::Issue(issue)),
-                    Wish::Issue(issue) => open.push(carrier.begin(issue)),
-                    Wish::Revoke(id, why) => carrier.revoke(&id, &why),
+                    Command::Issue(issue) if carrier.puts_off(&issue.effect) && !revoked.contains(&issue.id) => {
+                        held.push(Command::Issue(issue))
+                    }
+                    Command::Issue(issue) => open.push(carrier.begin(issue)),
+                    Command::Revoke(id, why) => carrier.revoke(&id, &why),
                 }
             }
             let mut facts = carrier.arrived(context);
@@ -124,17 +126,17 @@ pub async fn carry<M: Machine>(resume: Resume<M>, carrier: &mut impl Carrier<M>)
     .await
 }
 
-fn revoked<E>(wish: &Wish<E>) -> Option<EffectId> {
+fn revoked<E>(wish: &Command<E>) -> Option<EffectId> {
     match wish {
-        Wish::Issue(_) => None,
-        Wish::Revoke(id, _) => Some(id.clone()),
+        Command::Issue(_) => None,
+        Command::Revoke(id, _) => Some(id.clone()),
     }
 }
 
-fn issued<E>(wish: Wish<E>) -> Option<EffectId> {
+fn issued<E>(wish: Command<E>) -> Option<EffectId> {
     match wish {
-        Wish::Issue(issue) => Some(issue.id),
-        Wish::Revoke(..) => None,
+        Command::Issue(issue) => Some(issue.id),
+        Command::Revoke(..) => None,
     }
 }
 

@@ -64,11 +64,11 @@ impl Cancels {
 
 /// Queue of signals and similar requests. Each begins when the previous one is acknowledged.
 #[derive(Default)]
-pub(crate) struct Errands {
+pub(crate) struct RequestQueue {
     waiting: VecDeque<LocalBoxFuture<'static, ()>>,
 }
 
-impl Errands {
+impl RequestQueue {
     pub(crate) fn add(&mut self, errand: impl Future<Output = ()> + 'static) {
         self.waiting.push_back(errand.boxed_local());
     }

@@ -14,7 +14,7 @@ use aime_durable::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, Uni
 
 /// Request of a machine.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wish<E> {
+pub enum Command<E> {
     /// Start an effect.
     Issue(Issue<E>),
     /// Stop one.
@@ -29,36 +29,36 @@ pub struct Step<M: Machine> {
     pub events: Vec<Recorded<M::Event>>,
 }
 
-struct Laid<M: Machine> {
-    wishes: Vec<Wish<M::Effect>>,
+struct QueueState<M: Machine> {
+    wishes: Vec<Command<M::Effect>>,
     steps: Vec<Step<M>>,
     facts: Vec<Recorded<M::Fact>>,
 }
 
 /// Exchange between a host and the code that carries out its effects.
-pub struct Desk<M: Machine>(Arc<Mutex<Laid<M>>>);
+pub struct EffectQueue<M: Machine>(Arc<Mutex<QueueState<M>>>);
 
 /// Drives a machine whose effects are carried out by a durable engine. Facts are durable before they come here, with the history of the
 /// engine, so nothing is committed by the host itself.
-pub struct TemporalHost<M: Machine>(Arc<Mutex<Laid<M>>>);
+pub struct TemporalHost<M: Machine>(Arc<Mutex<QueueState<M>>>);
 
 impl<M: Machine> TemporalHost<M> {
     /// Creates a host and its desk.
     #[must_use]
-    pub fn new() -> (Self, Desk<M>) {
-        let laid = Arc::new(Mutex::new(Laid { wishes: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
-        (Self(Arc::clone(&laid)), Desk(laid))
+    pub fn new() -> (Self, EffectQueue<M>) {
+        let laid = Arc::new(Mutex::new(QueueState { wishes: Vec::new(), steps: Vec::new(), facts: Vec::new() }));
+        (Self(Arc::clone(&laid)), EffectQueue(laid))
     }
 }
 
-fn open<M: Machine>(laid: &Mutex<Laid<M>>) -> MutexGuard<'_, Laid<M>> {
+fn open<M: Machine>(laid: &Mutex<QueueState<M>>) -> MutexGuard<'_, QueueState<M>> {
     laid.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<M: Machine> Desk<M> {
+impl<M: Machine> EffectQueue<M> {
     /// Takes the wishes, in the machine's order.
     #[must_use]
-    pub fn wishes(&self) -> Vec<Wish<M::Effect>> {
+    pub fn wishes(&self) -> Vec<Command<M::Effect>> {
         std::mem::take(&mut open(&self.0).wishes)
     }
 
@@ -78,11 +78,11 @@ impl<M: Machine> Host<M> for TemporalHost<M> {
     type Error = Infallible;
 
     fn issue(&mut self, effect: Issue<M::Effect>) {
-        open(&self.0).wishes.push(Wish::Issue(effect));
+        open(&self.0).wishes.push(Command::Issue(effect));
     }
 
     fn revoke(&mut self, id: &EffectId, why: Reason) {
-        open(&self.0).wishes.push(Wish::Revoke(id.clone(), why));
+        open(&self.0).wishes.push(Command::Revoke(id.clone(), why));
     }
 
     async fn next(&mut self) -> Result<Vec<Recorded<M::Fact>>, Infallible> {

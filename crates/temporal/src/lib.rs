@@ -26,7 +26,7 @@ pub use blobs::{BlobError, Blobs, Bucket, BucketError, BucketKeys};
 pub use carry::{Begun, Carried, Carrier, carry};
 pub use client::{Access, Address, AddressError, Certificates, EngineError, ListedRun, Runs, connect};
 pub use codec::{BlobCodec, INLINE};
-pub use desk::{Desk, Step, TemporalHost, Wish};
+pub use desk::{Command, EffectQueue, Step, TemporalHost};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use orders::{
     ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, DelegateOrder, EndOrder, JoinOrder, Journaled, JudgeOrder, MakeOrder, Making,
@@ -37,5 +37,5 @@ pub use run::RunWorkflow;
 pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
-pub use trees::{Back, Joined, Side, TakenBack, Tree, TreeError, Trees, brought};
+pub use trees::{Handover, ImportOutcome, Joined, Side, Tree, TreeError, Trees, brought};
 pub use worker::{Equipment, WorkError, work};

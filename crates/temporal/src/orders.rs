@@ -1,6 +1,6 @@
 //! Messages between workflows and workers. Later versions must be able to read each form: new fields have defaults.
 
-use aime_actors::{ActorFact, ActorInput, ActorMachine, Told};
+use aime_actors::{ActorFact, ActorInput, ActorMachine, PersonMessage};
 use aime_durable::{EffectId, Machine};
 use aime_orchestrator::{ActorOrder, Bounds, CallRecord, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine, RunResult};
 use aime_progress::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The input of a run.
 pub(crate) type RunInput = <RunMachine as Machine>::Input;
 
-use crate::{Back, Begin, Dated, EffectOrder, Queues, SoFar, Tree};
+use crate::{Begin, Dated, EffectOrder, Handover, Queues, SoFar, Tree};
 
 /// Input of a run's workflow.
 #[derive(Clone, Serialize, Deserialize)]
@@ -140,7 +140,7 @@ pub struct MakeOrder {
     pub order: ActorOrder,
     /// Messages of people to it.
     #[serde(default)]
-    pub said: Vec<Told>,
+    pub said: Vec<PersonMessage>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,
@@ -240,7 +240,7 @@ pub struct Worked<T> {
     /// The answer.
     pub fact: T,
     /// The folder.
-    pub back: Back,
+    pub back: Handover,
 }
 
 /// Two states of a folder that are to be one.

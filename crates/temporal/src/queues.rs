@@ -3,7 +3,7 @@
 use std::{fmt, time::Duration};
 
 use aime_orchestrator::RunEffect;
-use aime_tools::{HandledBy, Source, ToolSheet, Touches};
+use aime_tools::{Executor, Source, ToolScope, ToolSpec};
 use serde::{Deserialize, Serialize};
 
 /// Capability of a worker.
@@ -58,19 +58,19 @@ impl Capability {
 
     /// Returns the capability that a tool needs.
     #[must_use]
-    pub fn of_tool(sheet: Option<&ToolSheet>) -> Self {
-        let Some(sheet) = sheet.filter(|sheet| sheet.handled_by == HandledBy::Runtime) else { return Self::Files };
+    pub fn of_tool(sheet: Option<&ToolSpec>) -> Self {
+        let Some(sheet) = sheet.filter(|sheet| sheet.handled_by == Executor::Runtime) else { return Self::Files };
         match (&sheet.source, sheet.touches) {
-            (Source::Touched, Touches::Nothing | Touches::Files | Touches::People | Touches::Anything) => Self::Files,
-            (Source::Touched, Touches::Processes) => Self::Shell,
-            (Source::Touched, Touches::Network) => Self::Web,
+            (Source::Touched, ToolScope::Nothing | ToolScope::Files | ToolScope::People | ToolScope::Anything) => Self::Files,
+            (Source::Touched, ToolScope::Processes) => Self::Shell,
+            (Source::Touched, ToolScope::Network) => Self::Web,
             _ => Self::Mcp,
         }
     }
 
     /// Returns the capability that an effect of a run needs; `sheet` finds tools by their names.
     #[must_use]
-    pub fn of_effect<'a>(effect: &RunEffect, sheet: impl FnOnce(&str) -> Option<&'a ToolSheet>) -> Self {
+    pub fn of_effect<'a>(effect: &RunEffect, sheet: impl FnOnce(&str) -> Option<&'a ToolSpec>) -> Self {
         match effect {
             RunEffect::CallTool { call, .. } => Self::of_tool(sheet(call.tool())),
             _ => Self::Planner,
@@ -147,13 +147,13 @@ mod tests {
         }
         let bash = tools.get("bash").unwrap().sheet();
         let with = |touches, source| {
-            let mut sheet = ToolSheet::clone(bash);
+            let mut sheet = ToolSpec::clone(bash);
             (sheet.touches, sheet.source) = (touches, source);
             Capability::of_tool(Some(&sheet))
         };
-        assert_eq!(with(Touches::Network, Source::Touched), Capability::Web);
+        assert_eq!(with(ToolScope::Network, Source::Touched), Capability::Web);
         // A tool of a server is called on the host of the server, independently of what it touches.
-        for touches in [Touches::Nothing, Touches::Processes, Touches::Network] {
+        for touches in [ToolScope::Nothing, ToolScope::Processes, ToolScope::Network] {
             let of_one = Source::Server { name: "clock".to_owned(), trusted: true, network: false };
             assert_eq!(with(touches, of_one), Capability::Mcp, "{touches:?}");
             assert_eq!(with(touches, Source::Servers { trusted: Vec::new(), all: false }), Capability::Mcp, "{touches:?}");

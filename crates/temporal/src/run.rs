@@ -25,7 +25,7 @@ use temporalio_sdk::{
 use crate::{
     ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, EndOrder, Journaled, Queues,
     RunBegin, RunOrder, SoFar, StoppedActor, Tree, Watched, Worked, carry,
-    deeds::{Cancels, Errands, LONG_HISTORY, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
+    deeds::{Cancels, LONG_HISTORY, RequestQueue, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     moves_on,
     orders::RunInput,
@@ -293,7 +293,7 @@ struct RunCarrier {
     ledger: Rc<RefCell<Ledger>>,
     /// The workflows of actors at work, by their tasks.
     actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
-    errands: Errands,
+    errands: RequestQueue,
     cancels: Cancels,
     signalled: Option<LocalBoxFuture<'static, ()>>,
     ended_from_outside: Option<LocalBoxFuture<'static, ()>>,
@@ -319,7 +319,7 @@ impl RunCarrier {
             ledger: Rc::new(RefCell::new(Ledger { so_far: RunContext::new(input), calls: BTreeMap::new() })),
             events: 0,
             actors: Rc::default(),
-            errands: Errands::default(),
+            errands: RequestQueue::default(),
             cancels: Cancels::default(),
             signalled: None,
             ended_from_outside,
@@ -390,11 +390,11 @@ impl RunCarrier {
                     answers.extend(known.map(|(question, text)| Answered { question: question.clone(), text: text.clone() }));
                 }
                 RunFact::PersonSaid { id, task, text } => {
-                    let said = aime_actors::Told { id: id.clone(), text: text.clone() };
+                    let said = aime_actors::PersonMessage { id: id.clone(), text: text.clone() };
                     let alone = self.is_direct();
                     let whom: Vec<String> = self.workflows(|of| task.as_ref().map_or(alone, |task| task == of));
                     for actor in whom {
-                        self.signal(actor, ActorWorkflow::told, aime_actors::ActorFact::Told { said: said.clone() });
+                        self.signal(actor, ActorWorkflow::told, aime_actors::ActorFact::PersonMessage { said: said.clone() });
                     }
                 }
                 _ => {}
@@ -429,10 +429,10 @@ impl RunCarrier {
 
     fn activity(&mut self, id: EffectId, effect: RunEffect, begun_before: bool) -> Begun<RunMachine> {
         let tools = self.input().tools();
-        let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSheet| sheet.name() == name);
+        let sheet = |name: &str| tools.iter().map(AsRef::as_ref).find(|sheet: &&aime_tools::ToolSpec| sheet.name() == name);
         let capability = Capability::of_effect(&effect, sheet);
         let repeatable = match &effect {
-            RunEffect::CallTool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSheet::repeatable),
+            RunEffect::CallTool { call, .. } => sheet(call.tool()).is_some_and(aime_tools::ToolSpec::repeatable),
             _ => true,
         };
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));

@@ -3,7 +3,7 @@
 use aime_durable::EffectId;
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use crate::{Back, Capability, Effects, JoinOrder, Joined, Queues, Tree, effect::lost};
+use crate::{Capability, Effects, Handover, JoinOrder, Joined, Queues, Tree, effect::lost};
 
 /// A workflow whose folder goes from host to host.
 pub(crate) trait HasTree {
@@ -45,11 +45,13 @@ pub(crate) async fn take_in<W: HasTree + 'static>(
     queues: &Queues,
     id: &EffectId,
     from: &Tree,
-    back: Back,
+    back: Handover,
 ) -> Result<(), LeftOut> {
     let mut theirs = match back {
-        Back::Tree { tree } => tree,
-        Back::Lost { why } => return Err(LeftOut::Lost(format!("what it did to files could not be handed back, and is left out: {why}"))),
+        Handover::Tree { tree } => tree,
+        Handover::Lost { why } => {
+            return Err(LeftOut::Lost(format!("what it did to files could not be handed back, and is left out: {why}")));
+        }
     };
     if theirs.commit == from.commit {
         return Ok(());

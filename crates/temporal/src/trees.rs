@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 pub use self::past::brought;
-pub(crate) use self::standing::Standing;
+pub(crate) use self::standing::Checkout;
 use self::{
     past::{as_one, bring, work},
     standing::effects,
@@ -72,7 +72,7 @@ pub enum Joined {
 /// State of a folder after work was done in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "back", rename_all = "snake_case")]
-pub enum Back {
+pub enum Handover {
     /// This state.
     Tree {
         /// State of the folder.
@@ -87,7 +87,7 @@ pub enum Back {
 
 /// Result of taking the work of a run back into the folder where it began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TakenBack {
+pub enum ImportOutcome {
     /// The work is in the folder now, or was before.
     Taken,
     /// The run did not begin in this folder.
@@ -208,22 +208,22 @@ impl Trees {
     ///
     /// # Errors
     /// [`TreeError`], for example if a file is in the way of one that the run has made; then nothing has changed.
-    pub async fn take_back(&self, run: &str, tree: &Tree, kept: Option<Arc<Recorder>>) -> Result<TakenBack, TreeError> {
+    pub async fn take_back(&self, run: &str, tree: &Tree, kept: Option<Arc<Recorder>>) -> Result<ImportOutcome, TreeError> {
         let _turn = self.turn.lock().await;
         let _held = self.folder.hold(true).await?;
-        let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(TakenBack::Elsewhere) };
+        let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(ImportOutcome::Elsewhere) };
         if before == tree.commit {
             if let Some(recorder) = kept {
                 // Records that there were no changes, too.
                 bring(recorder, Vec::new(), async { Ok(()) }).await?;
             }
-            return Ok(TakenBack::Taken);
+            return Ok(ImportOutcome::Taken);
         }
         self.fetch(tree).await?;
         let now = self.folder.record(Some(&before), &[]).await?;
         let both = if now == before { Merged::Clean(tree.commit.clone()) } else { self.folder.merge(&now, &tree.commit).await? };
         match both {
-            Merged::Conflict(paths) => Ok(TakenBack::Conflict { paths, commit: tree.commit.clone() }),
+            Merged::Conflict(paths) => Ok(ImportOutcome::Conflict { paths, commit: tree.commit.clone() }),
             Merged::Clean(both) => {
                 match kept {
                     None => self.folder.update(&now, &both).await?,
@@ -241,7 +241,7 @@ impl Trees {
                     }
                 }
                 self.folder.remember(&began(run), &tree.commit).await?;
-                Ok(TakenBack::Taken)
+                Ok(ImportOutcome::Taken)
             }
         }
     }

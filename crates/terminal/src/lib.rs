@@ -2,6 +2,7 @@
 
 mod draw;
 mod key;
+mod labels;
 mod order;
 mod screen;
 #[cfg(test)]
@@ -9,13 +10,12 @@ mod testing;
 mod text;
 mod theme;
 mod view;
-mod words;
 
 pub use draw::render;
 pub use key::Key;
+pub use labels::{Help, Hint, Phrase, Words, english};
 pub use order::tree_order;
 pub use screen::{Act, Limits, Part, Screen};
 pub use text::{clock, first_line, fit, plain, span, steers};
 pub use theme::Theme;
 pub use view::{Heard, Tty, View, forget_typed};
-pub use words::{Help, Hint, Phrase, Words, english};

@@ -20,9 +20,9 @@ pub(crate) use self::{
 };
 use crate::{
     Key,
+    labels::{Phrase, Words, english},
     order::tree_order,
     theme::Tone,
-    words::{Phrase, Words, english},
 };
 
 /// Request of a person to the program that drives the run.

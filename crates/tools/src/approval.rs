@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{PermissionRule, PermissionRules, ToolSheet, Touches, permission::Verdict};
+use crate::{PermissionRule, PermissionRules, ToolScope, ToolSpec, permission::Verdict};
 
 /// Maximum length in characters of a command or of code in a question.
 const MAX_QUESTION_CHARS: usize = 2_000;
@@ -33,7 +33,7 @@ pub(crate) struct ProposedCall<'a> {
     /// Approval mode of the run.
     pub(crate) approval: Approval,
     /// Sheet of the called tool.
-    pub(crate) sheet: &'a ToolSheet,
+    pub(crate) sheet: &'a ToolSpec,
     /// Parameters of the call.
     pub(crate) parameters: &'a Map<String, Value>,
     /// Rules, which take precedence over the mode.
@@ -60,7 +60,7 @@ impl<'a> ProposedCall<'a> {
     pub(crate) const fn new(
         approval: Approval,
         rules: &'a PermissionRules,
-        sheet: &'a ToolSheet,
+        sheet: &'a ToolSpec,
         parameters: &'a Map<String, Value>,
     ) -> Self {
         Self { approval, sheet, parameters, rules }
@@ -88,23 +88,23 @@ pub(crate) enum Decision {
 }
 
 /// Returns true if the call reads a URL on a host that the user has not allowed. Such a call needs consent.
-fn reads_elsewhere(sheet: &ToolSheet, parameters: &Map<String, Value>) -> bool {
+fn reads_elsewhere(sheet: &ToolSpec, parameters: &Map<String, Value>) -> bool {
     sheet.hosts.as_ref().is_some_and(|hosts| {
         let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
         !host.is_some_and(|host| hosts.iter().any(|pattern| host_fits(pattern, &host)))
     })
 }
 
-fn reads(sheet: &ToolSheet, parameters: &Map<String, Value>) -> bool {
+fn reads(sheet: &ToolSpec, parameters: &Map<String, Value>) -> bool {
     sheet.read_only && !reads_elsewhere(sheet, parameters)
 }
 
-fn harmless(sheet: &ToolSheet) -> bool {
-    sheet.handled_by.is_inside() || matches!(sheet.touches, Touches::Nothing | Touches::People)
+fn harmless(sheet: &ToolSpec) -> bool {
+    sheet.handled_by.is_inside() || matches!(sheet.touches, ToolScope::Nothing | ToolScope::People)
 }
 
 /// Returns the reason why a read-only run denies the call, or `None` if it allows it.
-pub(crate) fn read_only_denies(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<String> {
+pub(crate) fn read_only_denies(sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<String> {
     if reads(sheet, parameters) || harmless(sheet) {
         return None;
     }
@@ -133,7 +133,7 @@ pub(crate) fn decide(call: ProposedCall<'_>) -> Decision {
     let allowed = match approval {
         Approval::All => true,
         Approval::Ask | Approval::ReadOnly => reads,
-        Approval::Edits => reads || sheet.touches == Touches::Files,
+        Approval::Edits => reads || sheet.touches == ToolScope::Files,
     };
     // A write to a protected place needs consent even if the mode or a rule allows the call. Exceptions: mode `all`, and a rule that names
     // the place.
@@ -281,7 +281,7 @@ mod tests {
         PermissionRules::at("/base/it", RuleLists::default()).unwrap()
     }
 
-    fn sheet(name: &str) -> std::sync::Arc<ToolSheet> {
+    fn sheet(name: &str) -> std::sync::Arc<ToolSpec> {
         builtin().get(name).unwrap().sheet().clone()
     }
 
@@ -329,8 +329,8 @@ mod tests {
             let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| word(approval, tool));
             assert_eq!(got, [ask, edits, all, read_only], "{tool}");
         }
-        let mut network = ToolSheet::clone(&sheet("bash"));
-        network.touches = Touches::Network;
+        let mut network = ToolSpec::clone(&sheet("bash"));
+        network.touches = ToolScope::Network;
         assert!(matches!(decide(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())), Decision::Ask { .. }));
         network.read_only = true;
         assert_eq!(decide(ProposedCall::new(Approval::Edits, &none(), &network, &Map::new())), Decision::Allow);
@@ -346,8 +346,8 @@ mod tests {
             (TypedTool::new("odd", "Odd.", call), "ask", "ask", "allow", "deny"),
             (TypedTool::new("odd", "Odd.", call).idempotent(), "ask", "ask", "allow", "deny"),
             (TypedTool::new("odd", "Odd.", call).read_only(), "allow", "allow", "allow", "allow"),
-            (TypedTool::new("odd", "Odd.", call).touches(Touches::Files), "ask", "allow", "allow", "deny"),
-            (TypedTool::new("odd", "Odd.", call).touches(Touches::Nothing), "allow", "allow", "allow", "allow"),
+            (TypedTool::new("odd", "Odd.", call).touches(ToolScope::Files), "ask", "allow", "allow", "deny"),
+            (TypedTool::new("odd", "Odd.", call).touches(ToolScope::Nothing), "allow", "allow", "allow", "allow"),
         ];
         for (tool, ask, edits, all, read_only) in table {
             let got = [Approval::Ask, Approval::Edits, Approval::All, Approval::ReadOnly].map(|approval| {
@@ -364,8 +364,8 @@ mod tests {
     // Requirement: 8.5
     #[test]
     fn a_page_is_read_without_consent_where_its_host_is_allowed() {
-        let mut page = ToolSheet::clone(&sheet("read_file"));
-        page.touches = Touches::Network;
+        let mut page = ToolSpec::clone(&sheet("read_file"));
+        page.touches = ToolScope::Network;
         page.hosts = Some(vec!["docs.rs".to_owned(), "*.python.org".to_owned()]);
         let table = [
             ("https://docs.rs/serde", true),

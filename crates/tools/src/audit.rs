@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{HandledBy, ToolError, ToolSheet, Touches, typed::sheet};
+use crate::{Executor, ToolError, ToolScope, ToolSpec, typed::sheet};
 
 /// Result of the audit of one criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,9 +43,9 @@ struct AuditParameters {
 
 /// Returns the sheet of the tool by which an auditor ends: `terminate` with one verdict for each criterion.
 #[must_use]
-pub fn audit_sheet() -> Arc<ToolSheet> {
+pub fn audit_sheet() -> Arc<ToolSpec> {
     let sheet = sheet::<AuditParameters>("terminate", "End the audit with one verdict for each criterion.");
-    Arc::new(ToolSheet { handled_by: HandledBy::Actor, touches: Touches::Nothing, idempotent: true, ..sheet })
+    Arc::new(ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..sheet })
 }
 
 impl CriterionVerdict {

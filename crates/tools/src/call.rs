@@ -1,7 +1,7 @@
 //! States of a tool call: its arguments are parsed and checked once, permission is decided once, then the call is made.
 //!
 //! ```text
-//! model's arguments ─ ToolSheet::read ─► CheckedCall ─ Permissions::decide ─► ValidatedCall ─ ToolRegistry::call ─► ToolOutput
+//! model's arguments ─ ToolSpec::read ─► CheckedCall ─ Permissions::decide ─► ValidatedCall ─ ToolRegistry::call ─► ToolOutput
 //!                                                          └► OpenCall ─ a person's answer ─┘
 //! ```
 //!
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, Consent, HandledBy, PermissionRule, PermissionRules, ToolError, ToolSheet, Trust,
+    Approval, Consent, Executor, PermissionRule, PermissionRules, ToolError, ToolSpec, Trust,
     approval::{Decision, ProposedCall, always_note, decide},
 };
 
@@ -78,7 +78,7 @@ pub struct ConsentedCall {
     pub remember: Vec<PermissionRule>,
 }
 
-impl ToolSheet {
+impl ToolSpec {
     /// Parses the arguments as the model wrote them, and checks them as [`check`](Self::check) does.
     ///
     /// # Errors
@@ -105,8 +105,8 @@ impl ToolSheet {
     /// [`ToolError::InvalidParameters`] with every fault.
     pub fn check_read(&self, parameters: Map<String, Value>) -> Result<CheckedCall, ToolError> {
         let parameters = match self.handled_by {
-            HandledBy::Actor | HandledBy::Run => parameters,
-            HandledBy::Runtime => {
+            Executor::Actor | Executor::Run => parameters,
+            Executor::Runtime => {
                 self.checker.check(self.name(), &self.definition.parameters, parameters).map_err(ToolError::InvalidParameters)?
             }
         };
@@ -130,7 +130,7 @@ impl<'a> Permissions<'a> {
     ///
     /// A call that stays inside the run or only asks a person is allowed unless a rule denies it or requires a question.
     #[must_use]
-    pub fn decide(&self, sheet: &ToolSheet, call: CheckedCall) -> Permission {
+    pub fn decide(&self, sheet: &ToolSpec, call: CheckedCall) -> Permission {
         if call.tool != sheet.name() {
             return Permission::Deny { reason: format!("a call of `{}` is no call of `{}`", call.tool, sheet.name()) };
         }

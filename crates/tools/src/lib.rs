@@ -64,7 +64,7 @@ pub use seen::{OtherChange, SeenFile, SeenFiles, WriteGuard};
 pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use surroundings::{GitState, Surroundings};
-pub use tool::{HandledBy, Tool, ToolError, ToolOutput, ToolSheet, Touches, UnknownTool};
+pub use tool::{Executor, Tool, ToolError, ToolOutput, ToolScope, ToolSpec, UnknownTool};
 pub use trust::{Source, Trust, origin_of};
 pub use typed::TypedTool;
 #[cfg(feature = "web")]

@@ -9,7 +9,7 @@ use tokio::{
 };
 
 use crate::{
-    Approval, Permissions, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, UnknownTool, ValidatedCall,
+    Approval, Permissions, Tool, ToolContext, ToolError, ToolOutput, ToolSpec, UnknownTool, ValidatedCall,
     approval::read_only_denies,
     secrets::{check_marks, clean, learn_named},
 };
@@ -53,7 +53,7 @@ impl ToolRegistry {
     }
 
     /// Returns the sheets of all tools, in order.
-    pub fn all_sheets(&self) -> impl Iterator<Item = &Arc<ToolSheet>> {
+    pub fn all_sheets(&self) -> impl Iterator<Item = &Arc<ToolSpec>> {
         self.tools.iter().map(|tool| tool.sheet())
     }
 
@@ -61,7 +61,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// [`UnknownTool`] for the first unknown name, with the names that exist.
-    pub fn sheets<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<Vec<Arc<ToolSheet>>, UnknownTool> {
+    pub fn sheets<N: AsRef<str>>(&self, names: impl IntoIterator<Item = N>) -> Result<Vec<Arc<ToolSpec>>, UnknownTool> {
         names.into_iter().map(|name| Ok(Arc::clone(self.sheet(name.as_ref())?))).collect()
     }
 
@@ -78,7 +78,7 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// [`UnknownTool`] with the names that exist.
-    pub fn sheet(&self, name: &str) -> Result<&Arc<ToolSheet>, UnknownTool> {
+    pub fn sheet(&self, name: &str) -> Result<&Arc<ToolSpec>, UnknownTool> {
         Ok(self.known(name)?.sheet())
     }
 
@@ -157,7 +157,7 @@ async fn with_diagnostics(
 }
 
 /// Returns an error if the context denies the call. A second check behind the decision.
-fn denied(sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Option<ToolError> {
+fn denied(sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<ToolError> {
     let name = sheet.name();
     let by_rule = context.rules.denies(name, parameters).map(|rule| format!("`{name}` is denied here by the rule `{rule}`"));
     let by_mode = || read_only_denies(sheet, parameters).filter(|_| context.read_only);

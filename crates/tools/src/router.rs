@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ToolSheet, names::quoted};
+use crate::{ToolSpec, names::quoted};
 
 /// Number of consecutive failures after which a tool gets a hint.
 pub const FAILURES_BEFORE_HINT: u32 = 2;
@@ -45,7 +45,7 @@ impl ToolRouter {
 
     /// Returns the hint for the next request if a tool reached the number of failures and has failed since the last hint. `offered` are the
     /// tools of the actor: only those are named as alternatives.
-    pub fn take_hint<'a>(&mut self, offered: impl IntoIterator<Item = &'a ToolSheet>) -> Option<String> {
+    pub fn take_hint<'a>(&mut self, offered: impl IntoIterator<Item = &'a ToolSpec>) -> Option<String> {
         if self.due.is_empty() {
             return None;
         }
@@ -54,7 +54,7 @@ impl ToolRouter {
         Some(hints.join("\n"))
     }
 
-    fn hint(&self, tool: &str, offered: &[&ToolSheet]) -> String {
+    fn hint(&self, tool: &str, offered: &[&ToolSpec]) -> String {
         let failures = self.failures.get(tool).copied().unwrap_or_default();
         let sheet = offered.iter().find(|sheet| sheet.name() == tool);
         let instead = sheet.into_iter().flat_map(|sheet| &sheet.alternatives).map(String::as_str);
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::builtin;
 
-    fn sheets(names: &[&str]) -> Vec<std::sync::Arc<ToolSheet>> {
+    fn sheets(names: &[&str]) -> Vec<std::sync::Arc<ToolSpec>> {
         builtin().sheets(names).unwrap()
     }
 

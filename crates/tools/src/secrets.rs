@@ -7,7 +7,7 @@ use aime_sandbox::ConfinedFolder;
 use ignore::WalkBuilder;
 use serde_json::{Map, Value};
 
-use crate::{ToolContext, ToolError, ToolOutput, ToolSheet};
+use crate::{ToolContext, ToolError, ToolOutput, ToolSpec};
 
 /// Maximum depth of the search for credential files before a run, and maximum number of entries.
 const DEPTH: usize = 4;
@@ -114,7 +114,7 @@ pub(crate) fn learn_private_keys(bytes: &[u8], redactor: &Redactor) {
 }
 
 /// Refuses a call that would write the redaction mark in the place of a secret: the caller has not seen the secret.
-pub(crate) fn check_marks(sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
+pub(crate) fn check_marks(sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Result<(), ToolError> {
     let held = [REDACTED, REDACTED_WORD].into_iter().find(|mark| parameters.values().any(|value| holds(value, mark)));
     let Some(mark) = held.filter(|_| !sheet.read_only) else { return Ok(()) };
     // Allow edits of a file that contains the mark itself, such as a text about it.

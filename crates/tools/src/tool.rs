@@ -17,7 +17,7 @@ use crate::{
 /// Resources that a call may touch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Touches {
+pub enum ToolScope {
     /// Nothing outside the run.
     Nothing,
     /// Files of the working folder, through [`ToolContext::folder`](crate::ToolContext::folder). Changes made in any other way are not
@@ -37,7 +37,7 @@ pub enum Touches {
 /// Component that answers a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum HandledBy {
+pub enum Executor {
     /// The runtime, through [`Tool::call`].
     Runtime,
     /// The actor itself: the call changes the actor's own state (`todo`, `terminate`, …) or asks its host for something that no tool can do
@@ -47,7 +47,7 @@ pub enum HandledBy {
     Run,
 }
 
-impl HandledBy {
+impl Executor {
     /// Returns true if a call never leaves aime: no tool runs.
     #[must_use]
     pub const fn is_inside(self) -> bool {
@@ -57,7 +57,7 @@ impl HandledBy {
 
 /// Static description of a tool. Actors' journals contain it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolSheet {
+pub struct ToolSpec {
     /// Name, description, and JSON Schema of the parameters.
     pub definition: ToolDefinition,
     /// If true, a call changes nothing.
@@ -65,9 +65,9 @@ pub struct ToolSheet {
     /// If true, a second identical call changes nothing more.
     pub idempotent: bool,
     /// Resources that a call may touch.
-    pub touches: Touches,
+    pub touches: ToolScope,
     /// Component that answers a call.
-    pub handled_by: HandledBy,
+    pub handled_by: Executor,
     /// Time limit of a call.
     pub time_limit: Duration,
     /// Tools to use instead when this one fails, for the router's hint.
@@ -93,7 +93,7 @@ fn is_touched(source: &Source) -> bool {
     *source == Source::Touched
 }
 
-impl ToolSheet {
+impl ToolSpec {
     /// Creates the sheet with the most cautious defaults: a call may change anything, is not idempotent, and takes at most 30 seconds.
     #[must_use]
     pub fn new(definition: ToolDefinition) -> Self {
@@ -101,8 +101,8 @@ impl ToolSheet {
             definition,
             read_only: false,
             idempotent: false,
-            touches: Touches::Anything,
-            handled_by: HandledBy::Runtime,
+            touches: ToolScope::Anything,
+            handled_by: Executor::Runtime,
             time_limit: Duration::from_secs(30),
             alternatives: Vec::new(),
             hosts: None,
@@ -259,7 +259,7 @@ impl UnknownTool {
 /// A tool: its sheet and its call.
 pub trait Tool: Send + Sync {
     /// Returns the static description of the tool.
-    fn sheet(&self) -> &Arc<ToolSheet>;
+    fn sheet(&self) -> &Arc<ToolSpec>;
 
     /// Returns the time limit of a call with these parameters. Default: that of the sheet.
     fn time_limit(&self, parameters: &Map<String, Value>) -> Duration {
@@ -272,7 +272,7 @@ pub trait Tool: Send + Sync {
 }
 
 impl<T: Tool + ?Sized> Tool for Arc<T> {
-    fn sheet(&self) -> &Arc<ToolSheet> {
+    fn sheet(&self) -> &Arc<ToolSpec> {
         (**self).sheet()
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    Approval, ToolSheet, Touches,
+    Approval, ToolScope, ToolSpec,
     approval::{Decision, ProposedCall, question},
     permission::Verdict,
     secrets::key_files_named,
@@ -52,7 +52,7 @@ pub struct Trust {
 
 /// Returns the origin of a call's result; `None` if aime itself produces it.
 #[must_use]
-pub fn origin_of(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<Origin> {
+pub fn origin_of(sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<Origin> {
     let text = |name: &str| parameters.get(name).and_then(Value::as_str);
     match (&sheet.source, sheet.touches) {
         _ if sheet.handled_by.is_inside() => match sheet.name() {
@@ -62,12 +62,14 @@ pub fn origin_of(sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<O
         },
         (Source::Server { name, .. }, _) => Some(Origin::Server(name.clone())),
         (Source::Servers { .. }, _) => Some(Origin::Server(server_of(parameters).unwrap_or("all").to_owned())),
-        (Source::Touched, Touches::Nothing) => None,
-        (Source::Touched, Touches::Files) => Some(Origin::Files),
-        (Source::Touched, Touches::Processes) => Some(Origin::Command),
-        (Source::Touched, Touches::Network) => Some(Origin::Web(text("url").and_then(host_of).unwrap_or_else(|| sheet.name().to_owned()))),
-        (Source::Touched, Touches::People) => Some(Origin::Person),
-        (Source::Touched, Touches::Anything) => Some(Origin::Other(sheet.name().to_owned())),
+        (Source::Touched, ToolScope::Nothing) => None,
+        (Source::Touched, ToolScope::Files) => Some(Origin::Files),
+        (Source::Touched, ToolScope::Processes) => Some(Origin::Command),
+        (Source::Touched, ToolScope::Network) => {
+            Some(Origin::Web(text("url").and_then(host_of).unwrap_or_else(|| sheet.name().to_owned())))
+        }
+        (Source::Touched, ToolScope::People) => Some(Origin::Person),
+        (Source::Touched, ToolScope::Anything) => Some(Origin::Other(sheet.name().to_owned())),
     }
 }
 
@@ -80,7 +82,7 @@ fn server_of(parameters: &Map<String, Value>) -> Option<&str> {
 impl Trust {
     /// Returns the origin of a call's result if it is untrusted.
     #[must_use]
-    pub fn untrusted(&self, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<Origin> {
+    pub fn untrusted(&self, sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<Origin> {
         let vouched = match (&sheet.source, origin_of(sheet, parameters)?) {
             // The result of another actor already carries the origins that it has read.
             (_, Origin::Person | Origin::Actor) => true,
@@ -97,8 +99,8 @@ impl Trust {
 
     /// Returns the origins of the tool descriptions in a request: an MCP server describes its own tools.
     #[must_use]
-    pub fn untrusted_descriptions<'a>(sheets: impl IntoIterator<Item = &'a ToolSheet>) -> Vec<Origin> {
-        let of_server = |sheet: &ToolSheet| match &sheet.source {
+    pub fn untrusted_descriptions<'a>(sheets: impl IntoIterator<Item = &'a ToolSpec>) -> Vec<Origin> {
+        let of_server = |sheet: &ToolSpec| match &sheet.source {
             Source::Server { name, trusted: false, .. } => Some(Origin::Server(name.clone())),
             _ => None,
         };
@@ -152,11 +154,11 @@ impl Trust {
     }
 
     /// Returns a phrase on the way by which a call could send data out; `None` if it cannot, or if the user has named the way.
-    fn risk(&self, sheet: &ToolSheet, parameters: &Map<String, Value>) -> Option<String> {
+    fn risk(&self, sheet: &ToolSpec, parameters: &Map<String, Value>) -> Option<String> {
         if sheet.handled_by.is_inside() {
             return None;
         }
-        if (sheet.read_only || sheet.touches == Touches::Processes)
+        if (sheet.read_only || sheet.touches == ToolScope::Processes)
             && let Some(file) = key_files_named(parameters).next()
         {
             return Some(format!("reads {file}, which looks like a file of keys or passwords"));
@@ -171,13 +173,13 @@ impl Trust {
                     server(name)
                 }
             }
-            (Source::Servers { .. }, Touches::Nothing) => None,
+            (Source::Servers { .. }, ToolScope::Nothing) => None,
             (Source::Servers { trusted, all }, _) => match server_of(parameters) {
                 Some(name) if trusted.iter().any(|known| known == name) => None,
                 _ if *all || sheet.read_only => None,
                 name => server(name.unwrap_or("that it names")),
             },
-            (Source::Touched, Touches::Network) => match &sheet.hosts {
+            (Source::Touched, ToolScope::Network) => match &sheet.hosts {
                 Some(hosts) => {
                     let host = parameters.get("url").and_then(Value::as_str).and_then(host_of);
                     let named = host.as_ref().is_some_and(|host| hosts.iter().any(|pattern| host_fits(pattern, host)));
@@ -189,10 +191,10 @@ impl Trust {
                 None => Some("reaches the network".to_owned()),
             },
             // It only reads the output of a command that was decided on when it began.
-            (Source::Touched, Touches::Processes) if sheet.read_only => None,
-            (Source::Touched, Touches::Processes) => self.commands_reach_network.then(|| "runs with the network in reach".to_owned()),
-            (Source::Touched, Touches::Anything) => Some("may reach the network".to_owned()),
-            (Source::Touched, Touches::Nothing | Touches::Files | Touches::People) => None,
+            (Source::Touched, ToolScope::Processes) if sheet.read_only => None,
+            (Source::Touched, ToolScope::Processes) => self.commands_reach_network.then(|| "runs with the network in reach".to_owned()),
+            (Source::Touched, ToolScope::Anything) => Some("may reach the network".to_owned()),
+            (Source::Touched, ToolScope::Nothing | ToolScope::Files | ToolScope::People) => None,
         }
     }
 }

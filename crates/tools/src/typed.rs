@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, ValidatedCall, schema::schema_of};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, ValidatedCall, schema::schema_of};
 
 /// Additional time that the runtime grants a tool that enforces a chosen time limit itself, so that the tool can report how far it came.
 const BEHIND_CHOSEN: Duration = Duration::from_secs(5);
@@ -16,7 +16,7 @@ const BEHIND_CHOSEN: Duration = Duration::from_secs(5);
 /// A tool whose parameters are a type. The doc comments of its fields are the descriptions for the model. By default a call may change
 /// anything and needs a person's consent; the setters reduce that.
 pub struct TypedTool<P, F> {
-    sheet: Arc<ToolSheet>,
+    sheet: Arc<ToolSpec>,
     chosen_limit: Option<&'static str>,
     call: F,
     parameters: PhantomData<fn(P)>,
@@ -39,8 +39,8 @@ where
     pub fn read_only(self) -> Self {
         self.with(|sheet| {
             (sheet.read_only, sheet.idempotent) = (true, true);
-            if sheet.touches == Touches::Anything {
-                sheet.touches = Touches::Nothing;
+            if sheet.touches == ToolScope::Anything {
+                sheet.touches = ToolScope::Nothing;
             }
         })
     }
@@ -53,7 +53,7 @@ where
 
     /// Sets the resources that a call may touch.
     #[must_use]
-    pub fn touches(self, touches: Touches) -> Self {
+    pub fn touches(self, touches: ToolScope) -> Self {
         self.with(|sheet| sheet.touches = touches)
     }
 
@@ -120,16 +120,16 @@ where
         self.with(|sheet| *sheet = sheet.with_parameter_text(parameter, text))
     }
 
-    fn with(mut self, change: impl FnOnce(&mut ToolSheet)) -> Self {
+    fn with(mut self, change: impl FnOnce(&mut ToolSpec)) -> Self {
         change(Arc::make_mut(&mut self.sheet));
         self
     }
 }
 
 /// Returns the sheet of a tool with parameters of a type.
-pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSheet {
+pub(crate) fn sheet<P: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     let parameters = Arc::new(schema_of::<P>());
-    ToolSheet::new(ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters })
+    ToolSpec::new(ToolDefinition { name: name.to_owned(), description: description.to_owned(), parameters })
 }
 
 impl<P, F, C> Tool for TypedTool<P, F>
@@ -138,7 +138,7 @@ where
     F: Fn(P, ToolContext) -> C + Send + Sync,
     C: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
 {
-    fn sheet(&self) -> &Arc<ToolSheet> {
+    fn sheet(&self) -> &Arc<ToolSpec> {
         &self.sheet
     }
 

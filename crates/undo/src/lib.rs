@@ -28,7 +28,7 @@ pub use error::UndoError;
 pub use kept::{Kept, Work};
 pub use log::LeftOut;
 pub use plan::{Conflict, ConflictKind, UndoPlan};
-pub use recorder::{Brought, Content, PathChange, Recorder, SinceBegin, Undone, Window};
+pub use recorder::{Content, ImportedWork, PathChange, Recorder, SinceBegin, Undone, Window};
 pub use restore::Failed;
 pub use scan::LookCounts;
 pub use scope::Scope;

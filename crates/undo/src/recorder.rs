@@ -16,7 +16,7 @@ use std::{
 use aime_sandbox::{ConfinedFolder, WatchChanges};
 
 pub use self::{
-    bringing::{Brought, Content},
+    bringing::{Content, ImportedWork},
     effects::SinceBegin,
     looking::PathChange,
     undoing::Undone,

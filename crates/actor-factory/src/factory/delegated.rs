@@ -20,7 +20,7 @@ pub struct Delegated<'a> {
 
 /// Depth of an actor in the chain of delegation, and the limits that it inherits.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Standing {
+pub(super) struct DelegationLevel {
     pub(super) depth: u32,
     pub(super) max_depth: Option<u32>,
     pub(super) max_steps: Option<u32>,
@@ -29,13 +29,13 @@ pub(super) struct Standing {
 
 impl Delegated<'_> {
     /// Returns the depth and limits of the new actor: one level below the caller, bounded by the caller's own limits.
-    pub(super) fn standing(&self) -> Result<Standing, ComposeError> {
+    pub(super) fn standing(&self) -> Result<DelegationLevel, ComposeError> {
         let Self { by, .. } = self;
         let (depth, max) = (by.depth, by.settings.max_depth);
         if depth >= max {
             return Err(ComposeError::TooDeep { depth, max });
         }
-        Ok(Standing { depth: depth + 1, max_depth: Some(max), max_steps: Some(by.spec.max_steps), approval: Some(by.spec.approval) })
+        Ok(DelegationLevel { depth: depth + 1, max_depth: Some(max), max_steps: Some(by.spec.max_steps), approval: Some(by.spec.approval) })
     }
 
     /// Returns true if the caller has the tool itself.

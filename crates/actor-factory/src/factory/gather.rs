@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_llm::ModelLimits;
 use aime_progress::TaskSpec;
-use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolSheet, Touches, is_in_a_bundle, is_of_servers, tools_of};
+use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolScope, ToolSpec, is_in_a_bundle, is_of_servers, tools_of};
 
 use super::{ActorContext, ComposeError};
 use crate::{Profile, SmallModel, prompts::ToolNote, select::needed_bundles};
@@ -29,7 +29,7 @@ pub(super) fn gather(
     context: &ActorContext<'_>,
     may_delegate: bool,
     reasons: &mut Vec<String>,
-) -> Result<Vec<Arc<ToolSheet>>, ComposeError> {
+) -> Result<Vec<Arc<ToolSpec>>, ComposeError> {
     let mut names: Vec<String> = Vec::new();
     let mut of_profile: Vec<&str> = Vec::new();
     for bundle in &profile.bundles {
@@ -76,7 +76,7 @@ pub(super) fn gather(
         names.extend(tools_of([COORDINATION]).unwrap_or_default().into_iter().map(str::to_owned));
     }
 
-    let mut sheets: Vec<Arc<ToolSheet>> = Vec::new();
+    let mut sheets: Vec<Arc<ToolSpec>> = Vec::new();
     let mut servers_left_out = 0_usize;
     for name in names {
         let denied = profile.denies(&name) || (name != TERMINATE && task.denied_tools.iter().any(|denied| denies(denied, &name)));
@@ -114,7 +114,7 @@ pub(super) fn gather(
 impl Profile {
     /// Returns the names of the tools that no actor of this profile gets: denied ones and, for a read-only profile, those that change
     /// something.
-    pub fn never_gets<'a>(&self, sheets: impl Iterator<Item = &'a Arc<ToolSheet>>) -> Vec<String> {
+    pub fn never_gets<'a>(&self, sheets: impl Iterator<Item = &'a Arc<ToolSpec>>) -> Vec<String> {
         let (mut never, mut had) = (Vec::new(), Vec::new());
         for sheet in sheets {
             let is_never = self.denies(sheet.name()) || (self.read_only() && changes_something(sheet));
@@ -136,13 +136,13 @@ fn denies(entry: &str, name: &str) -> bool {
     entry.strip_suffix('*').map_or(entry == name, |beginning| name.starts_with(beginning))
 }
 
-pub(super) fn changes_something(sheet: &ToolSheet) -> bool {
-    let inside = sheet.handled_by.is_inside() || matches!(sheet.touches, Touches::Nothing | Touches::People);
+pub(super) fn changes_something(sheet: &ToolSpec) -> bool {
+    let inside = sheet.handled_by.is_inside() || matches!(sheet.touches, ToolScope::Nothing | ToolScope::People);
     !sheet.read_only && !inside
 }
 
 /// Describes a tool in one line: its parameters (optional ones with a question mark) and the first sentence of its description.
-pub(super) fn note(sheet: &ToolSheet) -> ToolNote {
+pub(super) fn note(sheet: &ToolSpec) -> ToolNote {
     let schema = &sheet.definition.parameters;
     let required = |name: &str| {
         schema.get("required").and_then(|r| r.as_array()).is_some_and(|required| required.iter().any(|r| r.as_str() == Some(name)))

@@ -3,7 +3,7 @@
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
 use aime_tools::{
-    ConsentedCall, DelegateTask, HandledBy, Permission, Permissions, SILENT, SeenFile, SeenFiles, Touches, ValidatedCall, origin_of,
+    ConsentedCall, DelegateTask, Executor, Permission, Permissions, SILENT, SeenFile, SeenFiles, ToolScope, ValidatedCall, origin_of,
 };
 
 use super::{
@@ -64,7 +64,7 @@ impl ActorMachine {
         }
         let call = call.clone();
         let Some(handled_by) = self.sheet(&call.name).map(|sheet| sheet.handled_by) else { return };
-        let changes = self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet)) && handled_by != HandledBy::Run;
+        let changes = self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet)) && handled_by != Executor::Run;
         if changes && let Some(fault) = self.must_not_write() {
             return self.finish(index, fault.to_owned(), CallOutcome::Error, 0, out);
         }
@@ -73,13 +73,13 @@ impl ActorMachine {
         }
         match (handled_by, self.permission(index, &call)) {
             (_, None) => {}
-            (HandledBy::Run, Some(Permission::Allow(allowed))) => self.call_plan(index, &call, allowed, out),
-            (HandledBy::Actor, Some(Permission::Allow(allowed))) => {
+            (Executor::Run, Some(Permission::Allow(allowed))) => self.call_plan(index, &call, allowed, out),
+            (Executor::Actor, Some(Permission::Allow(allowed))) => {
                 // After a stop the actor may repeat a question to a person or a call to another actor.
                 self.set_way(index, Way::Allowed(allowed));
                 self.answer_own(index, &call, at, out);
             }
-            (HandledBy::Runtime, Some(Permission::Allow(allowed))) => self.run(index, &call, allowed, out),
+            (Executor::Runtime, Some(Permission::Allow(allowed))) => self.run(index, &call, allowed, out),
             (_, Some(Permission::Ask(open))) if self.input.attended => {
                 let question = open.question();
                 self.set_way(index, Way::Asked(open));
@@ -145,8 +145,8 @@ impl ActorMachine {
             call.state = CallState::Running { effect: effect.clone() };
         }
         let sheet = self.sheet(&call.name);
-        let read_only = sheet.is_some_and(|sheet| sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files));
-        let changes_files = sheet.is_some_and(|sheet| !sheet.read_only && sheet.touches == Touches::Files);
+        let read_only = sheet.is_some_and(|sheet| sheet.read_only && matches!(sheet.touches, ToolScope::Nothing | ToolScope::Files));
+        let changes_files = sheet.is_some_and(|sheet| !sheet.read_only && sheet.touches == ToolScope::Files);
         let seen = if changes_files { self.seen.clone() } else { SeenFiles::new() };
         out.issue(effect, ActorEffect::Tool { of: call.id.clone(), call: allowed, read_only, seen });
     }

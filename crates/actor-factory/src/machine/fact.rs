@@ -8,7 +8,7 @@ use aime_tools::{DelegateTask, SeenFile, SeenFiles, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{LeadWake, Told};
+use crate::{LeadWake, PersonMessage};
 
 /// Input of the actor machine. The journal keeps every fact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,9 +77,9 @@ pub enum ActorFact {
         text: String,
     },
     /// A person sends a message unasked. The actor sees it with its next request.
-    Told {
+    PersonMessage {
         /// The message.
-        said: Told,
+        said: PersonMessage,
     },
     /// The actor must stop and begin nothing new.
     Stopped {
@@ -183,7 +183,7 @@ pub enum ActorEffect {
     /// Ask the model of the actor's role. Answered by [`ActorFact::ModelAnswered`].
     Model(ChatRequest),
     /// Make one tool call. Answered by [`ActorFact::ToolEnded`]. After a crash the host does not repeat a call that is not repeatable
-    /// ([`ToolSheet::repeatable`](aime_tools::ToolSheet::repeatable)), but answers with [`CallOutcome::InDoubt`].
+    /// ([`ToolSpec::repeatable`](aime_tools::ToolSpec::repeatable)), but answers with [`CallOutcome::InDoubt`].
     Tool {
         /// Id of the call in the conversation.
         of: String,

@@ -5,7 +5,7 @@ use aime_progress::ProgressEvent;
 
 use super::ActorMachine;
 use crate::{
-    Told,
+    PersonMessage,
     history::Speaker,
     notes::Note,
     text::{cut, cut_with_note},
@@ -18,7 +18,7 @@ const KEPT: usize = 500;
 
 impl ActorMachine {
     /// Keeps a person's message for the next request, each message once.
-    pub(super) fn told(&mut self, told: &Told) {
+    pub(super) fn told(&mut self, told: &PersonMessage) {
         if !self.heard.iter().chain(&self.said).any(|known| known.id == told.id) {
             self.said.push(told.clone());
         }
@@ -38,7 +38,7 @@ impl ActorMachine {
         let mut parts = Vec::new();
         for told in std::mem::take(&mut self.said) {
             out.emit(ProgressEvent::ActorTold { task: self.works_for(), evidence: told.id.clone() });
-            parts.push(Note::Told.text(&self.input.notes, &[("text", &cut_with_note(told.text.trim(), LONGEST))]));
+            parts.push(Note::PersonMessage.text(&self.input.notes, &[("text", &cut_with_note(told.text.trim(), LONGEST))]));
             self.heard.push(told);
         }
         self.history.say(&parts.join("\n\n"), Speaker::Person);

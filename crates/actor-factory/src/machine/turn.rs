@@ -3,7 +3,7 @@
 use aime_durable::EffectId;
 use aime_llm::{Image, ToolCall, read_arguments};
 use aime_progress::{CallOutcome, LeadCommand, Origin, QuestionId};
-use aime_tools::{CheckedCall, DELEGATE_TASK, HandledBy, OpenCall, ToolSheet, ValidatedCall};
+use aime_tools::{CheckedCall, DELEGATE_TASK, Executor, OpenCall, ToolSpec, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -176,11 +176,11 @@ impl Call {
 
 /// Returns true if a call of the tool changes nothing outside the actor. Delegation does not count as harmless, since its effects are
 /// unknown, and calls of plan tools depend on each other.
-pub(super) fn harmless(sheet: &ToolSheet) -> bool {
-    if sheet.handled_by == HandledBy::Run {
+pub(super) fn harmless(sheet: &ToolSpec) -> bool {
+    if sheet.handled_by == Executor::Run {
         return false;
     }
-    sheet.read_only || (sheet.handled_by == HandledBy::Actor && sheet.name() != DELEGATE_TASK)
+    sheet.read_only || (sheet.handled_by == Executor::Actor && sheet.name() != DELEGATE_TASK)
 }
 
 impl Turn {

@@ -9,7 +9,7 @@ use super::{
     told::{command, explained},
     *,
 };
-use crate::words::{Language, in_language};
+use crate::i18n::{Language, in_language};
 
 #[test]
 fn the_commands_are_sound() {
@@ -184,7 +184,7 @@ fn what_is_typed_wrong_is_told_in_chinese() {
 
 #[test]
 fn the_language_is_found_where_the_rest_cannot_be_read() {
-    use crate::words::LanguageChoice::{En, Zh};
+    use crate::i18n::LanguageChoice::{En, Zh};
     for (line, language) in [
         ("aime --lang zh rum", Some(Zh)),
         ("aime rum --lang=zh-CN", Some(Zh)),

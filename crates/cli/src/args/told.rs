@@ -7,13 +7,13 @@ use clap::{Arg, Command, CommandFactory, Parser, ValueEnum, builder::PossibleVal
 
 use super::{Cli, ColorChoice, tips::with_tip};
 use crate::{
+    i18n::{self, LanguageChoice, msg, typed},
     output,
-    words::{self, LanguageChoice, msg, typed},
 };
 
 /// Prints the reason why no command runs: the requested help or version, or the fault in the arguments.
 pub(crate) fn tell(fault: &clap::Error) {
-    if words::is_english() {
+    if i18n::is_english() {
         // A closed pipe is no error.
         return drop(fault.print());
     }

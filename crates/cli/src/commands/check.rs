@@ -10,8 +10,8 @@ use super::read_text;
 use crate::{
     args::CheckFormat,
     failure::{Failure, code},
+    i18n::{msg, said},
     output::{self, GREEN, RED, count},
-    words::{msg, said},
 };
 
 /// Lists all faults of a plan, one per line.

@@ -6,8 +6,8 @@ use aime_runs::Runs;
 use crate::{
     args::Output,
     failure::{Failure, code},
+    i18n::{msg, named, said},
     output::{self, BOLD, DIM, GREEN, YELLOW, count, plain},
-    words::{msg, named, said},
 };
 
 /// Checks the stored data of a run, and repairs it on demand. Returns 0 if no fault is left, else 1.

@@ -13,9 +13,9 @@ use super::setup_of;
 use crate::{
     args::{ConfigCommand, Global},
     failure::{Failure, code},
+    i18n::{msg, said},
     output::{self, GREEN, RED},
     screen::column,
-    words::{msg, said},
 };
 
 pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environment: Environment) -> Result<u8, Failure> {

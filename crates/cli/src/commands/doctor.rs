@@ -14,9 +14,9 @@ use super::mcp;
 use super::memory;
 use crate::{
     failure::Failure,
+    i18n::{msg, named, said},
     output::{self, GREEN, RED, YELLOW},
     screen::column,
-    words::{msg, named, said},
 };
 
 /// Width of the column with the checked thing.

@@ -1,6 +1,6 @@
 //! Runs on an engine: the same commands, and workers.
 
-mod look;
+mod runs;
 mod say;
 
 use std::{
@@ -22,7 +22,7 @@ use aime_runs::{
     raised, remember,
 };
 use aime_temporal::{
-    Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, Runs, Seal, Side, TakenBack, Tree,
+    Access, Address, Blobs, Bucket, BucketKeys, Capability, Certificates, EngineError, Equipment, ImportOutcome, Runs, Seal, Side, Tree,
     TreeError, Trees, Watched, connect, work,
 };
 use tokio::sync::mpsc;
@@ -64,7 +64,7 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
         }
         Command::Pause { run } => Spoken::to(&run, &runs(on, global, setup).await?).await?.pause(setup).await,
         Command::Cancel { run, task } => Spoken::to(&run, &runs(on, global, setup).await?).await?.cancel(task, setup).await,
-        Command::Runs { command, output } => look::look(command, output, on, global, here).await,
+        Command::Runs { command, output } => runs::show(command, output, on, global, here).await,
         _ => Err(not_there()),
     }
 }
@@ -259,9 +259,9 @@ async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> 
         recorder.notes().iter().for_each(|note| output::note(note));
     }
     match taken.map_err(|error| tree_failure(&error))? {
-        TakenBack::Taken => {}
-        TakenBack::Elsewhere => output::note("the run began in another folder: what it did to files is not brought into this one"),
-        TakenBack::Conflict { paths, commit } => {
+        ImportOutcome::Taken => {}
+        ImportOutcome::Elsewhere => output::note("the run began in another folder: what it did to files is not brought into this one"),
+        ImportOutcome::Conflict { paths, commit } => {
             output::note(&format!(
                 "nothing was changed here: {} changed here and in the run; `git --git-dir={} show {commit}:PATH` prints a file as the run left it",
                 paths.join(", "),

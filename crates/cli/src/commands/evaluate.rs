@@ -23,8 +23,8 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     args::{EvalArgs, EvalFormat, Global},
     failure::{Failure, code},
+    i18n::{msg, said},
     output::{self, DIM, GREEN, RED, count},
-    words::{msg, said},
 };
 
 /// Number of output lines shown of a check that fails after the solution.

@@ -8,8 +8,8 @@ use clap_mangen::{Man, generate_to};
 use crate::{
     args::Cli,
     failure::Failure,
+    i18n::msg,
     output::{self, count},
-    words::msg,
 };
 
 /// Prints the page of `aime`, or writes the pages of all commands into a folder.

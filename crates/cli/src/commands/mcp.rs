@@ -33,9 +33,9 @@ pub(super) async fn mcp(command: Option<McpCommand>, setup: Setup) -> Result<u8,
 #[cfg(feature = "mcp")]
 fn list(setup: &Setup) -> Result<u8, Failure> {
     use crate::{
+        i18n::msg,
         output::{self, BOLD, DIM, count},
         screen::column,
-        words::msg,
     };
     use aime_runs::Servers;
 
@@ -63,8 +63,8 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
 #[cfg(feature = "mcp")]
 async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
     use crate::{
+        i18n::msg,
         output::{self, BOLD, GREEN, count},
-        words::msg,
     };
     use aime_runs::Servers;
 

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::{
     args::{MemoryCommand, MemoryFormat},
     failure::{Failure, code},
+    i18n::msg,
     output::{self, BOLD, DIM, count, plain},
     screen::{column, first_line, moment, rfc3339},
-    words::msg,
 };
 
 /// Number of memories that a search shows.

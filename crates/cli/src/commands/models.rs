@@ -12,9 +12,9 @@ use crate::output::GREEN;
 use crate::{
     args::ModelsCommand,
     failure::Failure,
+    i18n::{msg, said},
     output::{self, BOLD, DIM, YELLOW},
     screen::column,
-    words::{msg, said},
 };
 use aime_runs::{
     Setup,

@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::{
     args::{PermissionsCommand, PermissionsFormat},
     failure::Failure,
+    i18n::named,
     output::{self, BOLD, DIM, plain},
     screen::{column, moment, rfc3339},
-    words::named,
 };
 
 pub(super) fn permissions(command: Option<PermissionsCommand>, form: PermissionsFormat, setup: &Setup) -> Result<u8, Failure> {

@@ -14,10 +14,10 @@ use super::{
 use crate::{
     args::{PlanArgs, PlanFormat},
     failure::Failure,
+    i18n::msg,
     output::{self, BOLD, DIM, count},
     plan_formats,
     screen::{describe_plan, line_of, plan_notes, span},
-    words::msg,
 };
 
 pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {

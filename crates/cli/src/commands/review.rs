@@ -9,9 +9,9 @@ use aime_sandbox::run_at_terminal;
 use super::check::told;
 use crate::{
     failure::{Failure, code},
+    i18n::msg,
     output,
     person::confirms,
-    words::msg,
 };
 
 /// Outcome of a review.

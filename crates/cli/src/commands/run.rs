@@ -20,9 +20,9 @@ use super::{
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
     failure::Failure,
+    i18n::{msg, named, said},
     output::{self, BOLD, DIM, count},
     screen::{column, span},
-    words::{msg, named, said},
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
+    i18n::{asked, message, msg, named, row, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{column, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
-    words::{asked, message, msg, named, row, said},
 };
 
 /// Largest number of lines in the list of file changes.

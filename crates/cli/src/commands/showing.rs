@@ -18,10 +18,10 @@ use super::{
 use crate::{
     args::Global,
     failure::Failure,
+    i18n::msg,
     output::{self, BOLD},
     person::{AtTerminal, OnScreen},
     screen::{Form, Screen, Sight, Whole, column, limits_of},
-    words::msg,
 };
 
 /// Display of a run, and the channel for questions to people.

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use crate::{
     args::Output,
     failure::Failure,
+    i18n::{msg, said},
     output::{self, BOLD, DIM, count},
     screen::{column, span},
-    words::{msg, said},
 };
 
 /// Prints the statistics.

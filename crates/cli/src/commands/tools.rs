@@ -1,24 +1,24 @@
 //! `aime tools`.
 
 use aime_runs::Setup;
-use aime_tools::{AskPerson, HandledBy, TellProgress, ToolContext, ToolSheet, Touches};
+use aime_tools::{AskPerson, Executor, TellProgress, ToolContext, ToolScope, ToolSpec};
 use serde_json::{Map, Value};
 
 use crate::{
     args::ToolsCommand,
     failure::{Failure, code},
+    i18n::msg,
     output::{self, BOLD},
     screen::column,
-    words::msg,
 };
 
 /// Classifies a tool by its effects, in one word.
-fn kind(sheet: &ToolSheet) -> String {
+fn kind(sheet: &ToolSpec) -> String {
     match (sheet.handled_by, sheet.touches) {
-        (HandledBy::Actor | HandledBy::Run, _) => msg!("tool-of-actors"),
+        (Executor::Actor | Executor::Run, _) => msg!("tool-of-actors"),
         _ if sheet.read_only => msg!("tool-reads"),
-        (_, Touches::Processes) => msg!("tool-runs"),
-        (_, Touches::Network) => msg!("tool-connects"),
+        (_, ToolScope::Processes) => msg!("tool-runs"),
+        (_, ToolScope::Network) => msg!("tool-connects"),
         _ => msg!("tool-changes"),
     }
 }

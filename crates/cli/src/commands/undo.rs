@@ -18,10 +18,10 @@ use serde_json::{Value, json};
 use crate::{
     args::{Output, UndoArgs},
     failure::{Failure, code},
+    i18n::{msg, named, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     person::agrees,
     screen::{column, head},
-    words::{msg, named, said},
 };
 
 /// Value of the `schema` member in JSON output.

@@ -15,10 +15,10 @@ use tokio::sync::{
 
 use crate::{
     failure::Failure,
+    i18n::{msg, said as in_words},
     output::{BOLD, plain},
     person::{AtTerminal, OnScreen},
     screen::{Screen, head},
-    words::{msg, said as in_words},
 };
 
 /// Creates the channel of acts: one end for the view, one for [`Hearing`].

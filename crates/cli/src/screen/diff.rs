@@ -3,8 +3,8 @@
 use aime_orchestrator::FileChange;
 
 use crate::{
+    i18n::named,
     output::{CYAN, DIM, GREEN, RED, YELLOW, plain},
-    words::named,
 };
 
 /// Describes a change of a file with its lines.

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::{column, describe_file_change, first_line, span, tree::describe_plan};
 use crate::{
+    i18n::{asked, message, msg, named, row, said},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, plain},
-    words::{asked, message, msg, named, row, said},
 };
 
 const WIDTH: usize = 160;

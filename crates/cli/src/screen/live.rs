@@ -12,8 +12,8 @@ use super::{
     tree::{checklist, progress},
 };
 use crate::{
+    i18n::{msg, named},
     output::{self, BOLD, DIM, by_who, count},
-    words::{msg, named},
 };
 
 /// Interval at which the view is drawn.

@@ -4,8 +4,8 @@ use aime_progress::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
 
 use crate::{
+    i18n::{asked, msg, named, said},
     output::count,
-    words::{asked, msg, named, said},
 };
 
 /// Translates a phrase to the person's language.

@@ -16,8 +16,8 @@ use super::{
     phrases,
 };
 use crate::{
+    i18n::{msg, said},
     output::{self, BOLD, count},
-    words::{msg, said},
 };
 
 /// Largest number of lines that are left on the previous screen.
@@ -33,12 +33,12 @@ pub(crate) struct Whole {
 struct News {
     lines: VecDeque<String>,
     left_out: usize,
-    stands: Stands,
+    stands: ScreenState,
 }
 
 /// State of the screen.
 #[derive(Default, PartialEq, Eq)]
-enum Stands {
+enum ScreenState {
     #[default]
     Whole,
     /// The view failed before the end, so events are printed as lines.
@@ -68,9 +68,9 @@ impl Whole {
         if let Some(line) = &line {
             let mut news = self.news();
             match news.stands {
-                Stands::Whole if is_news(&published.event) => news.keep(line.clone()),
-                Stands::Broken => output::line(line),
-                Stands::Whole | Stands::Closed => {}
+                ScreenState::Whole if is_news(&published.event) => news.keep(line.clone()),
+                ScreenState::Broken => output::line(line),
+                ScreenState::Whole | ScreenState::Closed => {}
             }
         }
         self.view.take(published.at, published.event.clone(), words_of(&published.event, line.as_deref()));
@@ -78,7 +78,7 @@ impl Whole {
 
     pub(crate) fn say(&self, text: &str) {
         let mut news = self.news();
-        if news.stands == Stands::Whole {
+        if news.stands == ScreenState::Whole {
             news.keep(text.to_owned());
             self.view.say(&output::bare(text));
         } else {
@@ -94,10 +94,10 @@ impl Whole {
     /// Prints every later event as a line, because the screen is gone.
     pub(crate) fn lose(&self) {
         let mut news = self.news();
-        if news.stands != Stands::Whole {
+        if news.stands != ScreenState::Whole {
             return;
         }
-        news.stands = Stands::Broken;
+        news.stands = ScreenState::Broken;
         news.leave_behind();
         output::note(&msg!("view-lost"));
     }
@@ -105,7 +105,7 @@ impl Whole {
     /// Restores the terminal once, and leaves the important lines behind.
     pub(crate) fn close(&self) {
         let mut news = self.news();
-        news.stands = Stands::Closed;
+        news.stands = ScreenState::Closed;
         let screen = self.view.close();
         news.leave_behind();
         let Some(screen) = screen else { return };

@@ -23,7 +23,7 @@ struct SnapshotRef<'a, M: Machine> {
 }
 
 /// Machine in the state that its journal leads to, ready to continue.
-pub struct Standing<M: Machine> {
+pub struct LoadedMachine<M: Machine> {
     pub(super) run: Run<M>,
     pub(super) output: Option<M::Output>,
     /// Events since the machine's start.
@@ -32,7 +32,7 @@ pub struct Standing<M: Machine> {
     replayed: usize,
 }
 
-impl<M: Machine> Standing<M> {
+impl<M: Machine> LoadedMachine<M> {
     /// Returns a machine that has only started.
     pub(crate) fn started(input: &Recorded<M::Input>) -> Self {
         Self::of(Run::start(input), 0)
@@ -108,7 +108,7 @@ impl<M: Machine> Standing<M> {
     #[must_use]
     pub fn resume(mut self, then: Vec<Recorded<M::Fact>>) -> Resume<M> {
         self.run.mark_reissued();
-        Resume::Standing { standing: Box::new(self), then }
+        Resume::LoadedMachine { standing: Box::new(self), then }
     }
 
     /// Returns the snapshot as it is kept: JSON, which [`Snapshot`] reads.

@@ -11,17 +11,17 @@ use super::{
     rows::{Json, checksum},
     stream::{Cut, number},
 };
-use crate::{Machine, Recorded, Standing, UnixMillis, drive::Snapshot};
+use crate::{LoadedMachine, Machine, Recorded, UnixMillis, drive::Snapshot};
 
 /// Number of snapshots that are kept for a stream: the latest, and one in case it is damaged.
 const KEPT: i64 = 2;
 
 /// State of the machine at the end of a stream.
-pub struct Stood<M: Machine> {
+pub struct LoadedSnapshot<M: Machine> {
     /// Input of the machine.
     pub input: Recorded<M::Input>,
     /// Machine, ready to continue.
-    pub standing: Standing<M>,
+    pub standing: LoadedMachine<M>,
     /// Description of the damage, if there is any. The records after it are lost, as with a
     /// [`Loaded`](crate::Loaded).
     pub damage: Option<String>,
@@ -85,7 +85,7 @@ impl Journal {
     ///
     /// # Errors
     /// As [`Journal::load`].
-    pub fn stand<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<Stood<M>>, JournalError> {
+    pub fn stand<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
         self.read(|connection| {
             let moment = connection.unchecked_transaction()?;
             Ok(Loading::of(self, &moment, run, stream).and_then(|loading| loading.map_or(Ok(None), |loading| loading.stand::<M>())))
@@ -193,32 +193,32 @@ const SNAPSHOTS: &str =
     "SELECT seq, at, version, form, events, checksum, body FROM snapshot WHERE run = ?1 AND stream = ?2 ORDER BY seq DESC";
 
 impl Loading<'_> {
-    fn stand<M: Machine>(&self) -> Result<Option<Stood<M>>, JournalError> {
+    fn stand<M: Machine>(&self) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
         let Some((Loaded { input, events, .. }, damage)) = self.input::<M>()? else { return Ok(None) };
         let mut unused = Vec::new();
         for kept in self.kept()? {
             let seq = kept.record.seq;
             match self.stand_on(&input, kept) {
-                Ok(stood) => return Ok(Some(Stood { unused, ..stood })),
+                Ok(stood) => return Ok(Some(LoadedSnapshot { unused, ..stood })),
                 Err(why) => unused.push(format!("the snapshot after fact {seq} is not used: {why}")),
             }
         }
         // Facts are applied one by one, so that they need not all be in memory. A load reports and cuts damaged
         // records.
         if damage.is_none()
-            && let Ok(stood) = self.stand_after(&input, Standing::started(&input), (0, input.at), events)
+            && let Ok(stood) = self.stand_after(&input, LoadedMachine::started(&input), (0, input.at), events)
         {
-            return Ok(Some(Stood { unused, ..stood }));
+            return Ok(Some(LoadedSnapshot { unused, ..stood }));
         }
         let Some(loaded) = self.load::<M>()? else { return Ok(None) };
-        let mut standing = Standing::started(&loaded.input);
+        let mut standing = LoadedMachine::started(&loaded.input);
         loaded.facts.iter().for_each(|fact| standing.learn(fact));
         let (facts, last_at) = (number(loaded.facts.len()), loaded.last_at());
         if standing.events() != loaded.events {
             let detail = format!("it holds {} events where a replay gives {}", loaded.events, standing.events());
             return Err(JournalError::Diverged { run: self.run.into(), stream: self.stream.into(), detail });
         }
-        Ok(Some(Stood { input: loaded.input, standing, damage: loaded.damage, unused, facts, last_at, cut: loaded.cut }))
+        Ok(Some(LoadedSnapshot { input: loaded.input, standing, damage: loaded.damage, unused, facts, last_at, cut: loaded.cut }))
     }
 
     fn kept(&self) -> Result<Vec<Kept>, JournalError> {
@@ -230,7 +230,7 @@ impl Loading<'_> {
 
     /// Continues from a snapshot with the facts after it. A replay of all facts would find the same faults, so the
     /// caller falls back to that on any error.
-    fn stand_on<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<Stood<M>, String> {
+    fn stand_on<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<LoadedSnapshot<M>, String> {
         let record = kept.record;
         let standing = kept.read_as::<M>()?;
         let sql = "SELECT at FROM entry WHERE stream = ?1 AND last_event = ?2 AND last_fact = ?3";
@@ -245,12 +245,12 @@ impl Loading<'_> {
     fn stand_after<M: Machine>(
         &self,
         input: &Recorded<M::Input>,
-        standing: Standing<M>,
+        standing: LoadedMachine<M>,
         (facts, at): (i64, UnixMillis),
         events: usize,
-    ) -> Result<Stood<M>, String> {
+    ) -> Result<LoadedSnapshot<M>, String> {
         let (input, last_at) = (input.clone(), at.max(input.at));
-        let mut stood = Stood { input, standing, damage: None, unused: Vec::new(), facts, last_at, cut: None };
+        let mut stood = LoadedSnapshot { input, standing, damage: None, unused: Vec::new(), facts, last_at, cut: None };
         let events = self.facts_after(&mut stood, events)?;
         if events != stood.standing.events() {
             return Err(format!("{events} events are recorded where a replay from it gives {}", stood.standing.events()));
@@ -259,7 +259,7 @@ impl Loading<'_> {
     }
 
     /// Applies the facts after those by which there were so many events, and gives how many events are recorded with the last.
-    fn facts_after<M: Machine>(&self, stood: &mut Stood<M>, mut events: usize) -> Result<usize, String> {
+    fn facts_after<M: Machine>(&self, stood: &mut LoadedSnapshot<M>, mut events: usize) -> Result<usize, String> {
         let words = |error: rusqlite::Error| error.to_string();
         let mut entries = self.entries().map_err(words)?;
         for entry in self.after(&mut entries, number(events), stood.facts).map_err(words)? {
@@ -285,7 +285,7 @@ impl Loading<'_> {
         let mut kept = self.kept()?;
         kept.reverse();
         let Some(loaded) = self.load::<M>()? else { return Ok(Vec::new()) };
-        let (mut standing, mut applied, mut wrong) = (Standing::<M>::started(&loaded.input), 0, Vec::new());
+        let (mut standing, mut applied, mut wrong) = (LoadedMachine::<M>::started(&loaded.input), 0, Vec::new());
         for kept in kept {
             let record = kept.record;
             let Some(facts) = usize::try_from(record.seq).ok().and_then(|seq| loaded.facts.get(applied..seq)) else {
@@ -306,7 +306,7 @@ impl Loading<'_> {
 }
 
 impl Kept {
-    fn read_as<M: Machine>(&self) -> Result<Standing<M>, String> {
+    fn read_as<M: Machine>(&self) -> Result<LoadedMachine<M>, String> {
         let SnapshotRecord { at, version, form, events, .. } = self.record;
         if !self.intact {
             return Err("it is not as it was written: its checksum does not fit".to_owned());
@@ -315,6 +315,6 @@ impl Kept {
             return Err("another version of aime took it".to_owned());
         }
         let snapshot: Snapshot<M> = serde_json::from_slice(&self.body).map_err(|error| error.to_string())?;
-        Ok(Standing::after(snapshot, at, events))
+        Ok(LoadedMachine::after(snapshot, at, events))
     }
 }

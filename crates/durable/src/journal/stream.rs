@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
-    Journal, JournalError, Loaded, Stood,
+    Journal, JournalError, Loaded, LoadedSnapshot,
     error::{is_orphan, is_taken},
     rows::{Json, Row, Rows, checksum},
 };
@@ -72,7 +72,7 @@ impl StreamWriter {
 
     /// Continues after where the stream leaves its machine.
     #[must_use]
-    pub fn after_standing<M: Machine>(mut self, stood: &Stood<M>) -> Self {
+    pub fn after_standing<M: Machine>(mut self, stood: &LoadedSnapshot<M>) -> Self {
         self.end = End { next: stood.facts + 1, events: number(stood.standing.events()), cut: stood.cut.clone(), last: stood.last_at };
         self
     }

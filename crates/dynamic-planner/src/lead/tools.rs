@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use aime_llm::ToolDefinition;
-use aime_tools::{HandledBy, ToolSheet, Touches};
+use aime_tools::{Executor, ToolScope, ToolSpec};
 use serde_json::Value;
 
 use super::schema;
@@ -108,15 +108,15 @@ impl fmt::Display for PlanTool {
 /// Returns the plan tools of a run's lead. Their schemas name the tools, profiles, bundles and models that plans are
 /// checked against, but no task, so that the list stays the same for the whole run and prompt caches match.
 #[must_use]
-pub fn lead_tools(names: &PlanChecker<'_>) -> Vec<Arc<ToolSheet>> {
+pub fn lead_tools(names: &PlanChecker<'_>) -> Vec<Arc<ToolSpec>> {
     let sheet = |tool: PlanTool| {
         let definition = ToolDefinition {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
             parameters: tool.parameters(names).into(),
         };
-        let mut sheet = ToolSheet::new(definition);
-        (sheet.handled_by, sheet.touches) = (HandledBy::Run, Touches::Nothing);
+        let mut sheet = ToolSpec::new(definition);
+        (sheet.handled_by, sheet.touches) = (Executor::Run, ToolScope::Nothing);
         // The run answers a repeated call with its earlier answer.
         (sheet.read_only, sheet.idempotent) = (tool == PlanTool::ReadResult, true);
         Arc::new(sheet)

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::{
+use super::keywords::{
     BEFORE_VERB, CONDITIONAL, EXPLORATORY, HOST_ENDINGS, MANY_FILES, MULTI_STEP, NOT_FILES, NOUNS_ZH, PARALLEL, VERBS, VERBS_ZH, found,
     is_dense,
 };

@@ -7,7 +7,7 @@
 
 use super::{
     cursor::{Cursor, opens_string, pass_string},
-    scan::Oddity,
+    scan::JsonDeviation,
     signs::{ascii, comment, is_word},
 };
 
@@ -65,7 +65,7 @@ pub(super) struct Run {
     /// Each bracket with the place of its end in the text.
     pub(super) closers: Vec<(char, usize)>,
     /// The oddities between the brackets, each with the number of brackets before it.
-    between: Vec<(usize, Oddity)>,
+    between: Vec<(usize, JsonDeviation)>,
     pub(super) next: Next,
 }
 
@@ -89,7 +89,7 @@ impl Run {
                     comma = false;
                 }
                 Some(',') => {
-                    gap.push(if comma { Oddity::Surplus } else { Oddity::TrailingComma });
+                    gap.push(if comma { JsonDeviation::Surplus } else { JsonDeviation::TrailingComma });
                     comma = true;
                 }
                 _ => {
@@ -106,13 +106,13 @@ impl Run {
     }
 
     /// Returns the oddities between the first `used` brackets.
-    pub(super) fn oddities(&self, used: usize) -> impl Iterator<Item = Oddity> {
+    pub(super) fn oddities(&self, used: usize) -> impl Iterator<Item = JsonDeviation> {
         self.between.iter().filter(move |(behind, _)| *behind < used).map(|(_, oddity)| *oddity)
     }
 }
 
 /// Moves past white space and comments.
-fn skip_blank(cursor: &mut Cursor<'_>, gap: &mut Vec<Oddity>) {
+fn skip_blank(cursor: &mut Cursor<'_>, gap: &mut Vec<JsonDeviation>) {
     loop {
         let rest = cursor.rest();
         cursor.at += rest.len() - rest.trim_start().len();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     cursor::{Cursor, opens_string, pass_string},
-    scan::{Edit, Ending, Oddity, Span},
+    scan::{Edit, Ending, JsonDeviation, Span},
     strict,
 };
 
@@ -33,7 +33,7 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     if span.edits.iter().any(|edit| edit.full_width) {
         repairs.push("replaced full-width punctuation".to_owned());
     }
-    if span.oddities.contains(&Oddity::TripleQuotes) {
+    if span.oddities.contains(&JsonDeviation::TripleQuotes) {
         text = triple_quotes_as_strings(&text);
     }
     let escaped = with_whole_escapes(&text);
@@ -59,20 +59,20 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     (same_kind && span.keeps_parts(&value)).then_some((value, repairs))
 }
 
-fn words(oddity: Oddity) -> &'static str {
+fn words(oddity: JsonDeviation) -> &'static str {
     match oddity {
-        Oddity::SingleQuotes => "replaced single quotes",
-        Oddity::CurlyQuotes => "replaced curly quotes",
-        Oddity::Backticks => "replaced backticks",
-        Oddity::TripleQuotes => "replaced triple quotes",
-        Oddity::Comment => "left out comments",
-        Oddity::TrailingComma => "left out trailing commas",
-        Oddity::Surplus => "left out what stood twice",
-        Oddity::PythonLiteral => "read Python's True, False and None",
-        Oddity::NotANumber => "read NaN, Infinity and undefined as null",
-        Oddity::Unquoted => "quoted what was not quoted",
-        Oddity::Ellipsis => "left out an ellipsis",
-        Oddity::Bracket => "mended brackets",
+        JsonDeviation::SingleQuotes => "replaced single quotes",
+        JsonDeviation::CurlyQuotes => "replaced curly quotes",
+        JsonDeviation::Backticks => "replaced backticks",
+        JsonDeviation::TripleQuotes => "replaced triple quotes",
+        JsonDeviation::Comment => "left out comments",
+        JsonDeviation::TrailingComma => "left out trailing commas",
+        JsonDeviation::Surplus => "left out what stood twice",
+        JsonDeviation::PythonLiteral => "read Python's True, False and None",
+        JsonDeviation::NotANumber => "read NaN, Infinity and undefined as null",
+        JsonDeviation::Unquoted => "quoted what was not quoted",
+        JsonDeviation::Ellipsis => "left out an ellipsis",
+        JsonDeviation::Bracket => "mended brackets",
     }
 }
 

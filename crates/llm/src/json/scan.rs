@@ -31,7 +31,7 @@ pub(crate) enum Ending {
 
 /// Deviation of a span from strict JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Oddity {
+pub(super) enum JsonDeviation {
     SingleQuotes,
     CurlyQuotes,
     Backticks,
@@ -54,7 +54,7 @@ pub(super) struct Span {
     /// The place up to which the scanner read, which may be behind the end.
     pub(super) looked: usize,
     pub(super) ending: Ending,
-    pub(super) oddities: BTreeSet<Oddity>,
+    pub(super) oddities: BTreeSet<JsonDeviation>,
     /// True if the span begins a code fence.
     pub(super) fenced: bool,
     /// True if the span is inside another span that is not closed.
@@ -133,7 +133,7 @@ impl Span {
 
     /// Returns true if the model left a part out.
     pub(super) fn elided(&self) -> bool {
-        self.oddities.contains(&Oddity::Ellipsis)
+        self.oddities.contains(&JsonDeviation::Ellipsis)
     }
 }
 

@@ -1,12 +1,12 @@
 //! The signs of JSON and the signs that models write in their place.
 
-use super::scan::Oddity;
+use super::scan::JsonDeviation;
 
 /// Returns the oddities of a comment. With `// ... more tasks` a model leaves a part out.
-pub(super) fn comment(rest: &str) -> impl Iterator<Item = Oddity> + use<> {
+pub(super) fn comment(rest: &str) -> impl Iterator<Item = JsonDeviation> + use<> {
     let words = rest.trim_start_matches(['/', '*', '#', ' ']);
     let elides = words.starts_with("...") || words.starts_with('…');
-    std::iter::once(Oddity::Comment).chain(elides.then_some(Oddity::Ellipsis))
+    std::iter::once(JsonDeviation::Comment).chain(elides.then_some(JsonDeviation::Ellipsis))
 }
 
 pub(super) fn is_word(c: char) -> bool {
@@ -34,23 +34,23 @@ pub(super) fn ascii(c: char) -> char {
 }
 
 /// Returns the oddity of a quote that is not a plain double quote.
-pub(super) fn quote_oddity(quote: char, rest: &str) -> Option<Oddity> {
+pub(super) fn quote_oddity(quote: char, rest: &str) -> Option<JsonDeviation> {
     match quote {
-        '"' if rest.starts_with("\"\"") => Some(Oddity::TripleQuotes),
-        '\'' if rest.starts_with("''") => Some(Oddity::TripleQuotes),
-        '\'' => Some(Oddity::SingleQuotes),
-        '“' | '”' | '‘' => Some(Oddity::CurlyQuotes),
-        '`' => Some(Oddity::Backticks),
+        '"' if rest.starts_with("\"\"") => Some(JsonDeviation::TripleQuotes),
+        '\'' if rest.starts_with("''") => Some(JsonDeviation::TripleQuotes),
+        '\'' => Some(JsonDeviation::SingleQuotes),
+        '“' | '”' | '‘' => Some(JsonDeviation::CurlyQuotes),
+        '`' => Some(JsonDeviation::Backticks),
         _ => None,
     }
 }
 
 /// Returns the oddity of a word outside of strings.
-pub(super) fn word_oddity(word: &str) -> Option<Oddity> {
+pub(super) fn word_oddity(word: &str) -> Option<JsonDeviation> {
     match word {
         "true" | "false" | "null" | "e" | "E" => None,
-        "True" | "False" | "None" => Some(Oddity::PythonLiteral),
-        "NaN" | "Infinity" | "undefined" => Some(Oddity::NotANumber),
-        _ => Some(Oddity::Unquoted),
+        "True" | "False" | "None" => Some(JsonDeviation::PythonLiteral),
+        "NaN" | "Infinity" | "undefined" => Some(JsonDeviation::NotANumber),
+        _ => Some(JsonDeviation::Unquoted),
     }
 }

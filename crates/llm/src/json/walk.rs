@@ -8,7 +8,7 @@ use super::{
         read_literally, read_with_repairs,
     },
     cursor::{Cursor, opens_string, pass_string},
-    scan::{Edit, Ending, Oddity, Parts, Span},
+    scan::{Edit, Ending, JsonDeviation, Parts, Span},
     signs::{ascii, comment, is_word, meant, quote_oddity, word_oddity},
 };
 
@@ -48,7 +48,7 @@ struct Walk<'t> {
     start: usize,
     cursor: Cursor<'t>,
     open: Vec<Level>,
-    oddities: BTreeSet<Oddity>,
+    oddities: BTreeSet<JsonDeviation>,
     edits: Vec<Edit>,
     dangling: Option<usize>,
     /// The last character outside of strings, white space and comments; a string counts as its quote.
@@ -94,7 +94,7 @@ impl<'t> Walk<'t> {
                 return Ok(Ending::Cut);
             }
         }
-        self.oddities.insert(Oddity::Bracket);
+        self.oddities.insert(JsonDeviation::Bracket);
         Ok(self.ending())
     }
 
@@ -139,7 +139,7 @@ impl<'t> Walk<'t> {
         let at = self.cursor.at - c.len_utf8();
         let surplus = matches!((ascii(c), self.before), (',', ',') | (':', ':'));
         if surplus {
-            self.oddities.insert(Oddity::Surplus);
+            self.oddities.insert(JsonDeviation::Surplus);
         }
         if surplus || meant(c).is_some() {
             let new = meant(c).filter(|_| !surplus).unwrap_or_default();
@@ -159,11 +159,11 @@ impl<'t> Walk<'t> {
             '/' if self.cursor.rest().starts_with('*') => return Ok(self.comment("*/")),
             '#' => return Ok(self.comment("\n")),
             '.' if self.cursor.rest().starts_with("..") => {
-                self.oddities.insert(Oddity::Ellipsis);
+                self.oddities.insert(JsonDeviation::Ellipsis);
                 self.cursor.pass("..");
             }
             '…' => {
-                self.oddities.insert(Oddity::Ellipsis);
+                self.oddities.insert(JsonDeviation::Ellipsis);
             }
             _ if c.is_alphabetic() || c == '_' => self.word(at),
             _ if c.is_whitespace() => return Ok(true),
@@ -201,7 +201,7 @@ impl<'t> Walk<'t> {
         self.cursor.at += rest.len() - rest.trim_start_matches(is_word).len();
         let oddity = word_oddity(self.text.get(at..self.cursor.at).unwrap_or_default());
         // A word at the end may be the beginning of a literal.
-        self.words += usize::from(oddity == Some(Oddity::Unquoted) && !self.cursor.rest().is_empty());
+        self.words += usize::from(oddity == Some(JsonDeviation::Unquoted) && !self.cursor.rest().is_empty());
         self.oddities.extend(oddity);
     }
 
@@ -246,14 +246,14 @@ impl<'t> Walk<'t> {
         let full_width = self.text.get(at..end).is_some_and(|text| text.contains(['｝', '］', '，', '、']));
         let closers: String = closers_down_to(&self.open, meaning.depth).collect();
         if self.before == ',' && !closers.is_empty() {
-            self.oddities.insert(Oddity::TrailingComma);
+            self.oddities.insert(JsonDeviation::TrailingComma);
         }
         self.oddities.extend(run.oddities(meaning.used));
         self.misplaced |= !meaning.exact || meaning.misfit || meaning.used < run.closers.len();
         self.doubt = self.doubt.max(meaning.doubt);
         self.before = closers.chars().last().unwrap_or(self.before);
         if !meaning.exact {
-            self.oddities.insert(Oddity::Bracket);
+            self.oddities.insert(JsonDeviation::Bracket);
         }
         if !meaning.exact || full_width {
             self.edit(at, end - at, Cow::Owned(closers), full_width);

@@ -11,13 +11,13 @@ use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, Prices, StreamPart
 
 /// Model with others to fall back on. See [`ModelStack::or_else`](crate::ModelStack::or_else) for the rules.
 pub(super) struct Fallback {
-    first: Seat,
-    others: Vec<Seat>,
+    first: Slot,
+    others: Vec<Slot>,
     first_pause: u32,
 }
 
 /// A model and its pause, which outlives the layer: it is the same for all who use these models.
-pub(super) struct Seat {
+pub(super) struct Slot {
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) pause: Arc<Mutex<Pause>>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Pause {
 
 /// A model in a request's order; if the request is to find out whether it answers again, others may do so once this is dropped.
 struct Turn<'a> {
-    seat: &'a Seat,
+    seat: &'a Slot,
     probes: bool,
 }
 
@@ -56,11 +56,11 @@ pub(super) const FIRST_PAUSE: u32 = 3;
 
 impl Fallback {
     /// Uses `first`, and `others` in this order when it fails.
-    pub(super) const fn new(first: Seat, others: Vec<Seat>, first_pause: u32) -> Self {
+    pub(super) const fn new(first: Slot, others: Vec<Slot>, first_pause: u32) -> Self {
         Self { first, others, first_pause }
     }
 
-    fn seats(&self) -> impl Iterator<Item = &Seat> {
+    fn seats(&self) -> impl Iterator<Item = &Slot> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
@@ -82,7 +82,7 @@ impl Fallback {
     }
 }
 
-impl Seat {
+impl Slot {
     fn pause(&self) -> MutexGuard<'_, Pause> {
         self.pause.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -117,7 +117,7 @@ fn falls_back(error: &ModelError) -> bool {
 }
 
 /// Notes a failure. Returns whether the next model is to be tried.
-fn note_failure(seat: &Seat, error: &ModelError, first_pause: u32) -> bool {
+fn note_failure(seat: &Slot, error: &ModelError, first_pause: u32) -> bool {
     let falls_back = falls_back(error);
     if falls_back {
         tracing::warn!(model = seat.model.name(), reason = %error, "falling back to the next model");
@@ -127,7 +127,7 @@ fn note_failure(seat: &Seat, error: &ModelError, first_pause: u32) -> bool {
 }
 
 /// A request on its way through the models.
-struct Course<'a> {
+struct Attempts<'a> {
     request: ChatRequest,
     left: std::vec::IntoIter<Turn<'a>>,
     current: Option<(Turn<'a>, BoxStream<'a, Result<StreamPart, ModelError>>)>,
@@ -149,7 +149,7 @@ impl Layer for Fallback {
 
     fn pass_stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
         let left = self.order().into_iter();
-        let course = Course { request, left, current: None, begun: false, ended: false, errors: Vec::new() };
+        let course = Attempts { request, left, current: None, begun: false, ended: false, errors: Vec::new() };
         stream::unfold(course, move |mut course| async move {
             if course.ended {
                 return None;

@@ -97,8 +97,8 @@ pub(super) struct Retrying {
 
 impl Retrying {
     /// Returns the wait before the next attempt, or the error to give up with.
-    fn next_wait(&self, course: &mut Course, error: ModelError) -> Result<Duration, ModelError> {
-        let give_up = |course: &Course, error: ModelError| match course.failed {
+    fn next_wait(&self, course: &mut Attempts, error: ModelError) -> Result<Duration, ModelError> {
+        let give_up = |course: &Attempts, error: ModelError| match course.failed {
             0 | 1 => error,
             attempts => ModelError::GaveUp { attempts, error: Box::new(error) },
         };
@@ -122,7 +122,7 @@ impl Retrying {
         Ok(wait)
     }
 
-    fn course(&self) -> Course {
+    fn course(&self) -> Attempts {
         let waits = ExponentialBuilder::default()
             .with_factor(2.0)
             .with_min_delay(self.settings.first_wait)
@@ -130,7 +130,7 @@ impl Retrying {
             .with_max_times(usize::try_from(self.settings.max_retries).unwrap_or(usize::MAX))
             .build();
         let seed = self.settings.jitter_seed.unwrap_or_else(|| std::hash::RandomState::new().build_hasher().finish());
-        Course { failed: 0, waits: Box::new(waits), jitter: Jitter(seed), deadline: Instant::now() + self.settings.deadline }
+        Attempts { failed: 0, waits: Box::new(waits), jitter: Jitter(seed), deadline: Instant::now() + self.settings.deadline }
     }
 
     /// Returns the next part, or the error of an attempt whose answer did not begin before the deadline.
@@ -151,7 +151,7 @@ impl Retrying {
 }
 
 /// The attempts of one request.
-struct Course {
+struct Attempts {
     failed: u32,
     waits: Box<dyn Iterator<Item = Duration> + Send>,
     jitter: Jitter,
@@ -179,7 +179,7 @@ impl Jitter {
 struct Attempt<'a> {
     request: ChatRequest,
     parts: Option<BoxStream<'a, Result<StreamPart, ModelError>>>,
-    course: Course,
+    course: Attempts,
     begun: bool,
     ended: bool,
 }

@@ -12,7 +12,7 @@ use super::{IndexReport, Knowledge, KnowledgeSettings, SkipReason, Skipped, file
 use crate::{
     MemoryError, UnixMillis,
     chunk::{self, Piece},
-    words::indexed,
+    tokenizer::indexed,
 };
 
 /// Time in milliseconds before the reading of a file within which a change leads to a second reading. A file can

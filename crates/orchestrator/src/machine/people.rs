@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_actors::Told;
+use aime_actors::PersonMessage;
 use aime_durable::Reason;
 use aime_progress::{Evidence, EvidenceId, EvidenceKind, ProgressEvent, QuestionId, Significance, TaskId, TaskStatus, TriggerReason};
 use aime_tools::Consent;
@@ -17,7 +17,7 @@ use super::{
 /// The questions to people about calls, and their unsolicited messages.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct People {
-    said: Vec<Said>,
+    said: Vec<RunMessage>,
     /// The last question about the call of each tool task.
     approvals: BTreeMap<TaskId, Approval>,
     /// Number of follow-ups after the end of the run.
@@ -35,7 +35,7 @@ struct Approval {
 
 /// Message of a person that answers no question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct RunMessage {
     /// The id of the evidence that the message becomes.
     pub(crate) id: EvidenceId,
     /// The task whose actor is addressed.
@@ -46,17 +46,17 @@ pub(crate) struct Said {
     pub(crate) by_lead: bool,
 }
 
-impl Said {
+impl RunMessage {
     /// Returns the message in the form for an actor.
-    pub(crate) fn told(&self) -> Told {
+    pub(crate) fn told(&self) -> PersonMessage {
         let text = if self.by_lead { format!("(from the lead of this run) {}", self.text) } else { self.text.clone() };
-        Told { id: self.id.clone(), text }
+        PersonMessage { id: self.id.clone(), text }
     }
 }
 
 impl People {
     /// Returns the unsolicited messages, in the order of their arrival.
-    pub(super) fn said(&self) -> &[Said] {
+    pub(super) fn said(&self) -> &[RunMessage] {
         &self.said
     }
 
@@ -73,13 +73,13 @@ impl People {
     /// Stores a message, each once.
     fn keep(&mut self, id: &EvidenceId, task: Option<&TaskId>, text: &str) {
         if !self.said.iter().any(|said| said.id == *id) {
-            self.said.push(Said { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
+            self.said.push(RunMessage { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
         }
     }
 
     /// Stores a message of the lead to the actor of a task.
     pub(super) fn keep_of_lead(&mut self, id: &EvidenceId, task: &TaskId, text: &str) {
-        self.said.push(Said { id: id.clone(), task: Some(task.clone()), text: text.to_owned(), by_lead: true });
+        self.said.push(RunMessage { id: id.clone(), task: Some(task.clone()), text: text.to_owned(), by_lead: true });
     }
 
     /// Returns the question that was asked about this call of this execution. An answer is valid for no other call.
@@ -117,7 +117,7 @@ impl<'a> Direction<'a> {
 
 impl RunMachine {
     /// Returns the unsolicited messages of people so far.
-    pub(crate) fn said(&self) -> &[Said] {
+    pub(crate) fn said(&self) -> &[RunMessage] {
         self.people.said()
     }
 

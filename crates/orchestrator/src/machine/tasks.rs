@@ -6,7 +6,7 @@ use aime_progress::{
     AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance,
     StatusChange, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
 };
-use aime_tools::{ConsentedCall, Permission, Permissions, ToolSheet, Touches, origin_of};
+use aime_tools::{ConsentedCall, Permission, Permissions, ToolScope, ToolSpec, origin_of};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work, origins::refers};
 use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
@@ -381,8 +381,8 @@ impl RunMachine {
 }
 
 /// Returns whether a call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
-const fn goes_unnoticed(sheet: &ToolSheet) -> bool {
-    sheet.read_only && matches!(sheet.touches, Touches::Nothing | Touches::Files)
+const fn goes_unnoticed(sheet: &ToolSpec) -> bool {
+    sheet.read_only && matches!(sheet.touches, ToolScope::Nothing | ToolScope::Files)
 }
 
 /// Returns the name of an attempt at a task, which is that of the call of a tool task.

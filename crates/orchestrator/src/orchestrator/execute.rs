@@ -15,11 +15,11 @@ use super::{Orchestrator, OrchestratorError};
 use crate::{
     Bounds, Budget, HookPoint, RunControl, RunFact, RunInput, RunMachine, RunResult,
     inbox::read_inbox,
+    messages::Words,
     publish::{Entry, PublishingStream},
     questions::Answers,
     runner::{RunRunner, kept_files::KeptFiles, private::PrivatePlaces},
     snapshots::SnapshotsDue,
-    words::Words,
 };
 
 /// Interval between snapshots of a run in progress.

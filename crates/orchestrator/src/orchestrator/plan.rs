@@ -11,9 +11,9 @@ use tokio::sync::mpsc;
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
 use crate::{
     Budget, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
+    messages::Words,
     questions::Answers,
     runner::{RunRunner, kept_files::KeptFiles, private::PrivatePlaces},
-    words::Words,
 };
 
 /// The result of [`Orchestrator::plan`].

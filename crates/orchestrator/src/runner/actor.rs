@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, Told};
+use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, PersonMessage};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay};
 use aime_llm::Model;
 use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
@@ -33,9 +33,9 @@ use super::{
 };
 use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
+    messages::Listener,
     models::{Models, OnBound},
     settings::in_force,
-    words::Listener,
 };
 
 const LEAD_RESTS: &str = "the lead of the run rests until the run wakes it";
@@ -232,7 +232,7 @@ impl Attempt {
                 let input = loaded.input.fact.clone();
                 let writer = journal.stream(run, &input.effect_prefix()).after(&loaded);
                 let go_on = wake.filter(|_| !is_woken).map_or(ActorFact::Resumed {}, |wake| ActorFact::Woken { wake });
-                let then = undelivered(said, &loaded).map(|said| ActorFact::Told { said });
+                let then = undelivered(said, &loaded).map(|said| ActorFact::PersonMessage { said });
                 let then = then.chain(again).chain([go_on]);
                 let then = then.map(|fact| Recorded { at: now, fact }).collect();
                 (input, reports, writer, loaded.resume(then))
@@ -451,9 +451,9 @@ pub(super) fn ended(output: ActorOutput) -> Result<Conclusion, String> {
 }
 
 /// Returns the messages to an actor that its journal does not contain.
-fn undelivered(said: Vec<Told>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = Told> {
+fn undelivered(said: Vec<PersonMessage>, loaded: &Loaded<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
     let facts = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
-        ActorFact::Told { said } => Some(said.id.clone()),
+        ActorFact::PersonMessage { said } => Some(said.id.clone()),
         _ => None,
     });
     let heard: BTreeSet<_> = loaded.input.fact.told.iter().map(|told| told.id.clone()).chain(facts).collect();

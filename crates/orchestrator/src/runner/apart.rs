@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Context, RunRunner, evidence::CallRecord, private::PrivatePlaces};
 use crate::{
-    Budget, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, questions::Answers, words::Words,
+    Budget, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, messages::Words, questions::Answers,
 };
 
 /// Carries out single effects of one run. Here nothing is stored of a run except the recorded changes of the working
@@ -19,7 +19,7 @@ use crate::{
 /// The returned facts contain no secrets. The bounds on tokens, money and calls are those of [`RunContext`]. Concurrent
 /// effects in different processes do not see each other's reservations, so a run may exceed a bound by the effects in
 /// progress.
-pub struct Apart {
+pub struct RemoteEffects {
     pub(super) runner: Arc<RunRunner>,
 }
 
@@ -40,7 +40,7 @@ pub struct Attempted<'a> {
 impl Orchestrator {
     /// Returns the executor of single effects of a run that is driven elsewhere.
     #[must_use]
-    pub fn apart(&self, input: RunInput, so_far: &RunContext) -> Apart {
+    pub fn apart(&self, input: RunInput, so_far: &RunContext) -> RemoteEffects {
         let run = input.run.clone();
         let live = Arc::<LiveStore>::default();
         // Actors are driven elsewhere too, so no actor journal can fail here.
@@ -64,11 +64,11 @@ impl Orchestrator {
             live,
             broken,
         };
-        Apart { runner: Arc::new(runner) }
+        RemoteEffects { runner: Arc::new(runner) }
     }
 }
 
-impl Apart {
+impl RemoteEffects {
     /// Adds the state of the run, which calls of [`undo_task`](Self::needs_progress) need.
     #[must_use]
     pub fn with_progress(self, state: ProgressState) -> Self {

@@ -9,7 +9,7 @@ use aime_actors::ActorOutput;
 use aime_planner::{AuditBrief, AuditPrompt, AuditedChange};
 use aime_progress::{Conclusion, Origin, Outcome, ProgressEvent, TaskSpec};
 use aime_redact::is_credential_file;
-use aime_tools::{Approval, CriterionVerdict, HandledBy, audit_sheet};
+use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
 use aime_undo::{Change, Entry, Kept, line_diff};
 use tokio::task::spawn_blocking;
 
@@ -160,7 +160,7 @@ impl Attempt {
         let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
         let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
-        let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == HandledBy::Runtime && sheet.read_only).cloned();
+        let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
         input.spec.tools = looks.chain([audit_sheet()]).collect::<Vec<_>>().into();
         input.spec.max_steps = input.spec.max_steps.min(MAX_STEPS);
         input.spec.approval = Approval::ReadOnly;

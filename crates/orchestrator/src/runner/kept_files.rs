@@ -7,11 +7,11 @@ use std::{
 };
 
 use aime_progress::{LiveStore, RunId, TaskId};
-use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolSheet, Touches, UndoTask, WriteGuard, is_ignored};
+use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
 
-use crate::{FileChange, PassingFolder, RunFact, RunMachine};
+use crate::{FileChange, RunFact, RunMachine, TransientWorkspace};
 
 /// Maximum number of lines of a diff that people see during a run.
 const DIFF_LINES: usize = 30;
@@ -29,7 +29,7 @@ pub(crate) struct KeptFiles {
     live: Arc<LiveStore>,
     /// The folder, if it has no permanent content. Every change in it during an effect belongs to that effect, so no
     /// other authors are searched for.
-    passing: Option<Arc<dyn PassingFolder>>,
+    passing: Option<Arc<dyn TransientWorkspace>>,
 }
 
 impl KeptFiles {
@@ -38,7 +38,7 @@ impl KeptFiles {
     }
 
     /// Returns the recorder for a folder without permanent content, if there is one.
-    pub(crate) fn in_passing(self, passing: Option<Arc<dyn PassingFolder>>) -> Self {
+    pub(crate) fn in_passing(self, passing: Option<Arc<dyn TransientWorkspace>>) -> Self {
         Self { passing, ..self }
     }
 
@@ -255,8 +255,8 @@ pub fn with_children(state: &aime_progress::ProgressState, task: &str) -> BTreeS
 }
 
 /// Returns true if a call of a tool may change any file by other means than its folder.
-pub(super) fn may_change_anything(sheet: &ToolSheet) -> bool {
-    !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network | Touches::Anything)
+pub(super) fn may_change_anything(sheet: &ToolSpec) -> bool {
+    !sheet.read_only && matches!(sheet.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything)
 }
 
 /// Returns true if the actor is the only possible author of a change.

@@ -10,7 +10,7 @@ use aime_planner::{
     lead_tools, parse_command, read_result, route, wake_message,
 };
 use aime_progress::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
-use aime_tools::{BUNDLES, DELEGATE_TASK, HandledBy, ToolSheet, ValidatedCall};
+use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall};
 
 use super::{
     Context, RunRunner,
@@ -240,11 +240,11 @@ enum Answer {
 }
 
 /// Returns true if a tool only reads, ends the work or asks a person: a lead that must plan may use only such tools.
-fn looks(sheet: &ToolSheet) -> bool {
+fn looks(sheet: &ToolSpec) -> bool {
     match sheet.handled_by {
-        HandledBy::Runtime => sheet.read_only,
-        HandledBy::Actor => [ASK_HUMAN, "terminate"].contains(&sheet.name()),
-        HandledBy::Run => true,
+        Executor::Runtime => sheet.read_only,
+        Executor::Actor => [ASK_HUMAN, "terminate"].contains(&sheet.name()),
+        Executor::Run => true,
     }
 }
 

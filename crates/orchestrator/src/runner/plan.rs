@@ -15,7 +15,7 @@ use aime_planner::{
     RouteSettings, Routed, Undecided, ask_route, check_update, route,
 };
 use aime_progress::{Faults, Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
-use aime_tools::{BUNDLES, HandledBy, ToolRegistry};
+use aime_tools::{BUNDLES, Executor, ToolRegistry};
 use tokio::time::Instant;
 
 use super::{Context, RunRunner, millis_since};
@@ -33,8 +33,8 @@ pub(crate) struct ToolsOfPlans {
 impl ToolsOfPlans {
     pub(crate) fn new(registry: &ToolRegistry) -> Self {
         let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
-        let runtime = PlanTools::from(handled(HandledBy::Runtime).collect::<Vec<_>>());
-        Self { runtime, of_actors: handled(HandledBy::Actor).map(|tool| tool.name).collect() }
+        let runtime = PlanTools::from(handled(Executor::Runtime).collect::<Vec<_>>());
+        Self { runtime, of_actors: handled(Executor::Actor).map(|tool| tool.name).collect() }
     }
 
     /// Returns the tools that the runtime calls.

@@ -4,7 +4,9 @@ use std::{collections::VecDeque, future::pending};
 
 use aime_actors::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
-use aime_orchestrator::{ActorOrder, Apart, Attempted, CallRecord, RunContext, RunEffect, RunFact, RunMachine, RunRequest, RunResult};
+use aime_orchestrator::{
+    ActorOrder, Attempted, CallRecord, RemoteEffects, RunContext, RunEffect, RunFact, RunMachine, RunRequest, RunResult,
+};
 use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
@@ -36,7 +38,7 @@ struct Driven<'a> {
 
 impl Driven<'_> {
     /// Simulates another process for each effect.
-    fn apart(&self) -> Apart {
+    fn apart(&self) -> RemoteEffects {
         let orchestrator = self.bench.orchestrator();
         let input = orchestrator.input(self.request.clone()).unwrap();
         orchestrator.apart(sent(&input), &sent(&self.so_far))

@@ -13,7 +13,7 @@ use aime_orchestrator::{
 };
 use aime_progress::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
-use aime_tools::{Approval, Permissions, ToolContext, ToolOutput, ToolRegistry, Touches, TypedTool, ValidatedCall, builtin};
+use aime_tools::{Approval, Permissions, ToolContext, ToolOutput, ToolRegistry, ToolScope, TypedTool, ValidatedCall, builtin};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ impl Bench {
             }
         });
         let mut tools = builtin();
-        tools.register(Arc::new(tool.touches(Touches::Files)));
+        tools.register(Arc::new(tool.touches(ToolScope::Files)));
         tools
     }
 

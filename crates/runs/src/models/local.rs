@@ -154,7 +154,7 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
         return Ok(file);
     }
     setup.caller().hear(&Notice::FetchBegins { model, store: &store, online: !settings.offline });
-    let told = Told(setup);
+    let told = FetchProgress(setup);
     let fetched = tokio::select! {
         fetched = store.fetch(model, &settings, &told) => fetched.map_err(|error| failure_of(error, model)),
         () = setup.caller().interrupted() => Err(RunsError::new(
@@ -168,9 +168,9 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
 }
 
 /// Passes the progress of a download to the caller.
-struct Told<'a>(&'a Setup);
+struct FetchProgress<'a>(&'a Setup);
 
-impl FetchObserver for Told<'_> {
+impl FetchObserver for FetchProgress<'_> {
     fn tell(&self, news: &FetchNews<'_>) {
         self.0.caller().hear(&Notice::Fetch(news));
     }

@@ -4,7 +4,7 @@ use aime_llm::ToolDefinition;
 use aime_orchestrator::profile_briefs;
 use aime_planner::{CheckedPlan, PlanChecker, PlanFault, ProfileBrief};
 use aime_progress::Plan;
-use aime_tools::{BUNDLES, HandledBy};
+use aime_tools::{BUNDLES, Executor};
 
 use crate::{RunsError, Setup, models};
 
@@ -40,8 +40,8 @@ impl Setup {
     pub fn checker(&self) -> Result<CheckerParts, RunsError> {
         let registry = self.tools();
         let handled = |by| registry.all_sheets().filter(move |sheet| sheet.handled_by == by).map(|sheet| sheet.definition.clone());
-        let tools = handled(HandledBy::Runtime).collect();
-        let actor_tools = handled(HandledBy::Actor).map(|tool| tool.name).collect();
+        let tools = handled(Executor::Runtime).collect();
+        let actor_tools = handled(Executor::Actor).map(|tool| tool.name).collect();
         let bundles = BUNDLES.iter().map(|bundle| bundle.name.to_owned()).collect();
         let catalog = self.profiles()?;
         let profiles = profile_briefs(&catalog, &registry);

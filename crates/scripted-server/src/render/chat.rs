@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Answer, Call, pieces_of};
 use crate::memory::{Sent, turn_key};
 use crate::provider::Provider;
-use crate::reply::Odd;
+use crate::reply::ServerQuirk;
 
 /// Renders an answer as a document or as the events of a stream.
 pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, Sent) {
@@ -21,7 +21,7 @@ pub(super) fn pieces(answer: &Answer<'_>, stream: bool) -> (Vec<Vec<u8>>, Sent) 
 
 impl Answer<'_> {
     fn finish(&self) -> Value {
-        if self.is_odd(Odd::NoFinish) {
+        if self.has_quirk(ServerQuirk::NoFinish) {
             return Value::Null;
         }
         let usual = if self.reply.tool_calls.is_empty() { "stop" } else { "tool_calls" };
@@ -41,9 +41,11 @@ impl Answer<'_> {
     }
 
     fn content(&self, text: String) -> Value {
-        if text.is_empty() && (self.is_odd(Odd::NullContent) || !self.reply.tool_calls.is_empty() || self.reply.refusal.is_some()) {
+        if text.is_empty()
+            && (self.has_quirk(ServerQuirk::NullContent) || !self.reply.tool_calls.is_empty() || self.reply.refusal.is_some())
+        {
             Value::Null
-        } else if self.is_odd(Odd::ContentParts) {
+        } else if self.has_quirk(ServerQuirk::ContentParts) {
             json!([{"type": "text", "text": text}])
         } else {
             json!(text)
@@ -62,7 +64,7 @@ impl Answer<'_> {
 
     fn envelope(&self, object: &str) -> Map<String, Value> {
         let mut envelope = Map::new();
-        if !self.is_odd(Odd::NoIds) {
+        if !self.has_quirk(ServerQuirk::NoIds) {
             envelope.insert("id".into(), json!(format!("chatcmpl-{}", self.number)));
             envelope.insert("object".into(), json!(object));
             envelope.insert("created".into(), json!(1_700_000_000));
@@ -135,7 +137,7 @@ impl Answer<'_> {
 
     fn call_chunks(&self, index: usize, call: &Call, out: &mut Vec<Value>) {
         let place = |mut object: Map<String, Value>| {
-            if !self.is_odd(Odd::NoIndex) {
+            if !self.has_quirk(ServerQuirk::NoIndex) {
                 object.insert("index".into(), json!(index));
             }
             self.chunk(json!({"tool_calls": [object]}), Value::Null)
@@ -183,7 +185,7 @@ impl Answer<'_> {
             events.push(Value::Object(event));
         }
         let mut pieces: Vec<Vec<u8>> = events.iter().map(|event| format!("data: {event}\n\n").into_bytes()).collect();
-        if !self.is_odd(Odd::NoDone) && !failed {
+        if !self.has_quirk(ServerQuirk::NoDone) && !failed {
             pieces.push(b"data: [DONE]\n\n".to_vec());
         }
         pieces

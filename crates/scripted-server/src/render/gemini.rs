@@ -9,7 +9,7 @@ use super::{Answer, Call, pieces_of};
 use crate::errors;
 use crate::memory::{Sent, turn_key};
 use crate::model::is_gemini_3;
-use crate::reply::Odd;
+use crate::reply::ServerQuirk;
 use crate::view::gemini::thinking;
 
 /// Renders an answer as a document, as events, or as a list of chunks.
@@ -89,7 +89,7 @@ impl Answer<'_> {
 
     /// Returns the finish reason under Gemini's name; the names of chat completions are converted.
     fn gemini_finish(&self) -> Option<String> {
-        if self.is_odd(Odd::NoFinish) {
+        if self.has_quirk(ServerQuirk::NoFinish) {
             return None;
         }
         let malformed = self.is_malformed().then_some("MALFORMED_FUNCTION_CALL");
@@ -104,7 +104,7 @@ impl Answer<'_> {
 
     fn gemini_usage(&self) -> Option<Value> {
         let usage = self.usage()?;
-        let count = |tokens: u64| if self.is_odd(Odd::TextCounts) { json!(tokens.to_string()) } else { json!(tokens) };
+        let count = |tokens: u64| if self.has_quirk(ServerQuirk::TextCounts) { json!(tokens.to_string()) } else { json!(tokens) };
         let mut members = Map::new();
         members.insert("promptTokenCount".into(), count(usage.input));
         if usage.cached > 0 {
@@ -142,7 +142,7 @@ impl Answer<'_> {
         if let Some(usage) = self.gemini_usage() {
             response.insert("usageMetadata".into(), usage);
         }
-        if !self.is_odd(Odd::NoIds) {
+        if !self.has_quirk(ServerQuirk::NoIds) {
             response.insert("modelVersion".into(), json!(self.request.model()));
             response.insert("responseId".into(), json!(format!("resp{}", self.number)));
         }
@@ -197,7 +197,7 @@ impl Answer<'_> {
             chunks.push(failure);
             return chunks;
         }
-        let late = if self.is_odd(Odd::LateParts) { std::mem::take(&mut signed) } else { Vec::new() };
+        let late = if self.has_quirk(ServerQuirk::LateParts) { std::mem::take(&mut signed) } else { Vec::new() };
         if signed.is_empty() && !self.says_nothing() {
             signed.push(json!({"text": ""}));
         }

@@ -8,7 +8,7 @@ use super::{Answer, Call, pieces_of};
 use crate::cache;
 use crate::memory::{Sent, SentBlock, turn_key};
 use crate::model::Claude;
-use crate::reply::Odd;
+use crate::reply::ServerQuirk;
 use crate::view::messages::{is_thinking, thinks};
 
 /// Renders an answer as a document or as the events of a stream.
@@ -96,7 +96,7 @@ impl Answer<'_> {
         if let (Some(reasoning), true) = (&self.reply.reasoning, thinks(self.request.body)) {
             let text = if self.shows_thinking() { reasoning.clone() } else { String::new() };
             blocks.push(Block::Thinking { text, signature: self.opaque("EqQB", "signature", 60) + "==" });
-            if self.is_odd(Odd::RedactedThinking) {
+            if self.has_quirk(ServerQuirk::RedactedThinking) {
                 blocks.push(Block::Redacted(self.opaque("EmwK", "redacted", 48)));
             }
         }
@@ -135,7 +135,7 @@ impl Answer<'_> {
         let calls = blocks.iter().any(|block| matches!(block, Block::Call(_)));
         let usual = if calls { "tool_use" } else { "end_turn" };
         match self.reply.finish.as_deref() {
-            _ if self.is_odd(Odd::NoFinish) => Value::Null,
+            _ if self.has_quirk(ServerQuirk::NoFinish) => Value::Null,
             _ if self.reply.refusal.is_some() => json!("refusal"),
             None => json!(usual),
             Some("stop") => json!("end_turn"),
@@ -185,7 +185,7 @@ impl Answer<'_> {
 
     fn message_of(&self, content: Value, reason: Value, details: Value, usage: Option<Value>) -> Value {
         let mut message = Map::new();
-        if !self.is_odd(Odd::NoIds) {
+        if !self.has_quirk(ServerQuirk::NoIds) {
             message.insert("id".into(), json!(format!("msg_{}", self.number)));
         }
         message.insert("type".into(), json!("message"));
@@ -224,7 +224,7 @@ impl Answer<'_> {
         }
         for (index, block) in blocks.iter().enumerate() {
             let at = |mut event: Value| {
-                if let (false, Some(members)) = (self.is_odd(Odd::NoIndex), event.as_object_mut()) {
+                if let (false, Some(members)) = (self.has_quirk(ServerQuirk::NoIndex), event.as_object_mut()) {
                     members.insert("index".into(), json!(index));
                 }
                 event
@@ -249,7 +249,7 @@ impl Answer<'_> {
             members.insert("usage".into(), usage);
         }
         events.push(last);
-        if !self.is_odd(Odd::NoDone) {
+        if !self.has_quirk(ServerQuirk::NoDone) {
             events.push(json!({"type": "message_stop"}));
         }
     }

@@ -6,7 +6,7 @@ use super::{Answer, Call, pieces_of};
 use crate::memory::{Sent, SentItem};
 use crate::model::{gpt_version, reasons};
 use crate::provider::Provider;
-use crate::reply::Odd;
+use crate::reply::ServerQuirk;
 use crate::view::list;
 
 /// Renders an answer as a document or as the events of a stream.
@@ -149,7 +149,7 @@ impl Answer<'_> {
 
     fn head(&self, item: &Item) -> Map<String, Value> {
         let mut head = Map::new();
-        if !self.is_odd(Odd::NoIds) {
+        if !self.has_quirk(ServerQuirk::NoIds) {
             head.insert("id".into(), json!(item.id));
         }
         head.insert("type".into(), json!(item.kind.name()));
@@ -231,7 +231,7 @@ impl Answer<'_> {
             "usage": usage, "metadata": {},
         });
         if let Some(members) = document.as_object_mut() {
-            if self.is_odd(Odd::NoIds) {
+            if self.has_quirk(ServerQuirk::NoIds) {
                 members.remove("id");
             }
             self.decorate(members);
@@ -249,7 +249,7 @@ impl Answer<'_> {
             self.inside(index, item, events);
             events.push("response.output_item.done", at(json!({"item": self.done(item, "content")})));
         }
-        if self.is_odd(Odd::NoFinish) {
+        if self.has_quirk(ServerQuirk::NoFinish) {
             return;
         }
         let (event, status) = self.end();
@@ -301,10 +301,10 @@ impl Answer<'_> {
     /// Adds the position of an event: the indices and ids that it refers to.
     fn placed(&self, index: usize, item: Option<&Item>, mut members: Value) -> Value {
         if let Some(members) = members.as_object_mut() {
-            if !self.is_odd(Odd::NoIndex) {
+            if !self.has_quirk(ServerQuirk::NoIndex) {
                 members.insert("output_index".into(), json!(index));
             }
-            if let (Some(item), false) = (item, self.is_odd(Odd::NoIds)) {
+            if let (Some(item), false) = (item, self.has_quirk(ServerQuirk::NoIds)) {
                 members.insert("item_id".into(), json!(item.id));
             }
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{post_path, with};
-use crate::{Odd, Provider, Reply, Script, ScriptedServer, When};
+use crate::{Provider, Reply, Script, ScriptedServer, ServerQuirk, When};
 
 fn asking(text: &str) -> Value {
     json!({"model": "gpt-5.6-terra", "input": [{"role": "user", "content": text}], "store": false, "include": ["reasoning.encrypted_content"],
@@ -144,7 +144,7 @@ async fn answers_end_in_all_ways() {
     }
     let server = serving(Reply::default().with_refusal("I cannot.")).await;
     assert!(kinds(&events(&server, &asking("hi")).await).contains(&"refusal.delta"));
-    let server = serving(Reply::text("a").odd(Odd::NoFinish)).await;
+    let server = serving(Reply::text("a").odd(ServerQuirk::NoFinish)).await;
     assert_eq!(events(&server, &asking("hi")).await.last().unwrap()["type"], "response.output_item.done");
     let server = serving(Reply::default().with_reasoning("Long.").finish("length")).await;
     assert_eq!(document(&server, &asking("hi")).await["output"].as_array().unwrap().len(), 1, "cut before it spoke");

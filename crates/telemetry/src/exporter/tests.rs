@@ -174,7 +174,7 @@ async fn metrics_that_were_refused_are_sent_again() {
 async fn what_comes_steadily_is_sent_all_the_same() {
     let (send, mut waiting) = mpsc::channel(WAITING);
     tokio::spawn(async move {
-        while send.send(Told::Span(Span::default())).await.is_ok() {
+        while send.send(Payload::Span(Span::default())).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     });

@@ -12,7 +12,7 @@ use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCanc
 
 use super::{ActorCarrier, ActorWorkflow, failed};
 use crate::{
-    ActorBegin, ActorEnd, Back, Begin, Begun, Capability, DelegateOrder, Effects, MakingBelow, StoppedActor,
+    ActorBegin, ActorEnd, Begin, Begun, Capability, DelegateOrder, Effects, Handover, MakingBelow, StoppedActor,
     child::drive_child,
     deeds::now,
     effect::lost,
@@ -99,7 +99,7 @@ impl Delegation {
         let failed = |why: &str| Box::new(failed(self.id.clone(), why));
         let ActorEnd { conclusion, journal, reports, tree, below } = ended.map_err(|why| failed(&why))?;
         if let (Some(from), Some(tree)) = (from, tree) {
-            let taken = take_in(&self.ctx, &self.by.queues, &self.id, &from, Back::Tree { tree }).await;
+            let taken = take_in(&self.ctx, &self.by.queues, &self.id, &from, Handover::Tree { tree }).await;
             taken.map_err(|why| failed(&why.into_words()))?;
         }
         let ended = (conclusion.outcome != Outcome::Interrupted).then(|| conclusion.clone());

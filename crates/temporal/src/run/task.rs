@@ -6,7 +6,7 @@ use std::{
     rc::Rc,
 };
 
-use aime_actors::{ActorFact, ActorMachine, Told};
+use aime_actors::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::{EffectId, Machine as _, Reason};
 use aime_orchestrator::{ActorOrder, RunFact, RunMachine};
 use aime_progress::{Conclusion, FailureCause, Outcome, PlanMode, TaskId};
@@ -15,7 +15,7 @@ use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, Workflow
 
 use super::{Ledger, RunCarrier, RunWorkflow, attempt_ended, tells_conflicts};
 use crate::{
-    ActorBegin, ActorEnd, Back, Begin, Begun, Capability, Effects, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, actor_workflow,
+    ActorBegin, ActorEnd, Begin, Begun, Capability, Effects, Handover, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, actor_workflow,
     child::drive_child,
     deeds::now,
     effect::lost,
@@ -70,7 +70,7 @@ impl Attempt {
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
         let reached = || {
             self.actors.borrow_mut().insert(self.order.task.clone(), workflow.clone());
-            self.unheard(&machine).map(|said| ActorFact::Told { said }).collect()
+            self.unheard(&machine).map(|said| ActorFact::PersonMessage { said }).collect()
         };
         let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, reached).await;
         self.actors.borrow_mut().remove(&self.order.task);
@@ -79,7 +79,7 @@ impl Attempt {
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
         let joined = match (from, tree) {
-            (Some(from), Some(tree)) => take_in(&self.ctx, &self.queues, &self.id, &from, Back::Tree { tree }).await,
+            (Some(from), Some(tree)) => take_in(&self.ctx, &self.queues, &self.id, &from, Handover::Tree { tree }).await,
             _ => Ok(()),
         };
         // A stop may arrive before the run has received the end, and then the run never does. So an ended actor is
@@ -128,7 +128,7 @@ impl Attempt {
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
             let stopped = self.ctx.state_mut(|run| run.stopped.extract_if(.., |name, _| name.starts_with(&within)).collect());
-            let mut unheard: Vec<_> = self.unheard(&begin).map(|said| ActorFact::Told { said }).collect();
+            let mut unheard: Vec<_> = self.unheard(&begin).map(|said| ActorFact::PersonMessage { said }).collect();
             unheard.extend(self.again(&begin));
             if let Some(journal) = &mut begin.journal {
                 journal.then = unheard.into_iter().chain([ActorFact::Resumed {}]).collect();
@@ -164,9 +164,9 @@ impl Attempt {
     }
 
     /// Returns the messages to this actor so far that its start state does not include.
-    fn unheard(&self, begin: &Begin<ActorMachine>) -> impl Iterator<Item = Told> {
+    fn unheard(&self, begin: &Begin<ActorMachine>) -> impl Iterator<Item = PersonMessage> {
         let facts = begin.journal.iter().flat_map(|journal| journal.facts.iter().map(|dated| &dated.what).chain(&journal.then));
-        let told = facts.filter_map(|fact| if let ActorFact::Told { said } = fact { Some(said) } else { None });
+        let told = facts.filter_map(|fact| if let ActorFact::PersonMessage { said } = fact { Some(said) } else { None });
         let heard: BTreeSet<_> = begin.input.what.told.iter().chain(told).map(|told| told.id.clone()).collect();
         let said = self.ledger.borrow().so_far.said_to(&self.order.task, self.is_alone());
         said.into_iter().filter(move |told| !heard.contains(&told.id))

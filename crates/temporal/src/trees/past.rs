@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use aime_undo::{Author, Brought, Content, Recorder, Scope};
+use aime_undo::{Author, Content, ImportedWork, Recorder, Scope};
 use aime_work_tree::{Blob, Changed, Commit, Step, WorkTree, WorkTreeError};
 use serde::{Deserialize, Serialize};
 use tokio::{runtime::Handle, task::spawn_blocking};
@@ -57,7 +57,7 @@ fn authors(all: impl IntoIterator<Item = Author>) -> Vec<Author> {
 
 /// Returns the work of these steps in the form in which it is recorded in a folder. Paths that were also changed in
 /// the folder (`here`) were merged, so for these only the authors are known.
-pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<PathBuf>) -> Result<Vec<Brought>, WorkTreeError> {
+pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<PathBuf>) -> Result<Vec<ImportedWork>, WorkTreeError> {
     let mut last: HashMap<&Path, usize> = HashMap::new();
     for (number, step) in steps.iter().enumerate() {
         last.extend(step.changes.iter().map(|changed| (changed.path.as_path(), number)));
@@ -82,11 +82,11 @@ pub(super) async fn pieces(folder: &WorkTree, steps: &[Step], here: &BTreeSet<Pa
                 changes.push((changed.path.clone(), content));
             }
         }
-        pieces.push(Brought { by, undoes, changes });
+        pieces.push(ImportedWork { by, undoes, changes });
     }
     pieces.extend(here.iter().filter_map(|path| {
         let by = authors(joined.remove(path.as_path())?);
-        Some(Brought { by, undoes: None, changes: vec![(path.clone(), None)] })
+        Some(ImportedWork { by, undoes: None, changes: vec![(path.clone(), None)] })
     }));
     Ok(pieces)
 }
@@ -97,7 +97,7 @@ pub(super) async fn work(
     folder: &WorkTree,
     (before, after): (&Commit, &Commit),
     (now, both): (&Commit, &Commit),
-) -> Result<Vec<Brought>, WorkTreeError> {
+) -> Result<Vec<ImportedWork>, WorkTreeError> {
     let steps = folder.past(Some(before), after).await?.map(|past| past.steps).unwrap_or_default();
     let here = folder.changed(before, now).await?.into_iter().map(|changed| changed.path).collect();
     let mut work = pieces(folder, &steps, &here).await?;
@@ -112,19 +112,19 @@ pub(super) async fn work(
 }
 
 /// Returns the changes to a folder as one piece of work, if the authors are not known.
-pub(super) async fn as_one(folder: &WorkTree, now: &Commit, both: &Commit) -> Result<Vec<Brought>, WorkTreeError> {
+pub(super) async fn as_one(folder: &WorkTree, now: &Commit, both: &Commit) -> Result<Vec<ImportedWork>, WorkTreeError> {
     let changes = folder.changed(now, both).await?.into_iter().map(|changed| (changed.path, None)).collect();
-    Ok(vec![Brought { by: vec![brought()], undoes: None, changes }])
+    Ok(vec![ImportedWork { by: vec![brought()], undoes: None, changes }])
 }
 
 /// Has work come into a folder, and keeps it.
 pub(super) async fn bring(
     recorder: Arc<Recorder>,
-    work: Vec<Brought>,
+    work: Vec<ImportedWork>,
     come: impl Future<Output = Result<(), WorkTreeError>> + Send + 'static,
 ) -> Result<(), TreeError> {
     let runtime = Handle::current();
-    let came = spawn_blocking(move || recorder.bring(&brought(), &work, || runtime.block_on(come)));
+    let came = spawn_blocking(move || recorder.import(&brought(), &work, || runtime.block_on(come)));
     Ok(came.await.map_err(|error| TreeError::Broken { why: error.to_string() })??)
 }
 

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use aime_orchestrator::{FolderTurn, PassingFolder};
+use aime_orchestrator::{TransientWorkspace, WorkspaceLease};
 use aime_undo::{Author, Recorder, Scope};
 use aime_work_tree::{Commit, WorkTreeError};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
-    Back, Tree, TreeError, Trees,
+    Handover, Tree, TreeError, Trees,
     past::{By, bring, brought, pieces},
 };
 
@@ -24,14 +24,14 @@ const CUT_OFF: &str = "an undo was cut off";
 
 /// Checked-out state, for the time of the work on it. It locks the folder for all other work.
 #[derive(Debug)]
-pub(crate) struct Standing {
-    folder: Arc<Stood>,
+pub(crate) struct Checkout {
+    folder: Arc<CheckoutRecord>,
     turn: Arc<OwnedMutexGuard<()>>,
 }
 
 /// Data of a checked-out state.
 #[derive(Debug)]
-struct Stood {
+struct CheckoutRecord {
     trees: Trees,
     tree: Tree,
     run: String,
@@ -51,7 +51,7 @@ struct Undo {
 
 impl Trees {
     /// Waits until the folder is free, and checks out a state for the work of an author.
-    pub(crate) async fn stand(&self, tree: &Tree, run: &str, by: Option<Author>) -> Result<Standing, TreeError> {
+    pub(crate) async fn stand(&self, tree: &Tree, run: &str, by: Option<Author>) -> Result<Checkout, TreeError> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         self.folder.free().await?;
         self.fetch(tree).await?;
@@ -60,8 +60,8 @@ impl Trees {
         let kept = fs::create_dir_all(&effects).and_then(|()| tempfile::tempdir_in(&effects));
         let keep = kept.map_err(|source| WorkTreeError::File { path: effects, source })?;
         let undo = Mutex::default();
-        let folder = Arc::new(Stood { trees: self.clone(), tree: tree.clone(), run: run.to_owned(), by, keep, undo });
-        Ok(Standing { folder, turn: Arc::new(turn) })
+        let folder = Arc::new(CheckoutRecord { trees: self.clone(), tree: tree.clone(), run: run.to_owned(), by, keep, undo });
+        Ok(Checkout { folder, turn: Arc::new(turn) })
     }
 }
 
@@ -70,26 +70,26 @@ pub(super) fn effects(repository: &Path) -> PathBuf {
     repository.join("aime-effects")
 }
 
-impl Standing {
+impl Checkout {
     /// Returns the interface for an orchestrator.
-    pub(crate) fn passing(&self) -> Arc<dyn PassingFolder> {
+    pub(crate) fn passing(&self) -> Arc<dyn TransientWorkspace> {
         Arc::new(Passing { folder: Arc::clone(&self.folder), turn: Arc::downgrade(&self.turn) })
     }
 
     /// Returns the state of the folder after the work.
-    pub(crate) async fn hand_back(self) -> Back {
+    pub(crate) async fn hand_back(self) -> Handover {
         // Another owner of the lock still changes the folder, for a call that was aborted.
         if Arc::strong_count(&self.turn) > 1 {
-            return Back::Lost { why: CUT_OFF.to_owned() };
+            return Handover::Lost { why: CUT_OFF.to_owned() };
         }
         match self.folder.state().await {
-            Ok(tree) => Back::Tree { tree },
-            Err(error) => Back::Lost { why: error.to_string() },
+            Ok(tree) => Handover::Tree { tree },
+            Err(error) => Handover::Lost { why: error.to_string() },
         }
     }
 }
 
-impl Stood {
+impl CheckoutRecord {
     async fn state(&self) -> Result<Tree, TreeError> {
         if let Some(why) = self.undo().broken.take() {
             return Err(TreeError::Broken { why });
@@ -131,23 +131,23 @@ impl Stood {
 /// Interface of an orchestrator, which it may keep longer than the lock.
 #[derive(Debug)]
 struct Passing {
-    folder: Arc<Stood>,
+    folder: Arc<CheckoutRecord>,
     turn: Weak<OwnedMutexGuard<()>>,
 }
 
-impl PassingFolder for Passing {
+impl TransientWorkspace for Passing {
     fn keep(&self) -> &Path {
         self.folder.keep.path()
     }
 
-    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<FolderTurn, String>> {
+    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, String>> {
         let (folder, turn) = (Arc::clone(&self.folder), self.turn.upgrade());
         async move {
             let turn = turn.ok_or("the call has ended")?;
             // The task runs detached, so that an aborted call does not leave a half-changed folder to the next one.
             let brought = tokio::spawn(async move {
                 folder.bring_past(recorder, scope).await.map_err(|error| error.to_string())?;
-                Ok(Box::new(turn) as FolderTurn)
+                Ok(Box::new(turn) as WorkspaceLease)
             });
             brought.await.map_err(|error| error.to_string())?
         }

@@ -4,7 +4,7 @@ use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Back, Joined, Side, Standing, TakenBack, Tree, TreeError, Trees, WHOLE_EVERY};
+use super::{Checkout, Handover, ImportOutcome, Joined, Side, Tree, TreeError, Trees, WHOLE_EVERY};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
@@ -61,7 +61,7 @@ impl World {
     }
 
     /// Takes it into the client's folder, where it is kept for an undo.
-    async fn take_back(&self, tree: &Tree) -> TakenBack {
+    async fn take_back(&self, tree: &Tree) -> ImportOutcome {
         let recorder = self.recorder();
         let taken = self.client.take_back("r", tree, Some(Arc::clone(&recorder))).await.unwrap();
         recorder.finish();
@@ -75,10 +75,10 @@ impl World {
     }
 }
 
-async fn handed_back(standing: Standing) -> Tree {
+async fn handed_back(standing: Checkout) -> Tree {
     match standing.hand_back().await {
-        Back::Tree { tree } => tree,
-        Back::Lost { why } => panic!("{why}"),
+        Handover::Tree { tree } => tree,
+        Handover::Lost { why } => panic!("{why}"),
     }
 }
 
@@ -101,14 +101,14 @@ async fn work_goes_on_where_another_host_left_it_and_comes_back() {
     assert_eq!(same, second, "what changes nothing makes no state");
     assert_eq!(world.read("0/.aime/runs/r/t/output.txt"), "long");
     world.write("client/b", "a person's");
-    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), TakenBack::Taken);
-    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), TakenBack::Taken);
+    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), ImportOutcome::Taken);
+    assert_eq!(world.client.take_back("r", &second, None).await.unwrap(), ImportOutcome::Taken);
     assert_eq!((world.read("client/a").as_str(), world.read("client/b").as_str()), ("1", "a person's"));
     // The run went on, and its later changes are taken back too.
     let third = world.work(0, &second, "a", "2").await;
-    assert_eq!(world.client.take_back("r", &third, None).await.unwrap(), TakenBack::Taken);
+    assert_eq!(world.client.take_back("r", &third, None).await.unwrap(), ImportOutcome::Taken);
     assert_eq!(world.read("client/a"), "2");
-    assert_eq!(world.hosts[0].take_back("r", &third, None).await.unwrap(), TakenBack::Elsewhere);
+    assert_eq!(world.hosts[0].take_back("r", &third, None).await.unwrap(), ImportOutcome::Elsewhere);
     // The next run begins without what was kept for this one.
     let next = world.client.hand_over("next").await.unwrap();
     world.work(1, &next, "c", "1").await;
@@ -127,10 +127,10 @@ async fn what_was_done_at_once_is_joined_or_named() {
     assert_eq!(world.hosts[1].join(&ours, &across).await.unwrap(), Joined::Conflict { paths: vec!["a".to_owned()] });
     world.write("client/a", "a person's");
     let conflict = world.client.take_back("r", &tree, None).await.unwrap();
-    assert!(matches!(conflict, TakenBack::Conflict { paths, .. } if paths == ["a"]));
+    assert!(matches!(conflict, ImportOutcome::Conflict { paths, .. } if paths == ["a"]));
     assert_eq!(world.read("client/a"), "a person's");
     world.write("client/a", "0");
-    assert_eq!(world.client.take_back("r", &tree, None).await.unwrap(), TakenBack::Taken);
+    assert_eq!(world.client.take_back("r", &tree, None).await.unwrap(), ImportOutcome::Taken);
     assert_eq!((world.read("client/a").as_str(), world.read("client/b").as_str()), ("1", "2"));
 }
 
@@ -186,7 +186,7 @@ async fn what_came_is_undone_task_by_task() {
     let two = world.work_by(1, &two, Some("two"), "new/file", "two").await;
     let Joined::Clean { tree } = world.hosts[0].join(&one, &two).await.unwrap() else { panic!("they wrote different lines") };
     let three = world.work_by(0, &tree, Some("three"), "a", "3").await;
-    assert_eq!(world.take_back(&three).await, TakenBack::Taken);
+    assert_eq!(world.take_back(&three).await, ImportOutcome::Taken);
     let later = "changed later, or at the same time, by";
     assert_eq!(world.undo("one"), [("a".to_owned(), format!("{later} three")), ("lines".to_owned(), format!("{later} two"))]);
     assert_eq!(world.undo("three"), []);
@@ -205,12 +205,12 @@ async fn what_a_person_changed_meanwhile_is_no_task_s() {
     let one = world.work_by(0, &begun, Some("one"), "lines", "one\n2\n3\n4\n5\n6\n").await;
     let two = world.work_by(0, &one, Some("two"), "lines", "one\n2\n3\n4\n5\ntwo\n").await;
     world.write("client/lines", "1\n2\n3\nmine\n5\n6\n");
-    assert_eq!(world.take_back(&one).await, TakenBack::Taken);
+    assert_eq!(world.take_back(&one).await, ImportOutcome::Taken);
     assert_eq!(world.read("client/lines"), "one\n2\n3\nmine\n5\n6\n");
     assert_eq!(world.undo("one"), []);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n", "what a person did stays");
     // The run goes on. The undo in this folder stays in effect, and the run's later changes arrive.
-    assert_eq!(world.take_back(&two).await, TakenBack::Taken);
+    assert_eq!(world.take_back(&two).await, ImportOutcome::Taken);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\ntwo\n");
     assert_eq!(world.undo("two"), []);
     assert_eq!(world.read("client/lines"), "1\n2\n3\nmine\n5\n6\n");
@@ -243,7 +243,7 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
     // Another host also sees the undo.
     let (undone, left) = back(0, &undone, "one").await;
     assert_eq!((left, world.read("0/a"), world.read("0/b")), (vec![], "0".to_owned(), "2".to_owned()));
-    assert_eq!(world.take_back(&undone).await, TakenBack::Taken);
+    assert_eq!(world.take_back(&undone).await, ImportOutcome::Taken);
     assert_eq!((world.read("client/a"), world.read("client/b")), ("0".to_owned(), "2".to_owned()));
     let recorder = world.recorder();
     for text in ["1", "3"] {
@@ -267,7 +267,7 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     let mut bringing = passing.bring_past(recorder(passing.keep()), Scope::task("one"));
     assert!(futures::poll!(&mut bringing).is_pending());
     drop(bringing);
-    assert!(matches!(standing.hand_back().await, Back::Lost { why } if why.contains("cut off")));
+    assert!(matches!(standing.hand_back().await, Handover::Lost { why } if why.contains("cut off")));
     // The step completes before any other work is admitted.
     let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
     assert_eq!(world.read("0/a"), "1");

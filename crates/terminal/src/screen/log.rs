@@ -6,8 +6,8 @@ use aime_progress::Timestamp;
 
 use super::Scroll;
 use crate::{
+    labels::{Phrase, Words},
     theme::Tone,
-    words::{Phrase, Words},
 };
 
 /// Number of recent entries that are kept.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 
 use crate::{
-    DELEGATE_TASK, HandledBy, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, ValidatedCall,
+    DELEGATE_TASK, Executor, Tool, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, ValidatedCall,
     coordination::{
         AskHumanParameters, ReportEvidenceParameters, ShortEvidenceParameters, ShortTerminateParameters, TerminateParameters,
         TodoParameters, UpdateProgressParameters,
@@ -15,8 +15,8 @@ use crate::{
 };
 
 pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
-    let ask_human = ToolSheet {
-        touches: Touches::People,
+    let ask_human = ToolSpec {
+        touches: ToolScope::People,
         idempotent: false,
         ..own(sheet::<AskHumanParameters>("ask_human", "Ask a person. Only when you cannot find out yourself."))
     };
@@ -28,7 +28,7 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
         own(sheet::<UpdateProgressParameters>("update_progress", "Only in long tasks: tell how the work goes. It does no work.")),
         own(report_evidence()),
         // A second identical call creates a second actor.
-        ToolSheet {
+        ToolSpec {
             idempotent: false,
             ..own(sheet::<DelegateTaskParameters>(
                 DELEGATE_TASK,
@@ -39,31 +39,31 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
     sheets.into_iter().map(|sheet| Arc::new(ActorTool { sheet: Arc::new(sheet) }) as Arc<dyn Tool>)
 }
 
-fn report_evidence() -> ToolSheet {
+fn report_evidence() -> ToolSpec {
     let short =
         sheet::<ShortEvidenceParameters>("report_evidence", "Only when the plan itself must change: say what was found. It does no work.");
     let description = "Only when the plan itself must change: report a discovery, an error, an outside change. It does no work.";
-    ToolSheet { small: Some(Arc::new(short.definition)), ..sheet::<ReportEvidenceParameters>("report_evidence", description) }
+    ToolSpec { small: Some(Arc::new(short.definition)), ..sheet::<ReportEvidenceParameters>("report_evidence", description) }
 }
 
-fn terminate() -> ToolSheet {
+fn terminate() -> ToolSpec {
     let short = sheet::<ShortTerminateParameters>("terminate", "End your task. Success only if it is done and checked.");
     let description = "End your task. success: it is done and checked. failure: it cannot be done. blocked: you lack something that \
                        others could give. Nobody tries again in your place, so say what you found.";
-    ToolSheet { small: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
+    ToolSpec { small: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
 }
 
 /// Marks a sheet as answered by the actor and idempotent.
-fn own(sheet: ToolSheet) -> ToolSheet {
-    ToolSheet { handled_by: HandledBy::Actor, touches: Touches::Nothing, idempotent: true, ..sheet }
+fn own(sheet: ToolSpec) -> ToolSpec {
+    ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..sheet }
 }
 
 struct ActorTool {
-    sheet: Arc<ToolSheet>,
+    sheet: Arc<ToolSpec>,
 }
 
 impl Tool for ActorTool {
-    fn sheet(&self) -> &Arc<ToolSheet> {
+    fn sheet(&self) -> &Arc<ToolSpec> {
         &self.sheet
     }
 

@@ -23,7 +23,7 @@ use super::{
     files::{blocking, counted, editing, name, no_text, read},
     tolerant::Ignored,
 };
-use crate::{SeenFile, Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, secrets::admit};
+use crate::{SeenFile, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, secrets::admit};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,7 @@ pub(super) fn tool() -> impl Tool {
     TypedTool::new("apply_patch", description, |parameters: ApplyPatch, context: ToolContext| {
         blocking(move || call(&parameters.patch, &context))
     })
-    .touches(Touches::Files)
+    .touches(ToolScope::Files)
     .alternatives(&["edit_file", "write_file"])
 }
 

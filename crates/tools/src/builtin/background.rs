@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::command::{Command, joined, not_started};
-use crate::{BackgroundProcesses, Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, background::ProcessNews};
+use crate::{BackgroundProcesses, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, background::ProcessNews};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -38,7 +38,7 @@ pub(super) fn tools() -> [Arc<dyn Tool>; 2] {
     let kill = TypedTool::new("bash_kill", "End a background command.", |parameters: BashKill, context: ToolContext| async move {
         look(&parameters.id, true, &context).await
     });
-    [Arc::new(output.read_only().touches(Touches::Processes)), Arc::new(kill.idempotent().touches(Touches::Nothing))]
+    [Arc::new(output.read_only().touches(ToolScope::Processes)), Arc::new(kill.idempotent().touches(ToolScope::Nothing))]
 }
 
 fn processes(context: &ToolContext) -> Result<&BackgroundProcesses, ToolError> {

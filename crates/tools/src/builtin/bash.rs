@@ -10,7 +10,7 @@ use super::{
     command::{self, Command},
 };
 use crate::{
-    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
     permission::{emptied_before_read, written_files},
 };
 
@@ -67,7 +67,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
         }
     })
     .for_small_models(description, &["command", "timeout_seconds?"])
-    .touches(Touches::Processes)
+    .touches(ToolScope::Processes)
     .time_limit(time_limit)
     .time_limit_chosen_in("timeout_seconds")
     .describes("timeout_seconds", &format!("{} by default", time_limit.as_secs()))

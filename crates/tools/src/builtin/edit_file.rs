@@ -12,7 +12,7 @@ use super::{
     files::{blocking, counted, editing, explained, name, no_text, read},
     near_miss::difference,
 };
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -37,7 +37,7 @@ pub(super) fn tool() -> impl Tool {
     .needs_one_of(&["old_text", "edits"])
     .needs_one_of(&["new_text", "edits"])
     .for_small_models("Replace text in a file.", &["path", "old_text", "new_text", "replace_all?"])
-    .touches(Touches::Files)
+    .touches(ToolScope::Files)
     .alternatives(&["read_file", "write_file", "bash"])
 }
 

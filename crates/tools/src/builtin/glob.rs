@@ -14,7 +14,7 @@ use super::{
     files::{blocking, counted},
     walk::walk,
 };
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
 
 /// Maximum number of paths that are found.
 const MAX_PATHS: usize = 10_000;
@@ -31,7 +31,7 @@ struct Glob {
 pub(super) fn tool() -> impl Tool {
     TypedTool::new("glob", "Find files by name.", |parameters: Glob, context: ToolContext| blocking(move || call(&parameters, &context)))
         .read_only()
-        .touches(Touches::Files)
+        .touches(ToolScope::Files)
         .alternatives(&["list_dir", "grep", "bash"])
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{files::blocking, glob::matcher, walk::walk};
 use crate::{
-    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
     secrets::{admit, learn_private_keys, passed_over},
 };
 
@@ -36,7 +36,7 @@ pub(super) fn tool() -> impl Tool {
         blocking(move || call(&parameters, &context))
     })
     .read_only()
-    .touches(Touches::Files)
+    .touches(ToolScope::Files)
     .alternatives(&["glob", "read_file", "bash"])
 }
 

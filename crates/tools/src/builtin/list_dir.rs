@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::files::{blocking, counted, name};
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
 
 /// Maximum number of entries that are listed; the count covers all.
 const MAX_ENTRIES: usize = 1_000;
@@ -21,7 +21,7 @@ struct ListDir {
 pub(super) fn tool() -> impl Tool {
     TypedTool::new("list_dir", "List a folder.", |parameters: ListDir, context: ToolContext| blocking(move || call(&parameters, &context)))
         .read_only()
-        .touches(Touches::Files)
+        .touches(ToolScope::Files)
         .alternatives(&["glob", "bash"])
 }
 

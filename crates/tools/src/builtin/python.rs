@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::command::{self, Command};
-use crate::{Tool, ToolContext, Touches, TypedTool};
+use crate::{Tool, ToolContext, ToolScope, TypedTool};
 
 /// Python options: no byte code files, unbuffered output so that nothing is lost on a kill, UTF-8 everywhere, and code from standard input,
 /// which has no length limit.
@@ -37,7 +37,7 @@ pub(super) fn tool(time_limit: Duration) -> impl Tool {
             command::call(command, &context).await
         },
     )
-    .touches(Touches::Processes)
+    .touches(ToolScope::Processes)
     .time_limit(time_limit)
     .time_limit_chosen_in("timeout_seconds")
     .describes("timeout_seconds", &format!("{} by default", time_limit.as_secs()))

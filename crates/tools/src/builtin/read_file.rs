@@ -9,7 +9,7 @@ use serde::Deserialize;
 use self::lines::{Excerpt, Style};
 use super::files::{blocking, counted, name, no_text, read};
 use crate::{
-    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
     pdf::{is_pdf, read_pages},
 };
 
@@ -39,7 +39,7 @@ pub(super) fn tool() -> impl Tool {
         .needs_one_of(&["path", "paths"])
         .for_small_models("Read a text file.", &["path", "offset?", "limit?"])
         .read_only()
-        .touches(Touches::Files)
+        .touches(ToolScope::Files)
         .alternatives(&["list_dir", "glob", "grep", "bash"])
 }
 

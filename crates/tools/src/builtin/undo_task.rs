@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::files::counted;
-use crate::{TaskUndone, Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{TaskUndone, Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
 
 /// Maximum number of paths in the text.
 const NAMED: usize = 50;
@@ -33,7 +33,7 @@ pub(super) fn tool() -> impl Tool {
     })
     .idempotent()
     .time_limit(TIME_LIMIT)
-    .touches(Touches::Files)
+    .touches(ToolScope::Files)
 }
 
 /// Formats the result. An undo that could not restore every file is an error.

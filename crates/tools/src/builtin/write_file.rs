@@ -11,7 +11,7 @@ use super::{
     files::{blocking, counted, editing, explained, name},
     tolerant::{BYTE_ORDER_MARK, has_windows_line_ends, with_windows_line_ends},
 };
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +27,7 @@ pub(super) fn tool() -> impl Tool {
         blocking(move || call(&parameters, &context))
     })
     .idempotent()
-    .touches(Touches::Files)
+    .touches(ToolScope::Files)
     .alternatives(&["edit_file", "bash"])
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{McpServerSettings, McpTransport, pages::Listed};
-use crate::{Source, ToolSheet, Touches};
+use crate::{Source, ToolScope, ToolSpec};
 
 /// Maximum number of tools that are accepted from one server.
 const MOST_TOOLS: usize = 2_000;
@@ -174,16 +174,16 @@ fn hidden(character: char) -> bool {
 
 /// Creates the sheet of a tool under its name for models. The server's own hints are ignored: a call counts as a change unless the user has
 /// declared the tool read-only.
-pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) -> Arc<ToolSheet> {
+pub(super) fn sheet(name: &str, tool: &McpTool, settings: &McpServerSettings) -> Arc<ToolSpec> {
     let read_only = settings.read_only.fit(&tool.name);
     let description = if tool.description.is_empty() { "No description.".to_owned() } else { tool.description.clone() };
-    Arc::new(ToolSheet {
+    Arc::new(ToolSpec {
         read_only,
         idempotent: read_only,
         touches: touches(settings),
         time_limit: settings.total_limit,
         source: source(settings),
-        ..ToolSheet::new(ToolDefinition {
+        ..ToolSpec::new(ToolDefinition {
             name: name.to_owned(),
             description: format!("[{}] {description}", settings.name),
             parameters: Arc::new(tool.parameters.clone()),
@@ -199,10 +199,10 @@ fn source(settings: &McpServerSettings) -> Source {
     Source::Server { name: settings.name.clone(), trusted: settings.trusted, network }
 }
 
-pub(super) const fn touches(settings: &McpServerSettings) -> Touches {
+pub(super) const fn touches(settings: &McpServerSettings) -> ToolScope {
     match settings.transport {
-        McpTransport::Stdio { .. } => Touches::Processes,
-        McpTransport::Http { .. } => Touches::Network,
+        McpTransport::Stdio { .. } => ToolScope::Processes,
+        McpTransport::Http { .. } => ToolScope::Network,
     }
 }
 
@@ -280,6 +280,6 @@ mod tests {
         let told: Vec<_> = taken.tools.iter().zip(&sheets).map(|(tool, sheet)| (tool.name.as_str(), sheet.read_only)).collect();
         assert_eq!(told, [("list_all", true), ("make", false)]);
         assert_eq!(sheets[0].definition.description, "[s] d");
-        assert_eq!(sheets[1].touches, Touches::Network);
+        assert_eq!(sheets[1].touches, ToolScope::Network);
     }
 }

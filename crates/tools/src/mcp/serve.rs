@@ -28,7 +28,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::connection::chain;
-use crate::{AskPerson, TellProgress, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSheet};
+use crate::{AskPerson, TellProgress, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSpec};
 
 /// Maximum time to deliver the last progress messages of a call before its result is sent.
 const LAST_NEWS: Duration = Duration::from_secs(1);
@@ -136,7 +136,7 @@ impl ServerHandler for Handler {
 }
 
 /// Converts a sheet to the description of a tool for a client.
-fn offered(sheet: &ToolSheet) -> Offered {
+fn offered(sheet: &ToolSpec) -> Offered {
     let definition = &sheet.definition;
     let schema = definition.parameters.as_object().cloned().unwrap_or_default();
     let annotations = ToolAnnotations::from_raw(None, Some(sheet.read_only), None, Some(sheet.idempotent), None);

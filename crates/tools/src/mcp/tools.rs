@@ -17,14 +17,14 @@ use super::{
     server::Server,
     servers::All,
 };
-use crate::{Source, Tool, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, TypedTool, ValidatedCall};
+use crate::{Source, Tool, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, TypedTool, ValidatedCall};
 
 /// Additional time that the registry waits beyond a server's limits, because a person may take long to answer its question.
 const BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// One tool of one server.
 pub(super) struct ServerTool {
-    sheet: Arc<ToolSheet>,
+    sheet: Arc<ToolSpec>,
     tool: String,
     server: Arc<Server>,
 }
@@ -36,7 +36,7 @@ impl ServerTool {
 }
 
 impl Tool for ServerTool {
-    fn sheet(&self) -> &Arc<ToolSheet> {
+    fn sheet(&self) -> &Arc<ToolSpec> {
         &self.sheet
     }
 
@@ -117,7 +117,7 @@ where
 {
     let read_only = !reads.is_empty() && all.servers.iter().all(|server| reads.iter().all(|name| server.settings.read_only.fit(name)));
     let limit = all.servers.iter().map(|server| server.settings.total_limit).max().unwrap_or_default();
-    let touches = all.servers.first().map_or(Touches::Network, |server| listed::touches(&server.settings));
+    let touches = all.servers.first().map_or(ToolScope::Network, |server| listed::touches(&server.settings));
     let shared = Arc::clone(all);
     let tool = TypedTool::new(name, description, move |parameters, context| act(Arc::clone(&shared), parameters, context));
     let tool = tool.touches(touches).time_limit(limit.saturating_add(BEHIND)).of_source(source_of(all));

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{PermissionRule, PermissionRules, RuleError, RuleLists};
 use crate::{
-    Approval, ToolSheet, Touches,
+    Approval, ToolScope, ToolSpec,
     approval::{Decision, ProposedCall, decide},
     builtin,
 };
@@ -18,13 +18,13 @@ pub(super) fn rules(allow: &[&str], ask: &[&str], deny: &[&str]) -> PermissionRu
 }
 
 /// Returns the sheet of a built-in tool, or of one that resembles those of servers and of the web.
-pub(super) fn sheet(name: &str) -> ToolSheet {
+pub(super) fn sheet(name: &str) -> ToolSpec {
     match builtin().get(name) {
-        Some(tool) => ToolSheet::clone(tool.sheet()),
+        Some(tool) => ToolSpec::clone(tool.sheet()),
         None => {
-            let mut sheet = ToolSheet::clone(builtin().get("bash").unwrap().sheet());
+            let mut sheet = ToolSpec::clone(builtin().get("bash").unwrap().sheet());
             name.clone_into(&mut sheet.definition.name);
-            sheet.touches = Touches::Network;
+            sheet.touches = ToolScope::Network;
             if name == "web_fetch" {
                 (sheet.read_only, sheet.hosts) = (true, Some(Vec::new()));
             }

@@ -14,7 +14,7 @@ use super::{
     changes::{PlaceChange, PlaceOutcome, deed, differences, is_harmless, put_back},
     scan::{Places, scan},
 };
-use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolSheet, Touches, permission::Granted};
+use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolScope, ToolSpec, permission::Granted};
 
 /// Maximum number of changes that a result names.
 const MOST_NAMED: usize = 20;
@@ -56,10 +56,10 @@ impl ProtectedPlaces {
     }
 
     /// Starts to watch a call, if it may change any file or names a protected place.
-    pub(crate) async fn watch(&self, sheet: &ToolSheet, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
+    pub(crate) async fn watch(&self, sheet: &ToolSpec, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
         let any = match sheet.source {
             Source::Server { .. } | Source::Servers { .. } => true,
-            Source::Touched => !sheet.read_only && matches!(sheet.touches, Touches::Processes | Touches::Network | Touches::Anything),
+            Source::Touched => !sheet.read_only && matches!(sheet.touches, ToolScope::Processes | ToolScope::Network | ToolScope::Anything),
         };
         let granted = context.rules.granted(sheet.name(), parameters);
         let by_file_tool = !any && !sheet.read_only && granted.names_places();

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{InstalledSkill, SkillCatalog};
 use crate::{
-    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
     builtin::{blocking, no_text},
     names::{nearest_first, quoted},
 };
@@ -36,7 +36,7 @@ pub fn load_skill(skills: SkillCatalog) -> Arc<dyn Tool> {
         let skills = skills.clone();
         blocking(move || call(&skills, &parameters, &context))
     });
-    Arc::new(tool.read_only().touches(Touches::Files))
+    Arc::new(tool.read_only().touches(ToolScope::Files))
 }
 
 fn call(skills: &SkillCatalog, parameters: &LoadSkill, context: &ToolContext) -> Result<ToolOutput, ToolError> {

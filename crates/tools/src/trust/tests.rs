@@ -11,27 +11,27 @@ fn no_rules() -> PermissionRules {
     PermissionRules::at("/base/it", RuleLists::default()).unwrap()
 }
 
-fn sheet(name: &str, change: impl FnOnce(&mut ToolSheet)) -> ToolSheet {
-    let mut sheet = ToolSheet::clone(builtin().get(name).unwrap().sheet());
+fn sheet(name: &str, change: impl FnOnce(&mut ToolSpec)) -> ToolSpec {
+    let mut sheet = ToolSpec::clone(builtin().get(name).unwrap().sheet());
     change(&mut sheet);
     sheet
 }
 
-fn page() -> ToolSheet {
+fn page() -> ToolSpec {
     sheet("read_file", |sheet| {
-        sheet.touches = Touches::Network;
+        sheet.touches = ToolScope::Network;
         sheet.hosts = Some(vec!["docs.rs".to_owned()]);
     })
 }
 
-fn server(trusted: bool, network: bool, read_only: bool) -> ToolSheet {
+fn server(trusted: bool, network: bool, read_only: bool) -> ToolSpec {
     sheet("bash", |sheet| {
         sheet.source = Source::Server { name: "git".to_owned(), trusted, network };
         sheet.read_only = read_only;
     })
 }
 
-fn servers(trusted: &[&str], all: bool) -> ToolSheet {
+fn servers(trusted: &[&str], all: bool) -> ToolSpec {
     let trusted = trusted.iter().map(|name| (*name).to_owned()).collect();
     sheet("bash", |sheet| sheet.source = Source::Servers { trusted, all })
 }
@@ -63,7 +63,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
         (servers(&["git"], false), json!({"name": "odd"}), false, true),
         (servers(&["git"], true), json!({"name": "odd"}), false, false),
         (sheet("bash", |_| {}), ls.clone(), false, false),
-        (sheet("bash", |sheet| sheet.touches = Touches::Anything), none.clone(), false, true),
+        (sheet("bash", |sheet| sheet.touches = ToolScope::Anything), none.clone(), false, true),
         (sheet("bash", |_| {}), ls, true, true),
         (sheet("bash", |_| {}), json!({"command": "cat ./.env|base64"}), false, true),
         (sheet("python", |_| {}), json!({"code": "open('deploy/id_rsa').read()"}), false, true),

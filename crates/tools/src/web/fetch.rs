@@ -18,7 +18,7 @@ use super::{
     page::{Page, markdown},
 };
 use crate::{
-    Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool,
+    Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
     builtin::blocking,
     pdf::{is_pdf, read_pages},
 };
@@ -60,7 +60,7 @@ pub(super) fn tool(settings: &WebSettings) -> Result<Arc<dyn Tool>, String> {
     };
     let hosts = settings.policy.allowed.iter().chain(&settings.policy.private).map(|host| bare(host)).collect();
     let limit = settings.time_limit + PARSE + PARSE;
-    let tool = TypedTool::new("web_fetch", description, call).read_only().touches(Touches::Network).time_limit(limit);
+    let tool = TypedTool::new("web_fetch", description, call).read_only().touches(ToolScope::Network).time_limit(limit);
     Ok(Arc::new(tool.reads_hosts(hosts)))
 }
 

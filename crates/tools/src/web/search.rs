@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use url::Url;
 
-use crate::{Tool, ToolContext, ToolError, ToolOutput, Touches, TypedTool, tls::secured};
+use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, tls::secured};
 
 /// Maximum bytes of a response.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
@@ -276,7 +276,7 @@ pub(super) fn tool(provider: Arc<dyn SearchProvider>, limit: usize, time: Durati
         }
     };
     let description = "Search the web; tells titles, addresses and excerpts. Read a page with web_fetch.";
-    Arc::new(TypedTool::new("web_search", description, call).read_only().touches(Touches::Network).time_limit(time + CONNECT))
+    Arc::new(TypedTool::new("web_search", description, call).read_only().touches(ToolScope::Network).time_limit(time + CONNECT))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{Author, Change, Entry, NotKept, UndoError, log::Record, objects::Obj
 
 /// A piece of work that was done elsewhere and is imported into the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brought {
+pub struct ImportedWork {
     /// Possible authors; empty if the author is not part of the run.
     pub by: Vec<Author>,
     /// Scope of the undo, if the piece was one.
@@ -47,7 +47,7 @@ pub enum Content {
 /// State of each path before and after the import.
 type Ends = BTreeMap<PathBuf, (Option<Entry>, Option<Entry>)>;
 /// State of each path after some of the pieces.
-type Stands = BTreeMap<PathBuf, Option<Entry>>;
+type PathStates = BTreeMap<PathBuf, Option<Entry>>;
 
 impl Recorder {
     /// Imports work that was done elsewhere, and records each piece under its own authors, oldest first. `come` changes the folder for all
@@ -55,7 +55,7 @@ impl Recorder {
     ///
     /// # Errors
     /// The errors of `come`.
-    pub fn bring<T, E>(&self, on_behalf: &Author, work: &[Brought], come: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    pub fn import<T, E>(&self, on_behalf: &Author, work: &[ImportedWork], come: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let mut state = self.state();
         let begun = self.keeping_on(&mut state, |live, counts| {
             let mut before = BTreeMap::new();
@@ -96,15 +96,15 @@ impl Recorder {
     }
 
     /// Returns the records of each piece: from the state after the piece before it to its own.
-    fn pieces(&self, live: &Live, work: &[Brought], ends: &Ends) -> Result<Vec<Record>, UndoError> {
+    fn pieces(&self, live: &Live, work: &[ImportedWork], ends: &Ends) -> Result<Vec<Record>, UndoError> {
         let mut last: BTreeMap<&Path, usize> = BTreeMap::new();
         for (number, piece) in work.iter().enumerate() {
             last.extend(piece.changes.iter().map(|(path, _)| (path.as_path(), number)));
         }
         let of_work = |path: &Path| last.contains_key(path);
         let before = |(path, (before, _)): (&PathBuf, &(Option<Entry>, Option<Entry>))| (path.clone(), before.clone());
-        let mut files: Stands = ends.iter().filter(|(path, _)| of_work(path)).map(before).collect();
-        let mut folders: Stands = ends.iter().filter(|(path, _)| !of_work(path)).map(before).collect();
+        let mut files: PathStates = ends.iter().filter(|(path, _)| of_work(path)).map(before).collect();
+        let mut folders: PathStates = ends.iter().filter(|(path, _)| !of_work(path)).map(before).collect();
         let mut ahead = live.history.clone();
         let mut records = Vec::new();
         for (number, piece) in work.iter().enumerate() {
@@ -175,7 +175,7 @@ fn changed((path, (before, after)): (PathBuf, (Option<Entry>, Option<Entry>))) -
 
 /// Returns the change of a folder by a piece. A folder that exists neither before nor after the whole import exists as long as it contains
 /// something.
-fn folder_changed(path: PathBuf, files: &Stands, folders: &mut Stands, ends: &Ends) -> Option<Change> {
+fn folder_changed(path: PathBuf, files: &PathStates, folders: &mut PathStates, ends: &Ends) -> Option<Change> {
     /// Mode of a folder that does not exist in the end.
     const MODE: u32 = 0o755;
     let (first, last) = ends.get(&path)?;

@@ -1,20 +1,20 @@
 //! Tests of importing work that was done elsewhere.
 
 use super::*;
-use crate::{Brought, Change, ConflictKind, Content, NotKept};
+use crate::{Change, ConflictKind, Content, ImportedWork, NotKept};
 
 fn file(text: &str) -> Option<Content> {
     Some(Content::File { bytes: text.as_bytes().to_vec(), may_run: false })
 }
 
 /// Returns a piece of a task's work.
-fn piece(task: &str, changes: &[(&str, Option<Content>)]) -> Brought {
+fn piece(task: &str, changes: &[(&str, Option<Content>)]) -> ImportedWork {
     let changes = changes.iter().map(|(path, content)| (PathBuf::from(path), content.clone())).collect();
-    Brought { by: vec![author(task)], undoes: None, changes }
+    ImportedWork { by: vec![author(task)], undoes: None, changes }
 }
 
-fn undone(task: &str, changes: &[(&str, Option<Content>)]) -> Brought {
-    Brought { undoes: Some(Scope::task(task)), ..piece("back", changes) }
+fn undone(task: &str, changes: &[(&str, Option<Content>)]) -> ImportedWork {
+    ImportedWork { undoes: Some(Scope::task(task)), ..piece("back", changes) }
 }
 
 /// Content for a path whose last piece it is; the import does not read it.
@@ -24,8 +24,8 @@ fn comes() -> Option<Content> {
 
 impl Place {
     /// Imports the pieces; `come` changes the folder.
-    fn bring(&self, recorder: &Recorder, work: &[Brought], come: impl FnOnce(&Self)) {
-        let came: Result<(), ()> = recorder.bring(&Author::new(None, "trees"), work, || {
+    fn import(&self, recorder: &Recorder, work: &[ImportedWork], come: impl FnOnce(&Self)) {
+        let came: Result<(), ()> = recorder.import(&Author::new(None, "trees"), work, || {
             come(self);
             Ok(())
         });
@@ -50,7 +50,7 @@ fn each_piece_is_undone_by_itself() {
         piece("two", &[("new/y", comes()), ("sub/deep/c.bin", None), (".aime/runs/r/output.txt", comes())]),
         piece("three", &[("a.txt", comes()), ("run.sh", comes())]),
     ];
-    place.bring(&place.recorder(), &work, |place| {
+    place.import(&place.recorder(), &work, |place| {
         fs::create_dir_all(place.path("new/within")).unwrap();
         place.write("new/within/x", "x");
         place.write("new/y", "y");
@@ -92,7 +92,7 @@ fn what_was_undone_elsewhere_is_undone_here_and_can_be_put_back() {
         undone("one", &[("a.txt", file("a\n")), ("x", None)]),
         piece("two", &[("run.sh", comes())]),
     ];
-    place.bring(&place.recorder(), &work, |place| place.write("run.sh", "2"));
+    place.import(&place.recorder(), &work, |place| place.write("run.sh", "2"));
     assert_eq!(kept(&place), [(PathBuf::from("run.sh"), vec!["two".to_owned()])]);
     let recorder = place.recorder();
     assert!(recorder.plan(&Scope::task("one"), false).unwrap().is_empty(), "it is undone already");
@@ -106,9 +106,9 @@ fn what_was_undone_elsewhere_is_undone_here_and_can_be_put_back() {
 #[test]
 fn more_work_comes_after_what_came_and_what_was_done_here() {
     let place = Place::new();
-    place.bring(&place.recorder(), &[piece("one", &[("a.txt", comes())])], |place| place.write("a.txt", "1"));
+    place.import(&place.recorder(), &[piece("one", &[("a.txt", comes())])], |place| place.write("a.txt", "1"));
     place.write("none.txt", "by me");
-    place.bring(&place.recorder(), &[piece("two", &[("a.txt", comes()), ("run.sh", comes())])], |place| {
+    place.import(&place.recorder(), &[piece("two", &[("a.txt", comes()), ("run.sh", comes())])], |place| {
         place.write("a.txt", "2");
         place.write("run.sh", "2");
     });
@@ -124,7 +124,7 @@ fn work_that_does_not_come_leaves_what_it_did_to_nobody_of_its_own() {
     let place = Place::new();
     let recorder = place.recorder();
     let work = [piece("one", &[("a.txt", file("1"))]), piece("two", &[("a.txt", comes()), ("run.sh", comes())])];
-    let came: Result<(), &str> = recorder.bring(&Author::new(None, "trees"), &work, || {
+    let came: Result<(), &str> = recorder.import(&Author::new(None, "trees"), &work, || {
         place.write("run.sh", "half");
         Err("cut off")
     });
@@ -140,7 +140,7 @@ fn what_a_process_that_died_had_brought_is_kept_as_one() {
     let recorder = place.recorder();
     let work = [piece("one", &[("a.txt", comes())])];
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _came: Result<(), ()> = recorder.bring(&Author::new(None, "trees"), &work, || {
+        let _came: Result<(), ()> = recorder.import(&Author::new(None, "trees"), &work, || {
             place.write("a.txt", "1");
             panic!("killed");
         });
@@ -156,7 +156,7 @@ fn what_a_process_that_died_had_brought_is_kept_as_one() {
 fn what_is_too_large_between_two_pieces_is_not_put_back() {
     let place = Place::new();
     let work = [piece("one", &[("a.txt", Some(Content::TooLarge { size: 1 << 30 }))]), piece("two", &[("a.txt", comes())])];
-    place.bring(&place.recorder(), &work, |place| place.write("a.txt", "2"));
+    place.import(&place.recorder(), &work, |place| place.write("a.txt", "2"));
     let recorder = place.recorder();
     let plan = recorder.plan(&Scope::task("two"), false).unwrap();
     assert_eq!(plan.conflicts.iter().map(|conflict| conflict.why.clone()).collect::<Vec<_>>(), [ConflictKind::NotKept(NotKept::TooLarge)]);
@@ -173,7 +173,7 @@ fn what_an_undo_left_that_stood_there_never_is_work_of_its_own() {
         // The undo was merged with other work, and a hook made changes.
         undone("one", &[("a.txt", comes()), ("run.sh", comes())]),
     ];
-    place.bring(&place.recorder(), &work, |place| {
+    place.import(&place.recorder(), &work, |place| {
         place.write("a.txt", "joined");
         place.write("run.sh", "by a hook");
     });
@@ -193,7 +193,7 @@ fn modes_that_do_not_travel_stand_in_the_way_of_nothing() {
     place.set_mode("a.txt", 0o600);
     let before = place.tree();
     let work = [piece("one", &[("a.txt", file("1"))]), piece("three", &[("a.txt", file("3"))]), undone("three", &[("a.txt", comes())])];
-    place.bring(&place.recorder(), &work, |place| {
+    place.import(&place.recorder(), &work, |place| {
         place.write("a.txt", "1");
         place.set_mode("a.txt", 0o644);
     });
@@ -215,7 +215,7 @@ fn folders_come_and_go_with_what_is_in_them() {
         piece("two", &[("new/two.txt", comes()), ("sub/deep/c.bin", None)]),
         piece("three", &[("new/three.txt", comes()), ("sub/deep/c.bin", comes())]),
     ];
-    place.bring(&place.recorder(), &work, |place| {
+    place.import(&place.recorder(), &work, |place| {
         fs::create_dir(place.path("new")).unwrap();
         place.write("new/two.txt", "2");
         place.write("new/three.txt", "3");
@@ -233,7 +233,7 @@ fn work_comes_also_where_nothing_can_be_kept() {
     let place = Place::new();
     let recorder = place.recorder_of("r", UndoSettings { reserve_bytes: u64::MAX, ..UndoSettings::default() });
     assert!(recorder.keeps());
-    place.bring(&recorder, &[piece("one", &[("a.txt", comes())])], |place| place.write("a.txt", "1"));
+    place.import(&recorder, &[piece("one", &[("a.txt", comes())])], |place| place.write("a.txt", "1"));
     assert_eq!((place.read("a.txt").as_str(), recorder.keeps()), ("1", false));
     assert_eq!(recorder.notes().len(), 1);
 }

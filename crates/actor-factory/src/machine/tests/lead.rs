@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Machine, Outbox, Reason};
 use aime_progress::{LeadCommand, Outcome, ProgressEvent};
-use aime_tools::{HandledBy, Touches};
+use aime_tools::{Executor, ToolScope};
 use serde_json::json;
 
 use super::support::{Play, answer, call, input, read, sheet, terminate, write};
@@ -14,7 +14,7 @@ pub(super) fn lead(must_plan: bool) -> ActorInput {
     input.lead = Some(LeadSettings { must_plan });
     for name in ["hold_task", "read_result"] {
         let parameters = json!({"type": "object", "properties": {"task": {"type": "string"}}, "required": ["task"]});
-        super::support::give(&mut input, sheet(name, true, Touches::Nothing, HandledBy::Run, parameters));
+        super::support::give(&mut input, sheet(name, true, ToolScope::Nothing, Executor::Run, parameters));
     }
     input
 }

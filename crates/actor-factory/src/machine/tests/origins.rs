@@ -1,7 +1,7 @@
 //! Origins of results: marks around them, and the calls that need consent after an untrusted text.
 
 use aime_progress::{Origin, ProgressEvent};
-use aime_tools::{HandledBy, Touches, Trust};
+use aime_tools::{Executor, ToolScope, Trust};
 use serde_json::json;
 
 use super::support::{Play, call, delegate, delegating, give, input, read, sheet, terminate, write};
@@ -11,7 +11,7 @@ use crate::{ActorEffect, ActorInput};
 fn wary(trust: Trust, attended: bool) -> ActorInput {
     let mut wary = ActorInput { trust: Some(trust), marks: true, attended, ..input() };
     let parameters = json!({"type": "object", "properties": {"url": {"type": "string"}}});
-    let mut page = sheet("web_fetch", true, Touches::Network, HandledBy::Runtime, parameters);
+    let mut page = sheet("web_fetch", true, ToolScope::Network, Executor::Runtime, parameters);
     page.hosts = Some(vec!["docs.example".into()]);
     give(&mut wary, page);
     wary

@@ -1,7 +1,7 @@
 //! Tests of the effects that need not wait for the disk.
 
 use aime_durable::Machine;
-use aime_tools::{HandledBy, Touches};
+use aime_tools::{Executor, ToolScope};
 use serde_json::json;
 
 use super::support::{Play, call, give, input, read, sheet, write};
@@ -11,7 +11,7 @@ use crate::{ActorEffect, ActorMachine};
 fn repeatable(name: &str, call: aime_llm::ToolCall) -> bool {
     let mut input = input();
     let object = || json!({"type": "object"});
-    give(&mut input, sheet("page", true, Touches::Network, HandledBy::Runtime, object()));
+    give(&mut input, sheet("page", true, ToolScope::Network, Executor::Runtime, object()));
     let mut play = Play::start(input);
     let asked: Vec<bool> = play.open.iter().map(|(_, effect)| ActorMachine::is_repeatable(effect)).collect();
     assert_eq!(asked, [true], "a request to the model");

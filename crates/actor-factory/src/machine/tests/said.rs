@@ -6,7 +6,7 @@ use aime_progress::{FailureCause, ProgressEvent};
 use aime_tools::Trust;
 
 use super::support::{Play, answer, input, read, terminate, told, write};
-use crate::{ActorFact, ActorInput, Told};
+use crate::{ActorFact, ActorInput, PersonMessage};
 
 const SLOWLY: &str = "The person you work for says: slowly\nTake it into account and go on with your task.";
 
@@ -88,7 +88,7 @@ fn an_answer_from_before_is_not_the_result() {
 #[test]
 fn what_was_said_before_it_began_stands_in_the_task() {
     let mut input = input();
-    input.told = vec![Told { id: "person-1".parse().unwrap(), text: "slowly".into() }];
+    input.told = vec![PersonMessage { id: "person-1".parse().unwrap(), text: "slowly".into() }];
     let mut play = Play::start(input);
     assert_eq!(play.requests[0].messages.len(), 2, "two messages of the user in a row are refused by some templates");
     assert_eq!(last_words(&play), &user(&format!("Write a.txt.\n\n{SLOWLY}")));

@@ -5,16 +5,16 @@ use std::{fmt::Write, sync::Arc};
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolDefinition, Usage};
 use aime_progress::{ActorId, CallOutcome, Conclusion, EvidenceId, PlanId, ProgressEvent, TaskId, Timestamp};
-use aime_tools::{Approval, HandledBy, PermissionRules, RuleLists, ToolSheet, Touches};
+use aime_tools::{Approval, Executor, PermissionRules, RuleLists, ToolScope, ToolSpec};
 use serde_json::{Value, json};
 
 use crate::{
-    ActorEffect, ActorFact, ActorInput, ActorMachine, ActorOutput, ActorSpec, LeadRest, ModelAnswer, Told, history::tests::paired,
+    ActorEffect, ActorFact, ActorInput, ActorMachine, ActorOutput, ActorSpec, LeadRest, ModelAnswer, PersonMessage, history::tests::paired,
 };
 
-pub(super) fn sheet(name: &str, read_only: bool, touches: Touches, handled_by: HandledBy, parameters: Value) -> ToolSheet {
+pub(super) fn sheet(name: &str, read_only: bool, touches: ToolScope, handled_by: Executor, parameters: Value) -> ToolSpec {
     let definition = ToolDefinition { name: name.into(), description: format!("The tool {name}."), parameters: parameters.into() };
-    let mut sheet = ToolSheet::new(definition);
+    let mut sheet = ToolSpec::new(definition);
     (sheet.read_only, sheet.idempotent, sheet.touches, sheet.handled_by) = (read_only, read_only, touches, handled_by);
     sheet.alternatives = if name == "read_file" { vec!["grep".into()] } else { vec![] };
     sheet
@@ -26,12 +26,12 @@ fn schema(required: &[&str]) -> Value {
 }
 
 pub(super) fn input() -> ActorInput {
-    let own = |name: &str, parameters| sheet(name, true, Touches::Nothing, HandledBy::Actor, parameters);
+    let own = |name: &str, parameters| sheet(name, true, ToolScope::Nothing, Executor::Actor, parameters);
     let tools = vec![
-        sheet("read_file", true, Touches::Files, HandledBy::Runtime, schema(&["path"])),
-        sheet("grep", true, Touches::Files, HandledBy::Runtime, schema(&["pattern"])),
-        sheet("write_file", false, Touches::Files, HandledBy::Runtime, schema(&["path", "content"])),
-        sheet("bash", false, Touches::Processes, HandledBy::Runtime, schema(&["command"])),
+        sheet("read_file", true, ToolScope::Files, Executor::Runtime, schema(&["path"])),
+        sheet("grep", true, ToolScope::Files, Executor::Runtime, schema(&["pattern"])),
+        sheet("write_file", false, ToolScope::Files, Executor::Runtime, schema(&["path", "content"])),
+        sheet("bash", false, ToolScope::Processes, Executor::Runtime, schema(&["command"])),
         own("todo", json!({"type": "object", "properties": {"items": {"type": "array"}}, "required": ["items"]})),
         own("update_progress", schema(&["status", "message"])),
         own("report_evidence", schema(&["type", "significance", "content"])),
@@ -86,12 +86,12 @@ pub(super) fn input() -> ActorInput {
 /// Returns the input with the tool that delegates.
 pub(super) fn delegating() -> ActorInput {
     let mut input = input();
-    give(&mut input, sheet("delegate_task", false, Touches::Nothing, HandledBy::Actor, schema(&["description"])));
+    give(&mut input, sheet("delegate_task", false, ToolScope::Nothing, Executor::Actor, schema(&["description"])));
     input
 }
 
 /// Adds a tool.
-pub(super) fn give(input: &mut ActorInput, sheet: ToolSheet) {
+pub(super) fn give(input: &mut ActorInput, sheet: ToolSpec) {
     input.spec.tools = [input.spec.tools.to_vec(), vec![sheet.into()]].concat().into();
 }
 
@@ -132,7 +132,7 @@ pub(super) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
 }
 
 pub(super) fn told(number: usize, text: &str) -> ActorFact {
-    ActorFact::Told { said: Told { id: EvidenceId::new(format!("person-{number}")).unwrap(), text: text.into() } }
+    ActorFact::PersonMessage { said: PersonMessage { id: EvidenceId::new(format!("person-{number}")).unwrap(), text: text.into() } }
 }
 
 pub(super) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, code},
-    words::{msg, said},
+    i18n::{msg, said},
 };
 
 /// Time limit of a model for one part of its trial.

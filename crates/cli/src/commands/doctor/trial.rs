@@ -12,8 +12,8 @@ use tokio::time::timeout;
 use super::models::{PATIENCE, silent};
 use crate::{
     failure::{Failure, code},
+    i18n::{msg, said},
     output::plain,
-    words::{msg, said},
 };
 
 const TOOL: &str = "add";

@@ -15,9 +15,9 @@ use tokio::time::{Instant, sleep};
 use super::{LOOK, failure_of};
 use crate::{
     failure::Failure,
+    i18n::{self, msg},
     output,
     screen::first_line,
-    words::{self, msg},
 };
 
 /// Number of newest runs whose start times are requested.
@@ -58,7 +58,7 @@ impl<'a> Spoken<'a> {
                 if seen.state.questions.iter().all(|question| question.answer.is_none()) { "asks nothing" } else { "asks nothing more" };
             let open = open.ok_or_else(|| asks_nothing(&self.run, what))?;
             if open.kind == "approval" {
-                text = words::meant(text);
+                text = i18n::meant(text);
             }
             question = Some(open.id.clone());
             told = format!("answered: {}\nit goes on by itself", first_line(&open.question, 100));

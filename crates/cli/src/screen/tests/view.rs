@@ -6,8 +6,8 @@ use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use super::*;
 use crate::{
+    i18n::{Language, in_language},
     screen::{phrases::say, whole::words_of},
-    words::{Language, in_language},
 };
 
 /// Returns a run with a changed plan: one task done, one running, one failed, one waiting.

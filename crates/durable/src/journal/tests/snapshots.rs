@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::{
-    EmbeddedHost, Ended, Machine, Resume, Standing, Stood,
+    EmbeddedHost, Ended, LoadedMachine, LoadedSnapshot, Machine, Resume,
     contract::{Sum, World},
     drive, replay,
 };
@@ -25,11 +25,11 @@ async fn snapshot(journal: &Journal, run: &str) -> bool {
     true
 }
 
-fn stand(journal: &Journal, run: &str) -> Stood<Toy> {
+fn stand(journal: &Journal, run: &str) -> LoadedSnapshot<Toy> {
     journal.stand::<Toy>(run, RUN_STREAM).unwrap().unwrap()
 }
 
-fn form(standing: &Standing<Toy>) -> String {
+fn form(standing: &LoadedMachine<Toy>) -> String {
     String::from_utf8(standing.snapshot().unwrap()).unwrap()
 }
 
@@ -76,7 +76,7 @@ async fn a_run_stands_on_a_snapshot_after_any_fact_as_it_stands_on_all_facts() {
             }
             let stood = stand(journal, &run);
             assert_eq!((stood.standing.replayed(), stood.unused.len()), (end - taken, 0), "only what came after it is replayed");
-            let mut expected = Standing::<Toy>::started(&whole.input);
+            let mut expected = LoadedMachine::<Toy>::started(&whole.input);
             whole.facts[..end].iter().for_each(|fact| expected.learn(fact));
             assert_eq!(form(&stood.standing), form(&expected), "{run}");
             assert_eq!((stood.standing.events(), stood.standing.output()), (expected.events(), expected.output()), "{run}");

@@ -15,7 +15,7 @@ const MARGIN: u64 = 64;
 const SHORTEST: u64 = 256;
 
 impl KnownWindow {
-    pub(super) fn new(told: Told, estimated: u64) -> Self {
+    pub(super) fn new(told: ReportedLimits, estimated: u64) -> Self {
         Self { tokens: told.window, per_mille: (told.input.saturating_mul(1_000) / estimated.max(1)).clamp(200, 5_000) }
     }
 
@@ -30,27 +30,27 @@ impl KnownWindow {
 
 /// Numbers in a refusal: the window, and the tokens of the request itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct ReportedLimits {
     pub(super) window: u64,
     pub(super) input: u64,
 }
 
 /// Reads the numbers of a refusal in the words of vLLM, SGLang, OpenAI, OpenRouter and Anthropic.
-pub(super) fn told(message: &str) -> Option<Told> {
+pub(super) fn told(message: &str) -> Option<ReportedLimits> {
     let lower = message.to_lowercase();
     // `190000 + 20000 > 200000`, as Anthropic writes it.
     if let Some((sum, window)) = lower.split_once(" > ")
         && let Some((input, _)) = sum.rsplit_once(" + ")
         && lower.contains("exceed context limit")
     {
-        return Some(Told { window: first_number(window)?, input: last_number(input)? });
+        return Some(ReportedLimits { window: first_number(window)?, input: last_number(input)? });
     }
     let window = ["context length is only ", "context length is ", "context length of ", "context window of ", "context size of "]
         .iter()
         .find_map(|words| first_number(lower.split_once(words)?.1))?;
     let before = ["in the messages", "of text input", "input tokens", "tokens from the input messages", "in the prompt", "prompt tokens"];
     let input = before.iter().find_map(|words| last_number(lower.split_once(words)?.0))?;
-    Some(Told { window, input })
+    Some(ReportedLimits { window, input })
 }
 
 /// Returns the number at the beginning of a text.
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_answer_gets_what_is_left_of_the_window() {
-        let window = KnownWindow::new(Told { window: 4_096, input: 512 }, 256);
+        let window = KnownWindow::new(ReportedLimits { window: 4_096, input: 512 }, 256);
         assert_eq!(window.room_beside(256), Some(4_096 - 512 - 64));
         assert_eq!(window.room_beside(2_000), None);
     }

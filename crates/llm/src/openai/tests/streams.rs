@@ -1,6 +1,6 @@
 //! Tests streams: the parts that are passed on during arrival, and the irregularities of the scripted server.
 
-use aime_scripted_server::{Odd, Reply};
+use aime_scripted_server::{Reply, ServerQuirk};
 use serde_json::json;
 
 use super::{ask, client, parts, serve};
@@ -28,16 +28,16 @@ async fn parts_come_as_they_arrive() {
 #[tokio::test]
 async fn the_odd_ways_of_the_scripted_server() {
     let odd = [
-        Odd::ObjectArguments,
-        Odd::NullContent,
-        Odd::ContentParts,
-        Odd::NoIds,
-        Odd::ExtraFields,
-        Odd::NoUsage,
-        Odd::NoFinish,
-        Odd::NoDone,
-        Odd::NoIndex,
-        Odd::IgnoreStream,
+        ServerQuirk::ObjectArguments,
+        ServerQuirk::NullContent,
+        ServerQuirk::ContentParts,
+        ServerQuirk::NoIds,
+        ServerQuirk::ExtraFields,
+        ServerQuirk::NoUsage,
+        ServerQuirk::NoFinish,
+        ServerQuirk::NoDone,
+        ServerQuirk::NoIndex,
+        ServerQuirk::IgnoreStream,
     ];
     let replies = odd.map(|odd| Reply::tool_calls([("ls", json!({"p": 1})), ("cat", json!({"q": 2}))]).odd(odd));
     for streaming in [true, false] {
@@ -48,7 +48,7 @@ async fn the_odd_ways_of_the_scripted_server() {
             let calls: Vec<_> = answer.tool_calls.iter().map(|call| format!("{}({})", call.name, call.arguments)).collect();
             assert_eq!(calls, [r#"ls({"p":1})"#, r#"cat({"q":2})"#], "{odd:?}");
             assert_ne!(answer.tool_calls[0].id, answer.tool_calls[1].id, "{odd:?}");
-            assert_eq!(answer.usage_estimated, odd == Odd::NoUsage, "{odd:?}");
+            assert_eq!(answer.usage_estimated, odd == ServerQuirk::NoUsage, "{odd:?}");
         }
     }
 }

@@ -16,8 +16,8 @@ fn scripted(name: &str, replies: impl IntoIterator<Item = Reply>) -> ScriptedMod
     ScriptedModel::new(name).on(When::any(), replies)
 }
 
-fn seat(model: impl ChatModel + 'static) -> Seat {
-    Seat { model: Arc::new(model), pause: Arc::default() }
+fn seat(model: impl ChatModel + 'static) -> Slot {
+    Slot { model: Arc::new(model), pause: Arc::default() }
 }
 
 fn with_fallback(primary: &ScriptedModel, other: &ScriptedModel) -> Fallback {

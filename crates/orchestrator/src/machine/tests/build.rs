@@ -3,7 +3,7 @@
 use aime_llm::ToolDefinition;
 use aime_planner::Strategy;
 use aime_progress::{Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanPatch, Strategic, TaskId, TaskKind, TaskSpec};
-use aime_tools::{Approval, PermissionRules, RuleLists, ToolSheet, Touches};
+use aime_tools::{Approval, PermissionRules, RuleLists, ToolScope, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::{CriterionResult, ModelUse, RunInput, RunSettings};
@@ -12,9 +12,9 @@ pub(super) fn id(text: &str) -> TaskId {
     TaskId::new(text).unwrap()
 }
 
-pub(super) fn sheet(name: &str, read_only: bool, touches: Touches) -> ToolSheet {
+pub(super) fn sheet(name: &str, read_only: bool, touches: ToolScope) -> ToolSpec {
     let parameters = json!({"type": "object"}).into();
-    let mut sheet = ToolSheet::new(ToolDefinition { name: name.to_owned(), description: String::new(), parameters });
+    let mut sheet = ToolSpec::new(ToolDefinition { name: name.to_owned(), description: String::new(), parameters });
     (sheet.read_only, sheet.idempotent, sheet.touches) = (read_only, read_only, touches);
     sheet
 }
@@ -36,9 +36,13 @@ pub(super) fn input() -> RunInput {
         planning: Vec::new(),
         settings: RunSettings { strategy: Strategy::Always, approval: Approval::Edits, ..RunSettings::default() },
         rules: PermissionRules::at("/work", RuleLists::default()).unwrap(),
-        tools: [sheet("look", true, Touches::Files), sheet("append", false, Touches::Files), sheet("shell", false, Touches::Processes)]
-            .map(std::sync::Arc::new)
-            .into(),
+        tools: [
+            sheet("look", true, ToolScope::Files),
+            sheet("append", false, ToolScope::Files),
+            sheet("shell", false, ToolScope::Processes),
+        ]
+        .map(std::sync::Arc::new)
+        .into(),
     }
 }
 

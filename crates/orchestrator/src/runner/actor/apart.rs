@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
-use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, Told};
+use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, PersonMessage};
 use aime_durable::{EffectContext, EffectId, FactSender, Issue, carry_out_alone, fact_channel};
 use aime_progress::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
@@ -13,12 +13,12 @@ use crate::{
     ActorBrief, RunFact, RunMachine,
     runner::{
         Context, RunRunner,
-        apart::{ActorOrder, Apart, MadeActor, MadeBelow},
+        apart::{ActorOrder, MadeActor, MadeBelow, RemoteEffects},
         on_bound_of,
     },
 };
 
-impl Apart {
+impl RemoteEffects {
     /// Calls the hooks and creates the actor for a task. `said` are the messages of people to it. Intermediate facts go
     /// to `told`.
     ///
@@ -29,7 +29,7 @@ impl Apart {
         &self,
         id: EffectId,
         order: ActorOrder,
-        said: Vec<Told>,
+        said: Vec<PersonMessage>,
         cancel: CancellationToken,
         mut told: impl FnMut(RunFact) + Send,
     ) -> Result<MadeActor, RunFact> {
@@ -65,7 +65,7 @@ impl Apart {
         Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
     }
 
-    async fn made(&self, id: EffectId, order: ActorOrder, said: Vec<Told>, context: Context) -> Result<MadeActor, RunFact> {
+    async fn made(&self, id: EffectId, order: ActorOrder, said: Vec<PersonMessage>, context: Context) -> Result<MadeActor, RunFact> {
         if let Some(ended) = self.runner.before_attempt(&id, &order.brief.spec, &context).await {
             return Err(ended);
         }

@@ -2,7 +2,7 @@
 
 use aime_progress::{Task, TaskId, TaskKind, TaskStatus};
 use aime_tools::{
-    Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, Touches, ValidatedCall, WriteGuard,
+    Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, ToolScope, ValidatedCall, WriteGuard,
     changes_repository,
 };
 use serde_json::Value;
@@ -81,7 +81,7 @@ impl RunRunner {
             .parts
             .tools
             .get(tool)
-            .is_some_and(|known| known.sheet().touches == Touches::Processes && known.sheet().source == Source::Touched);
+            .is_some_and(|known| known.sheet().touches == ToolScope::Processes && known.sheet().source == Source::Touched);
         let unforeseen = self.input.settings.trust.is_some_and(|trust| !trust.commands_reach_network);
         if runs && unforeseen && context.confinement.reaches_network() {
             return Err(ToolError::Denied(
@@ -124,8 +124,9 @@ impl RunRunner {
             let known = state.tasks.iter().find(|(id, _)| id.as_str() == task);
             next = known.and_then(|(_, known)| known.claimed_by.as_deref()?.split('/').next());
         }
-        let writes =
-            |tool: &str| self.parts.tools.get(tool).is_none_or(|tool| !tool.sheet().read_only && tool.sheet().touches != Touches::Nothing);
+        let writes = |tool: &str| {
+            self.parts.tools.get(tool).is_none_or(|tool| !tool.sheet().read_only && tool.sheet().touches != ToolScope::Nothing)
+        };
         let may_write = |known: &Task| match known.spec.kind {
             TaskKind::Group => false,
             TaskKind::Tool => known.spec.tool.as_deref().is_none_or(writes),

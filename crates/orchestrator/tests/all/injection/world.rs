@@ -10,7 +10,7 @@ use aime_llm::ToolDefinition;
 use aime_orchestrator::OrchestratorBuilder;
 use aime_redact::Redactor;
 use aime_tools::{
-    HandledBy, Source, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolSheet, Touches, ValidatedCall, builtin, learn_secrets_of,
+    Executor, Source, Tool, ToolContext, ToolError, ToolOutput, ToolRegistry, ToolScope, ToolSpec, ValidatedCall, builtin, learn_secrets_of,
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
@@ -29,13 +29,13 @@ type Answer = Box<dyn Fn(&Map<String, Value>) -> Result<String, String> + Send +
 
 /// A tool that could leak texts.
 struct Fake {
-    sheet: Arc<ToolSheet>,
+    sheet: Arc<ToolSpec>,
     out: Out,
     answer: Answer,
 }
 
 impl Tool for Fake {
-    fn sheet(&self) -> &Arc<ToolSheet> {
+    fn sheet(&self) -> &Arc<ToolSpec> {
         &self.sheet
     }
 
@@ -107,15 +107,15 @@ impl World {
         ])
     }
 
-    fn fake(&self, name: &str, description: &str, change: impl FnOnce(&mut ToolSheet), answer: Answer) -> Arc<dyn Tool> {
+    fn fake(&self, name: &str, description: &str, change: impl FnOnce(&mut ToolSpec), answer: Answer) -> Arc<dyn Tool> {
         let properties: Map<String, Value> = ["url", "text"].map(|name| (name.to_owned(), json!({"type": "string"}))).into_iter().collect();
-        let mut sheet = ToolSheet::clone(builtin().get("bash").unwrap().sheet());
+        let mut sheet = ToolSpec::clone(builtin().get("bash").unwrap().sheet());
         sheet.definition = ToolDefinition {
             name: name.to_owned(),
             description: description.to_owned(),
             parameters: json!({"type": "object", "properties": properties}).into(),
         };
-        (sheet.handled_by, sheet.touches) = (HandledBy::Runtime, Touches::Network);
+        (sheet.handled_by, sheet.touches) = (Executor::Runtime, ToolScope::Network);
         change(&mut sheet);
         Arc::new(Fake { sheet: Arc::new(sheet), out: Arc::clone(&self.out), answer })
     }
@@ -125,14 +125,14 @@ impl World {
         let mut tools = builtin();
         let server = || Source::Server { name: "mail".to_owned(), trusted: false, network: true };
         let (page, answer) = (page.to_owned(), answer.map(str::to_owned).map_err(str::to_owned));
-        let of_page = |sheet: &mut ToolSheet| {
+        let of_page = |sheet: &mut ToolSpec| {
             sheet.read_only = true;
             sheet.hosts = Some(vec!["docs.example".to_owned()]);
         };
         tools.register(self.fake("web_fetch", "Read a page.", of_page, Box::new(move |_| Ok(page.clone()))));
-        let reads = |sheet: &mut ToolSheet| (sheet.read_only, sheet.source) = (true, server());
+        let reads = |sheet: &mut ToolSpec| (sheet.read_only, sheet.source) = (true, server());
         tools.register(self.fake("mcp__mail__read", &format!("Read mail. {described}"), reads, Box::new(move |_| answer.clone())));
-        let sends = |sheet: &mut ToolSheet| sheet.source = server();
+        let sends = |sheet: &mut ToolSpec| sheet.source = server();
         tools.register(self.fake("mcp__mail__send", "Send mail.", sends, Box::new(|_| Ok("sent".to_owned()))));
         tools
     }

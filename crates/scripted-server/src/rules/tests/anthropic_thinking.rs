@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Service, then, user, with};
 use crate::provider::Provider;
-use crate::reply::{Odd, Reply};
+use crate::reply::{Reply, ServerQuirk};
 use crate::view::Protocol;
 
 const MODIFIED: &str = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.";
@@ -80,7 +80,7 @@ fn blocks_come_back_as_they_were_sent() {
 
 #[test]
 fn hidden_and_redacted_blocks_come_back_too() {
-    let (service, request) = after_a_call("claude-opus-4-7", "adaptive", calling().odd(Odd::RedactedThinking));
+    let (service, request) = after_a_call("claude-opus-4-7", "adaptive", calling().odd(ServerQuirk::RedactedThinking));
     assert_eq!(request["messages"][1]["content"][0]["thinking"], "", "newer models hide the text");
     let data = "/messages/1/content/1/data";
     let cases = [

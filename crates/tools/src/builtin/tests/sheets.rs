@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::Place;
-use crate::{BuiltinSettings, HandledBy, builtin, builtin_with};
+use crate::{BuiltinSettings, Executor, builtin, builtin_with};
 
 // Requirement: 8.6, 8.12
 #[test]
@@ -40,7 +40,7 @@ fn names_and_alternatives_stand() {
         let short = sheet.small.as_ref().map_or(&sheet.definition, |small| small.as_ref());
         assert!(short.description.len() < 160, "{name}: small models read it");
         assert_eq!(sheet.definition.parameters["additionalProperties"], false, "{name}");
-        if sheet.handled_by == HandledBy::Runtime {
+        if sheet.handled_by == Executor::Runtime {
             assert!(!sheet.read_only || sheet.repeatable());
         }
     }

@@ -1,6 +1,6 @@
 //! Tests of calls and their results.
 
-use aime_tools::Touches;
+use aime_tools::ToolScope;
 
 use super::*;
 
@@ -64,7 +64,7 @@ async fn no_tool_is_read_only_unless_the_user_says_so() {
     let world = World::odd(|settings| settings.read_only = aime_tools::NamePatterns::new(["ec*"]).unwrap()).await;
     let sheet = |name: &str| world.tools.get(name).unwrap().sheet().clone();
     assert!(sheet("mcp__odd__echo").read_only && !sheet("mcp__odd__pid").read_only);
-    assert_eq!(sheet("mcp__odd__pid").touches, Touches::Processes);
+    assert_eq!(sheet("mcp__odd__pid").touches, ToolScope::Processes);
     assert!(!sheet("mcp_read_resource").read_only);
 }
 

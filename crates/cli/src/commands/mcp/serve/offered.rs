@@ -19,8 +19,8 @@ use crate::{
         run::{mode_of, summary},
         runs::listed,
     },
+    i18n,
     output::{self, plain},
-    words,
 };
 
 /// Timeout of a tool call. The duration of a goal is unknown, so only the client's cancel limits it.
@@ -287,7 +287,7 @@ async fn answer(runs: &Arc<Runs>, parameters: AnswerParameters, context: ToolCon
     let text = text_of("text", parameters.text)?;
     let wait = parameters.wait.unwrap_or(true);
     let run = runs.find(&parameters.run_id).map_err(failed)?;
-    let answer = |asked: &aime_progress::Question| if asked.kind == "approval" { words::meant(text) } else { text };
+    let answer = |asked: &aime_progress::Question| if asked.kind == "approval" { i18n::meant(text) } else { text };
     let Answered { question, .. } = runs.answer(&run, None, answer).await.map_err(failed)?;
     if runs.is_driven(&run) {
         let text = format!("Answered: {}\nThe run is under way and takes it up.", question.question);

@@ -31,7 +31,7 @@ use crate::{
 /// Number of journals that are requested at once. A worker answers each request, and may have to replay the run for it.
 const AT_ONCE: usize = 8;
 
-pub(super) async fn look(
+pub(super) async fn show(
     command: Option<RunsCommand>,
     form: Output,
     on: &Address,

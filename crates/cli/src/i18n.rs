@@ -24,7 +24,7 @@ use clap::ValueEnum;
 /// Returns the message with this id, with its values: `msg!("tree-after", tasks = "find, count")`.
 macro_rules! msg {
     ($id:literal $(, $name:ident = $value:expr)* $(,)?) => {
-        $crate::words::message($id, &[$((stringify!($name), $value.to_string())),*])
+        $crate::i18n::message($id, &[$((stringify!($name), $value.to_string())),*])
     };
 }
 pub(crate) use msg;

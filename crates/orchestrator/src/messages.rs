@@ -5,12 +5,12 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use aime_actors::{ActorFact, ActorMachine, Told};
+use aime_actors::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::FactSender;
 use aime_progress::{EvidenceId, TaskId};
 use tokio::sync::watch;
 
-use crate::{RunFact, RunMachine, machine::people::Said, run_context::words_of_lead};
+use crate::{RunFact, RunMachine, machine::people::RunMessage, run_context::words_of_lead};
 
 /// Receiver of messages: the actor of this task.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct Listener {
 /// later receives earlier messages too.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
-    said: watch::Sender<Vec<(Option<TaskId>, Told)>>,
+    said: watch::Sender<Vec<(Option<TaskId>, PersonMessage)>>,
     /// Ids of the messages from other processes that cancelled something.
     cancels: Mutex<BTreeSet<i64>>,
     /// Signals a change of the run's live state.
@@ -34,7 +34,7 @@ pub(crate) struct Words {
 impl Words {
     /// Creates the channel with the messages from before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
-        let told = |said: &Said| (said.task.clone(), said.told());
+        let told = |said: &RunMessage| (said.task.clone(), said.told());
         Self { said: watch::Sender::new(run.said().iter().map(told).collect()), cancels: Mutex::default(), state: watch::Sender::default() }
     }
 
@@ -43,7 +43,7 @@ impl Words {
         match fact {
             RunFact::PersonSaid { id, task, text } => self.said.send_modify(|said| {
                 if !said.iter().any(|(_, told)| told.id == *id) {
-                    said.push((task.clone(), Told { id: id.clone(), text: text.clone() }));
+                    said.push((task.clone(), PersonMessage { id: id.clone(), text: text.clone() }));
                 }
             }),
             RunFact::LeadRested { rest, .. } => {
@@ -90,7 +90,7 @@ impl Words {
     }
 
     /// Returns the messages to one actor so far.
-    pub(crate) fn so_far(&self, listener: &Listener) -> Vec<Told> {
+    pub(crate) fn so_far(&self, listener: &Listener) -> Vec<PersonMessage> {
         let said = self.said.borrow();
         let theirs = said.iter().filter(|(task, _)| task.as_ref().map_or(listener.alone, |task| *task == listener.task));
         theirs.map(|(_, told)| told.clone()).collect()
@@ -102,7 +102,7 @@ impl Words {
         loop {
             changes.mark_unchanged();
             for said in self.so_far(listener) {
-                if heard.insert(said.id.clone()) && !actor.send(ActorFact::Told { said }) {
+                if heard.insert(said.id.clone()) && !actor.send(ActorFact::PersonMessage { said }) {
                     return;
                 }
             }
