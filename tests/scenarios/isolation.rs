@@ -148,7 +148,49 @@ fn a_conflict_goes_to_its_own_actor() {
     assert_eq!(world.read("text"), TEXT.replace("one", "a's\nb's"), "{ended}");
     let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
     assert!(told.contains("others changed the same parts of `text`"), "{told}");
+    assert_eq!(ended.json()["conflicts"], json!([{"task": "b", "path": "text", "kind": "text", "resolved": true}]), "{ended}");
     assert!(!world.exists(".aime/runs/r/private"), "{ended}");
+}
+
+/// An actor that leaves the version of the others in place of its own loses nothing.
+// Requirement: 9.2
+#[test]
+fn whole_files_that_lose_are_kept_and_named() {
+    let write = |actor: &str| bash(&format!("printf '\\000{actor}' > image; rm pointer; ln -s {actor} pointer"));
+    let script = Script::new()
+        .on(a(0), [write("a")])
+        .on(a(1), [bash("rm text")])
+        .on(a(2), [done("a is done")])
+        .on(b(0), [write("b")])
+        .on(b(1), [edit("one", "b's")])
+        .on(b(2), [done("b is done").after_request("THE-END-OF-A")])
+        .on(b(3), [bash("cat ../own/image | tr -d '\\000' && readlink ../own/pointer && rm text")])
+        .on(b(4), [done("theirs is better")])
+        .on(When::tools().and_contains("C-PART"), [done("THE-END-OF-A")]);
+    let world = two(script, SETTINGS);
+    world.file("image", "\0old");
+    std::os::unix::fs::symlink("text", world.root().join("pointer")).unwrap();
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])]));
+    let ended = world.aime(RUN).must(0);
+    let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
+    for part in [
+        "`image` is as the others left it; commands can read your version in `../own/image`",
+        "`pointer` is as the others left it; commands can read your version in `../own/pointer`",
+        "`text` is deleted by others, and your changed version is there again; commands can read your version in `../own/text`",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let kept = |path: &str| format!(".aime/runs/r/private/b-1/own/{path}");
+    let conflict = |path: &str, kind: &str| json!({"task": "b", "path": path, "kind": kind, "kept": kept(path), "resolved": true});
+    let expected = json!([conflict("image", "binary"), conflict("pointer", "symlink"), conflict("text", "delete_edit")]);
+    assert_eq!(ended.json()["conflicts"], expected, "{ended}");
+    assert_eq!((world.read("image"), world.read(&kept("image"))), ("\0a".to_owned(), "\0b".to_owned()));
+    assert_eq!(world.read(&kept("text")), TEXT.replace("one", "b's"));
+    assert!(!world.exists("text"), "{ended}");
+    let shown = world.aime(["runs", "show", "r"]).must(0);
+    let line =
+        format!("b and others changed image (no text); the actor of b resolved it; the version of the task is kept in {}", kept("image"));
+    assert!(shown.stdout.contains(&line), "{shown}");
 }
 
 #[test]
@@ -168,8 +210,25 @@ fn a_conflict_that_stays_is_reported_and_kept() {
     assert_eq!(world.read("text"), TEXT.replace("one", "a's"), "{ended}");
     assert_eq!(task(&result, "b")["status"], "failed", "{ended}");
     assert!(task(&result, "b")["error"].as_str().unwrap().contains("others changed the same parts of `text`"), "{ended}");
-    assert!(notes(&result).contains("changes that could not be joined are kept in"), "{ended}");
+    assert!(notes(&result).contains("versions that are not in the working folder are kept in"), "{ended}");
     assert!(world.read(".aime/runs/r/private/b-1/folder/text").contains("b's"), "{ended}");
+    let kept = ".aime/runs/r/private/b-1/own/text";
+    assert_eq!(result["conflicts"], json!([{"task": "b", "path": "text", "kind": "text", "kept": kept, "resolved": false}]), "{ended}");
+    assert_eq!(world.read(kept), TEXT.replace("one", "b's"), "{ended}");
+    let asked: String =
+        world.server().requests().iter().map(said).filter(|said| said.contains("two tasks changed the same files at once")).collect();
+    for part in ["<<<<<<< in the working folder", "a's", "b's", ">>>>>>> by this task", kept] {
+        assert!(asked.contains(part), "the planner is shown {part}: {asked}");
+    }
+    let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0);
+    assert_eq!(events.events("merge_conflicted").len(), 1, "{events}");
+    let line = format!("b and others changed text (text); it is as the others left it; the version of the task is kept in {kept}");
+    for shown in [["runs", "show", "r"], ["runs", "events", "r"]] {
+        let shown = world.aime(shown).must(0);
+        assert!(shown.stdout.contains(&line), "{shown}");
+    }
+    world.aime(["runs", "report", "r", "-o", "report.html"]).must(0);
+    assert!(world.read("report.html").contains("the version of the task is kept in"));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::{failure::Failure, output};
 pub(crate) use self::{
     diff::describe_file_change,
     form::{Form, Sight},
-    lines::{describe_change, head, line_of, plan_notes},
+    lines::{conflict_line, describe_change, head, line_of, plan_notes},
     live::Live,
     text::{column, moment, rfc3339},
     tree::{describe_plan, describe_tasks},

@@ -5,7 +5,7 @@ mod outcome;
 
 use aime_actors::LeadRest;
 use aime_durable::{EffectId, Reason};
-use aime_progress::{Conclusion, EvidenceId, ProgressEvent, QuestionId, TaskId};
+use aime_progress::{Conclusion, EvidenceId, MergeConflict, ProgressEvent, QuestionId, TaskId};
 use aime_redact::Redactor;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,9 @@ pub enum RunFact {
         /// Model calls that the checks took.
         #[serde(default)]
         calls: Vec<ModelUse>,
+        /// Conflicts of its changes with those that others made meanwhile, in the state after the attempt.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        conflicts: Vec<FoundConflict>,
         /// Duration of the attempt in milliseconds.
         duration_ms: u64,
     },
@@ -294,6 +297,17 @@ impl RunFact {
             other => redactor.typed(other),
         }
     }
+}
+
+/// A conflict that a merge found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FoundConflict {
+    /// The conflict.
+    #[serde(flatten)]
+    pub conflict: MergeConflict,
+    /// Both versions of each conflict in a text, between markers, with the lines around them.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub hunks: String,
 }
 
 /// An event of an actor, as in [`RunFact::ActorReported`].

@@ -65,7 +65,8 @@ pub(crate) use budget::{Budget, BudgetError};
 pub(crate) use criteria::read_criterion;
 pub use effect::{LeadWakeOrder, RunEffect};
 pub use fact::{
-    ActorReport, ChosenRoute, CriterionResult, FileChange, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunFact,
+    ActorReport, ChosenRoute, CriterionResult, FileChange, FoundConflict, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning,
+    RunFact,
 };
 pub use history::{fork, forked, state_at};
 pub use hooks::{

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use aime_progress::{
-    AmendedCriterion, CheckMethod, CheckedCriterion, Criterion, EvidenceKind, Owner, ProgressState, RunId, RunStatus, Spent, SpentBy,
-    TaskId, TaskKind, TaskStatus,
+    AmendedCriterion, CheckMethod, CheckedCriterion, Criterion, EvidenceKind, MergeConflict, Owner, ProgressState, RunId, RunStatus, Spent,
+    SpentBy, TaskId, TaskKind, TaskStatus,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub struct RunResult {
     /// Criteria that were amended.
     #[serde(default)]
     pub amended: Vec<AmendedCriterion>,
+    /// Conflicts between the changes of tasks, resolved or not.
+    #[serde(default)]
+    pub conflicts: Vec<MergeConflict>,
     /// Number of repairs of the plan; planned growth does not count.
     pub replans: u32,
     /// Cost of the model calls.
@@ -156,6 +159,7 @@ impl RunResult {
             tasks: tasks.collect(),
             criteria: criteria(state),
             amended: state.amended.clone(),
+            conflicts: state.conflicts.clone(),
             replans: u32::try_from(state.decisions.iter().filter(|decision| decision.is_replan()).count()).unwrap_or(u32::MAX),
             usage: state.spent,
             usage_by: state.spent_by,
@@ -177,6 +181,7 @@ impl RunResult {
             tasks: Vec::new(),
             criteria: Vec::new(),
             amended: Vec::new(),
+            conflicts: Vec::new(),
             replans: 0,
             usage: Spent::default(),
             usage_by: SpentBy::default(),

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, Origin, Owner, Plan, PlanId, ProgressReport, QuestionId, RecalledItem,
-    RunStatus, Spent, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
+    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, MergeConflict, Origin, Owner, Plan, PlanId, ProgressReport, QuestionId,
+    RecalledItem, RunStatus, Spent, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event document.
@@ -365,6 +365,13 @@ pub enum ProgressEvent {
         /// Evidence for the result, or the reason why it was not checked.
         reason: String,
     },
+    /// Changes of a task conflict with those that others made meanwhile, or its actor has resolved such conflicts.
+    MergeConflicted {
+        /// The task.
+        task: TaskId,
+        /// The conflicts, each in its current state.
+        conflicts: Vec<MergeConflict>,
+    },
     /// A bound on the run was reached.
     BoundReached {
         /// Kind of bound: `tokens`, `money`, `time`, `steps`, `tool_calls`, `actors`.
@@ -442,6 +449,7 @@ impl ProgressEvent {
             Self::QuestionAnswered { .. } => "question_answered",
             Self::ConsentGiven { .. } => "consent_given",
             Self::CriterionChecked { .. } => "criterion_checked",
+            Self::MergeConflicted { .. } => "merge_conflicted",
             Self::BoundReached { .. } => "bound_reached",
             Self::RunStatusChanged { .. } => "run_status_changed",
             Self::RunInterrupted { .. } => "run_interrupted",

@@ -138,6 +138,7 @@ impl ProgressState {
             unmet_criteria: Vec::new(),
             checked: Vec::new(),
             amended: Vec::new(),
+            conflicts: Vec::new(),
             tasks: indexmap::IndexMap::new(),
             edges: Vec::new(),
             evidence: Vec::new(),
@@ -312,6 +313,11 @@ impl ProgressState {
                     evidence: reason.clone(),
                     tool_calls: self.tool_calls,
                 });
+            }
+            ProgressEvent::MergeConflicted { task, conflicts } => {
+                self.task_mut(task)?;
+                self.conflicts.retain(|known| conflicts.iter().all(|now| known.task != now.task || known.path != now.path));
+                self.conflicts.extend_from_slice(conflicts);
             }
             ProgressEvent::RunStatusChanged { from, to, .. } => {
                 if self.status != *from {

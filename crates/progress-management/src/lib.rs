@@ -5,6 +5,7 @@ mod apply_patch;
 mod census;
 mod check;
 mod condition;
+mod conflict;
 mod consistency;
 mod criterion;
 mod diff;
@@ -43,6 +44,7 @@ mod todo;
 pub use advance::AfterFailure;
 pub use census::Census;
 pub use condition::{Condition, InvalidCondition};
+pub use conflict::{ConflictKind, MergeConflict};
 pub use consistency::Inconsistency;
 pub use criterion::{
     Check, CommandCheck, CommandResult, Criterion, Expectation, FileCheck, FileFact, InvalidExpectation, JsonPath, Owner, Pattern,

@@ -4,7 +4,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Criterion, Decision, Edge, Evidence, Owner, PlanId, PlanMode, QuestionId, Spent, SpentBy, Strategic, Task, TaskId, Timestamp};
+use crate::{
+    Criterion, Decision, Edge, Evidence, MergeConflict, Owner, PlanId, PlanMode, QuestionId, Spent, SpentBy, Strategic, Task, TaskId,
+    Timestamp,
+};
 
 /// Status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -140,6 +143,9 @@ pub struct ProgressState {
     /// Criteria that were amended, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedCriterion>,
+    /// Merge conflicts between the changes of tasks, resolved or not, in the order of the tasks' ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<MergeConflict>,
     /// Tasks in plan order.
     #[schemars(with = "std::collections::BTreeMap<String, Task>")]
     pub tasks: IndexMap<TaskId, Task>,

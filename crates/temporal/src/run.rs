@@ -258,7 +258,7 @@ fn in_doubt(id: EffectId, lost: &str) -> RunFact {
 
 /// Returns the end of an attempt whose criteria are not checked.
 fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunFact {
-    RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms }
+    RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), conflicts: Vec::new(), duration_ms }
 }
 
 /// Turns the answer to a call whose file changes were rejected into a failure, with its text. Two kinds of calls are
@@ -266,14 +266,14 @@ fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunF
 /// that may have had other effects and whose changes are lost.
 fn left_out(fact: RunFact, (why, cause): (LeftOut, Option<FailureCause>), repeatable: bool, stays: impl FnOnce() -> bool) -> RunFact {
     match fact {
-        RunFact::TaskEnded { id, mut conclusion, checks, calls, duration_ms } => {
+        RunFact::TaskEnded { id, mut conclusion, checks, calls, conflicts, duration_ms } => {
             let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
             let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, LeftOut::Lost(_));
             let in_doubt = (conclusion.outcome == Outcome::InDoubt || made_and_lost) && stays();
             conclusion.outcome = if in_doubt { Outcome::InDoubt } else { Outcome::Failure };
             conclusion.error = Some(format!("{before}{}", why.into_words()));
             conclusion.cause = cause.or(conclusion.cause);
-            RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms }
+            RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms }
         }
         other => other,
     }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use aime_undo::Recorder;
-use aime_work_tree::{Commit, Held, Merged, WorkTree, WorkTreeError, forget_repositories};
+use aime_work_tree::{Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError, forget_repositories};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
@@ -223,7 +223,7 @@ impl Trees {
         let now = self.folder.record(Some(&before), &[]).await?;
         let both = if now == before { Merged::Clean(tree.commit.clone()) } else { self.folder.merge(&now, &tree.commit).await? };
         match both {
-            Merged::Conflict(paths) => Ok(ImportOutcome::Conflict { paths, commit: tree.commit.clone() }),
+            Merged::Conflict(conflicts) => Ok(ImportOutcome::Conflict { paths: paths_of(conflicts), commit: tree.commit.clone() }),
             Merged::Clean(both) => {
                 match kept {
                     None => self.folder.update(&now, &both).await?,
@@ -252,7 +252,7 @@ impl Trees {
         self.fetch(ours).await?;
         self.fetch(theirs).await?;
         match self.folder.merge(&ours.commit, &theirs.commit).await? {
-            Merged::Conflict(paths) => Ok(Joined::Conflict { paths }),
+            Merged::Conflict(conflicts) => Ok(Joined::Conflict { paths: paths_of(conflicts) }),
             Merged::Clean(both) => Ok(Joined::Clean { tree: self.stored(both, Some(ours)).await? }),
         }
     }
@@ -307,6 +307,10 @@ impl Trees {
 }
 
 /// Name of the reference to the start of a run, or to the last state taken back from it.
+fn paths_of(conflicts: Vec<FileConflict>) -> Vec<String> {
+    conflicts.into_iter().map(|conflict| conflict.path).collect()
+}
+
 fn began(run: &str) -> String {
     format!("runs/{run}")
 }

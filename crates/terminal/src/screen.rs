@@ -287,6 +287,8 @@ fn tone_of(event: &ProgressEvent) -> Tone {
             Some(false) => Tone::Bad,
             None => Tone::Warn,
         },
+        E::MergeConflicted { conflicts, .. } if conflicts.iter().all(|conflict| conflict.resolved) => Tone::Good,
+        E::MergeConflicted { .. } => Tone::Bad,
         E::RunStatusChanged { to, .. } => match to {
             RunStatus::Completed => Tone::Good,
             RunStatus::Failed => Tone::Bad,

@@ -2,6 +2,7 @@
 
 mod branch;
 mod commit;
+mod conflict;
 mod error;
 mod git;
 mod hold;
@@ -14,6 +15,7 @@ mod tree;
 
 pub use branch::{Content, NewBranch};
 pub use commit::{Commit, NoCommit};
+pub use conflict::{ConflictKind, FileConflict};
 pub use error::WorkTreeError;
 pub use hold::{Held, forget_repositories};
 pub use past::{Blob, Changed, Past, Step};

@@ -5,21 +5,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_sandbox::ConfinedFolder;
 use tokio::{fs, task::spawn_blocking};
 
 use crate::{
-    Commit, Held, Merged, WorkTree, WorkTreeError,
+    Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError,
+    conflict::{ConflictKind, hunks},
     git::Git,
     tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write, write_whole},
 };
 
 /// Maximum number of times that a merge is restarted because the shared folder was changed in the meantime.
 const TRIES: u32 = 3;
-/// Prefixes of the lines around a conflict.
-const MARKS: [&str; 2] = ["<<<<<<< ", ">>>>>>> "];
-/// Files beside a private folder: the state that its work is based on, and the paths of a conflict.
+/// Files beside a private folder: the state that its work is based on, the conflicts that are open, and those that were resolved.
 const BASE: &str = "base";
 const CONFLICT: &str = "conflict";
+const RESOLVED: &str = "resolved";
+/// Folder beside a private folder: its own versions of the files in a conflict. Commands can read them there.
+const OWN_VERSIONS: &str = "own";
 /// File beside a private folder that stays, because its changes are not in the shared folder.
 const KEPT: &str = "kept";
 /// State that a merge is putting into the shared folder.
@@ -65,9 +68,12 @@ pub enum Joined {
     Unchanged,
     /// The shared folder contains the work.
     Clean,
+    /// The shared folder contains the work after these conflicts were resolved. Those with an own version were resolved in favour of
+    /// another version, and [`remove`](PrivateFolders::remove) keeps the own one.
+    Resolved(Vec<FileConflict>),
     /// Others changed the same parts of these paths, and the shared folder is unchanged. In the private folder, text files contain both
-    /// versions between conflict markers; other files have the shared folder's version.
-    Conflict(Vec<String>),
+    /// versions between conflict markers; of other files it has the shared folder's version, or the one that was not deleted.
+    Conflict(Vec<FileConflict>),
 }
 
 impl PrivateFolders {
@@ -144,6 +150,9 @@ impl PrivateFolders {
                 reads.extend(tree.lend_repository(&self.shared.git.folder, &repository, &extras.link).await?);
             }
             reads.extend(self.bring(extras, &new).await?);
+            let own_versions = home.join(OWN_VERSIONS);
+            made(&own_versions).await?;
+            reads.push(own_versions.to_string_lossy().into_owned());
             write_whole(&home.join(READS), &reads.join("\0")).await?;
             write_whole(&home.join(BASE), now.as_str()).await?;
             // The rename makes the complete folder visible.
@@ -183,41 +192,42 @@ impl PrivateFolders {
     /// [`WorkTreeError`]: the shared folder may then contain a part of the work, and the next merge completes it.
     pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<Joined, WorkTreeError> {
         self.free(&private.home).await?;
-        let unresolved = private.unresolved().await?;
-        if !unresolved.is_empty() {
-            return Ok(Joined::Conflict(unresolved));
+        let open = private.open_conflicts().await?;
+        if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
+            return Ok(Joined::Conflict(open));
         }
         let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
         let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
-        if Some(&theirs) == base.as_ref() && !private.had_conflict().await {
-            return Ok(Joined::Unchanged);
+        if Some(&theirs) == base.as_ref() && open.is_empty() {
+            // A crash may have kept the caller from learning that a conflict was resolved.
+            let resolved = private.resolved().await?;
+            return Ok(if resolved.is_empty() { Joined::Unchanged } else { Joined::Resolved(resolved) });
         }
         loop {
             let ours = self.now().await?;
-            match self.shared.merge(&ours, &theirs).await? {
-                Merged::Clean(both) => {
-                    tries += 1;
-                    match self.shared.may_update(&ours, &both).await {
-                        Err(WorkTreeError::Git { .. }) if tries < TRIES => continue,
-                        may => may?,
-                    }
-                    write_whole(&self.place.join(JOINING), both.as_str()).await?;
-                    self.shared.put(&ours, &both).await?;
-                    write_whole(&self.place.join(SHARED), both.as_str()).await?;
-                    removed(&self.place.join(JOINING)).await?;
-                    private.tree.turn(&both).await?;
-                    write_whole(&private.home.join(BASE), both.as_str()).await?;
-                    private.settle().await?;
-                    return Ok(Joined::Clean);
-                }
-                Merged::Conflict(paths) => {
-                    let marked = self.marked(&ours, &theirs).await?;
-                    write_whole(&private.home.join(CONFLICT), &paths.join("\0")).await?;
-                    private.tree.turn(&marked).await?;
-                    write_whole(&private.home.join(BASE), marked.as_str()).await?;
-                    return Ok(Joined::Conflict(paths));
-                }
+            let (tree, conflicts) = self.shared.merge_trees(&ours, &theirs).await?;
+            let both = self.shared.joined(&tree, &ours, &theirs).await?;
+            if !conflicts.is_empty() {
+                private.keep_versions(&theirs, &conflicts).await?;
+                write_list(&private.home.join(CONFLICT), &conflicts).await?;
+                private.tree.turn(&both).await?;
+                write_whole(&private.home.join(BASE), both.as_str()).await?;
+                return Ok(Joined::Conflict(private.open_conflicts().await?));
             }
+            tries += 1;
+            match self.shared.may_update(&ours, &both).await {
+                Err(WorkTreeError::Git { .. }) if tries < TRIES => continue,
+                may => may?,
+            }
+            write_whole(&self.place.join(JOINING), both.as_str()).await?;
+            self.shared.put(&ours, &both).await?;
+            write_whole(&self.place.join(SHARED), both.as_str()).await?;
+            removed(&self.place.join(JOINING)).await?;
+            private.tree.turn(&both).await?;
+            private.settle(&open).await?;
+            write_whole(&private.home.join(BASE), both.as_str()).await?;
+            let resolved = private.resolved().await?;
+            return Ok(if resolved.is_empty() { Joined::Clean } else { Joined::Resolved(resolved) });
         }
     }
 
@@ -287,18 +297,6 @@ impl PrivateFolders {
         drop(fs::remove_file(home.join("index.lock")).await);
         Ok(())
     }
-
-    /// Creates a commit of two that conflict, with both versions between conflict markers.
-    async fn marked(&self, ours: &Commit, theirs: &Commit) -> Result<Commit, WorkTreeError> {
-        let what = "mark what cannot be joined";
-        let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.as_str(), theirs.as_str()];
-        let said = self.shared.git.run(what, &merge, Vec::new()).await?;
-        if !matches!(said.code, 0 | 1) {
-            return Err(said.refused(what));
-        }
-        let tree = line(said.stdout.split(|byte| *byte == 0).next().unwrap_or_default().to_vec());
-        self.shared.joined(&tree, ours, theirs).await
-    }
 }
 
 impl PrivateFolder {
@@ -314,28 +312,118 @@ impl PrivateFolder {
         &self.reads
     }
 
-    /// Returns the paths of a conflict that still contain conflict markers.
-    async fn unresolved(&self) -> Result<Vec<String>, WorkTreeError> {
-        let Ok(paths) = fs::read_to_string(self.home.join(CONFLICT)).await else { return Ok(Vec::new()) };
-        let mut left = Vec::new();
-        for path in paths.split('\0') {
-            let text = fs::read(self.path().join(path)).await.unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
-            if MARKS.iter().all(|mark| text.lines().any(|line| line.starts_with(mark))) {
-                left.push(path.to_owned());
+    /// Returns the open conflicts. Those of text files whose markers are removed have no hunks.
+    async fn open_conflicts(&self) -> Result<Vec<FileConflict>, WorkTreeError> {
+        let mut open = self.listed(CONFLICT).await?;
+        for conflict in open.iter_mut().filter(|conflict| conflict.kind == ConflictKind::Text) {
+            // The path is that of a regular file in the merged state, but commands may have replaced it.
+            let folder = ConfinedFolder::open(self.path()).map_err(|error| of(self.path())(std::io::Error::other(error)))?;
+            let path = conflict.path.clone();
+            let read = spawn_blocking(move || folder.read(path)).await.map_err(|error| of(self.path())(std::io::Error::other(error)))?;
+            conflict.hunks = read.map(|text| hunks(&String::from_utf8_lossy(&text))).unwrap_or_default();
+        }
+        Ok(open)
+    }
+
+    /// Returns the conflicts that were resolved. Only those that were resolved in favour of another version have an own version.
+    async fn resolved(&self) -> Result<Vec<FileConflict>, WorkTreeError> {
+        self.listed(RESOLVED).await
+    }
+
+    /// Reads a list of conflicts, each with the own version of the file if there is one.
+    async fn listed(&self, name: &str) -> Result<Vec<FileConflict>, WorkTreeError> {
+        let place = self.home.join(name);
+        let text = match fs::read_to_string(&place).await {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            text => text.map_err(of(&place))?,
+        };
+        let mut words = text.split('\0');
+        let mut listed = Vec::new();
+        while let (Some(kind), Some(path)) = (words.next(), words.next()) {
+            let Some(kind) = ConflictKind::named(kind) else { continue };
+            let own = Some(self.home.join(OWN_VERSIONS).join(path)).filter(|own| own.symlink_metadata().is_ok());
+            listed.push(FileConflict { path: path.to_owned(), kind, hunks: String::new(), own });
+        }
+        Ok(listed)
+    }
+
+    /// Keeps the folder's own versions of the files in a conflict where nothing in the folder can change them.
+    async fn keep_versions(&self, own: &Commit, conflicts: &[FileConflict]) -> Result<(), WorkTreeError> {
+        let what = "keep the versions of a conflict";
+        for conflict in conflicts {
+            self.keep_older(conflict).await?;
+        }
+        let place = tempfile::tempdir_in(&self.tree.git.repository).map_err(of(&self.tree.git.repository))?;
+        let staged = Git { index: Some(place.path().join("index")), ..self.tree.git.clone() };
+        staged.must(what, &["read-tree", own.as_str()]).await?;
+        let mut prefix = OsString::from("--prefix=");
+        prefix.push(self.home.join(OWN_VERSIONS));
+        prefix.push("/");
+        let check_out = ["checkout-index".into(), "--force".into(), "--quiet".into(), "-z".into(), "--stdin".into(), prefix];
+        let paths: Vec<u8> = conflicts.iter().flat_map(|conflict| [conflict.path.as_bytes(), b"\0"].concat()).collect();
+        // A path that the folder has deleted has no version, and `git` reports it.
+        staged.run(what, &check_out, paths).await.map(drop)
+    }
+
+    /// Renames the version of a file that an earlier conflict has kept, if the folder contains another one now.
+    async fn keep_older(&self, conflict: &FileConflict) -> Result<(), WorkTreeError> {
+        let own = self.home.join(OWN_VERSIONS).join(&conflict.path);
+        if fs::symlink_metadata(&own).await.is_err() || is_same(&own, &self.path().join(&conflict.path)).await {
+            return Ok(());
+        }
+        let numbered = |number: u32| {
+            let mut name = own.clone().into_os_string();
+            name.push(format!(".{number}"));
+            PathBuf::from(name)
+        };
+        let free = (1..).map(numbered).find(|name| name.symlink_metadata().is_err());
+        if let Some(free) = free {
+            fs::rename(&own, &free).await.map_err(of(&own))?;
+        }
+        if conflict.kind == ConflictKind::Text { Ok(()) } else { write(&self.home.join(KEPT), "").await }
+    }
+
+    /// Records that the open conflicts are resolved. Removes the own versions that are not needed any more: of text files, where both versions
+    /// were seen, and those that were chosen.
+    async fn settle(&self, open: &[FileConflict]) -> Result<(), WorkTreeError> {
+        if open.is_empty() {
+            return Ok(());
+        }
+        let mut is_kept = false;
+        for conflict in open {
+            let Some(own) = &conflict.own else { continue };
+            if conflict.kind == ConflictKind::Text || is_same(own, &self.path().join(&conflict.path)).await {
+                removed(own).await?;
+            } else {
+                is_kept = true;
             }
         }
-        Ok(left)
-    }
-
-    async fn had_conflict(&self) -> bool {
-        fs::symlink_metadata(self.home.join(CONFLICT)).await.is_ok()
-    }
-
-    /// Removes the record of a resolved conflict.
-    async fn settle(&self) -> Result<(), WorkTreeError> {
+        if is_kept {
+            write(&self.home.join(KEPT), "").await?;
+        }
+        let mut resolved = self.resolved().await?;
+        resolved.retain(|known| open.iter().all(|conflict| conflict.path != known.path));
+        resolved.extend_from_slice(open);
+        write_list(&self.home.join(RESOLVED), &resolved).await?;
         removed(&self.home.join(CONFLICT)).await
     }
+}
+
+/// Writes a list of conflicts.
+async fn write_list(path: &Path, conflicts: &[FileConflict]) -> Result<(), WorkTreeError> {
+    let words: Vec<&str> = conflicts.iter().flat_map(|conflict| [conflict.kind.name(), &conflict.path]).collect();
+    write_whole(path, &words.join("\0")).await
+}
+
+/// Returns true if two files have the same content, or two links the same target.
+async fn is_same(one: &Path, other: &Path) -> bool {
+    if let (Ok(one), Ok(other)) = (fs::read_link(one).await, fs::read_link(other).await) {
+        return one == other;
+    }
+    let is_file = async |path: &Path| fs::symlink_metadata(path).await.is_ok_and(|found| found.is_file());
+    is_file(one).await
+        && is_file(other).await
+        && matches!((fs::read(one).await, fs::read(other).await), (Ok(one), Ok(other)) if one == other)
 }
 
 impl WorkTree {

@@ -12,7 +12,7 @@ use std::{
 
 use tokio::{fs, task::spawn_blocking};
 
-use crate::{Commit, WorkTreeError, git::Git};
+use crate::{Commit, FileConflict, WorkTreeError, git::Git};
 
 /// Maximum bytes of changes in one transfer.
 pub const MAX_BUNDLE_BYTES: u64 = 1024 * 1024 * 1024;
@@ -41,7 +41,7 @@ pub enum Merged {
     /// The merged state.
     Clean(Commit),
     /// Both sides changed these paths in different ways.
-    Conflict(Vec<String>),
+    Conflict(Vec<FileConflict>),
 }
 
 /// A folder whose states are recorded as commits. Its repository is outside of the folder, where programs in the folder cannot write. A
@@ -338,16 +338,9 @@ impl WorkTree {
     /// # Errors
     /// [`WorkTreeError`], for example if one of them is missing.
     pub async fn merge(&self, ours: &Commit, theirs: &Commit) -> Result<Merged, WorkTreeError> {
-        let what = "join two trees";
-        let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours.as_str(), theirs.as_str()];
-        let said = self.git.run(what, &merge, Vec::new()).await?;
-        if !matches!(said.code, 0 | 1) {
-            return Err(said.refused(what));
-        }
-        let mut parts = said.stdout.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned());
-        let tree = parts.next().unwrap_or_default();
-        if said.code == 1 {
-            return Ok(Merged::Conflict(parts.filter(|path| !path.is_empty()).collect()));
+        let (tree, conflicts) = self.merge_trees(ours, theirs).await?;
+        if !conflicts.is_empty() {
+            return Ok(Merged::Conflict(conflicts));
         }
         Ok(Merged::Clean(self.joined(&tree, ours, theirs).await?))
     }

@@ -80,6 +80,7 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         tasks: Vec::new(),
         criteria: Vec::new(),
         amended: Vec::new(),
+        conflicts: Vec::new(),
         replans: 0,
         usage: Spent::default(),
         usage_by: SpentBy::default(),

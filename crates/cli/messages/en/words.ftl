@@ -101,6 +101,11 @@ owner-actor = actor
 checked-executed = executed
 checked-audited = audited
 checked-unchecked = unchecked
+conflict-text = text
+conflict-binary = no text
+conflict-symlink = symbolic link
+conflict-delete-edit = deleted and changed
+conflict-place = file and folder
 
 # How a run ended, in its last line.
 ended-completed = completed

@@ -47,6 +47,11 @@ owner-actor = 执行者
 checked-executed = 已执行
 checked-audited = 已审查
 checked-unchecked = 未检查
+conflict-text = 文本
+conflict-binary = 非文本
+conflict-symlink = 符号链接
+conflict-delete-edit = 一方删除，另一方更改
+conflict-place = 一方为文件，另一方为文件夹
 
 # 运行结束时，最后一行里的说法。
 ended-completed = 已完成

@@ -22,7 +22,7 @@ use crate::{
     failure::Failure,
     i18n::{msg, named, said},
     output::{self, BOLD, DIM, count},
-    screen::{column, span},
+    screen::{column, conflict_line, span},
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
@@ -352,6 +352,7 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
             }
             result.notes.iter().for_each(|note| output::note(note));
             checks(result).iter().for_each(|line| output::note(line));
+            result.conflicts.iter().filter(|conflict| !conflict.resolved).for_each(|conflict| output::note(&conflict_line(conflict)));
             output::note(&summary(result));
         }
     }

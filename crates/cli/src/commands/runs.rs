@@ -11,7 +11,7 @@ use crate::{
     failure::Failure,
     i18n::{asked, message, msg, named, row, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
-    screen::{column, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
+    screen::{column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
 };
 
 /// Largest number of lines in the list of file changes.
@@ -134,6 +134,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
         lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered))));
     }
     lines.extend(result.criteria.iter().map(criterion_line));
+    lines.extend(result.conflicts.iter().map(conflict_line));
     lines.extend(file_changes(&seen));
     for question in state.questions.iter().filter(|question| question.answer.is_none()) {
         lines.push(head("head-asks", &plain(&asked(&question.question))));

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use aime_orchestrator::{FileChange, PublishedEvent};
-use aime_progress::{CallOutcome, GoalImage, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId, TaskStatus};
+use aime_progress::{
+    CallOutcome, GoalImage, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId, TaskStatus,
+};
 use anstyle::Style;
 use serde_json::{Map, Value};
 
@@ -141,6 +143,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             };
             format!("{verdict}{} {DIM}({}){DIM:#}", first_line(criterion, WIDTH), told(reason, WIDTH))
         }
+        E::MergeConflicted { conflicts, .. } => conflicts.iter().map(conflict_line).collect::<Vec<_>>().join("\n"),
         E::BoundReached { bound, detail } => {
             format!("{}{}: {}", head(RED, "head-bound"), named("bound", bound), plain(&said(detail)))
         }
@@ -181,6 +184,19 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
     };
     Some(line)
+}
+
+/// Describes a conflict between the changes of tasks in one line.
+pub(crate) fn conflict_line(conflict: &MergeConflict) -> String {
+    let MergeConflict { task, path, kind, kept, resolved } = conflict;
+    let kind = named("conflict", kind.name());
+    let (style, told) = if *resolved {
+        (GREEN, msg!("line-conflict-resolved", task = task, path = path, kind = kind))
+    } else {
+        (RED, msg!("line-conflict-open", task = task, path = path, kind = kind))
+    };
+    let kept = kept.as_ref().map_or_else(String::new, |kept| format!("; {}", msg!("line-conflict-kept", kept = kept)));
+    format!("{}{}", head(style, "head-conflict"), plain(&format!("{told}{kept}")))
 }
 
 /// Formats the notes on a new plan: repaired faults, and the reason for a fallback.

@@ -39,9 +39,9 @@ impl RunMachine {
                     self.after_report(event, out);
                 }
             }
-            (RunFact::TaskEnded { conclusion, checks, calls, duration_ms, .. }, Some(Work::Task(task))) => {
+            (RunFact::TaskEnded { conclusion, checks, calls, conflicts, duration_ms, .. }, Some(Work::Task(task))) => {
                 self.record_calls_of(Some(&task), calls, out);
-                self.task_ended(&task, conclusion, checks, *duration_ms, out);
+                self.task_ended(&task, conclusion, (checks, conflicts), *duration_ms, out);
             }
             (RunFact::ActorReported { task, execution, call, number, event }, _) => {
                 if self.emit_report(task, *execution, call.as_deref(), *number, event, out) {

@@ -287,7 +287,7 @@ impl RunMachine {
             if self.return_own_result(checks, out) {
                 return;
             }
-            return self.task_ended(&main_id(), conclusion, checks, 0, out);
+            return self.task_ended(&main_id(), conclusion, (checks, &[]), 0, out);
         }
         // Running tasks stop first.
         self.lead.ending = Some(conclusion.clone());

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use aime_progress::{
-    AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Outcome, ProgressEvent, Significance,
+    AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Origin, Outcome, ProgressEvent, Significance,
     StatusChange, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
 };
 use aime_tools::{ConsentedCall, Permission, Permissions, ToolScope, ToolSpec, origin_of};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work, origins::refers};
-use crate::{ActorBrief, RunEffect, fact::CriterionResult, settings::in_force};
+use crate::{ActorBrief, FoundConflict, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// The longest tool output in an event, in characters.
 const PREVIEW_CHARS: usize = 2_000;
+const CONFLICT: &str = "two tasks changed the same files at once";
 const OUT_OF_STEPS: &str = "your steps are used up. You get as many again: finish what is left, or end with `failure` and what you learnt";
 
 impl RunMachine {
@@ -256,7 +257,7 @@ impl RunMachine {
         &mut self,
         task: &TaskId,
         conclusion: &Conclusion,
-        checks: &[CriterionResult],
+        (checks, conflicts): (&[CriterionResult], &[FoundConflict]),
         duration_ms: u64,
         out: &mut Out,
     ) {
@@ -264,6 +265,11 @@ impl RunMachine {
         let (outcome, text) = end_of_call(&conclusion);
         self.report_call_end(task, outcome, text, duration_ms, out);
         self.report_checks(Some(task), checks, out);
+        if !conflicts.is_empty() {
+            let conflicts = conflicts.iter().map(|found| found.conflict.clone()).collect();
+            self.emit(ProgressEvent::MergeConflicted { task: task.clone(), conflicts }, out);
+        }
+        let is_open = conflicts.iter().any(|found| !found.conflict.resolved);
         // A small model that went in circles does better with a new start.
         if conclusion.cause == Some(FailureCause::Steps) && self.is_led() && self.return_result(task, OUT_OF_STEPS, out) {
             return self.advance(out);
@@ -277,7 +283,10 @@ impl RunMachine {
             }
             conclusion.outcome = Outcome::Failure;
             conclusion.error = Some(format!("reported as done, but {}", unmet.join("; ")));
-            conclusion.cause = Some(FailureCause::Criteria);
+            conclusion.cause = Some(if is_open { FailureCause::Conflict } else { FailureCause::Criteria });
+        }
+        if is_open && conclusion.outcome != Outcome::Interrupted {
+            self.conflict_seen(task, conflicts, &conclusion, out);
         }
         self.conclude(task, &conclusion, out);
         self.advance(out);
@@ -309,8 +318,9 @@ impl RunMachine {
             // A stopped attempt ends with a revoked effect. An attempt that reports an interruption by itself counts as
             // a failure, because otherwise it could repeat for ever.
             Outcome::Failure | Outcome::Interrupted => {
-                if conclusion.cause == Some(FailureCause::Conflict) {
-                    self.error_seen("conflict", task, "two tasks changed the same files at once", conclusion, out);
+                // The conflicts of private folders are evidence already.
+                if conclusion.cause == Some(FailureCause::Conflict) && !self.has_open_conflict(task) {
+                    self.error_seen("conflict", task, CONFLICT, conclusion, out);
                 }
                 self.attempt_failed(task, conclusion, out);
             }
@@ -346,6 +356,7 @@ impl RunMachine {
             Some(cause) if cause.is_final() => false,
             // The actor had as many tries in its conversation.
             Some(FailureCause::Criteria) if known.spec.kind == TaskKind::Actor => false,
+            Some(FailureCause::Conflict) if self.has_open_conflict(task) => false,
             _ => may_fail_so_often,
         };
         let error = conclusion.error.clone().unwrap_or_else(|| conclusion.summary.clone());
@@ -365,6 +376,32 @@ impl RunMachine {
     /// Adds an error as evidence for the planner: an unknown outcome, because the call must not be repeated blindly, or
     /// a conflict, because other tasks may change the same files.
     fn error_seen(&mut self, name: &str, task: &TaskId, what: &str, conclusion: &Conclusion, out: &mut Out) {
+        let content = format!("{what} ({task}): {}", conclusion.error.as_ref().unwrap_or(&conclusion.summary));
+        self.error_added(name, task, content, conclusion.origins.clone(), out);
+    }
+
+    /// Adds the open conflicts of a task as evidence, with both versions of what is text.
+    fn conflict_seen(&mut self, task: &TaskId, conflicts: &[FoundConflict], conclusion: &Conclusion, out: &mut Out) {
+        let mut content = format!("{CONFLICT} ({task}), and its changes are not in the working folder");
+        for FoundConflict { conflict, hunks } in conflicts.iter().filter(|found| !found.conflict.resolved) {
+            let kept = conflict.kept.as_ref().map_or_else(String::new, |kept| format!("; its version is kept in `{kept}`"));
+            content.push_str(&format!("\n`{}` ({}{kept})\n{hunks}", conflict.path, conflict.kind.name()));
+        }
+        // The other versions come from other tasks, and nobody knows which.
+        let mut origins = conclusion.origins.clone();
+        self.state
+            .tasks
+            .values()
+            .filter_map(|known| known.conclusion.as_ref())
+            .for_each(|other| Origin::merge(&mut origins, &other.origins));
+        self.error_added("conflict", task, content, origins, out);
+    }
+
+    fn has_open_conflict(&self, task: &TaskId) -> bool {
+        self.state.conflicts.iter().any(|conflict| conflict.task == *task && !conflict.resolved)
+    }
+
+    fn error_added(&mut self, name: &str, task: &TaskId, content: String, origins: Vec<Origin>, out: &mut Out) {
         let Ok(id) = EvidenceId::new(format!("{name}-{}", self.state.evidence.len() + 1)) else { return };
         let evidence = Evidence {
             id,
@@ -372,9 +409,9 @@ impl RunMachine {
             task: Some(task.clone()),
             kind: EvidenceKind::Error,
             significance: Significance::High,
-            content: format!("{what} ({task}): {}", conclusion.error.as_ref().unwrap_or(&conclusion.summary)),
+            content,
             processed: false,
-            origins: conclusion.origins.clone(),
+            origins,
         };
         self.emit(ProgressEvent::EvidenceAdded { evidence }, out);
     }

@@ -29,7 +29,7 @@ use super::{
     evidence::of_actor,
     hooked::Asking,
     millis_since, on_bound,
-    private::{Place, PrivatePlace},
+    private::{Place, PrivatePlace, violated},
 };
 use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
@@ -128,21 +128,21 @@ impl RunRunner {
         let joins = attempt.private.as_ref().filter(|_| conclusion.outcome != Outcome::Interrupted);
         let joined = match joins {
             Some(private) => self.join(private, task, context).await,
-            None => Ok(None),
+            None => Ok(Vec::new()),
         };
-        match joined {
-            Ok(None) => {}
-            Ok(Some(conflict)) => {
-                let (checks, calls) = (vec![conflict], Vec::new());
-                return RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) };
-            }
+        let conflicts = match joined {
+            Ok(conflicts) => conflicts,
             Err(message) => return RunFact::EffectFailed { id, message },
+        };
+        if let Some(violated) = violated(&conflicts) {
+            let (checks, calls) = (vec![violated], Vec::new());
+            return RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) };
         }
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution);
         let returned = attempt.brief.returned.as_ref().map_or(0, |returned| returned.number);
         let work = (format!("{task}-{execution}-{returned}"), &attempt.brief.spec, attempt.brief.results.as_str());
         let (checks, calls) = self.verify_task(work, &conclusion, evidence, context).await;
-        RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
+        RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) }
     }
 
     /// Returns the role of the model for goals of a category.

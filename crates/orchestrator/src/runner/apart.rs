@@ -115,7 +115,7 @@ impl RemoteEffects {
         let evidence = || Ok(calls.evidence());
         let (checks, calls) = self.runner.verify_task((id.to_string(), spec, ""), &conclusion, evidence, &context).await;
         context.revoked_if_out_of_budget().await;
-        let fact = RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms };
+        let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms };
         let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;
         while let Some(fact) = on_the_way.ready() {
             told(fact.without_secrets(self.redactor()));
@@ -157,7 +157,7 @@ impl RemoteEffects {
         let id = issue.id.clone();
         let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
         let conclusion = Conclusion::without_result(Outcome::InDoubt, error, None);
-        Some(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 })
+        Some(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), conflicts: Vec::new(), duration_ms: 0 })
     }
 }
 

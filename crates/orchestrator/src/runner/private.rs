@@ -7,14 +7,14 @@ use std::{
 };
 
 use aime_actors::select;
-use aime_progress::{CheckMethod, Criterion, PlanMode, RunId, TaskId};
+use aime_progress::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
-use aime_work_tree::{Extras, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
+use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::{Context, RunRunner, kept_files::author};
-use crate::{ActorBrief, CriterionResult, Isolation, Parts, RunFact, WorktreeSettings};
+use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
 const CRITERION: &str = "the changes fit those that others made meanwhile";
@@ -110,7 +110,9 @@ impl PrivatePlaces {
             Err(error) => Err(error),
         };
         match removed {
-            Ok(left) => left.iter().map(|folder| format!("changes that could not be joined are kept in {}", folder.display())).collect(),
+            Ok(left) => {
+                left.iter().map(|folder| format!("versions that are not in the working folder are kept in {}", folder.display())).collect()
+            }
             Err(error) => vec![format!("the private folders of the run stay in {}: {error}", self.place.display())],
         }
     }
@@ -166,29 +168,73 @@ impl RunRunner {
         profiles.get(&select(profiles, &brief.spec, &brief.category).profile).is_none_or(|profile| !profile.read_only())
     }
 
-    /// Joins the changes in a private folder with the working folder. Returns the criterion that a conflict violates,
-    /// if there is one.
-    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Option<CriterionResult>, String> {
+    /// Joins the changes in a private folder with the working folder. Returns its conflicts: open ones, or those that the actor has resolved.
+    pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Vec<FoundConflict>, String> {
         let folders = self.private.folders.lock().await;
-        let Some(folders) = &*folders else { return Ok(None) };
+        let Some(folders) = &*folders else { return Ok(Vec::new()) };
         let window = self.kept_files.open(author(Some(task), "join"), &context.facts).await;
         let joined = folders.join(&place.private, task.as_str()).await;
         self.kept_files.close(window, &context.facts).await;
-        match joined.map_err(|error| format!("the changes of the task cannot be joined with the working folder: {error}"))? {
-            Joined::Unchanged | Joined::Clean => Ok(None),
-            Joined::Conflict(paths) => {
-                let paths = paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-                let reason = format!(
-                    "others changed the same parts of {paths}. Your folder holds the changes of all now. In text files both versions stand between \
-                     <<<<<<< and >>>>>>>: keep what both are for, and remove the marks; other files are as the others left them"
-                );
-                Ok(Some(CriterionResult {
-                    passed: Some(false),
-                    how: CheckMethod::Executed,
-                    reason,
-                    ..CriterionResult::open(&Criterion::text(CRITERION))
-                }))
-            }
-        }
+        let (conflicts, resolved) =
+            match joined.map_err(|error| format!("the changes of the task cannot be joined with the working folder: {error}"))? {
+                Joined::Unchanged | Joined::Clean => return Ok(Vec::new()),
+                Joined::Resolved(conflicts) => (conflicts, true),
+                Joined::Conflict(conflicts) => (conflicts, false),
+            };
+        let kept = |own: PathBuf| own.strip_prefix(&self.private.folder).map_or_else(|_| own.clone(), Path::to_path_buf);
+        let found = conflicts.into_iter().map(|FileConflict { path, kind, hunks, own }| FoundConflict {
+            conflict: MergeConflict {
+                task: task.clone(),
+                path,
+                kind: kind_of(kind),
+                kept: own.map(|own| kept(own).to_string_lossy().into_owned()),
+                resolved,
+            },
+            hunks,
+        });
+        Ok(found.collect())
+    }
+}
+
+/// Returns the criterion that open conflicts violate; `None` if there are none.
+pub(super) fn violated(conflicts: &[FoundConflict]) -> Option<CriterionResult> {
+    let open: Vec<&MergeConflict> = conflicts.iter().map(|found| &found.conflict).filter(|conflict| !conflict.resolved).collect();
+    if open.is_empty() {
+        return None;
+    }
+    let named =
+        |conflicts: &[&MergeConflict]| conflicts.iter().map(|conflict| format!("`{}`", conflict.path)).collect::<Vec<_>>().join(", ");
+    let (text, whole): (Vec<&MergeConflict>, Vec<&MergeConflict>) = open.iter().partition(|conflict| conflict.kind == ConflictKind::Text);
+    let mut reason =
+        format!("others changed the same parts of {}. Your folder contains the changes of all now, but is not joined yet.", named(&open));
+    if !text.is_empty() {
+        reason.push_str(&format!(
+            " In {} both versions are between <<<<<<< and >>>>>>>: keep the purpose of both, and remove the markers.",
+            named(&text)
+        ));
+    }
+    for conflict in whole {
+        let is = match conflict.kind {
+            ConflictKind::DeleteEdit if conflict.kept.is_some() => "deleted by others, and your changed version is there again",
+            ConflictKind::DeleteEdit => "deleted by you, and the version that others changed is there again",
+            ConflictKind::Text | ConflictKind::Binary | ConflictKind::Symlink | ConflictKind::Place => "as the others left it",
+        };
+        // The private folder is beside the folder of the kept versions.
+        let own =
+            conflict.kept.as_ref().map_or_else(String::new, |_| format!("; commands can read your version in `../own/{}`", conflict.path));
+        reason.push_str(&format!(" `{}` is {is}{own}.", conflict.path));
+    }
+    reason.push_str(" End again once the folder contains the files as they should be.");
+    Some(CriterionResult { passed: Some(false), how: CheckMethod::Executed, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
+}
+
+const fn kind_of(kind: aime_work_tree::ConflictKind) -> ConflictKind {
+    use aime_work_tree::ConflictKind as Found;
+    match kind {
+        Found::Text => ConflictKind::Text,
+        Found::Binary => ConflictKind::Binary,
+        Found::Symlink => ConflictKind::Symlink,
+        Found::DeleteEdit => ConflictKind::DeleteEdit,
+        Found::Place => ConflictKind::Place,
     }
 }

@@ -31,7 +31,7 @@ impl RunRunner {
         let told = Value::Object(call.parameters().clone()).to_string();
         let evidence = || Ok(of_tool(call.tool(), &told, &conclusion));
         let (checks, calls) = self.verify_task((id.to_string(), spec, ""), &conclusion, evidence, context).await;
-        RunFact::TaskEnded { id, conclusion, checks, calls, duration_ms: millis_since(begun) }
+        RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms: millis_since(begun) }
     }
 }
 

@@ -67,6 +67,14 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             };
             format!("{criterion}: {held}; {reason}")
         }
+        ProgressEvent::MergeConflicted { task, conflicts } => {
+            let told = conflicts.iter().map(|conflict| {
+                let state = if conflict.resolved { "resolved" } else { "not resolved: it is as the others left it" };
+                let kept = conflict.kept.as_ref().map(|kept| format!("; the version of the task is kept in {kept}")).unwrap_or_default();
+                format!("{} ({}): {state}{kept}", conflict.path, word(&conflict.kind))
+            });
+            format!("{} and others changed the same files: {}", titles.title(task), told.collect::<Vec<_>>().join("; "))
+        }
         ProgressEvent::BoundReached { bound, detail } => format!("{bound}: {detail}"),
         ProgressEvent::RunStatusChanged { from, to, reason } => format!("{from} → {to}{}", because(reason)),
         ProgressEvent::RunResumed {} => "the run goes on".to_owned(),

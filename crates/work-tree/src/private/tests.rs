@@ -11,7 +11,7 @@ use std::{
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use super::{Extras, Joined, PrivateFolder, PrivateFolders};
-use crate::WorkTreeError;
+use crate::{ConflictKind, FileConflict, WorkTreeError};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
@@ -61,9 +61,9 @@ fn edit(folder: &Path, from: &str, to: &str) {
 }
 
 /// Resolves every conflict of a folder by keeping both versions.
-fn keep_both(private: &PrivateFolder, paths: &[String]) {
-    for path in paths {
-        let path = private.path().join(path);
+fn keep_both(private: &PrivateFolder, conflicts: &[FileConflict]) {
+    for conflict in conflicts {
+        let path = private.path().join(&conflict.path);
         let text = fs::read_to_string(&path).unwrap();
         let marks = ["<<<<<<<", "=======", ">>>>>>>"];
         let kept: Vec<&str> = text.lines().filter(|line| !marks.iter().any(|mark| line.starts_with(mark))).collect();
@@ -99,41 +99,122 @@ async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
     edit(a.path(), "one", "a's");
     edit(b.path(), "one", "b's");
     assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
-    let conflict = Joined::Conflict(vec!["text".to_owned()]);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), conflict);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), conflict, "the marks are still there");
+    let conflicts = conflicts(folders.join(&b, "b").await.unwrap());
+    let [conflict] = conflicts.as_slice() else { panic!("{conflicts:?}") };
+    assert_eq!((conflict.path.as_str(), conflict.kind), ("text", ConflictKind::Text));
+    let hunks = "@@ line 1 @@\n<<<<<<< in the working folder\na's\n=======\nb's\n>>>>>>> by this task\ntwo\nthree\nfour\n";
+    assert_eq!(conflict.hunks, hunks);
+    let own = conflict.own.clone().unwrap();
+    assert_eq!(fs::read_to_string(&own).unwrap(), TEXT.replace("one", "b's"), "the version without markers is kept");
+    assert!(own.starts_with(&b.reads()[0]), "commands may read it");
+    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Conflict(conflicts.clone()), "the marks are still there");
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's"), "the shared folder is as it was");
     edit(a.path(), "seven", "7");
     assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
-    keep_both(&b, &["text".to_owned()]);
-    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+    keep_both(&b, &conflicts);
+    let resolved = Joined::Resolved(vec![FileConflict { hunks: String::new(), own: None, ..conflict.clone() }]);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), resolved);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), resolved, "a caller that died learns it again");
     assert_eq!(shared.read("text"), TEXT.replace("one", "a's\nb's").replace("seven", "7"));
     assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new());
 }
 
-#[tokio::test]
-async fn what_is_no_text_conflicts_whole_and_is_kept() {
-    let shared = Shared::new();
+/// Returns the conflicts of a merge, sorted by path.
+fn conflicts(joined: Joined) -> Vec<FileConflict> {
+    let Joined::Conflict(mut conflicts) = joined else { panic!("{joined:?}") };
+    conflicts.sort_by(|one, other| one.path.cmp(&other.path));
+    conflicts
+}
+
+/// What two actors did to paths that cannot be merged line by line: `a` merges first.
+async fn whole_conflicts(shared: &Shared) -> (PrivateFolders, PrivateFolder, Vec<FileConflict>) {
     fs::write(shared.folder().join("image"), [0, 1, 2]).unwrap();
+    for name in ["cut", "link", "thing"] {
+        shared.write(name, TEXT);
+    }
+    symlink("text", shared.folder().join("pointer")).unwrap();
     let folders = shared.opened().await;
     let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
+    let pointed = |folder: &Path, target: &str| {
+        fs::remove_file(folder.join("pointer")).unwrap();
+        symlink(target, folder.join("pointer")).unwrap();
+    };
     fs::write(a.path().join("image"), [0, 1, 3]).unwrap();
-    fs::remove_file(a.path().join("text")).unwrap();
     fs::write(b.path().join("image"), [0, 1, 4]).unwrap();
+    fs::remove_file(a.path().join("text")).unwrap();
     edit(b.path(), "one", "b's");
+    fs::write(a.path().join("cut"), "a's\n").unwrap();
+    fs::remove_file(b.path().join("cut")).unwrap();
+    pointed(a.path(), "cut");
+    pointed(b.path(), "image");
+    fs::write(a.path().join("place"), "a's file\n").unwrap();
+    fs::create_dir(b.path().join("place")).unwrap();
+    fs::write(b.path().join("place/inner"), "b's\n").unwrap();
     assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
-    let Joined::Conflict(mut paths) = folders.join(&b, "b").await.unwrap() else { panic!("both changed both") };
-    paths.sort();
-    assert_eq!(paths, ["image", "text"]);
+    let found = conflicts(folders.join(&b, "b").await.unwrap());
+    (folders, b, found)
+}
+
+#[tokio::test]
+async fn conflicts_of_whole_files_are_kept() {
+    use ConflictKind::{Binary, DeleteEdit, Place, Symlink};
+    let shared = Shared::new();
+    let (folders, b, found) = whole_conflicts(&shared).await;
+    let kinds: Vec<_> = found.iter().map(|conflict| (conflict.path.split('~').next().unwrap(), conflict.kind)).collect();
+    assert_eq!(kinds, [("cut", DeleteEdit), ("image", Binary), ("place", Place), ("pointer", Symlink), ("text", DeleteEdit)]);
+    let own = |at: usize| found[at].own.clone();
+    assert_eq!(own(0), None, "the folder deleted it");
+    assert_eq!(fs::read(own(1).unwrap()).unwrap(), [0, 1, 4]);
+    assert_eq!(fs::read_link(own(3).unwrap()).unwrap(), Path::new("image"));
+    assert_eq!(fs::read_to_string(own(4).unwrap()).unwrap(), TEXT.replace("one", "b's"));
     assert_eq!(fs::read(shared.folder().join("image")).unwrap(), [0, 1, 3]);
-    assert_eq!(
-        fs::read_to_string(b.path().join("text")).unwrap(),
-        TEXT.replace("one", "b's"),
-        "what one deleted and the other changed is there"
-    );
+    assert_eq!(fs::read_to_string(b.path().join("text")).unwrap(), TEXT.replace("one", "b's"), "the changed version is there");
+    assert_eq!(fs::read_to_string(b.path().join("place/inner")).unwrap(), "b's\n");
     let folder = b.path().to_owned();
-    assert_eq!(folders.remove().await.unwrap(), [folder.as_path()], "a conflict that nobody resolved stays");
+    assert_eq!(folders.remove().await.unwrap(), [folder.as_path()], "an unresolved conflict stays");
     assert!(!folder.parent().unwrap().with_file_name("a").exists());
+}
+
+#[tokio::test]
+async fn a_version_that_lost_is_kept_after_the_conflict() {
+    for takes_own in [false, true] {
+        let shared = Shared::new();
+        let (folders, b, found) = whole_conflicts(&shared).await;
+        if takes_own {
+            for conflict in found.iter().filter_map(|conflict| Some((&conflict.path, conflict.own.as_ref()?))) {
+                let path = b.path().join(conflict.0);
+                fs::remove_file(&path).unwrap();
+                match fs::read_link(conflict.1) {
+                    Ok(target) => symlink(target, path).unwrap(),
+                    Err(_) => drop(fs::copy(conflict.1, path).unwrap()),
+                }
+            }
+        }
+        let Joined::Resolved(resolved) = folders.join(&b, "b").await.unwrap() else { panic!() };
+        assert_eq!(resolved.len(), found.len());
+        let kept: Vec<&str> = resolved.iter().filter(|conflict| conflict.own.is_some()).map(|conflict| conflict.path.as_str()).collect();
+        assert_eq!(kept, if takes_own { [].as_slice() } else { &["image", "pointer"] });
+        assert_eq!(fs::read(shared.folder().join("image")).unwrap(), if takes_own { [0, 1, 4] } else { [0, 1, 3] });
+        let folder = b.path().to_owned();
+        let left = folders.remove().await.unwrap();
+        assert_eq!(left, if takes_own { Vec::new() } else { vec![folder] });
+        assert!(takes_own || resolved.iter().filter_map(|conflict| conflict.own.as_ref()).all(|own| own.symlink_metadata().is_ok()));
+    }
+}
+
+#[tokio::test]
+async fn versions_of_two_conflicts_are_both_kept() {
+    let shared = Shared::new();
+    let (folders, b, found) = whole_conflicts(&shared).await;
+    let own = found[1].own.clone().unwrap();
+    fs::write(b.path().join("image"), [0, 1, 5]).unwrap();
+    fs::write(shared.folder().join("image"), [0, 1, 6]).unwrap();
+    let again = conflicts(folders.join(&b, "b").await.unwrap());
+    assert_eq!(again.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), ["image"]);
+    assert_eq!(fs::read(&own).unwrap(), [0, 1, 5]);
+    assert_eq!(fs::read(own.with_extension("1")).unwrap(), [0, 1, 4]);
+    assert!(matches!(folders.join(&b, "b").await.unwrap(), Joined::Resolved(_)));
+    assert_eq!(folders.remove().await.unwrap(), [b.path()]);
 }
 
 #[expect(clippy::disallowed_methods, reason = "the test looks with git itself")]
@@ -197,7 +278,7 @@ async fn work(shared: &Shared, path: OsString) -> Result<(), WorkTreeError> {
     }
     for name in ["a", "b"] {
         let private = folders.begin(name, &Extras::default()).await?;
-        assert_ne!(folders.join(&private, name).await?, Joined::Conflict(vec!["text".to_owned()]));
+        assert!(!matches!(folders.join(&private, name).await?, Joined::Conflict(_)));
     }
     Ok(())
 }
@@ -268,8 +349,8 @@ fn every_edit_of_eight_is_joined_or_reported() {
 /// Merges, and resolves conflicts until the merge succeeds; returns the number of conflicts.
 async fn settle(folders: &PrivateFolders, private: &PrivateFolder) -> usize {
     let mut conflicts = 0;
-    while let Joined::Conflict(paths) = folders.join(private, "an actor").await.unwrap() {
-        keep_both(private, &paths);
+    while let Joined::Conflict(found) = folders.join(private, "an actor").await.unwrap() {
+        keep_both(private, &found);
         conflicts += 1;
     }
     conflicts
@@ -300,7 +381,8 @@ async fn extras_are_brought_along_and_never_merged() {
         (Some("x".to_owned()), Some("y".to_owned()), None)
     );
     assert_eq!(fs::metadata(a.path().join("ignored/script")).unwrap().permissions().mode() & 0o777, 0o755);
-    assert_eq!(a.reads(), [shared.folder().join("linked folder")]);
+    assert_eq!(a.reads()[..1], [shared.folder().join("linked folder")]);
+    assert_eq!(a.reads().len(), 2, "{:?}", a.reads());
     fs::write(a.path().join("ignored/inner/file"), "a's").unwrap();
     edit(a.path(), "one", "1");
     assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
@@ -357,7 +439,7 @@ async fn submodules_and_filtered_files_are_brought_along_and_merged() {
         assert_eq!(git(&a.path().join(path), &["status", "--short"]), "", "{path}");
         assert_eq!(git(&a.path().join(path), &["log", "--format=%s"]), subject);
     }
-    assert_eq!(a.reads().len(), 3, "{:?}", a.reads());
+    assert_eq!(a.reads().len(), 4, "{:?}", a.reads());
     let change = |folder: &Path, from: &str, to: &str| {
         let path = folder.join("lib/sub/deep/text");
         fs::write(&path, fs::read_to_string(&path).unwrap().replace(from, to)).unwrap();

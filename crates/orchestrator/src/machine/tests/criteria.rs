@@ -23,6 +23,7 @@ fn claims(world: &mut World, checks: &[Seen<'_>]) {
         conclusion: conclusion(Outcome::Success, None, None),
         checks: checks.iter().map(|(criterion, passed)| check(criterion, *passed)).collect(),
         calls: Vec::new(),
+        conflicts: Vec::new(),
         duration_ms: 1,
     };
     world.send(fact);
@@ -97,6 +98,7 @@ fn a_failure_does_not_become_a_success_by_its_criteria() {
         conclusion: conclusion(Outcome::Failure, Some("it broke"), None),
         checks: vec![check("a.md exists", Some(true))],
         calls: Vec::new(),
+        conflicts: Vec::new(),
         duration_ms: 1,
     };
     world.send(fact);

@@ -1,12 +1,12 @@
 //! Failed attempts, and the consequences for the task and for others.
 
-use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent, Significance};
+use aime_progress::{CallOutcome, ConflictKind, FailureCause, MergeConflict, Outcome, ProgressEvent, Significance};
 
 use super::{
-    build::{conclusion, id},
+    build::{check, conclusion, id},
     world::World,
 };
-use crate::RunFact;
+use crate::{FoundConflict, RunFact};
 
 // Requirement: 6.1
 #[test]
@@ -112,6 +112,66 @@ fn a_conflict_is_evidence_at_once_also_where_the_task_is_tried_again() {
     assert_eq!(world.open(), "a b replan", "it is done again while the planner looks at what else may change the same files");
     world.patched(vec![]).done("a").done("b").answers("done");
     assert!(world.state().evidence[0].processed);
+    assert_eq!(world.ended(), "completed");
+}
+
+/// Ends a task with a conflict in a private folder.
+fn conflicts(world: &mut World, outcome: Outcome, resolved: bool) {
+    let conflict = |path: &str, kind| MergeConflict {
+        task: id("b"),
+        path: path.to_owned(),
+        kind,
+        kept: Some(format!(".aime/runs/r/private/b-1/own/{path}")).filter(|_| !resolved),
+        resolved,
+    };
+    let hunks = if resolved { "" } else { "@@ line 1 @@\n<<<<<<< in the working folder\na's\n=======\nb's\n>>>>>>> by this task\n" };
+    let conflicts = vec![
+        FoundConflict { conflict: conflict("page", ConflictKind::Text), hunks: hunks.to_owned() },
+        FoundConflict { conflict: conflict("image", ConflictKind::Binary), hunks: String::new() },
+    ];
+    let checks = if resolved { Vec::new() } else { vec![check("the changes fit", Some(false))] };
+    let conclusion = conclusion(outcome, None, None);
+    world.send(RunFact::TaskEnded { id: world.effect("b"), conclusion, checks, calls: Vec::new(), conflicts, duration_ms: 1 });
+}
+
+// Requirement: 9.2
+#[test]
+fn a_conflict_goes_to_its_actor_and_then_to_the_planner_with_its_hunks() {
+    for outcome in [Outcome::Success, Outcome::Failure] {
+        let mut world = World::with("a; b", |settings| settings.triggers.max_retries = 1);
+        if outcome == Outcome::Success {
+            conflicts(&mut world, outcome, false);
+            assert_eq!((world.effect("b").as_str(), world.state().evidence.len()), ("b/1/1+1", 0), "its own actor tries first");
+        }
+        conflicts(&mut world, outcome, false);
+        let [evidence] = &world.state().evidence[..] else { panic!("{:?}", world.state().evidence) };
+        assert_eq!((evidence.task.as_ref(), evidence.significance), (Some(&id("b")), Significance::High));
+        let expected = "two tasks changed the same files at once (b), and its changes are not in the working folder\n\
+            `page` (text; its version is kept in `.aime/runs/r/private/b-1/own/page`)\n\
+            @@ line 1 @@\n<<<<<<< in the working folder\na's\n=======\nb's\n>>>>>>> by this task\n\n\
+            `image` (binary; its version is kept in `.aime/runs/r/private/b-1/own/image`)\n";
+        assert_eq!(evidence.content, expected);
+        let open: Vec<_> = world.state().conflicts.iter().map(|conflict| (conflict.path.as_str(), conflict.resolved)).collect();
+        assert_eq!(open, [("page", false), ("image", false)], "each conflict is there once");
+        let task = &world.state().tasks[&id("b")];
+        if outcome == Outcome::Success {
+            assert!(task.failed_for_good, "a new actor would begin from nothing");
+            assert_eq!(task.conclusion.as_ref().unwrap().cause, Some(FailureCause::Conflict));
+        }
+        assert!(world.open().contains("replan"), "{}", world.open());
+    }
+}
+
+// Requirement: 9.2
+#[test]
+fn a_conflict_that_its_actor_resolves_is_no_evidence() {
+    let mut world = World::of("a; b");
+    conflicts(&mut world, Outcome::Success, false);
+    conflicts(&mut world, Outcome::Success, true);
+    assert_eq!(world.told("merge_conflicted").len(), 2);
+    assert!(world.state().evidence.is_empty());
+    assert!(world.state().conflicts.iter().all(|conflict| conflict.resolved && conflict.kept.is_none()));
+    world.done("a").answers("done");
     assert_eq!(world.ended(), "completed");
 }
 

@@ -214,7 +214,7 @@ impl Way {
                     _ => said(Outcome::Success, None),
                 };
                 let checks = if matches!(self, Self::Unmet) { vec![check("x exists", Some(false))] } else { vec![] };
-                RunFact::TaskEnded { id, conclusion, checks, calls: Vec::new(), duration_ms: 1 }
+                RunFact::TaskEnded { id, conclusion, checks, calls: Vec::new(), conflicts: Vec::new(), duration_ms: 1 }
             }
             RunEffect::Verify { .. } => {
                 let passed = !matches!(self, Self::Badly | Self::Unmet);

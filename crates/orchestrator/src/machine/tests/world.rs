@@ -253,7 +253,7 @@ impl World {
 
     pub(super) fn ends(&mut self, task: &str, conclusion: Conclusion) -> &mut Self {
         let id = self.effect(task);
-        self.send(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 5 })
+        self.send(RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), conflicts: Vec::new(), duration_ms: 5 })
     }
 
     pub(super) fn done(&mut self, task: &str) -> &mut Self {

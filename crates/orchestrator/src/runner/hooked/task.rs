@@ -92,5 +92,5 @@ fn spec_of(effect: &RunEffect) -> Option<TaskSpec> {
 /// Returns the failure of a task that a hook blocks. It is not retried, because the hook would be asked the same again.
 fn not_begun(id: EffectId, reason: String) -> RunFact {
     let conclusion = Conclusion::without_result(Outcome::Failure, reason, Some(FailureCause::Denied));
-    RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), duration_ms: 0 }
+    RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), conflicts: Vec::new(), duration_ms: 0 }
 }
