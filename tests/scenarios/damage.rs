@@ -251,7 +251,7 @@ fn a_run_is_checked_and_what_follows_from_its_journal_is_mended() {
     let contradictory = snapshot.replace("\"attempts\": 1", "\"attempts\": 0");
     assert!(other_goal != snapshot || contradictory != snapshot);
     for (damaged, words) in
-        [("{", "damaged"), (other_goal.as_str(), "not the state"), (contradictory.as_str(), "was never started"), ("", "damaged")]
+        [("{", "damaged"), (other_goal.as_str(), "differs from the state"), (contradictory.as_str(), "was never started"), ("", "damaged")]
     {
         if damaged == snapshot {
             continue;

@@ -71,7 +71,7 @@ fn each_part_of_a_model_is_tried() {
         .on(When::tools().and_turn(0), [Reply::call("add", json!({"a": 2, "b": 3}))])
         .on(When::any(), [Reply::status(400, json!({"error": {"message": "no second turn"}}), [])]);
     let ended = World::with(script).settings(&named("m")).aime(["doctor"]).must(0);
-    tells(&ended, "absent", "model default", &["no answer to a tool's result", "no second turn", "mend: "]);
+    tells(&ended, "absent", "model default", &["no answer to a tool's result", "no second turn", "fix: "]);
     // It answers, and does nothing that it is asked for.
     tells(&well().aime(["doctor"]).must(0), "absent", "model default", &["no tool call: it said “ready”", "no answer in a given form"]);
 }
@@ -132,15 +132,15 @@ fn a_part_that_fails_is_told_with_its_mend() {
     let failed = |status, message: &str| Reply::status(status, json!({"error": {"message": message}}), []);
     let (first, second) = (When::tools().and_turn(0), When::tools().and_turn(1));
     let (calls, results, form) = ("no tool call: ", "no answer to a tool's result: ", "no answer in a given form: ");
-    let (of_calls, of_results) = ("mend: choose a model that calls tools for [models.default]", "mend: set protocol in [models.default]");
+    let (of_calls, of_results) = ("fix: choose a model that calls tools for [models.default]", "fix: set protocol in [models.default]");
     for (when, reply, words) in [
         (first.clone(), Reply::text("It is five."), [calls, "it said “It is five.”", of_calls]),
         (first.clone(), Reply::text("Let me").finish("length"), [calls, "the answer was cut after 20 tokens", of_calls]),
         (first.clone(), Reply::text("").finish("content_filter"), [calls, "withheld", of_calls]),
         (first.clone(), Reply::call("add", json!({"a": 5})), [calls, "it called with {\"a\":5}", of_calls]),
         (first.clone(), Reply::call("bash", json!({})), [calls, "it called bash", of_calls]),
-        (first, failed(500, "Cannot parse"), [calls, "(500): Cannot parse", "mend: try again later"]),
-        (second.clone(), failed(500, "Value is not callable: null"), [results, "(500): Value is not callable", "mend: try again later"]),
+        (first, failed(500, "Cannot parse"), [calls, "(500): Cannot parse", "fix: try again later"]),
+        (second.clone(), failed(500, "Value is not callable: null"), [results, "(500): Value is not callable", "fix: try again later"]),
         (second.clone(), failed(400, "Unexpected message"), [results, "(400): Unexpected message", of_results]),
         (second.clone(), Reply::call("add", json!({"a": 2, "b": 3})), [results, "it called add again", of_results]),
         (second, Reply::text(""), [results, "the answer was empty", of_results]),
@@ -171,28 +171,28 @@ fn a_model_that_is_lost_in_its_trial_is_broken() {
 fn a_model_that_cannot_be_had_is_told_with_its_mend() {
     let refused = |status, message: &str, code: &str| ill(Reply::status(status, json!({"error": {"message": message, "code": code}}), []));
     for (world, words) in [
-        (refused(401, "Incorrect API key provided", "invalid_api_key"), ["Incorrect API key", "mend: "]),
-        (refused(404, "The model `m` does not exist", "model_not_found"), ["does not exist", "mend: "]),
-        (refused(429, "You exceeded your current quota", "insufficient_quota"), ["quota", "mend: "]),
+        (refused(401, "Incorrect API key provided", "invalid_api_key"), ["Incorrect API key", "fix: "]),
+        (refused(404, "The model `m` does not exist", "model_not_found"), ["does not exist", "fix: "]),
+        (refused(429, "You exceeded your current quota", "insufficient_quota"), ["quota", "fix: "]),
         (ill(Reply::raw("<html>hello</html>")), ["web page", "/v1"]),
     ] {
         tells(&world.aime(["doctor"]).must(3), "broken", "model default", &words);
     }
     let mut nobody = World::alone().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
     nobody.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
-    tells(&nobody.aime(["doctor"]).must(3), "broken", "model default", &["127.0.0.1:1", "mend: "]);
+    tells(&nobody.aime(["doctor"]).must(3), "broken", "model default", &["127.0.0.1:1", "fix: "]);
     nobody.set("OPENAI_BASE_URL", "127.0.0.1:1/v1");
     tells(
         &nobody.aime(["doctor"]).must(2),
         "broken",
         "model default",
-        &["127.0.0.1:1/v1", "should look like http://", "mend: mend OPENAI_BASE_URL"],
+        &["127.0.0.1:1/v1", "should look like http://", "fix: correct OPENAI_BASE_URL"],
     );
     let mut sealed = well().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
     sealed.set("OPENAI_BASE_URL", &sealed.server().url().replace("http://", "https://"));
-    tells(&sealed.aime(["doctor"]).must(3), "broken", "model default", &["mend: ", "write http:// in place of https://"]);
+    tells(&sealed.aime(["doctor"]).must(3), "broken", "model default", &["fix: ", "write http:// in place of https://"]);
     let keyless = World::alone().settings("[models.default]\nmodel = \"m\"\napi_key_env = \"MY_KEY\"\n");
-    tells(&keyless.aime(["doctor"]).must(3), "broken", "model", &["MY_KEY", "mend: "]);
+    tells(&keyless.aime(["doctor"]).must(3), "broken", "model", &["MY_KEY", "fix: "]);
 }
 
 // Requirement: 12.22
@@ -202,7 +202,7 @@ fn wrong_files_of_ones_own_are_told_by_their_names() {
     world.aime(["doctor"]).must(2).tells(&["aime.toml:2", "max_paralel", "did you mean", "max_parallel"]);
     let mut world = well();
     world.user_file("profiles/zeus.toml", "name = zeus\n");
-    tells(&world.aime(["doctor"]).must(2), "broken", "own files", &["zeus.toml", "mend: "]);
+    tells(&world.aime(["doctor"]).must(2), "broken", "own files", &["zeus.toml", "fix: "]);
 }
 
 // Requirement: 12.22
@@ -211,8 +211,8 @@ fn what_is_not_installed_is_told() {
     let mut world = well();
     world.set("PATH", "/nowhere");
     let ended = world.aime(["doctor"]).must(0);
-    tells(&ended, "absent", "tool bash", &["there is no bash on the PATH", "mend: install bash"]);
-    tells(&ended, "absent", "tool python", &["there is no python3 on the PATH", "mend: install python3"]);
+    tells(&ended, "absent", "tool bash", &["there is no bash on the PATH", "fix: install bash"]);
+    tells(&ended, "absent", "tool python", &["there is no python3 on the PATH", "fix: install python3"]);
 }
 
 // Requirement: 12.22
@@ -229,7 +229,7 @@ fn each_server_of_tools_is_started_and_tells_what_it_offers_or_why_not() {
     ));
     let ended = world.aime(["doctor"]).must(1);
     tells(&ended, "works", "MCP server clock", &["1 tool"]);
-    tells(&ended, "broken", "MCP server lost", &["no-such-program", "mend: mend its settings, or set enabled = false"]);
+    tells(&ended, "broken", "MCP server lost", &["no-such-program", "fix: correct its settings, or set enabled = false"]);
     assert!(!ended.stdout.contains("MCP server off"), "{ended}");
     let chinese = world.aime(["doctor", "--lang", "zh"]).must(1);
     assert!(chinese.stdout.contains("MCP 服务器 lost") && chinese.stdout.contains("修正它的设置"), "{chinese}");

@@ -36,7 +36,7 @@ fn faults_of_images_are_usage() {
         world.aime(["run", "look"].into_iter().chain(images)).must(2).stderr
     };
     let cases: [(&[&str], &str); 4] = [
-        (&["missing.png"], "error: the image missing.png is not there"),
+        (&["missing.png"], "error: the image missing.png was not found"),
         (&["a.gif", "words.png"], "error: words.png is no PNG, JPEG, GIF or WebP image"),
         (&["large.gif"], "error: the image large.gif has 4000022 bytes, and models take at most 3750000: make it smaller first"),
         (&["a.gif"; 21], "error: 21 images were given; a goal takes at most 20"),

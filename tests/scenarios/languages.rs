@@ -175,7 +175,7 @@ fn faults_of_plans_are_told_in_chinese() {
         &ended.stderr,
         &[
             "不采用  第 1 次：tasks[1].dependencies[0]（任务 \"note\"）：未知的任务 \"finnd\"；是不是 \"find\"？；tasks[0].tool",
-            "已修正：任务的成员 `colour` 未知，已略去",
+            "已修复：任务的成员 `colour` 未知，已略去",
         ],
     );
 }
@@ -280,9 +280,9 @@ fn what_programs_read_is_the_same_in_every_language() {
 fn what_fails_is_told_with_its_mend() {
     let alone = |arguments: &[&str]| World::alone().aime(arguments.iter().copied().chain(["--lang", "zh"]));
     for (arguments, code, lines) in [
-        (&["run"][..], 2, &["错误：没有目标", "提示：aime run \"要达到的目标\""][..]),
+        (&["run"][..], 2, &["错误：没有目标", "提示：aime run \"在这里写目标\""][..]),
         (&["resume", "r9"], 2, &["错误：", "提示：那里还没有运行：用 `aime run \"…\"` 开始一个"]),
-        (&["run", "--plan", "nowhere.json"], 2, &["错误：计划 nowhere.json 不存在", "提示：请修正路径"]),
+        (&["run", "--plan", "nowhere.json"], 2, &["错误：计划 nowhere.json 不存在", "提示：请检查路径"]),
         (&["-C", "nowhere", "doctor"], 2, &["错误：无法使用工作文件夹 nowhere", "提示：请用 -C 指定一个存在的文件夹"]),
     ] {
         let ended = alone(arguments).must(code);
@@ -330,7 +330,7 @@ fn the_doctor_speaks_chinese() {
     tells(
         &ended,
         &ended.stdout,
-        &["正常    配置", "正常    权限", "正常    日志库", "正常    记忆", "正常    干净的环境变量", "缺少    模型 default"],
+        &["正常    配置", "正常    权限", "正常    日志", "正常    记忆", "正常    干净的环境变量", "缺少    模型 default"],
     );
     for told in ["尚无；运行将保存在", "命令只看到列出的环境变量", "位于 http", "没有工具调用：它说“ready”"]
     {

@@ -123,8 +123,8 @@ fn the_doctor_tells_whether_a_model_could_be_fetched() {
 fn a_file_of_ones_own_is_named_by_its_path() {
     let world = World::alone().settings("[models.default]\nprovider = \"local\"\npath = \"weights/mine.gguf\"\n");
     let place = world.path("weights/mine.gguf").display().to_string();
-    world.aime(["run", "write out.txt"]).must(3).tells(&["mine in this process ([models.default])", &place, "is not there"]);
-    world.aime(["run", "write out.txt", "--model", "other.gguf"]).must(3).tells(&["other.gguf is not there"]);
+    world.aime(["run", "write out.txt"]).must(3).tells(&["mine in this process ([models.default])", &place, "was not found"]);
+    world.aime(["run", "write out.txt", "--model", "other.gguf"]).must(3).tells(&["other.gguf was not found"]);
     world.aime(["models", "path", "default"]).must(3).tells(&[&place]);
     world.file("weights/mine.gguf", "some bytes");
     assert_eq!(world.aime(["models", "path", "default"]).must(0).stdout, format!("{place}\n"));

@@ -137,6 +137,6 @@ fn harmless_faults_are_mended_and_reported() {
     );
     let document = world.aime(["check", "plan.json", "--format", "json"]).must(0).json();
     assert!(!document["repairs"].as_array().unwrap().is_empty(), "{document:#}");
-    world.aime(["run", "--plan", "plan.json"]).must(0).tells(&["mended"]);
+    world.aime(["run", "--plan", "plan.json"]).must(0).tells(&["repaired"]);
     assert_eq!(world.read("a.txt"), "a");
 }

@@ -60,7 +60,7 @@ fn what_was_mended_in_a_patch_is_told() {
         .on(When::plain(), [Reply::text("It took another way.")]);
     let world = World::with(script).settings("[triggers]\nmax_retries = 0\n");
     let ended = world.aime(["run", "catch a fish", "--mode", "complex"]).must(0);
-    assert!(ended.stderr.lines().any(|line| line.starts_with("replan") && line.contains("mended: ")), "{ended}");
+    assert!(ended.stderr.lines().any(|line| line.starts_with("replan") && line.contains("repaired: ")), "{ended}");
 }
 
 // Requirement: 6.13

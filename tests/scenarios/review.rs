@@ -55,7 +55,7 @@ fn without_an_editor_the_other_way_is_named() {
     let ended = world.aime(RUN).must(2);
     assert!(ended.stderr.contains("set EDITOR") && ended.stderr.contains("--plan plan.json"), "{ended}");
     world.set("EDITOR", "no-such-editor --wait");
-    world.aime(RUN).must(2).tells(&["no-such-editor", "is not there"]);
+    world.aime(RUN).must(2).tells(&["no-such-editor", "was not found"]);
     assert!(world.server().requests().is_empty(), "no plan is paid for");
 }
 

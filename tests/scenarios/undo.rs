@@ -90,7 +90,7 @@ fn a_run_that_deletes_half_of_the_folder_is_undone() {
     assert!(undone.stdout.contains("put back 14 paths"), "{undone}");
     assert_eq!(tree(&world), before);
     let again = world.aime(["runs", "undo", "r"]).must(0);
-    assert!(again.stdout.contains("nothing is to be put back for run r"), "{again}");
+    assert!(again.stdout.contains("nothing to put back for run r"), "{again}");
 
     // An undo is something that can be taken back, and done again.
     world.aime(["runs", "redo", "r", "--yes"]).must(0);

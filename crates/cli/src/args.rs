@@ -120,7 +120,7 @@ pub(crate) enum Command {
     },
     /// Go on after a stop, a crash or an answer
     Resume(ResumeArgs),
-    /// Go on with a run that has ended: say what is to be reached next
+    /// Go on with a run that has ended: write the next goal
     Continue(ContinueArgs),
     /// Look at runs
     Runs {
@@ -227,7 +227,7 @@ pub(crate) enum Command {
         #[arg(value_enum)]
         format: Option<SchemaName>,
     },
-    /// Tell what works here, what does not, and the mend
+    /// Tell what works here, what does not, and the fix
     Doctor,
     /// Print the manual page
     Man {

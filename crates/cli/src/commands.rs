@@ -163,7 +163,7 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
     match error.kind() {
         io::ErrorKind::InvalidData => Failure::usage(format!("{what} is not text in UTF-8")).hint("is it the right file?"),
         io::ErrorKind::NotFound => {
-            Failure::usage(format!("{what} is not there")).hint("mend the path; it is relative to where you are, not to -C")
+            Failure::usage(format!("{what} was not found")).hint("check the path: it is relative to the current folder, not to -C")
         }
         _ => Failure::usage(format!("{what} cannot be read: {error}")),
     }
@@ -173,11 +173,7 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
 fn read_goal(goal: &str) -> Result<String, Failure> {
     let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
     let text = text.trim();
-    if text.is_empty() {
-        Err(Failure::usage("the goal is empty").hint("say what is to be reached: aime run \"…\""))
-    } else {
-        Ok(text.to_owned())
-    }
+    if text.is_empty() { Err(Failure::usage("the goal is empty").hint("write the goal: aime run \"…\"")) } else { Ok(text.to_owned()) }
 }
 
 /// Opens the working folder with its configuration, and sets the language that they ask for.

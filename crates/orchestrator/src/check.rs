@@ -163,10 +163,11 @@ pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&Pr
     if let Some((published, _)) = follow.clone().find(|(follows, told)| follows.event != told.event || follows.at != told.at) {
         findings.push(wrong(Place::Journal, not_following(published.seq)));
     } else if follow.len() < told.len() {
-        findings.push(wrong(Place::Journal, format!("{} events are told, and only {} follow from the facts", told.len(), follow.len())));
+        findings
+            .push(wrong(Place::Journal, format!("{} events are published, and only {} follow from the facts", told.len(), follow.len())));
     }
     if state.is_some_and(|state| *state != seen.state) {
-        findings.push(wrong(Place::State, "the state that is told is not the one that the facts make".to_owned()));
+        findings.push(wrong(Place::State, "the published state differs from the state that the facts give".to_owned()));
     }
     let actors = usize::try_from(seen.actors).unwrap_or(usize::MAX);
     RunCheck { schema: RUN_CHECK_SCHEMA, run_id: run.clone(), events: seen.events.len(), actors, findings }
@@ -177,14 +178,14 @@ fn contradictions(seen: &RunView) -> Vec<String> {
     let events: Vec<Timed> = seen.events.iter().map(|published| Timed { at: published.at, event: published.event.clone() }).collect();
     let folded = match fold(&events) {
         Ok(state) if state == seen.state => None,
-        Ok(_) => Some("the events do not make the state that the facts make".to_owned()),
-        Err(error) => Some(format!("the events make no state: {error}")),
+        Ok(_) => Some("the events give another state than the facts".to_owned()),
+        Err(error) => Some(format!("the events give no state: {error}")),
     };
     seen.inconsistencies.iter().map(ToString::to_string).chain(folded).collect()
 }
 
 fn not_following(seq: u64) -> String {
-    format!("event {seq} is not the one that follows from the facts; the facts are what counts")
+    format!("event {seq} does not follow from the facts; the facts count")
 }
 
 struct Checking<'a> {
@@ -207,7 +208,7 @@ impl Checking<'_> {
         {
             // The state of a damaged journal ends earlier than the run, so comparing with it would report false faults,
             // and cutting would lose records.
-            let detail = format!("{damage}; a snapshot taken after that is whole, and the run goes on from it");
+            let detail = format!("{damage}; a later snapshot is whole, and the run goes on from it");
             self.found(Place::Journal, detail, None);
             return Ok(());
         }
@@ -220,7 +221,7 @@ impl Checking<'_> {
 
     async fn journal(&mut self, seen: &RunView) -> Result<(), OrchestratorError> {
         if let Some(damage) = &seen.damage {
-            let mend = format!("cut it there, and write the {} events anew that follow from what is left", seen.events.len());
+            let mend = format!("cut it there, and rewrite the {} events that follow from the rest", seen.events.len());
             self.found(Place::Journal, damage, Some(mend));
             if self.mend
                 && let Some(loaded) = self.journal.load::<RunMachine>(self.run.as_str(), RUN_STREAM)?
@@ -272,7 +273,7 @@ impl Checking<'_> {
             return Ok(());
         }
         for (snapshot, why) in &wrong {
-            let mend = "take it away: a resume replays the facts instead".to_owned();
+            let mend = "remove it: a resume replays the facts instead".to_owned();
             self.found(Place::Snapshot, format!("in the journal, after fact {}: {why}", snapshot.seq), Some(mend));
         }
         if self.mend {
@@ -294,13 +295,13 @@ impl Checking<'_> {
         let mut unused = 0;
         for BlobFault { hash, kind } in faults {
             match kind {
-                BlobFaultKind::Missing => self.found(Place::Blob, format!("{hash} is gone"), None),
+                BlobFaultKind::Missing => self.found(Place::Blob, format!("{hash} is missing"), None),
                 BlobFaultKind::Damaged => self.found(Place::Blob, format!("{hash} is not as it was written"), None),
                 BlobFaultKind::Unused => unused += 1,
             }
         }
         if unused > 0 {
-            self.found(Place::Blob, format!("{unused} are kept by no run"), Some("take them away".to_owned()));
+            self.found(Place::Blob, format!("no run uses {unused} of them"), Some("remove them".to_owned()));
             if self.mend {
                 self.journal.drop_unused_blobs().await?;
             }
@@ -319,7 +320,7 @@ impl Checking<'_> {
         if faults.cut {
             let detail = "its log ends in a line that was cut";
             match if self.mend { aime_undo::mend(keep, self.run.as_str()) } else { Ok(()) } {
-                Ok(()) => self.found(Place::Undo, detail, Some("take the line away".to_owned())),
+                Ok(()) => self.found(Place::Undo, detail, Some("remove the line".to_owned())),
                 Err(error) => self.found(Place::Undo, format!("{detail}; and {error}"), None),
             }
         }
@@ -333,7 +334,7 @@ impl Checking<'_> {
         let place = private_place(keep, self.run);
         let folder = keep.parent().filter(|_| self.mend);
         if PrivateFolders::is_cut_off(&place).await {
-            let detail = "a merge of the work of a task was cut off";
+            let detail = "the merge of a task's work was cut off";
             let finished = match folder {
                 Some(folder) => PrivateFolders::open(folder, &place, path.clone()).await.map(drop),
                 None => Ok(()),
@@ -351,7 +352,7 @@ impl Checking<'_> {
             Ok(left) => left,
             Err(error) => return self.found(Place::Folder, format!("its private folders: {error}"), None),
         };
-        let detail = format!("{} private folders in which nobody works any more", left.len());
+        let detail = format!("{} private folders that no task uses any more", left.len());
         let removed = match folder {
             Some(folder) => match PrivateFolders::open(folder, &place, path).await {
                 Ok(folders) => folders.remove().await.map(drop),
@@ -360,7 +361,7 @@ impl Checking<'_> {
             None => Ok(()),
         };
         match removed {
-            Ok(()) => self.found(Place::Folder, detail, Some("take away those whose changes are in the working folder".to_owned())),
+            Ok(()) => self.found(Place::Folder, detail, Some("remove those whose changes are in the working folder".to_owned())),
             Err(error) => self.found(Place::Folder, format!("{detail}; and {error}"), None),
         }
     }
@@ -374,7 +375,7 @@ impl Checking<'_> {
         let detail = format!("{} files that were being written when a process died", half_written.len());
         let removed = if self.mend { half_written.iter().try_for_each(std::fs::remove_file) } else { Ok(()) };
         match removed {
-            Ok(()) => self.found(Place::Folder, detail, Some("take them away".to_owned())),
+            Ok(()) => self.found(Place::Folder, detail, Some("remove them".to_owned())),
             Err(error) => self.found(Place::Folder, format!("{detail}; and they cannot be removed: {error}"), None),
         }
     }
@@ -383,7 +384,7 @@ impl Checking<'_> {
         let path = keep.join("progress").join(format!("{}.json", seen.state.plan_id));
         let detail = match read_snapshot(&path) {
             Ok(state) if state == seen.state => return,
-            Ok(_) => "it is not the state that the journal makes".to_owned(),
+            Ok(_) => "it differs from the state that the journal gives".to_owned(),
             Err(SnapshotError::Read { source, .. }) if source.kind() == ErrorKind::NotFound && self.is_fresh_fork() => return,
             Err(SnapshotError::Read { source, .. }) => format!("it cannot be read: {source}"),
             Err(SnapshotError::Damaged { why, .. }) => format!("it is damaged: {why}"),
@@ -391,7 +392,7 @@ impl Checking<'_> {
         };
         let written = if self.mend { write_snapshot(&path, &seen.state) } else { Ok(()) };
         match written {
-            Ok(()) => self.found(Place::Snapshot, detail, Some("write it anew from the journal".to_owned())),
+            Ok(()) => self.found(Place::Snapshot, detail, Some("rewrite it from the journal".to_owned())),
             Err(error) => self.found(Place::Snapshot, format!("{detail}; and {error}"), None),
         }
     }

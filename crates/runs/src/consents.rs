@@ -107,7 +107,7 @@ impl Consents {
         };
         let kept: Kept = serde_json::from_str(&text).map_err(|error| {
             RunsError::usage(format!("{} cannot be read: {error}", self.file.display()))
-                .hint("mend it, or move it away: it holds what you have allowed for good")
+                .hint("correct it, or move it away: it holds what you have always allowed")
         })?;
         if kept.version > VERSION {
             return Err(RunsError::usage(format!("{} was written by a newer aime", self.file.display()))
@@ -138,7 +138,7 @@ impl Consents {
     }
 
     fn failed(&self, error: &io::Error) -> RunsError {
-        RunsError::usage(format!("{}: {error}", self.file.display())).hint("mend the rights of the file and its folder")
+        RunsError::usage(format!("{}: {error}", self.file.display())).hint("fix the permissions of the file and its folder")
     }
 }
 

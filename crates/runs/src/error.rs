@@ -114,7 +114,7 @@ impl From<OrchestratorError> for RunsError {
         let (kind, hint) = match &error {
             OrchestratorError::NoSuchRun { .. } => (ErrorKind::NotFound, Some("`aime runs` lists the runs of this folder".to_owned())),
             OrchestratorError::NoSuchVersion { run, .. } => {
-                (ErrorKind::Usage, Some(format!("`aime runs show {run}` tells what made each version")))
+                (ErrorKind::Usage, Some(format!("`aime runs show {run}` shows each version and its reason")))
             }
             OrchestratorError::NoFollowUp { run, .. } => (
                 ErrorKind::Usage,
@@ -133,7 +133,7 @@ impl From<OrchestratorError> for RunsError {
             | OrchestratorError::Unreplayable { .. } => (ErrorKind::Run(FailureCode::Internal), None),
             // Causes such as a full disk, missing rights or another version are not faults of aime, and the existing records are safe.
             OrchestratorError::Journal(_) => {
-                (ErrorKind::Usage, Some("what was recorded before is safe: mend it, then `aime resume` the run".to_owned()))
+                (ErrorKind::Usage, Some("what was recorded before is safe: fix it, then `aime resume` the run".to_owned()))
             }
         };
         Self { hint, ..Self::caused(kind, error) }

@@ -196,7 +196,7 @@ impl Setup {
         let keep = self.usable_keep()?;
         let failed = |error: std::io::Error| {
             RunsError::usage(format!("cannot write to {}: {error}", keep.display()))
-                .hint("choose another working folder with -C, or mend its rights or the disk's space")
+                .hint("choose another working folder with -C, fix its permissions, or free disk space")
         };
         std::fs::create_dir_all(&keep).map_err(failed)?;
         let ignore = keep.join(".gitignore");
@@ -211,7 +211,7 @@ impl Setup {
         let keep = self.usable_keep()?;
         let there = keep.join("aime.db").try_exists().map_err(|error| {
             RunsError::usage(format!("cannot look into {}: {error}", keep.display()))
-                .hint("mend the rights of the folder, or choose another working folder with -C")
+                .hint("fix the permissions of the folder, or choose another working folder with -C")
         })?;
         if there { self.journal().map(Some) } else { Ok(None) }
     }
@@ -462,7 +462,7 @@ impl Setup {
 /// Returns the folder that `-C` names, or the current one.
 pub fn working_folder(directory: Option<&Path>) -> Result<PathBuf, RunsError> {
     let wanted = directory.unwrap_or(Path::new("."));
-    let mend = "name a folder that is there with -C";
+    let mend = "name an existing folder with -C";
     let folder = wanted
         .canonicalize()
         .map_err(|error| RunsError::usage(format!("the working folder {} cannot be used: {error}", wanted.display())).hint(mend))?;

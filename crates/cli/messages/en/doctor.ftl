@@ -3,7 +3,7 @@
 doctor-works = works
 doctor-broken = broken
 doctor-absent = absent
-doctor-mend = mend: {$mend}
+doctor-mend = fix: {$mend}
 doctor-permissions = {$mode}; rules: {$deny} deny, {$ask} ask, {$allow} allow; {$remembered} remembered for this folder
 doctor-as-above = {$model} {$place}, as above
 
@@ -36,10 +36,10 @@ said-memory-off = turned off
 said-memory-on = set memory.enabled = true, if runs are to be remembered
 said-memory-broken = move the file away; runs go on without it meanwhile
 said-journal-broken = move the file away, or choose another working folder with -C
-said-own-files-broken = mend the file, or move it away
+said-own-files-broken = correct the file, or move it away
 said-program-absent = there is no {$program} on the PATH
 said-program-install = install {$program}
-said-server-mend = mend its settings, or set enabled = false; `aime mcp list` lists the servers
+said-server-mend = correct its settings, or set enabled = false; `aime mcp list` lists the servers
 said-see-models = see `aime models list`
 said-model-answers-as = {$model} answers as {$name}
 said-model-answers = {$model} answers
@@ -49,7 +49,7 @@ said-file-fetched-later = none needed: it is fetched when it is first used; `aim
 said-knowledge-unreadable = memory.knowledge names {$folder}, which cannot be read: {$reason}
 said-knowledge-mend = make the folder, or take it out of the configuration
 said-folder-unwritable = cannot write to {$folder}: {$reason}
-said-folder-mend = mend the rights of the folder, or choose another working folder with -C
+said-folder-mend = fix the permissions of the folder, or choose another working folder with -C
 
 said-process-groups = a command and all it started in its group end at its time limit, when it is cancelled, and with the run
 said-clean-environment = commands see listed variables only, and none that looks like a secret

@@ -51,7 +51,7 @@ said-typed-dollars = write US dollars above 0, such as 0.50
 said-typed-settings = write NAME=FILE, or NAME= for what is configured
 said-typed-name = a name has letters, digits, -, _ and .
 said-typed-last = `last` is the newest run; `aime runs` lists all of this folder
-said-typed-goal = a goal stands behind `run`: aime run "…"
+said-typed-goal = write `run` before a goal: aime run "…"
 
 # The texts of commands and options, line by line, as they stand in the sources.
 help-work-in-this-folder = Work in this folder; other paths stay relative to where you are
@@ -67,7 +67,7 @@ help-check-a-plan-all = Check a plan: all faults at once
 help-the-plan-json-for = The plan: JSON; - for standard input
 help-the-form-of-the = The form of the report
 help-go-on-after-a = Go on after a stop, a crash or an answer
-help-go-on-with-a = Go on with a run that has ended: say what is to be reached next
+help-go-on-with-a = Go on with a run that has ended: write the next goal
 help-next-goal-reads-it-from = Next goal; - reads it from standard input
 help-look-at-runs = Look at runs
 help-the-form-of-the-output = The form of the output
@@ -95,7 +95,7 @@ help-look-at-what-may = Look at what may be done without asking, or forget what 
 help-look-at-the-configuration = Look at the configuration
 help-print-the-json-schema = Print the JSON Schema of a format
 help-the-format-without-one = The format; without one, all of them
-help-tell-what-works-here = Tell what works here, what does not, and the mend
+help-tell-what-works-here = Tell what works here, what does not, and the fix
 help-print-the-manual-page = Print the manual page
 help-write-the-pages-of = Write the pages of all commands into this folder instead
 help-print-completions-for-a = Print completions for a shell

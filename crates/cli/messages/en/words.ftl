@@ -133,6 +133,7 @@ mode-complex = complex
 mode-emergent = emergent
 by-rules = rules
 by-bypass = bypass
+by-lead = lead
 by-strategy = strategy
 by-model = model
 by-flag = flag

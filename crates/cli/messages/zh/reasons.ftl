@@ -1,4 +1,4 @@
-# 日志库中的原因，以及关于模型的说明。均按英文原句识别。
+# 日志中的原因，以及关于模型的说明。均按英文原句识别。
 
 # 模型在哪里，为什么用它。
 said-place-process = 在本进程中
@@ -21,7 +21,7 @@ said-route-no-verb = 没有动作词（{$points}）
 said-route-one = 一个动作：{$words}
 said-route-two = 两个动作：{$words}
 said-route-many = 多个动作：{$words}
-said-route-open = 没有固定终点：{$words}
+said-route-open = 范围不定：{$words}
 said-route-short = 简短：长度 {$length}，上限 {$limit}
 said-route-file = 只涉及一个文件：{$files}
 said-route-clearly = 明显属于 {$category}：{$words}

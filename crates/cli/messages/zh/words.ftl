@@ -79,6 +79,7 @@ mode-complex = 复杂
 mode-emergent = 涌现
 by-rules = 规则
 by-bypass = 快速通道
+by-lead = 主导
 by-strategy = 策略
 by-model = 模型
 by-flag = 命令行

@@ -97,7 +97,7 @@ fn who_names_no_run_or_no_command_is_told_what_to_type() {
         assert!(told(arguments).contains("tip: `last` is the newest run"), "{}", told(arguments));
     }
     let goal = told(&["list the TODO comments"]);
-    assert!(goal.contains("tip: a goal stands behind `run`") && !goal.contains("similar"), "{goal}");
+    assert!(goal.contains("tip: write `run` before a goal") && !goal.contains("similar"), "{goal}");
     assert!(told(&["rum"]).contains("'run'"), "what is nearly a command is named");
     assert!(!told(&["tools", "show"]).contains("newest run"));
 }

@@ -10,7 +10,7 @@ pub(super) fn with_tip(mut fault: Error) -> Error {
         }
         (ErrorKind::InvalidSubcommand, _, Some(ContextValue::String(words))) if words.contains(char::is_whitespace) => {
             fault.remove(ContextKind::SuggestedSubcommand);
-            "a goal stands behind `run`: aime run \"…\""
+            "write `run` before a goal: aime run \"…\""
         }
         _ => return fault,
     };

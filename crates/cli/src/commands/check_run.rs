@@ -16,7 +16,7 @@ pub(super) async fn check(run: &str, mend: bool, form: Output, runs: &Runs) -> R
     let checked = runs.check(&run, mend).await?;
     let code = tell(&checked, form)?;
     if !mend && checked.findings.iter().any(|finding| finding.mend.is_some()) {
-        output::note(&format!("`aime runs check {run} --mend` does what mends it"));
+        output::note(&format!("`aime runs check {run} --mend` repairs it"));
     }
     Ok(code)
 }

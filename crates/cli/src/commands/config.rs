@@ -37,7 +37,7 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
             let text = begun(global, environment)?;
             write_whole(&path, &text, false).map_err(|error| {
                 Failure::usage(format!("{} cannot be written: {}", path.display(), error.kind()))
-                    .hint("choose another folder with -C, or mend its rights or the disk's space")
+                    .hint("choose another folder with -C, fix its permissions, or free disk space")
             })?;
             output::note(&format!("wrote {}", path.display()));
         }

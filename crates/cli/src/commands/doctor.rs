@@ -28,7 +28,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     let own = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop)];
     for failure in own.into_iter().filter_map(Result::err).map(Failure::from) {
         worst = failure.code;
-        broken("own files", &failure, "mend the file, or move it away");
+        broken("own files", &failure, "correct the file, or move it away");
     }
     tell_skills(setup);
     for (point, hook) in setup.config.hooks.all() {
@@ -159,7 +159,7 @@ fn journal(setup: &Setup) -> Result<String, Failure> {
     let folder: &Path = if keep.is_dir() { &keep } else { &setup.folder };
     tempfile::Builder::new().prefix(".aime-").tempfile_in(folder).map_err(|error| {
         Failure::usage(format!("cannot write to {}: {}", folder.display(), error.kind()))
-            .hint("mend the rights of the folder, or choose another working folder with -C")
+            .hint("fix the permissions of the folder, or choose another working folder with -C")
     })?;
     Ok(format!("none yet; runs will be kept in {}", keep.display()))
 }
@@ -223,7 +223,7 @@ async fn check_servers(setup: &Setup) -> Result<Option<u8>, Failure> {
             Ok(offer) => good(&what, &output::plain(&format!("{} {}", output::count(offer.tools.len(), "tool"), mcp::software(&offer)))),
             Err(error) => {
                 let failure = mcp::failure(&error);
-                broken(&what, &failure, "mend its settings, or set enabled = false; `aime mcp list` lists the servers");
+                broken(&what, &failure, "correct its settings, or set enabled = false; `aime mcp list` lists the servers");
                 worst = worst.or(Some(failure.code));
             }
         }

@@ -100,7 +100,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         forget(&folder).map_err(kept)?;
     }
     let mut log = OutcomeLog::open(&folder.join("trials.jsonl"))
-        .map_err(|error| kept(error).hint("mend or remove the line that is named, or begin anew with --fresh"))?;
+        .map_err(|error| kept(error).hint("correct or remove that line, or begin anew with --fresh"))?;
     let program = Program {
         path: std::env::current_exe().map_err(Failure::internal)?,
         agents: args.agent.clone(),

@@ -141,7 +141,7 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
     let store = local::store(&setup.environment)?;
     if let Presence::Here { file } = store.look(&model) {
         let failed = |error: std::io::Error| {
-            Failure::new(code::MODEL, format!("{} cannot be used: {error}", file.display())).hint("mend its rights, or remove it")
+            Failure::new(code::MODEL, format!("{} cannot be used: {error}", file.display())).hint("fix its permissions, or remove it")
         };
         if store.verify(&model).await.map_err(failed)? {
             output::note(&format!("{} is here, and its checksum is right", model.name));
@@ -171,7 +171,7 @@ fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
         }
         local::Wanted::File(file) if file.is_file() => file,
         local::Wanted::File(file) => {
-            return Err(Failure::new(code::MODEL, format!("{} is not there", file.display())).hint("mend the path"));
+            return Err(Failure::new(code::MODEL, format!("{} was not found", file.display())).hint("correct the path"));
         }
     };
     output::result(&file.display().to_string());

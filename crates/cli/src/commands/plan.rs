@@ -29,7 +29,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
             return Err(
-                Failure::usage(format!("the plan cannot be written to {}", path.display())).hint("name a file in a folder that is there")
+                Failure::usage(format!("the plan cannot be written to {}", path.display())).hint("name a file in an existing folder")
             );
         }
     }

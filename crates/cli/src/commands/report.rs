@@ -32,7 +32,7 @@ pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Ou
     };
     let unwritable = |error| {
         Failure::usage(format!("the report cannot be written to {}: {error}", path.display()))
-            .hint("name a file in a folder that is there: -o F.html")
+            .hint("name a file in an existing folder: -o F.html")
     };
     write_whole(&path, &page, true).map_err(unwritable)?;
     match form {

@@ -53,7 +53,7 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
         }
         match setup.checker()?.check(&body) {
             Ok(checked) => {
-                checked.repairs.iter().for_each(|repair| output::note(&format!("mended in the plan: {repair}")));
+                checked.repairs.iter().for_each(|repair| output::note(&format!("repaired in the plan: {repair}")));
                 // The journal of the run contains the plan, so the file is no longer needed.
                 drop(std::fs::remove_file(&file));
                 let edited = checked.plan.revised(plan, Owner::Person);
@@ -106,7 +106,7 @@ pub(super) fn editor(setup: &Setup) -> Result<String, Failure> {
     let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| setup.environment.text(name).filter(|value| !value.trim().is_empty()));
     match set {
         Some(editor) if is_missing(editor, setup.environment.text("PATH").unwrap_or_default()) => {
-            Err(Failure::usage(format!("the editor `{editor}` is not there")).hint("set EDITOR to a program that is"))
+            Err(Failure::usage(format!("the editor `{editor}` was not found")).hint("set EDITOR to a program that is"))
         }
         Some(editor) => Ok(editor.to_owned()),
         None if output::can_type() => Ok(if cfg!(windows) { "notepad" } else { "vi" }.to_owned()),

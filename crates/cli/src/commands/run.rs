@@ -39,7 +39,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
         (None, Some(file), _) => read_goal(&read_text(file, &msg!("goal-of-file", file = file.display()))?)?,
         (None, None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),
         (None, None, Some(_)) => "carry out the plan".to_owned(),
-        (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"what is to be reached\"")),
+        (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"write the goal here\"")),
     };
     let images = read_images(&args.image)?;
     if args.review {
@@ -187,7 +187,7 @@ pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan
     match parts.check(text) {
         Ok(checked) => {
             for repair in &checked.repairs {
-                output::note(&format!("mended in the plan: {repair}"));
+                output::note(&format!("repaired in the plan: {repair}"));
             }
             Ok(checked.plan)
         }

@@ -90,7 +90,7 @@ pub enum JournalError {
         run: Arc<str>,
     },
     /// The id is taken.
-    #[error("there is a run {run} already: resume it, or choose another id")]
+    #[error("a run named {run} exists already")]
     RunExists {
         /// The run.
         run: Arc<str>,

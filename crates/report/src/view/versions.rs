@@ -72,7 +72,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
 }
 
 fn repaired(repair: &str, reader: &Reader<'_>) -> String {
-    format!("mended: {}", reader.text(repair, LONG).shown)
+    format!("repaired: {}", reader.text(repair, LONG).shown)
 }
 
 fn empty(number: u32, at: Timestamp) -> Version {

@@ -53,7 +53,7 @@ fn what_was_mended_in_a_patch_stands_with_its_version() {
     let events = [asked.clone(), mended("a comma"), asked.clone(), mended("a quote"), change(2), asked, change(3)];
     let run = Run::of(one_task("Go", json!({"id": "t", "kind": "actor", "description": "x"}), events));
     let told: Vec<_> = run.view(&[]).versions.into_iter().map(|version| version.lowered.join("; ")).collect();
-    assert_eq!(told, ["", "mended: a quote", ""]);
+    assert_eq!(told, ["", "repaired: a quote", ""]);
 }
 
 // Requirement: 7.21

@@ -50,7 +50,7 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
         }
         Err(error) => {
             return Err(
-                ConfigFault::new(path.display(), format!("cannot be read: {error}")).hint("mend the path or the rights of the file")
+                ConfigFault::new(path.display(), format!("cannot be read: {error}")).hint("check the path and the permissions of the file")
             );
         }
     };
@@ -185,7 +185,7 @@ pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     if let Some((found, wanted)) = other.and_then(|rest| rest.rsplit_once(", expected ")) {
         let found =
             ["string ", "integer ", "boolean ", "floating point "].iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
-        return ConfigFault::new(place, format!("{} is wanted here, not {found}", kind(wanted)));
+        return ConfigFault::new(place, format!("expected {}, found {found}", kind(wanted)));
     }
     if let Some(missing) = message.strip_prefix("missing field ") {
         return ConfigFault::new(place, format!("{missing} is missing"));
@@ -211,7 +211,7 @@ fn listed(words: &[&str]) -> String {
 
 fn kind(wanted: &str) -> &str {
     match wanted {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, 0 or more,",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
         "i32" | "i64" => "a whole number",
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",

@@ -143,8 +143,8 @@ fn own_file_is_there(name: &str, path: &Path) -> Result<(), RunsError> {
     if path.is_file() {
         return Ok(());
     }
-    Err(RunsError::model(format!("models.{name}: the model file {} is not there", path.display()))
-        .hint("mend the path; `aime models list` shows the models that can be fetched"))
+    Err(RunsError::model(format!("models.{name}: the model file {} was not found", path.display()))
+        .hint("correct the path; `aime models list` shows the models that can be fetched"))
 }
 
 /// Returns the file of a model. If it is missing, the model is downloaded, with progress notices to the caller.
@@ -185,9 +185,9 @@ fn failure_of(error: FetchError, model: &CatalogModel) -> RunsError {
         ),
         FetchError::NoSpace { .. } => format!("make room, or set AIME_MODEL_DIR to a folder that has it; {another}"),
         FetchError::AllFailed { file, .. } => {
-            format!("mend one of them and run it again; or get the file elsewhere and put it there as {}; {another}", file.display())
+            format!("fix one of them and run it again; or get the file elsewhere and put it there as {}; {another}", file.display())
         }
-        _ => format!("mend its rights, or set AIME_MODEL_DIR to another folder; {another}"),
+        _ => format!("fix its permissions, or set AIME_MODEL_DIR to another folder; {another}"),
     };
     RunsError::model(error).hint(hint)
 }

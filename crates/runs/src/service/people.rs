@@ -165,12 +165,12 @@ fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task,
 
 /// Returns the error for a pause of a run that no process drives.
 pub fn not_driven(run: &RunId) -> RunsError {
-    RunsError::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` tells where it stands"))
+    RunsError::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` shows its state"))
 }
 
 /// Returns the error for an answer without an open question.
 pub fn asks_nothing(run: &RunId, what: &str) -> RunsError {
-    RunsError::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` tells where it stands"))
+    RunsError::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` shows its state"))
 }
 
 /// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.

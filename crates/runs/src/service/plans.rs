@@ -53,7 +53,7 @@ impl Setup {
     pub fn checked_plan(&self, text: &str, what: &str) -> Result<Plan, RunsError> {
         match self.checker()?.check(text) {
             Ok(checked) => {
-                checked.repairs.iter().for_each(|repair| self.note(format!("mended in the plan: {repair}")));
+                checked.repairs.iter().for_each(|repair| self.note(format!("repaired in the plan: {repair}")));
                 Ok(checked.plan)
             }
             Err(faults) => {

@@ -26,7 +26,7 @@ impl Setup {
             let confinement = if confined { context.confinement.clone() } else { Confinement::off() };
             let made = CommandHook::new(settings, context.working_folder(), Arc::clone(&context.environment));
             made.map(|hook| Arc::new(hook.with_confinement(confinement)) as Arc<dyn Hook>)
-                .map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(format!("mend it in {from}")))
+                .map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(format!("correct it in {from}")))
         });
         made.collect()
     }

@@ -77,7 +77,7 @@ impl Setup {
 
     /// Returns the prompts in force.
     pub fn prompts(&self) -> Result<OwnPrompts, RunsError> {
-        let hint = |source: &str| format!("mend or remove {source}");
+        let hint = |source: &str| format!("correct or remove {source}");
         let acting = ActorPrompts::builtin().map_err(RunsError::internal)?;
         let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
         let mut planning = BTreeMap::new();
@@ -101,7 +101,7 @@ impl Setup {
     /// of `extensions.folders`; a later file replaces an earlier one of the same name.
     fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, RunsError> {
         let unreadable = |path: &Path, error: std::io::Error| {
-            RunsError::usage(format!("{} cannot be read: {error}", path.display())).hint("mend its rights, or move it away")
+            RunsError::usage(format!("{} cannot be read: {error}", path.display())).hint("fix its permissions, or move it away")
         };
         let named = self.config.extensions.folders.iter().map(|folder| self.environment.expand_home(folder));
         let mut folders = Vec::new();

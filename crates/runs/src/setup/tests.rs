@@ -203,7 +203,7 @@ fn something_else_in_the_place_of_the_journal_is_said() {
         let world = World::new("");
         std::os::unix::fs::symlink(".aime", world.root.path().join("work/.aime")).unwrap();
         let text = said(world.setup().existing_journal());
-        assert!(text.contains("cannot look into ") && text.contains(".aime: ") && text.contains("mend the rights"), "{text}");
+        assert!(text.contains("cannot look into ") && text.contains(".aime: ") && text.contains("fix the permissions"), "{text}");
     }
     let world = World::new("");
     assert!(world.setup().existing_journal().unwrap().is_none());

@@ -65,9 +65,7 @@ pub(super) async fn show(
         }
         RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
         RunsCommand::Check { mend: true, .. } => {
-            return Err(
-                Failure::usage("nothing is mended on an engine: what is kept there follows from its history").hint("leave --mend out")
-            );
+            return Err(Failure::usage("nothing is repaired on an engine: its records follow from its history").hint("omit --mend"));
         }
         RunsCommand::Check { run, mend: false } => {
             let checked = runs.check(&named(&run, &runs).await?).await.map_err(failure_of)?;

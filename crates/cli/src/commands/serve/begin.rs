@@ -18,7 +18,7 @@ const LONGEST_GOAL: usize = 100_000;
 pub(super) async fn start(runs: &Arc<Runs>, new: NewRun) -> Result<RunId, RunsError> {
     let goal = new.goal.trim().to_owned();
     if goal.is_empty() || goal.len() > LONGEST_GOAL {
-        return Err(RunsError::usage(format!("a goal has from 1 to {LONGEST_GOAL} bytes")).hint("say what is to be reached"));
+        return Err(RunsError::usage(format!("a goal has from 1 to {LONGEST_GOAL} bytes")).hint("write the goal"));
     }
     let mut request = runs.request(goal);
     request.settings.mode = new.mode.map_or(request.settings.mode, mode_of);

@@ -115,7 +115,7 @@ fn kept(setup: &Setup) -> Kept {
 fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Result<McpServerSettings, String>, RunsError> {
     let variable = |name: &String| setup.environment.text(name).ok_or_else(|| format!("the variable {name} is not set"));
     let patterns = |patterns: &[String]| {
-        NamePatterns::new(patterns).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(format!("mend mcp.servers.{name}")))
+        NamePatterns::new(patterns).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(format!("correct mcp.servers.{name}")))
     };
     let transport = match (&config.command, &config.url) {
         (Some(command), _) => {
