@@ -334,10 +334,10 @@ fn a_run_whose_beginning_was_damaged_is_found_so() {
         let ended = world.aime(arguments).must(1);
         let finding = ended.json()["findings"][0].clone();
         assert_eq!((&finding["place"], &finding["mend"]), (&json!("journal"), &json!(null)), "{ended}");
-        assert!(finding["detail"].as_str().unwrap().contains("start the goal anew"), "{ended}");
+        assert!(finding["detail"].as_str().unwrap().contains("start a new run"), "{ended}");
         assert!(!ended.stderr.contains("aime resume"), "{ended}");
     }
-    let told = world.aime(["resume", "first"]).must(2).tells(&["start the goal anew", "aime runs delete first"]);
+    let told = world.aime(["resume", "first"]).must(2).tells(&["start a new run", "aime runs delete first"]);
     assert!(!told.stderr.contains("mend it, then"), "{told}");
     world.aime(["runs", "delete", "first"]).must(0);
 }

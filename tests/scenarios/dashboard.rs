@@ -118,7 +118,7 @@ fn a_question_is_answered_and_a_run_is_steered_from_it() {
     assert_eq!((status, &told["told"]), (200, &json!("answered; go on with `aime resume r`")));
     let (status, refused) = dashboard.ask("POST", "/api/v1/runs/r/pause", "");
     assert_eq!(status, 409, "{refused}");
-    assert!(refused["error"]["message"].as_str().unwrap().contains("no process carries out run r"), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("no process works on run r"), "{refused}");
     world.aime(["resume", "r"]).must(0);
     assert_eq!(world.read("a.txt"), "a");
     assert_eq!(dashboard.ask("POST", "/api/v1/runs/r/tell", r#"{"text": "too late"}"#).0, 409);

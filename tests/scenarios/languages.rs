@@ -223,7 +223,7 @@ fn models_settings_and_servers_are_told_in_chinese() {
     bare.set("LANG", "zh_CN.UTF-8");
     bare.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     let ended = bare.aime(["config", "init"]).must(0);
-    tells(&ended, &ended.stderr, &["模型：已设置 OPENAI_BASE_URL，不必再写", "已写入 "]);
+    tells(&ended, &ended.stderr, &["模型：已设置 OPENAI_BASE_URL，所以文件中不写模型", "已写入 "]);
 }
 
 // Requirement: 19.1

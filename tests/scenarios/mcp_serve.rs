@@ -297,7 +297,7 @@ fn a_run_that_is_not_waited_for_is_looked_at_and_stopped() {
     assert_eq!(status(), "under_way");
     client.call("stop", json!({"run_id": run})).good();
     wait_until("the run is stopped", || status() == "interrupted");
-    client.call("stop", json!({"run_id": run})).fault("no process carries out run");
+    client.call("stop", json!({"run_id": run})).fault("no process works on run");
     client.close();
 }
 

@@ -55,7 +55,7 @@ fn a_run_can_be_paused_told_something_and_resumed() {
     let told = world.aime(["tell", "trip", "rest at the inn"]).must(0);
     assert!(told.stderr.contains("aime resume trip"), "{told}");
     let nobody = world.aime(["pause", "trip"]).must(2);
-    assert!(nobody.stderr.contains("no process carries out run trip"), "{nobody}");
+    assert!(nobody.stderr.contains("no process works on run trip"), "{nobody}");
     let ended = world.aime(["resume", "trip", "--output", "jsonl"]).must(0);
     assert!(said(&world.schema_requests("aime_patch")[0]).contains("a person says: rest at the inn"), "{ended}");
 }

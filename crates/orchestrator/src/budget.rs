@@ -31,13 +31,13 @@ pub(crate) enum BudgetError {
         wanted: f64,
     },
     /// No tool calls are left.
-    #[error("{limit} tool calls were allowed, and all of them are begun")]
+    #[error("{limit} tool calls are allowed, and all are used")]
     ToolCalls {
         /// The limit.
         limit: u64,
     },
     /// No actors are left.
-    #[error("{limit} actors were allowed, and all of them are used")]
+    #[error("{limit} actors are allowed, and all are used")]
     Actors {
         /// The limit.
         limit: u32,
@@ -302,7 +302,7 @@ mod tests {
         let budget = Budget::new(&Bounds { max_actors: 3, ..Bounds::default() }, &Spent::default(), 0).with_actors(1);
         assert_eq!([budget.count_actor(), budget.count_actor()], [Ok(()), Ok(())]);
         let refused = budget.count_actor().unwrap_err();
-        assert_eq!((refused.bound(), refused.to_string().as_str()), ("actors", "3 actors were allowed, and all of them are used"));
+        assert_eq!((refused.bound(), refused.to_string().as_str()), ("actors", "3 actors are allowed, and all are used"));
     }
 
     // Requirement: 10.9

@@ -116,10 +116,9 @@ impl From<OrchestratorError> for RunsError {
             OrchestratorError::NoSuchVersion { run, .. } => {
                 (ErrorKind::Usage, Some(format!("`aime runs show {run}` shows each version and its reason")))
             }
-            OrchestratorError::NoFollowUp { run, .. } => (
-                ErrorKind::Usage,
-                Some(format!("`aime resume {run}` goes on with one that was left; give the goal anew where there is nothing to continue")),
-            ),
+            OrchestratorError::NoFollowUp { run, .. } => {
+                (ErrorKind::Usage, Some(format!("`aime resume {run}` goes on with a stopped run; otherwise start a new run")))
+            }
             OrchestratorError::SecretName => (ErrorKind::Usage, Some("choose another --run-id".to_owned())),
             OrchestratorError::Lock(_) => (ErrorKind::Usage, Some("wait for it, or stop it with Ctrl-C there".to_owned())),
             OrchestratorError::Journal(JournalError::RunExists { .. }) => {

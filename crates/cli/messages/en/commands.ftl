@@ -64,7 +64,7 @@ tool-runs = runs
 tool-connects = connects
 tool-changes = changes
 said-tool-parameters = the parameters are not a JSON object: {$error}
-said-tool-show = `aime tools show {$tool}` tells the parameters
+said-tool-show = `aime tools show {$tool}` shows the parameters
 
 eval-begins = {$trials} in {$ways}; {$done} are done of them in {$folder}
 eval-stopping = stopping; the same command goes on
@@ -104,7 +104,7 @@ said-permissions-nothing = nothing was remembered for this folder
 said-permissions-no-place = nothing is remembered here: there is no folder of your own outside of the working folder to keep it in
 said-permissions-none = nothing is remembered for this folder; it would stand in {$file}
 said-permissions-number = nothing is remembered under this number
-said-permissions-list = `aime permissions list` gives them numbers
+said-permissions-list = `aime permissions list` shows the numbers
 
 # `aime permissions`: eleven columns at most.
 permissions-mode = mode

@@ -82,7 +82,9 @@ said-bound = the bound on {$bound} was reached: {$reason}
 said-bound-seconds = {$number} seconds were allowed
 said-bound-calls = {$number} tool calls were allowed
 said-bound-calls-made = {$number} of {$limit} tool calls were made
+said-bound-calls-used = {$number} tool calls are allowed, and all are used
 said-bound-actors = {$number} of {$limit} actors were used
+said-bound-actors-used = {$number} actors are allowed, and all are used
 
 # Their mends.
 said-mend-resume = go on with `aime resume {$run}`
@@ -95,6 +97,7 @@ said-mend-allow = allow it with `aime answer {$run} yes`, refuse it with `aime a
 said-mend-answer = answer with `aime answer {$run} TEXT`, then `aime resume {$again}`
 said-mend-fork = `aime runs fork {$run} --at {$version}` makes a run that goes on from there
 said-mend-model = check the server and the model's name with `aime doctor`, then `aime resume` the run
+said-mend-model-plan = check the server and the model's name with `aime doctor`, then plan again
 said-mend-report = this is a fault in aime: please report it
 
 # What models answer with, and the mends.

@@ -63,7 +63,7 @@ view-tell-task = tell {$task}
 view-answer = answer
 
 view-has-ended = the run has ended
-view-nobody-carries = no process carries the run out; go on with aime resume {$run}
+view-nobody-carries = no process works on the run; go on with aime resume {$run}
 view-nothing-to-tell = there is no task yet; t tells the run
 view-nothing-to-cancel = there is no task yet; X ends the run
 view-nobody-hears = {$task} has no actor who could hear it; t tells the run

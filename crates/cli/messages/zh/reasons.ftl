@@ -82,7 +82,9 @@ said-bound = 已达上限（{$bound}）：{$reason}
 said-bound-seconds = 允许 {$number} 秒
 said-bound-calls = 允许 {$number} 次工具调用
 said-bound-calls-made = 已进行 {$number} 次工具调用，上限 {$limit} 次
+said-bound-calls-used = 允许 {$number} 次工具调用，已全部用完
 said-bound-actors = 已使用 {$number} 个执行者，上限 {$limit} 个
+said-bound-actors-used = 允许 {$number} 个执行者，已全部用完
 
 # 解决办法。
 said-mend-resume = 用 `aime resume {$run}` 继续
@@ -95,6 +97,7 @@ said-mend-allow = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$ot
 said-mend-answer = 用 `aime answer {$run} TEXT` 回答，然后 `aime resume {$again}`
 said-mend-fork = `aime runs fork {$run} --at {$version}` 新建一个从那里继续的运行
 said-mend-model = 用 `aime doctor` 检查服务器和模型名称，然后 `aime resume` 这个运行
+said-mend-model-plan = 用 `aime doctor` 检查服务器和模型名称，然后重新规划
 said-mend-report = 这是 aime 的错误，请报告
 
 # 模型的错误及解决办法。

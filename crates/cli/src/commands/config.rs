@@ -53,7 +53,7 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     // If the user's own file is broken, the other commands report it.
     let setup = setup_of(global, environment).ok();
     if let Some(name) = chosen {
-        output::note(&format!("model: {name} is set, and needs no line"));
+        output::note(&format!("model: {name} is set, so the file names no model"));
         let own =
             setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
         let own = own.unwrap_or_else(|| msg!("init-own-file"));
@@ -63,7 +63,7 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
         return Ok(TEMPLATE.to_owned());
     }
     if let Some(setup) = setup.as_ref().filter(|setup| setup.config.models.contains_key("default")) {
-        output::note(&format!("model: [models.default] stands in {}", setup.sources.join(" < ")));
+        output::note(&format!("model: [models.default] is in {}", setup.sources.join(" < ")));
         return Ok(TEMPLATE.to_owned());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::internal)?;

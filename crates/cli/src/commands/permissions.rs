@@ -18,7 +18,7 @@ pub(super) fn permissions(command: Option<PermissionsCommand>, form: Permissions
         PermissionsCommand::Forget { number, .. } => {
             let gone = consents.map(|consents| consents.forget(number)).transpose()?.unwrap_or_default();
             if gone.is_empty() && number.is_some() {
-                return Err(Failure::usage("nothing is remembered under this number").hint("`aime permissions list` gives them numbers"));
+                return Err(Failure::usage("nothing is remembered under this number").hint("`aime permissions list` shows the numbers"));
             }
             for consent in &gone {
                 output::note(&format!("forgotten: {}", plain(&consent.rule)));

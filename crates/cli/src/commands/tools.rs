@@ -59,7 +59,7 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
             match registry.call_with_consent(&name, parameters, &context(setup)?).await {
                 Ok(output) => output::result(&output.text),
                 Err(error @ aime_tools::ToolError::InvalidParameters(_)) => {
-                    return Err(Failure::caused(code::USAGE, &error).hint(format!("`aime tools show {name}` tells the parameters")));
+                    return Err(Failure::caused(code::USAGE, &error).hint(format!("`aime tools show {name}` shows the parameters")));
                 }
                 Err(error) => return Err(Failure::caused(code::NOT_REACHED, &error)),
             }

@@ -162,7 +162,7 @@ async fn carry_out(
 async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
     if !output::can_type() {
         return Err(Failure::usage(format!("{} would be put back, and nobody is here to agree", count(plan.changes.len(), "path")))
-            .hint("say --yes"));
+            .hint("add --yes"));
     }
     Ok(agrees("Put these back?").await)
 }

@@ -140,7 +140,7 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
     sources(&crates().join("cli/src"), &mut files);
     let all: String = files.iter().map(|(_, text)| text.as_str()).collect();
     for (path, text) in &files {
-        if path.ends_with("words.rs") {
+        if path.ends_with("i18n.rs") {
             continue;
         }
         for (id, values) in uses(text) {
@@ -287,7 +287,7 @@ fn sentences_are_recognised_with_their_reasons() {
             "a.toml:3:1：models.default.base_url \"localhost:8080\" 无法使用：它不以 http:// 或 https:// 开头；它应该像 http://127.0.0.1:8080/v1",
         ),
         (
-            "aime.toml: aime.yaml stands beside it, and only one of them can hold the settings",
+            "aime.toml: aime.yaml exists beside it, and only one of them can hold the settings",
             "aime.toml：旁边还有 aime.yaml，而设置只能写在其中一个文件里",
         ),
         (

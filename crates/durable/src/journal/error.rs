@@ -96,7 +96,7 @@ pub enum JournalError {
         run: Arc<str>,
     },
     /// The input of the run cannot be read, so there is nothing to resume from.
-    #[error("the beginning of run {run} (stream {stream:?}) is damaged ({detail}): start the goal anew")]
+    #[error("the beginning of run {run} (stream {stream:?}) is damaged ({detail}): start a new run")]
     Beginning {
         /// The run.
         run: Arc<str>,

@@ -5,6 +5,7 @@ use aime_progress::{Check, ProgressEvent, RunStatus, Task, TaskKind, TaskStatus}
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
+pub(super) const PLAN_MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then plan again";
 pub(super) const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then `aime resume` the run";
 const STEPS_HINT: &str = "raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)";
 

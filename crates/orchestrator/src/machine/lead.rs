@@ -273,7 +273,8 @@ impl RunMachine {
         if conclusion.cause == Some(aime_progress::FailureCause::Model) {
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
-            let output = self.failed(FailureCode::ModelUnavailable, message, Some(super::ending::MODEL_HINT.to_owned()));
+            let hint = if self.input.plan_only { super::ending::PLAN_MODEL_HINT } else { super::ending::MODEL_HINT };
+            let output = self.failed(FailureCode::ModelUnavailable, message, Some(hint.to_owned()));
             return self.leave(output, out);
         }
         if self.input.plan_only {

@@ -216,7 +216,7 @@ async fn actors_below_count_as_actors_also_after_a_resume() {
     let result = bounded(&bench, plan, Bounds { max_actors: 2, ..Bounds::default() }).await;
     assert_eq!(result.status, RunStatus::Completed, "{result:#?}");
     let told = said(asked(&bench, "PART").last().unwrap());
-    assert!(told.contains("Error: 2 actors were allowed, and all of them are used: no other actor can be made; do it yourself"), "{told}");
+    assert!(told.contains("Error: 2 actors are allowed, and all are used: no other actor can be made; do it yourself"), "{told}");
     assert_eq!(bench.log(), ["one", "three", "four"]);
 
     // The run is stopped with two actors at work, so it has used two when it continues.

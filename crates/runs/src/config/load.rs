@@ -115,7 +115,7 @@ struct SettingsFile<'a> {
 impl SettingsFile<'_> {
     fn read(&self) -> Result<Option<Value>, ConfigFault> {
         if let Some(other) = &self.other {
-            let message = format!("{} stands beside it, and only one of them can hold the settings", other.display());
+            let message = format!("{} exists beside it, and only one of them can hold the settings", other.display());
             return Err(ConfigFault::new(self.path.display(), message).hint("write all of them into one, and move the other away"));
         }
         let mut document = read_file(self.path, self.whose == Whose::Flag)?;

@@ -59,8 +59,9 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     if let Some((rule, fault)) = config.permissions.faults().next() {
         let place = text.find(rule).map(|at| position(&text, at));
         let place = place.map_or_else(|| path.display().to_string(), |(line, column)| format!("{}:{line}:{column}", path.display()));
-        return Err(ConfigFault::new(place, fault)
-            .hint("a rule is a tool, and what of it: `bash(git log *)`, `write_file(docs/**)`, `web_fetch(docs.rs)`, `mcp__git__*`"));
+        return Err(ConfigFault::new(place, fault).hint(
+            "write a tool, or a tool with a pattern: `bash(git log *)`, `write_file(docs/**)`, `web_fetch(docs.rs)`, `mcp__git__*`",
+        ));
     }
     if let Some(fault) = super::check::faults(&config).into_iter().next() {
         return Err(Fault { place: format.place_of(&text, &fault), message: fault }.in_file(path));

@@ -144,7 +144,7 @@ fn two_forms_of_one_file_are_refused() {
     for name in ["work/aime.toml", "work/aime.yaml", "config/aime/config.toml"] {
         world.file(name, "\n");
     }
-    let beside = "stands beside it, and only one of them can hold the settings\nhint: write all of them into one, and move the other away";
+    let beside = "exists beside it, and only one of them can hold the settings\nhint: write all of them into one, and move the other away";
     assert_eq!(world.fault(), format!("work/aime.toml: work/aime.yaml {beside}"));
     assert_eq!(check_each(&world.places(), &world.environment()).len(), 1, "`aime config check` tells it too");
     // `--config` names one of the two files, so both are read.

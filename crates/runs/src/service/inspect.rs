@@ -207,7 +207,7 @@ pub fn has_ended(run: &RunId, state: &ProgressState) -> RunsError {
     let (status, version) = (state.status, state.version);
     let ended = if status == RunStatus::Cancelled { "was cancelled" } else { "has ended" };
     RunsError::usage(format!("run {run} {ended}")).hint(match version {
-        0 => "give the goal anew".to_owned(),
+        0 => "start a new run".to_owned(),
         _ => format!("`aime runs fork {run} --at {version}` makes one that goes on from its plan"),
     })
 }

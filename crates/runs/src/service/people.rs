@@ -165,7 +165,7 @@ fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task,
 
 /// Returns the error for a pause of a run that no process drives.
 pub fn not_driven(run: &RunId) -> RunsError {
-    RunsError::usage(format!("no process carries out run {run}")).hint(format!("`aime runs show {run}` shows its state"))
+    RunsError::usage(format!("no process works on run {run}")).hint(format!("`aime runs show {run}` shows its state"))
 }
 
 /// Returns the error for an answer without an open question.

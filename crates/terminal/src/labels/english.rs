@@ -76,7 +76,7 @@ pub fn english(phrase: Phrase<'_>) -> String {
         P::Actor { profile, model, requests, tokens } => format!("actor {profile} on {model}: {requests} requests, {tokens} tokens"),
         P::SureCancel(task) => format!("Cancel the task {task}?"),
         P::Tells(Some(task)) => format!("tell {task}"),
-        P::NobodyCarries(run) => format!("no process carries the run out; go on with aime resume {run}"),
+        P::NobodyCarries(run) => format!("no process works on the run; go on with aime resume {run}"),
         P::NobodyHears(task) => format!("{task} has no actor who could hear it; t tells the run"),
         P::HasSettled(task, status) => format!("{task} is {status}"),
         P::IsTheRun(task) => format!("{task} is all that the run does; X ends the run"),

@@ -111,7 +111,7 @@ async fn without_a_beginning_nothing_can_be_resumed() {
         fixture.raw().execute(harm, []).unwrap();
         let fault = fault(fixture.journal.load::<Toy>("r", RUN_STREAM));
         assert!(matches!(fault, JournalError::Beginning { .. }), "{fault}");
-        assert!(fault.to_string().contains("start the goal anew"), "{fault}");
+        assert!(fault.to_string().contains("start a new run"), "{fault}");
     }
 }
 

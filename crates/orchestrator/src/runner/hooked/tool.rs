@@ -85,7 +85,7 @@ impl RunRunner {
         let unforeseen = self.input.settings.trust.is_some_and(|trust| !trust.commands_reach_network);
         if runs && unforeseen && context.confinement.reaches_network() {
             return Err(ToolError::Denied(
-                "commands reach the network now, and did not when this run began: start the goal anew, or take the network away again"
+                "commands reach the network now, and did not when this run began: start a new run, or take the network away again"
                     .to_owned(),
             ));
         }
