@@ -174,3 +174,32 @@ fn a_refuted_criterion_of_the_plan_is_amended() {
     );
     assert!(result["amended"].to_string().contains("no blue cups"), "{result:#}");
 }
+
+// Requirement: 5.5
+#[test]
+fn a_confirmed_command_is_run_again_after_a_change_alone() {
+    for (changes, times) in [(false, 2), (true, 3)] {
+        let mut planned = plan(&[actor("wash", "WASH all", &[])]);
+        planned["strategic"]["success_criteria"] = json!([{"command": "echo x >> tried"}, "the cups are BLUE"]);
+        let amend = json!({"number": 2, "text": "the cups are clean", "evidence": "there are no blue cups"});
+        let next = if changes { actor("dry", "DRY all", &[]) } else { actor("look", "LOOK again", &[]) };
+        let change = json!({"reasoning": "again", "changes": [{"op": "add_task", "task": next}]});
+        let world = World::led(
+            Script::new()
+                .on(
+                    lead(),
+                    [Reply::call("submit_plan", planned), Reply::call("change_plan", change), Reply::call("amend_criterion", amend)],
+                )
+                .on(lead(), [done("All clean.")])
+                .on(auditor().and_contains("1. the cups are BLUE"), [verdicts(&["no"])])
+                .on(auditor(), [verdicts(&["yes"])])
+                .on(When::tools().and_contains("DRY all").and_turn(0), [write("dry.txt", "dry\n")])
+                .on(When::tools().and_contains("LOOK again").and_turn(0), [Reply::call("list_dir", json!({"path": "."}))])
+                .on(When::tools(), [done("done")]),
+        );
+        world.file(".gitignore", "tried\n");
+        let run = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--output", "json"];
+        let ended = world.aime(run).must(0);
+        assert_eq!(world.read("tried").lines().count(), times, "before the work, after it, and after a change: {ended}");
+    }
+}

@@ -75,13 +75,39 @@ fn one_failing_criterion_of_five_is_reported_alone() {
 fn a_check_that_fails_only_once_proves_nothing() {
     let world = World::alone();
     let mut only = tool("say", "bash", json!({"command": "true"}), &[]);
-    // A check's changes to ignored files stay for the next check.
+    // A check's changes to ignored files stay for the next check. The first check is the one before the work.
     world.file(".gitignore", "tried\n");
-    only["completion_criteria"] = json!([{"command": "test -e tried || { touch tried; exit 1; }"}]);
+    only["completion_criteria"] = json!([{"command": "echo x >> tried; test $(wc -l < tried) != 2"}]);
     world.plan("plan.json", &plan(&[only]));
     let result = world.aime(["run", "--plan", "plan.json", "--output", "json"]).must(0).json();
     assert_eq!(criteria(&result), [found("person", "executed", Value::Null)]);
     assert!(result["criteria"][0]["evidence"].as_str().unwrap().starts_with("cannot tell (flaky)"), "{result}");
+}
+
+// Requirement: 5.1
+#[test]
+fn a_check_that_held_before_the_work_proves_nothing_about_it() {
+    let world = World::alone();
+    let mut make = tool("make", "bash", json!({"command": "echo 1 > out.txt"}), &[]);
+    make["completion_criteria"] =
+        json!([{"command": "echo e > effect; true"}, {"command": "cat out.txt"}, {"file": "out.txt"}, {"file": "mine.txt"}]);
+    let mut planned = plan(&[make]);
+    planned["strategic"]["success_criteria"] = json!([{"command": "grep -q mine mine.txt"}, {"command": "grep -q 1 out.txt"}]);
+    world.file("mine.txt", "mine\n");
+    world.plan("plan.json", &planned);
+    let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "jsonl"]).must(0);
+    let tried: Vec<_> = ended.events("criterion_tried").iter().map(|event| (event["task"].clone(), event["held"].clone())).collect();
+    let of_task = |held: bool| (json!("make"), json!(held));
+    let expected = [(Value::Null, json!(true)), (Value::Null, json!(false)), of_task(true), of_task(false), of_task(false), of_task(true)];
+    assert_eq!(tried, expected, "{ended}");
+    assert!(!world.exists("effect"), "what the check changed is put back");
+    let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
+    assert!(shown.contains("holds   `grep -q mine mine.txt` gives exit 0 (person, executed, held already before the work): "), "{shown}");
+    assert!(shown.contains("holds   `grep -q 1 out.txt` gives exit 0 (person, executed): "), "{shown}");
+    world.aime(["runs", "report", "last", "-o", "report.html"]).must(0);
+    assert_eq!(world.read("report.html").matches(" – held already before the work").count(), 3);
+    let again = world.aime(["run", "--plan", "plan.json", "--unattended"]).must(0);
+    assert!(again.stderr.contains("held already before the work, so it proves nothing about the work: out.txt exists"), "{again}");
 }
 
 const PROJECT: &str = "[checks]\nsum = \"test $(cat sum.txt) = 4\"\n";
@@ -198,7 +224,8 @@ fn effects_of_a_check_are_put_back_and_reported() {
     let told = ended.events("noted").into_iter().filter(|event| event["detail"]["tool"] == "check");
     let told: Vec<_> = told.map(|event| (event["detail"]["path"].clone(), event["detail"]["did"].clone())).collect();
     let back = |path: &str| (json!(path), json!("put_back"));
-    assert_eq!(told, ["notes.txt", "out", "out/a.txt", "work.txt"].map(back), "{ended}");
+    let before_and_after = ["notes.txt", "out", "out/a.txt", "notes.txt", "out", "out/a.txt", "work.txt"];
+    assert_eq!(told, before_and_after.map(back), "{ended}");
     let checked = &ended.events("criterion_checked")[0]["reason"];
     assert!(checked.as_str().unwrap().contains("it changed `notes.txt`, which was put back"), "{checked}");
     let shown = world.aime(["runs", "show", "last"]).must(0).stdout;

@@ -159,6 +159,16 @@ pub enum RunFact {
         /// Usage of the model call.
         used: ModelUse,
     },
+    /// A criterion was checked before the work on it.
+    CriterionTried {
+        /// The task of the criterion; absent for a success criterion of the plan.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The criterion in words.
+        criterion: String,
+        /// True if it held.
+        held: bool,
+    },
     /// The goal's criteria were checked.
     Verified {
         /// The effect.

@@ -170,6 +170,7 @@ impl Machine for RunMachine {
             | RunFact::UndoLost { .. }
             | RunFact::FolderAwaited { .. }
             | RunFact::FileChanged { .. }
+            | RunFact::CriterionTried { .. }
             | RunFact::StopRequested { .. }
             | RunFact::CancelRequested { .. }
             | RunFact::Forked {}
@@ -240,9 +241,9 @@ impl RunMachine {
 
     /// Reports the verdict on each criterion.
     fn report_checks(&mut self, task: Option<&TaskId>, checks: &[CriterionResult], out: &mut Out) {
-        for CriterionResult { criterion, owner, of_plan, executable: _, how, passed, reason } in checks.iter().cloned() {
+        for CriterionResult { criterion, owner, of_plan, executable: _, how, passed, reason, changes } in checks.iter().cloned() {
             let task = task.filter(|_| !of_plan).cloned();
-            self.emit(ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason }, out);
+            self.emit(ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes }, out);
         }
     }
 

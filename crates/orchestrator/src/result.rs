@@ -88,6 +88,9 @@ pub struct CriterionOutcome {
     pub holds: Option<bool>,
     /// Evidence for the result, or the reason why it was not checked.
     pub evidence: String,
+    /// True if the criterion held already before the work, and so proves nothing about it; absent if nobody checked it then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_before: Option<bool>,
 }
 
 /// Returns all criteria of a run with their latest results.
@@ -111,6 +114,7 @@ fn of_list(state: &ProgressState, task: Option<&TaskId>, named: &[Criterion]) ->
         how: known.how,
         holds: known.holds,
         evidence: known.evidence.clone(),
+        held_before: state.held_before(task, &known.criterion),
     };
     for criterion in named {
         let (number, text) = (found.len() + 1, criterion.to_string());
@@ -122,6 +126,7 @@ fn of_list(state: &ProgressState, task: Option<&TaskId>, named: &[Criterion]) ->
             how: CheckMethod::Unchecked,
             holds: None,
             evidence: String::new(),
+            held_before: state.held_before(task, &text),
         };
         found.push(known.map_or_else(unchecked, |known| outcome(number, known)));
     }

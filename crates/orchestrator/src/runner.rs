@@ -4,6 +4,7 @@ pub(crate) mod actor;
 pub(crate) mod answer;
 pub(crate) mod apart;
 mod audit;
+pub(crate) mod before;
 mod checks;
 mod deliver;
 pub(crate) mod evidence;
@@ -54,6 +55,7 @@ pub(crate) struct RunRunner {
     pub(crate) words: Arc<Words>,
     pub(crate) kept_files: kept_files::KeptFiles,
     pub(crate) private: private::PrivatePlaces,
+    pub(crate) tried: before::TriedCriteria,
     /// Live states of the runs.
     pub(crate) live: Arc<LiveStore>,
     /// Receives the error of an actor's journal that cannot be written. The error ends this process's work on the run.

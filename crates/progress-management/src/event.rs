@@ -364,6 +364,19 @@ pub enum ProgressEvent {
         passed: Option<bool>,
         /// Evidence for the result, or the reason why it was not checked.
         reason: String,
+        /// Number of recorded changes of files of the run before the check; absent if changes are not recorded.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<u64>,
+    },
+    /// A criterion was checked before the work on it began. A criterion that holds then proves nothing about the work.
+    CriterionTried {
+        /// Task of the criterion; absent for a success criterion of the goal.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        task: Option<TaskId>,
+        /// The criterion in words.
+        criterion: String,
+        /// True if it held.
+        held: bool,
     },
     /// Changes of a task conflict with those that others made meanwhile, or its actor has resolved such conflicts.
     MergeConflicted {
@@ -450,6 +463,7 @@ impl ProgressEvent {
             Self::ConsentGiven { .. } => "consent_given",
             Self::CriterionChecked { .. } => "criterion_checked",
             Self::MergeConflicted { .. } => "merge_conflicted",
+            Self::CriterionTried { .. } => "criterion_tried",
             Self::BoundReached { .. } => "bound_reached",
             Self::RunStatusChanged { .. } => "run_status_changed",
             Self::RunInterrupted { .. } => "run_interrupted",

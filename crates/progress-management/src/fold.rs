@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     CheckedCriterion, EvidenceId, EvidenceKind, Faults, IllegalTransition, PlanId, ProgressEvent, ProgressState, Question, QuestionId,
-    RunStatus, Spent, SpentBy, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp, Turn,
+    RunStatus, Spent, SpentBy, Strategic, Task, TaskActor, TaskId, TaskStatus, Timed, Timestamp, TriedCriterion, Turn,
 };
 
 /// Reason why an event does not follow from the state.
@@ -124,6 +124,12 @@ pub fn fold<'a>(events: impl IntoIterator<Item = &'a Timed>) -> Result<ProgressS
 }
 
 impl ProgressState {
+    /// Returns whether a criterion held before the work on it began; `None` if nobody checked it then.
+    #[must_use]
+    pub fn held_before(&self, task: Option<&TaskId>, criterion: &str) -> Option<bool> {
+        self.tried.iter().find(|tried| tried.task.as_ref() == task && tried.criterion == criterion).map(|tried| tried.held)
+    }
+
     /// Returns the state of a run that has just started.
     #[must_use]
     pub fn new(plan_id: PlanId, goal: impl Into<String>, at: Timestamp) -> Self {
@@ -137,6 +143,7 @@ impl ProgressState {
             strategic: Strategic::default(),
             unmet_criteria: Vec::new(),
             checked: Vec::new(),
+            tried: Vec::new(),
             amended: Vec::new(),
             conflicts: Vec::new(),
             tasks: indexmap::IndexMap::new(),
@@ -298,7 +305,13 @@ impl ProgressState {
                     }
                 }
             }
-            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason } => {
+            ProgressEvent::CriterionTried { task, criterion, held } => {
+                self.task_mut_if_any(task.as_ref())?;
+                if self.held_before(task.as_ref(), criterion).is_none() {
+                    self.tried.push(TriedCriterion { task: task.clone(), criterion: criterion.clone(), held: *held });
+                }
+            }
+            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes } => {
                 self.task_mut_if_any(task.as_ref())?;
                 if task.is_none() {
                     self.success_criterion_checked(criterion, *passed);
@@ -311,7 +324,7 @@ impl ProgressState {
                     how: *how,
                     holds: *passed,
                     evidence: reason.clone(),
-                    tool_calls: self.tool_calls,
+                    changes: *changes,
                 });
             }
             ProgressEvent::MergeConflicted { task, conflicts } => {

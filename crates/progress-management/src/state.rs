@@ -98,8 +98,22 @@ pub struct CheckedCriterion {
     pub holds: Option<bool>,
     /// Evidence for the result.
     pub evidence: String,
-    /// Number of tool calls of the run at the time of the check. The result stays valid until the next call.
-    pub tool_calls: u64,
+    /// Number of recorded changes of files of the run before the check; absent if changes are not recorded. The result of a command stays
+    /// valid until the next change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
+}
+
+/// The result of a check of a criterion before the work on it began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TriedCriterion {
+    /// Task of the criterion; absent for a success criterion of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The criterion in words.
+    pub criterion: String,
+    /// True if it held.
+    pub held: bool,
 }
 
 /// A goal of a run and the answer to it. A follow-up begins a new turn.
@@ -140,6 +154,9 @@ pub struct ProgressState {
     /// Criteria that were checked, each with the result of its last check.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checked: Vec<CheckedCriterion>,
+    /// Criteria that were checked before the work on them began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<TriedCriterion>,
     /// Criteria that were amended, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amended: Vec<AmendedCriterion>,

@@ -102,6 +102,8 @@ pub struct Criterion {
     pub passed: Option<bool>,
     /// Reason for the verdict.
     pub reason: Text,
+    /// True if it held already before the work; none if nobody checked it then.
+    pub held_before: Option<bool>,
 }
 
 /// One version of the plan.

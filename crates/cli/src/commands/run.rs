@@ -5,7 +5,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use aime_orchestrator::{Bounds, FailureCode, Models, RunFailure, RunRequest, RunResult, RunSettings, view};
+use aime_orchestrator::{Bounds, CriterionOutcome, FailureCode, Models, RunFailure, RunRequest, RunResult, RunSettings, view};
 use aime_progress::{CheckMethod, Owner, Plan, PlanMode, ProgressState, RunId};
 use aime_runs::{Drive, Review, Runs, Setup, config::Config, models, outcome, settings_of};
 use aime_tools::Approval;
@@ -21,8 +21,8 @@ use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
     failure::Failure,
     i18n::{msg, named, said},
-    output::{self, BOLD, DIM, count},
-    screen::{column, conflict_line, span},
+    output::{self, BOLD, DIM, count, plain},
+    screen::{column, conflict_line, first_line, span},
 };
 
 pub(super) async fn run(args: RunArgs, global: &Global, runs: &Runs) -> Result<u8, Failure> {
@@ -351,7 +351,7 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
                 output::answer(&result.answer);
             }
             result.notes.iter().for_each(|note| output::note(note));
-            checks(result).iter().for_each(|line| output::note(line));
+            checks(result).into_iter().chain(doubts(result)).for_each(|line| output::note(&line));
             result.conflicts.iter().filter(|conflict| !conflict.resolved).for_each(|conflict| output::note(&conflict_line(conflict)));
             output::note(&summary(result));
         }
@@ -382,6 +382,23 @@ fn checks(result: &RunResult) -> Option<String> {
         amended = result.amended.len()
     );
     (!result.criteria.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
+}
+
+/// Maximum width of the reason why a criterion was not checked.
+const REASON: usize = 160;
+
+/// Names the criteria that nobody checked, with the reasons, and those that held already before the work.
+fn doubts(result: &RunResult) -> Vec<String> {
+    let line = |known: &CriterionOutcome| {
+        let (unchecked, before) = (known.how == CheckMethod::Unchecked && !known.evidence.is_empty(), known.held_before == Some(true));
+        let said = match (unchecked, before) {
+            (true, _) => msg!("run-unchecked", criterion = plain(&known.text), reason = first_line(&said(&known.evidence), REASON)),
+            (false, true) => msg!("run-held-before", criterion = plain(&known.text)),
+            (false, false) => return None,
+        };
+        Some(format!("{DIM}{said}{DIM:#}"))
+    };
+    result.criteria.iter().filter_map(line).collect()
 }
 
 /// Returns the last line: the outcome and the cost of the run.

@@ -168,7 +168,8 @@ fn criterion_line(known: &CriterionOutcome) -> String {
         CheckMethod::Unchecked => "unchecked",
     };
     let shown = if known.evidence.is_empty() { String::new() } else { format!(": {}", first_line(&said(&known.evidence), WIDTH)) };
-    head(id, &format!("{} ({}, {}){shown}", plain(&known.text), named("owner", known.owner.word()), named("checked", how)))
+    let before = if known.held_before == Some(true) { format!(", {}", msg!("held-before")) } else { String::new() };
+    head(id, &format!("{} ({}, {}{before}){shown}", plain(&known.text), named("owner", known.owner.word()), named("checked", how)))
 }
 
 /// Describes the actor that was last made for a task in one line.

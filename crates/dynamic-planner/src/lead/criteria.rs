@@ -32,6 +32,7 @@ fn standing(criterion: &Criterion, state: &ProgressState) -> String {
         Owner::Lead => None,
     };
     let failed = state.unmet_criteria.contains(criterion).then_some("did not hold");
-    let said: Vec<&str> = owner.into_iter().chain(failed).collect();
+    let before = (state.held_before(None, &criterion.to_string()) == Some(true)).then_some("held already before the work");
+    let said: Vec<&str> = owner.into_iter().chain(before).chain(failed).collect();
     if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) }
 }

@@ -152,6 +152,9 @@ pub struct CriterionResult {
     pub passed: Option<bool>,
     /// The ground for the result.
     pub reason: String,
+    /// Number of recorded changes of files of the run before the check; absent if changes are not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
 }
 
 impl CriterionResult {
@@ -169,6 +172,7 @@ impl CriterionResult {
             how: CheckMethod::Unchecked,
             passed: None,
             reason: String::new(),
+            changes: None,
         }
     }
 

@@ -80,6 +80,11 @@ impl RunMachine {
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
             (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
             (RunFact::FileChanged { change }, _) => self.emit(change.event(), out),
+            (RunFact::CriterionTried { task, criterion, held }, _) => {
+                if task.as_ref().is_none_or(|task| self.state.tasks.contains_key(task)) {
+                    self.emit(ProgressEvent::CriterionTried { task: task.clone(), criterion: criterion.clone(), held: *held }, out);
+                }
+            }
             (RunFact::UndoLost { message }, _) => {
                 let detail = [("message".to_owned(), message.as_str().into())].into();
                 self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);

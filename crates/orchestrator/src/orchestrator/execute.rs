@@ -18,7 +18,7 @@ use crate::{
     messages::Words,
     publish::{Entry, PublishingStream},
     questions::Answers,
-    runner::{RunRunner, kept_files::KeptFiles, private::PrivatePlaces},
+    runner::{RunRunner, before::TriedCriteria, kept_files::KeptFiles, private::PrivatePlaces},
     snapshots::SnapshotsDue,
 };
 
@@ -50,6 +50,7 @@ impl Orchestrator {
             has_journal: true,
             run: run.clone(),
             private: PrivatePlaces::new(&parts, &run),
+            tried: TriedCriteria::default(),
             kept_files: kept_files.clone(),
             live: Arc::clone(&self.live),
             input: start.input,

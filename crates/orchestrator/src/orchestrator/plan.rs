@@ -13,7 +13,7 @@ use crate::{
     Budget, FailureCode, ModelUse, PublishedEvent, RunControl, RunFailure, RunInput, RunMachine, RunRequest,
     messages::Words,
     questions::Answers,
-    runner::{RunRunner, kept_files::KeptFiles, private::PrivatePlaces},
+    runner::{RunRunner, before::TriedCriteria, kept_files::KeptFiles, private::PrivatePlaces},
 };
 
 /// The result of [`Orchestrator::plan`].
@@ -59,6 +59,7 @@ impl Orchestrator {
             answers: Arc::new(Answers::default()),
             words: Arc::new(Words::default()),
             private: PrivatePlaces::new(&self.parts, &run),
+            tried: TriedCriteria::default(),
             kept_files: KeptFiles::new(None, run.clone(), Arc::clone(&live)),
             live,
             broken,

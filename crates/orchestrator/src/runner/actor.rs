@@ -106,6 +106,9 @@ impl RunRunner {
             private,
             audit: None,
         });
+        if execution == 1 && !self.has_actor(task, execution) {
+            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, context))).await;
+        }
         let refused = OnceLock::new();
         let make = async {
             let made = attempt.compose_for_plan().await?;

@@ -8,7 +8,7 @@ use aime_redact::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, RunRunner, evidence::CallRecord, private::PrivatePlaces};
+use super::{Context, RunRunner, before::TriedCriteria, evidence::CallRecord, private::PrivatePlaces};
 use crate::{
     Budget, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, messages::Words, questions::Answers,
 };
@@ -62,6 +62,7 @@ impl Orchestrator {
             words: Arc::new(Words::default()),
             kept_files: self.kept_apart(&run, &live),
             live,
+            tried: TriedCriteria::default(),
             broken,
         };
         RemoteEffects { runner: Arc::new(runner) }

@@ -51,7 +51,8 @@ impl RunRunner {
         author: &Author,
         context: &Context,
     ) -> CriterionResult {
-        let call = match self.permit_check(check, open.owner, author) {
+        let seconds = u64::from(self.input.settings.check_seconds);
+        let call = match self.permit_check(check, (open.owner, seconds), author) {
             Ok(call) => call,
             Err(reason) => return CriterionResult { reason, ..open },
         };
@@ -77,7 +78,7 @@ impl RunRunner {
 
     /// Decides if a command may be run. A criterion of a person or the project implies consent; any other needs
     /// permission like a tool call.
-    fn permit_check(&self, check: &CommandCheck, owner: Owner, author: &Author) -> Result<ValidatedCall, String> {
+    fn permit_check(&self, check: &CommandCheck, (owner, seconds): (Owner, u64), author: &Author) -> Result<ValidatedCall, String> {
         let tool = self.parts.tools.get(BASH).ok_or("not run: there is no `bash` here")?;
         let settings = &self.input.settings;
         let rules = in_force(&self.input.rules, &author.consents);
@@ -91,7 +92,7 @@ impl RunRunner {
         };
         let parameters = Map::from_iter([
             ("command".to_owned(), Value::from(check.command.as_str())),
-            ("timeout_seconds".to_owned(), Value::from(settings.check_seconds)),
+            ("timeout_seconds".to_owned(), Value::from(seconds)),
         ]);
         let call = tool.sheet().check(parameters).map_err(|error| format!("not run: {error}"))?;
         match permissions.decide(tool.sheet(), call) {
@@ -103,13 +104,36 @@ impl RunRunner {
         }
     }
 
-    async fn run_once(&self, check: &CommandCheck, mut call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
+    /// Runs the command of a criterion once, before the work. Returns whether it holds; `None` if that cannot be told within the limit and
+    /// the budget.
+    pub(super) async fn try_command(
+        &self,
+        check: &CommandCheck,
+        (owner, seconds): (Owner, u64),
+        task: &TaskId,
+        author: &Author,
+        context: &Context,
+    ) -> Option<bool> {
+        let seconds = seconds.min(u64::from(self.input.settings.check_seconds));
+        let call = self.permit_check(check, (owner, seconds), author).ok()?;
+        self.budget.count_tool_call().ok()?;
+        match self.run_counted(check, call, Some(task), context).await {
+            Outcome::Ran { holds, .. } => Some(holds),
+            Outcome::TookTooLong(_) | Outcome::NotRun(_) => None,
+        }
+    }
+
+    async fn run_once(&self, check: &CommandCheck, call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
         if let Err(error) = self.budget.count_tool_call() {
             // The run, which is told, revokes the effect; it is carried out again when the run goes on.
             (on_bound(context))(&error);
             context.cancel.cancelled().await;
             return Outcome::NotRun(format!("not run: {error}"));
         }
+        self.run_counted(check, call, task, context).await
+    }
+
+    async fn run_counted(&self, check: &CommandCheck, mut call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
         let folder = task.cloned().unwrap_or_else(main_id);
         let tool_context = self.tool_context(context.cancel.clone(), &folder).with_whole_results();
         let asking = self.asking(&context.facts, task).of_check();
@@ -149,12 +173,13 @@ fn not_run(why: &str) -> String {
     if why.starts_with(NOT_RUN) { why.to_owned() } else { format!("{NOT_RUN}{why}") }
 }
 
-/// Returns a success criterion that passed earlier and still does, because no tool was called since.
-pub(super) fn confirmed(state: &ProgressState, criterion: &Criterion) -> Option<CriterionResult> {
+/// Returns a success criterion whose command passed earlier and still does, because no file has changed since. `changes` is the number of
+/// recorded changes of files so far.
+pub(super) fn confirmed(state: &ProgressState, criterion: &Criterion, changes: Option<u64>) -> Option<CriterionResult> {
     let open = CriterionResult::open(criterion);
     let known = state.checked.iter().find(|known| known.task.is_none() && known.criterion == open.criterion)?;
-    let holds = known.how == CheckMethod::Executed && known.holds == Some(true) && known.tool_calls == state.tool_calls;
-    holds.then(|| CriterionResult { how: known.how, passed: known.holds, reason: known.evidence.clone(), ..open })
+    let holds = known.how == CheckMethod::Executed && known.holds == Some(true) && changes.is_some() && known.changes == changes;
+    holds.then(|| CriterionResult { how: known.how, passed: known.holds, reason: known.evidence.clone(), changes, ..open })
 }
 
 /// Returns the head and the tail of a text.

@@ -159,6 +159,12 @@ impl KeptFiles {
         lines
     }
 
+    /// Counts the recorded changes of files in this run, without the effects of checks; returns `None` where changes are not recorded.
+    pub(super) async fn count_changes(&self) -> Option<u64> {
+        let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
+        spawn_blocking(move || recorder.count_changes(CHECK)).await.ok().flatten()
+    }
+
     /// Compares a path, relative to the folder, with its state when the run began; returns `None` where changes are not recorded.
     pub(super) async fn since_begin(&self, path: PathBuf) -> Option<SinceBegin> {
         let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;

@@ -22,6 +22,9 @@ impl RunRunner {
         let begun = Instant::now();
         // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());
+        if is_first(&id) {
+            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, context))).await;
+        }
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
         if !self.input.settings.unattended {
             tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(&id)));
@@ -66,6 +69,11 @@ fn question_of(task: &TaskId, execution: u32, text: &str) -> Option<QuestionId> 
 /// Returns the number of the task's execution from the id of the call's effect: `task/execution/attempt`.
 fn execution_of(id: &EffectId) -> u32 {
     id.as_str().rsplit('/').nth(1).and_then(|execution| execution.parse().ok()).unwrap_or(1)
+}
+
+/// Returns true for the first attempt of a task's first execution.
+fn is_first(id: &EffectId) -> bool {
+    id.as_str().ends_with("/1/1")
 }
 
 fn conclusion(result: Result<ToolOutput, ToolError>) -> Conclusion {

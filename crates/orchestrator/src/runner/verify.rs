@@ -20,6 +20,7 @@ use tokio::time::Instant;
 use super::{
     Context, RunRunner,
     audit::Work,
+    before::with_before,
     checks::{Author, confirmed},
     evidence::{of_files, of_run, of_words},
     plan::model_use,
@@ -30,18 +31,19 @@ use crate::{CriterionResult, ModelUse, Reflect, RunFact, read_criterion};
 const READ_FILE: &str = "read_file";
 
 impl RunRunner {
-    /// Checks the goal's criteria when every task is settled. A criterion that passed still holds if no tool was called
-    /// since.
+    /// Checks the goal's criteria when every task is settled. A command that passed still holds if no file has
+    /// changed since.
     pub(super) async fn verify(self: &Arc<Self>, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let criteria = &state.strategic.success_criteria;
         // If the settings ask for it, a plan without criteria is judged by its goal.
         let goal = [Criterion::text(format!("what was done reaches the goal: {}", state.goal))];
         let author = self.author(state, &[]);
         let mut checks = Vec::new();
+        let changes = self.kept_files.count_changes().await;
         for criterion in if criteria.is_empty() { &goal } else { criteria.as_slice() } {
-            checks.push(match confirmed(state, criterion) {
+            checks.push(match confirmed(state, criterion, changes) {
                 Some(known) => known,
-                None => self.execute(criterion, None, &author, context).await,
+                None => CriterionResult { changes, ..self.execute(criterion, None, &author, context).await },
             });
         }
         let calls = match self.input.settings.reflect {
@@ -78,9 +80,12 @@ impl RunRunner {
         for criterion in spec.completion_criteria.iter().cloned().chain(own) {
             checks.push(self.execute(&criterion, Some(&spec.id), &author, context).await);
         }
-        for criterion in self.criteria_of_plan(spec, state.as_deref()) {
+        let of_plan = self.criteria_of_plan(spec, state.as_deref());
+        // The criteria of the plan are checked again at its end, unless nothing has changed until then.
+        let changes = if of_plan.is_empty() { None } else { self.kept_files.count_changes().await };
+        for criterion in of_plan {
             let check = self.execute(&criterion, Some(&spec.id), &author, context).await;
-            checks.push(CriterionResult { of_plan: true, ..check });
+            checks.push(CriterionResult { of_plan: true, changes, ..check });
         }
         // An attempt that has already failed needs no verdict of a model.
         if checks.iter().any(|check| check.passed == Some(false)) || checks.iter().all(|check| check.executable || check.passed.is_some()) {
@@ -161,9 +166,11 @@ impl RunRunner {
         calls: Result<String, String>,
         context: &Context,
     ) -> Vec<ModelUse> {
+        let state = self.live.get(&self.run);
         let executed = checks.iter().filter_map(|check| {
             let held = if check.passed? { "holds" } else { "does not hold" };
-            Some(format!("{}: {held}: {}", check.criterion, check.reason))
+            let evidence = with_before(state.as_deref(), work.task.map(|task| &task.id), check);
+            Some(format!("{}: {held}: {evidence}", check.criterion))
         });
         let (verdicts, calls) = match calls {
             Ok(calls) => self.audit(work, open, (executed.collect(), calls), context).await,
@@ -202,7 +209,13 @@ impl RunRunner {
     }
 
     /// Checks a criterion that code can check; leaves the others open.
-    async fn execute(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
+    pub(super) async fn execute(
+        &self,
+        criterion: &Criterion,
+        task: Option<&TaskId>,
+        author: &Author,
+        context: &Context,
+    ) -> CriterionResult {
         let open = CriterionResult::open(criterion);
         let file = match &criterion.check {
             Check::File(file) => Some(file.clone()),

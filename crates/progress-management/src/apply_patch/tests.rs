@@ -415,6 +415,7 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         how: CheckMethod::Executed,
         passed,
         reason: String::new(),
+        changes: None,
     };
     let failed = checked("a exists", Some(false));
     let said = |text: &str| ProgressEvent::EvidenceAdded {

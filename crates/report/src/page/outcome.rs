@@ -139,6 +139,7 @@ pub(super) fn criteria(criteria: &[Criterion]) -> Markup {
                 li {
                     span class=(format!("mark {class}")) title=(word) aria-label=(word) role="img" { (sign) }
                     " " (words(&criterion.text)) " " span.quiet { "(" (criterion.owner.word()) ", " (how(criterion.how)) ")" }
+                    @if criterion.held_before == Some(true) { span.quiet { " – held already before the work, so it proves nothing about the work" } }
                     @if !criterion.reason.is_empty() { span.quiet { " – " (words(&criterion.reason)) } }
                 }
             }

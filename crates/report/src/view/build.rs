@@ -113,7 +113,11 @@ fn strategy(source: &Source<'_>, reader: &Reader<'_>) -> Strategy {
 }
 
 /// Last check of each criterion, of tasks and of the goal.
-pub(crate) struct Checks<'a>(BTreeMap<Looked<'a>, Found<'a>>);
+pub(crate) struct Checks<'a> {
+    last: BTreeMap<Looked<'a>, Found<'a>>,
+    /// Criteria that were checked before the work on them, with the results.
+    tried: BTreeMap<Looked<'a>, bool>,
+}
 
 /// Last check of a criterion.
 #[derive(Clone, Copy, Default)]
@@ -130,26 +134,31 @@ type Looked<'a> = (Option<&'a TaskId>, &'a str);
 impl<'a> Checks<'a> {
     pub(crate) fn of(source: &'a Source<'_>) -> Self {
         let looked_at = source.events.iter().filter_map(|(_, event)| match event {
-            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason } => {
+            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes: _ } => {
                 Some(((task.as_ref(), criterion.as_str()), Found { owner: *owner, how: *how, passed: *passed, reason }))
             }
             _ => None,
         });
-        Self(looked_at.collect())
+        let tried = source.events.iter().filter_map(|(_, event)| match event {
+            ProgressEvent::CriterionTried { task, criterion, held } => Some(((task.as_ref(), criterion.as_str()), *held)),
+            _ => None,
+        });
+        Self { last: looked_at.collect(), tried: tried.collect() }
     }
 
     /// Returns the criteria of a task, or of the goal, and then the commands that its actor named.
     pub(crate) fn read(&self, of: Option<&TaskId>, criteria: &[aime_progress::Criterion], reader: &Reader<'_>) -> Vec<Criterion> {
         let view = |words: &str, found: Found<'_>| {
             let Found { owner, how, passed, reason } = found;
-            Criterion { text: reader.text(words, LONG), owner, how, passed, reason: reader.text(reason, LONG) }
+            let held_before = self.tried.get(&(of, words)).copied();
+            Criterion { text: reader.text(words, LONG), owner, how, passed, reason: reader.text(reason, LONG), held_before }
         };
         let named = criteria.iter().map(|criterion| {
             let words = criterion.to_string();
-            let found = self.0.get(&(of, words.as_str())).copied().unwrap_or_default();
+            let found = self.last.get(&(of, words.as_str())).copied().unwrap_or_default();
             view(&words, Found { owner: criterion.owner, ..found })
         });
-        let own = self.0.iter().filter(|((task, _), found)| *task == of && found.owner == Owner::Actor);
+        let own = self.last.iter().filter(|((task, _), found)| *task == of && found.owner == Owner::Actor);
         named.chain(own.map(|((_, words), found)| view(words, *found))).collect()
     }
 }

@@ -75,6 +75,9 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
             });
             format!("{} and others changed the same files: {}", titles.title(task), told.collect::<Vec<_>>().join("; "))
         }
+        ProgressEvent::CriterionTried { criterion, held: true, .. } => {
+            format!("{criterion}: held already before the work, so it proves nothing about the work")
+        }
         ProgressEvent::BoundReached { bound, detail } => format!("{bound}: {detail}"),
         ProgressEvent::RunStatusChanged { from, to, reason } => format!("{from} → {to}{}", because(reason)),
         ProgressEvent::RunResumed {} => "the run goes on".to_owned(),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Recorder, State, Undone};
-use crate::{Author, Conflict, ConflictKind, Entry, NotKept, Scope, UndoError, UndoPlan};
+use crate::{Author, Conflict, ConflictKind, Entry, NotKept, Scope, UndoError, UndoPlan, log::Record};
 
 /// A path now, compared with the path when the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,24 @@ impl Recorder {
         let (live, _turn) = self.live(live, counts)?;
         let chains = live.history.chains.values();
         Ok(chains.filter_map(|links| links.last()).any(|link| link.by.iter().all(|by| by == author) && !link.by.is_empty()))
+    }
+
+    /// Counts the recorded changes so far, including those that were undone later, without the changes that `tool` alone made and those
+    /// that [`put_back`](Self::put_back) reverted. An equal count means that no known file has changed. Returns `None` where changes are
+    /// not recorded.
+    #[must_use]
+    pub fn count_changes(&self, tool: &str) -> Option<u64> {
+        self.keeping(&mut self.state(), |live, counts| {
+            if live.known.is_some() {
+                self.look_around(live, counts)?;
+            }
+            let counted = live.records.iter().filter(|record| match record {
+                Record::Changed { by, .. } => by.is_empty() || by.iter().any(|author| author.tool != tool),
+                Record::Undo { of, .. } => !matches!(of, Scope::Effects { .. }),
+                _ => false,
+            });
+            Ok(counted.count() as u64)
+        })
     }
 
     /// Compares a path with its state when the run began; returns `None` where changes are not recorded. A change that was undone is none.

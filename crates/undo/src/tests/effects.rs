@@ -99,3 +99,23 @@ fn a_path_is_compared_with_the_beginning_of_the_run() {
     assert_eq!(recorder.since_begin(Path::new("a.txt")), Some(SinceBegin::Changed), "its state at the beginning is recorded");
     assert_eq!(recorder.since_begin(Path::new("crlf.txt")), Some(SinceBegin::Same), "the run has no record of a change");
 }
+
+#[test]
+fn changes_are_counted_without_the_effects_of_checks() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    let count = |expected: u64| assert_eq!(recorder.count_changes("check"), Some(expected));
+    count(0);
+    run_check(&place, &recorder, |place| place.write("by-check.txt", "made"));
+    count(0);
+    put_back(&recorder, |_| false);
+    count(0);
+    place.by(&recorder, "one", |place| place.write("a.txt", "1"));
+    count(1);
+    place.write("b.txt", "by a person");
+    count(2);
+    recorder.undo(&recorder.plan(&Scope::Run {}, false).unwrap()).unwrap();
+    count(3);
+    let recorder = place.recorder();
+    assert_eq!(recorder.count_changes("check"), Some(3), "another process reads the same record");
+}

@@ -145,6 +145,7 @@ fn an_actor_decides_nothing_about_the_run() {
             how: CheckMethod::Audited,
             passed: Some(true),
             reason: "I say so".into(),
+            changes: None,
         },
         ProgressEvent::EvidenceProcessed { evidence: vec![], reason: "no".into() },
         ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },

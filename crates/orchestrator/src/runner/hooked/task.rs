@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_actors::{ActorMachine, effect_prefix};
 use aime_durable::{EffectId, Issue};
-use aime_progress::{Conclusion, FailureCause, Outcome, TaskSpec};
+use aime_progress::{Conclusion, FailureCause, Outcome, TaskId, TaskSpec};
 
 use crate::{
     HookPoint, RunEffect, RunFact,
@@ -72,7 +72,12 @@ impl RunRunner {
     /// Returns true if the attempt was started before a stop or a crash, so that its hooks were already called.
     fn is_begun(&self, effect: &RunEffect) -> bool {
         let RunEffect::StartActor { task, execution, .. } = effect else { return false };
-        let stream = effect_prefix(task, *execution, None);
+        self.has_actor(task, *execution)
+    }
+
+    /// Returns true if the actor of this execution of a task has a journal.
+    pub(in crate::runner) fn has_actor(&self, task: &TaskId, execution: u32) -> bool {
+        let stream = effect_prefix(task, execution, None);
         self.parts.journal.load::<ActorMachine>(self.run.as_str(), &stream).is_ok_and(|loaded| loaded.is_some())
     }
 }
