@@ -158,6 +158,7 @@ fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
         "ended-",
         "owner-",
         "checked-",
+        "conflict-",
         "code-",
         "mode-",
         "by-",
