@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, done, plan, task, tool, write};
+use crate::harness::{World, actor, done, plan, task, tool, wait_until, write};
 
 /// An actor's end that names a command which shows that the work is done.
 fn done_by(message: &str, command: &str) -> Reply {
@@ -260,4 +260,52 @@ fn a_check_that_hangs_is_ended_and_does_not_hold() {
     assert_eq!(criteria(&result), [found("person", "executed", false), found("person", "executed", true)]);
     let evidence = result["criteria"][0]["evidence"].as_str().unwrap();
     assert!(evidence.contains("begun") && evidence.contains("longer than 1 s"), "{evidence}");
+}
+
+// Requirement: 5.2
+#[test]
+fn a_command_check_cut_off_by_a_kill_runs_again() {
+    let script = Script::new().on(When::tools().and_turn(0), [write("out.txt", "out\n")]).on(When::tools(), [done("it is there")]);
+    let world = World::with(script);
+    let mut make = actor("make", "MAKE it", &[]);
+    // Before the work it holds at once.
+    make["completion_criteria"] = json!([{"command": "echo x >> begun; test ! -e out.txt || test -e go || sleep 60"}]);
+    world.file(".gitignore", "begun\ngo\n");
+    world.plan("plan.json", &plan(&[make]));
+    let running = world.start(["run", "--plan", "plan.json", "--approve", "all", "--run-id", "r"]);
+    wait_until("the check has begun", || world.read("begun").lines().count() == 2);
+    running.kill();
+    world.file("go", "");
+    let ended = world.aime(["resume", "r", "--output", "json"]).must(0);
+    assert_eq!(criteria(&ended.json()), [found("person", "executed", true)], "{ended}");
+    assert_eq!((world.server().requests().len(), world.read("begun").lines().count()), (2, 3), "only the check is done again");
+    assert_eq!(ended.json()["criteria"][0]["held_before"], true, "what was found before the work survives: {ended}");
+}
+
+// Requirement: 5.3
+#[test]
+fn no_model_weakens_a_criterion_of_the_project() {
+    let mut planned = plan(&[actor("sum", "SUM it", &[])]);
+    planned["strategic"]["success_criteria"] = json!([]);
+    let amend = json!({"number": 1, "text": "there is a sum", "evidence": "the check is wrong"});
+    let change = json!({"reasoning": "the check is wrong", "changes": [
+        {"op": "amend_criterion", "number": 1, "criterion": "there is a sum", "evidence": "the check is wrong"},
+        {"op": "set_strategic", "strategic": {"approach": "another", "success_criteria": ["there is a sum"]}},
+    ]});
+    let calls = [Reply::call("submit_plan", planned), Reply::call("amend_criterion", amend), Reply::call("change_plan", change)];
+    let mut world = World::led(
+        Script::new()
+            .on(When::tool("submit_plan"), calls.into_iter().chain([done("The sum is 5.")]))
+            .on(
+                When::tools().and_contains("You audit work"),
+                [Reply::call("terminate", json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is"}]}))],
+            )
+            .on(When::tools().and_turn(0), [write("sum.txt", "5")])
+            .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")]),
+    );
+    world.user_settings(&format!("{PROJECT}[triggers]\nmax_retries = 0\n"));
+    let ended = world.aime(["run", "add 2 and 2", "--mode", "complex", "--approve", "all", "--unattended", "--output", "json"]).must(1);
+    let result = ended.json();
+    let of_project: Vec<_> = criteria(&result).into_iter().filter(|(owner, ..)| owner == "project").collect();
+    assert_eq!((of_project, &result["amended"]), (vec![found("project", "executed", false)], &json!([])), "{ended}");
 }
