@@ -15,6 +15,7 @@ mod checks;
 mod commands;
 mod commits;
 mod confinement;
+mod confusion;
 mod damage;
 mod dashboard;
 mod delegation;
