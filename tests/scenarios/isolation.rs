@@ -82,6 +82,21 @@ fn commands_of_two_in_one_file_are_both_kept_by_default() {
     assert_ne!(shared.read("text"), world.read("text"));
 }
 
+/// A copy is merged when no other task works in the folder itself.
+// Requirement: 9.1
+#[test]
+fn commands_write_nothing_that_is_older_than_a_merge() {
+    let script = Script::new()
+        .on(a(0), [bash("cp text old && echo A-HAS-READ")])
+        .on(a(1), [bash("sleep 1; sed 's/one/1/' old > text && rm old").after_request("B-HAS-WRITTEN")])
+        .on(a(2), [done("a is done")])
+        .on(b(0), [bash("sed -i 's/seven/7/' text && echo B-HAS-WRITTEN").after_request("A-HAS-READ")])
+        .on(b(1), [done("b is done")]);
+    let world = two(script, "");
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+}
+
 /// Without `git` no copy can be made, as of a folder that is too large.
 // Requirement: 9.1
 #[test]

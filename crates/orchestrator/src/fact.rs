@@ -244,10 +244,14 @@ pub enum RunFact {
         /// The consequence and its cause.
         message: String,
     },
-    /// A task waits for the working folder: the folder is too large for a private copy.
+    /// A task waits until no other task writes in the working folder: to work there itself if the folder is too large for a private copy, or
+    /// to merge its private copy.
     FolderAwaited {
         /// The task.
         task: TaskId,
+        /// True if the task waits no longer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_over: bool,
     },
     /// The run is to stop and stay resumable.
     StopRequested {

@@ -89,9 +89,12 @@ impl RunMachine {
                 let detail = [("message".to_owned(), message.as_str().into())].into();
                 self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);
             }
-            (RunFact::FolderAwaited { task }, _) => {
+            (RunFact::FolderAwaited { task, is_over: true }, _) => self.executions.has_folder(task),
+            (RunFact::FolderAwaited { task, is_over: false }, _) => {
+                self.executions.await_folder(task);
                 let detail = [("task".to_owned(), task.as_str().into())].into();
                 self.emit(ProgressEvent::Noted { topic: "folder_awaited".to_owned(), detail }, out);
+                self.advance(out);
             }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),

@@ -1,6 +1,6 @@
 //! The executions of tasks, and the reports that their actors have sent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aime_actors::effect_prefix;
 use aime_progress::{ProgressState, TaskId};
@@ -20,6 +20,8 @@ pub(super) struct Executions {
     returned: BTreeMap<TaskId, ReturnedResult>,
     /// The tasks that actors have taken over.
     claims: BTreeMap<TaskId, Claim>,
+    /// The tasks that wait until no other task writes in the working folder.
+    awaiting_folder: BTreeSet<TaskId>,
 }
 
 impl Executions {
@@ -30,11 +32,27 @@ impl Executions {
 
     /// Starts an attempt at a task and returns its execution.
     pub(super) fn begin(&mut self, task: &TaskId) -> u32 {
+        self.has_folder(task);
         *self.current.entry(task.clone()).or_insert(1)
+    }
+
+    /// Records that a task waits for the working folder.
+    pub(super) fn await_folder(&mut self, task: &TaskId) {
+        self.awaiting_folder.insert(task.clone());
+    }
+
+    /// Records that a task does not wait for the working folder.
+    pub(super) fn has_folder(&mut self, task: &TaskId) {
+        self.awaiting_folder.remove(task);
+    }
+
+    pub(super) fn awaits_folder(&self, task: &TaskId) -> bool {
+        self.awaiting_folder.contains(task)
     }
 
     /// Ends the current execution of a task.
     pub(super) fn conclude(&mut self, task: &TaskId) {
+        self.has_folder(task);
         *self.current.entry(task.clone()).or_insert(1) += 1;
         self.returned.remove(task);
     }

@@ -96,6 +96,8 @@ impl RunMachine {
     pub(super) fn waits_for_person(&self) -> bool {
         let by_lead = |question: &Question| question.kind != ESCALATION && question.task.as_ref().is_none_or(|task| self.is_main(task));
         let asked_for = |task: Option<&TaskId>| match task {
+            // The task that writes in the folder waits itself, if nothing else is under way.
+            Some(waits) if self.executions.awaits_folder(waits) => true,
             Some(_) => self.unanswered().any(|question| question.task.as_ref() == task),
             None => self.unanswered().any(by_lead),
         };

@@ -40,7 +40,7 @@ pub(crate) struct PrivatePlaces {
     /// The `PATH` to find `git` on.
     path: OsString,
     folders: Mutex<Option<PrivateFolders>>,
-    /// Held by the task that writes in the working folder.
+    /// Held by the task that writes in the working folder, or whose private folder is merged into it.
     turn: Arc<Mutex<()>>,
 }
 
@@ -150,9 +150,7 @@ impl RunRunner {
                     return Ok(Place::Shared(Some(turn)));
                 }
                 if !self.private.can_be_copied().await {
-                    let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone() });
-                    let turn = context.cancel.run_until_cancelled(Arc::clone(&self.private.turn).lock_owned()).await;
-                    return turn.map(|turn| Place::Shared(Some(turn))).ok_or_else(|| "stopped".to_owned());
+                    return self.turn(task, context).await.map(|turn| Place::Shared(Some(turn)));
                 }
             }
         }
@@ -160,6 +158,17 @@ impl RunRunner {
         let private = private.map_err(|error| format!("the private folder of the task cannot be made: {error}"))?;
         let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?;
         Ok(Place::Private(PrivatePlace { private, folder }))
+    }
+
+    /// Waits until no other task writes in the working folder.
+    async fn turn(&self, task: &TaskId, context: &Context) -> Result<OwnedMutexGuard<()>, String> {
+        if let Ok(turn) = Arc::clone(&self.private.turn).try_lock_owned() {
+            return Ok(turn);
+        }
+        let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: false });
+        let turn = context.cancel.run_until_cancelled(Arc::clone(&self.private.turn).lock_owned()).await;
+        let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: true });
+        turn.ok_or_else(|| "stopped".to_owned())
     }
 
     /// Returns whether the actor of a task may change files, by its profile.
@@ -170,6 +179,8 @@ impl RunRunner {
 
     /// Joins the changes in a private folder with the working folder. Returns its conflicts: open ones, or those that the actor has resolved.
     pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Vec<FoundConflict>, String> {
+        // A command that runs in the working folder may write what it has read there before the merge.
+        let _turn = self.turn(task, context).await?;
         let folders = self.private.folders.lock().await;
         let Some(folders) = &*folders else { return Ok(Vec::new()) };
         let window = self.kept_files.open(author(Some(task), "join"), &context.facts).await;

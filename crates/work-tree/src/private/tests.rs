@@ -1,11 +1,11 @@
+mod cuts;
+
 use std::{
     ffi::OsString,
     fs,
-    future::{Future as _, poll_fn},
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     process::Command,
-    task::Poll,
 };
 
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -470,83 +470,4 @@ async fn a_copy_fits_by_its_files_and_their_size_without_ignored_ones() {
     for (files, most, fits) in [(2, bytes, true), (1, bytes, false), (2, bytes - 1, false)] {
         assert_eq!(folders.fits(files, most).await.unwrap(), fits, "{files} files, {most} bytes");
     }
-}
-
-/// Files of a merge that changes more than one.
-const FILES: [&str; 3] = ["text", "second", "third"];
-
-fn with_more_files() -> Shared {
-    let shared = Shared::new();
-    shared.write("second", TEXT);
-    shared.write("third", TEXT);
-    shared
-}
-
-/// Changes all files in two private folders, and merges both; continues after an interruption.
-async fn change_all(shared: &Shared) -> Result<(), WorkTreeError> {
-    let folders = shared.open(path()).await?;
-    for (name, from, to) in [("a", "one", "1"), ("b", "seven", "7")] {
-        let private = folders.begin(name, &Extras::default()).await?;
-        for file in FILES {
-            let text = fs::read_to_string(private.path().join(file)).unwrap();
-            fs::write(private.path().join(file), text.replace(from, to)).unwrap();
-        }
-        assert!(!matches!(folders.join(&private, name).await?, Joined::Conflict(_)));
-    }
-    Ok(())
-}
-
-/// Interrupts the work at its `cut`-th step, if it has as many. Returns true if it came to its end.
-fn cut_off(shared: &Shared, cut: u32) -> bool {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let mut steps = 0;
-    let mut work = Box::pin(change_all(shared));
-    // The runtime waits for the operation under way when it is dropped, so nothing goes on in the background.
-    let ended = runtime.block_on(poll_fn(|context| {
-        steps += 1;
-        if steps > cut { Poll::Ready(None) } else { work.as_mut().poll(context).map(Some) }
-    }));
-    let _within = runtime.enter();
-    drop(work);
-    ended.map(Result::unwrap).is_some()
-}
-
-/// Checks that a cut leaves each file whole, and that the next opening leaves all of them before or after each merge.
-fn check_cut(cut: u32) -> bool {
-    let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1").replace("seven", "7"));
-    let shared = with_more_files();
-    let ended = cut_off(&shared, cut);
-    for file in FILES {
-        let text = shared.read(file);
-        assert!([TEXT, &one, &both].contains(&text.as_str()), "cut {cut}: {file} is not whole: {text:?}");
-    }
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        drop(shared.opened().await);
-        let texts = FILES.map(|file| shared.read(file));
-        assert!(texts.iter().all(|text| *text == texts[0]), "cut {cut}: {texts:?}");
-        let names: Vec<_> = fs::read_dir(shared.folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(names.len(), FILES.len(), "cut {cut}: {names:?}");
-        change_all(&shared).await.unwrap();
-        assert!(FILES.iter().all(|file| shared.read(file) == both), "cut {cut}");
-        assert_eq!(shared.opened().await.remove().await.unwrap(), Vec::<PathBuf>::new(), "cut {cut}");
-    });
-    ended
-}
-
-/// Number of cuts; `cargo xtask reliability --private-folders` sets more.
-#[expect(clippy::disallowed_methods, reason = "a person sets how much is tried")]
-fn cuts() -> u32 {
-    std::env::var("AIME_CUTS").map_or(10, |cuts| cuts.parse().unwrap())
-}
-
-#[test]
-fn a_cut_at_any_step_leaves_all_files_before_or_after() {
-    let (cuts, mut step, mut ended) = (cuts(), 3, 0);
-    for _ in 0..cuts {
-        let is_ended = check_cut(step);
-        ended += u32::from(is_ended);
-        step = if is_ended { 1 } else { step + 1 + 280 / cuts };
-    }
-    assert!(ended < cuts, "no cut came before the end");
 }

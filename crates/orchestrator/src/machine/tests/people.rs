@@ -139,6 +139,26 @@ fn only_an_actor_that_runs_asks_and_only_for_itself() {
 }
 
 #[test]
+fn a_task_that_waits_for_the_folder_waits_for_the_person_too() {
+    for is_over in [false, true] {
+        let mut world = World::of("a; b");
+        world.send(RunFact::FolderAwaited { task: id("b"), is_over: false });
+        if is_over {
+            world.send(RunFact::FolderAwaited { task: id("b"), is_over });
+        }
+        asks(&mut world, "a", "q");
+        world.deferred("question");
+        assert_eq!(world.open(), if is_over { "a b" } else { "" });
+        if !is_over {
+            assert_eq!(world.ended(), "waiting_for_human");
+            world.resumed();
+            assert_eq!(world.open(), "ask-question a b", "both begin again");
+            world.replayed();
+        }
+    }
+}
+
+#[test]
 fn a_question_ends_with_its_task() {
     // The actor concludes despite its open question.
     let mut world = World::of("a");
