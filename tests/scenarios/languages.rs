@@ -123,7 +123,17 @@ fn rarer_commands_speak_chinese() {
     let ended = world.aime(["runs", "undo", "r1", "--yes"]).must(1);
     tells(&ended, &ended.stdout, &["没有任何改动", "保留     out.txt：此后被你或别的运行改动过"]);
     let ended = world.aime(["runs", "stats"]).must(0);
-    tells(&ended, &ended.stdout, &["运行       1", "规划       1 个计划中按要求做成 1 个", "执行       已结束的1 个计划中达到目标 1 个"]);
+    tells(
+        &ended,
+        &ended.stdout,
+        &[
+            "运行       1",
+            "规划       1 个计划中按要求做成 1 个",
+            "执行       已结束的1 个计划中达到目标 1 个",
+            "用时 ",
+            "合并       0 ms (0%)",
+        ],
+    );
     let ended = world.aime(["memory", "search", "zzzz"]).must(0);
     tells(&ended, &ended.stderr, &["没有记忆含有这些词"]);
     let ended = world.aime(["tools", "list"]).must(0);

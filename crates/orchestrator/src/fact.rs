@@ -253,6 +253,13 @@ pub enum RunFact {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_over: bool,
     },
+    /// The changes in the private folder of a task were merged into the working folder, or conflict with it.
+    ChangesMerged {
+        /// The task.
+        task: TaskId,
+        /// Duration in milliseconds.
+        duration_ms: u64,
+    },
     /// The run is to stop and stay resumable.
     StopRequested {
         /// Why.

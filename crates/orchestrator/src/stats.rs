@@ -1,8 +1,8 @@
-//! Planning statistics, counted from the journals of all runs.
+//! Statistics of planning and of the use of time, counted from the journals of all runs.
 
 use aime_durable::{EventRecord, Journal, Recorded};
 use aime_planner::PlanningMetrics;
-use aime_progress::{ProgressEvent, RunStatus, Timestamp};
+use aime_progress::{ProgressEvent, RunId, RunStatus, TimeUse, TimeUseCounter, Timestamp};
 use serde::Deserialize;
 
 use crate::{OrchestratorError, RunFact, RunInput, view_of};
@@ -11,17 +11,19 @@ use crate::{OrchestratorError, RunFact, RunInput, view_of};
 const PAGE: usize = 1_000;
 
 /// Statistics of all runs of a journal.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunStats {
     /// Number of runs.
     pub runs: u64,
     /// Planning metrics.
     pub metrics: PlanningMetrics,
+    /// Time and tokens, by what used them.
+    pub time: TimeUse,
     /// Descriptions of the runs that could not be read and are not counted.
     pub left_out: Vec<String>,
 }
 
-/// Counts the planning statistics of all runs in the journal. Blocks while it reads.
+/// Counts the statistics of all runs in the journal. Blocks while it reads.
 ///
 /// - A requested plan counts once it was made or has finally failed: as made, unless it is a fallback. Its time is that
 ///   from the request to the plan. A reused or handed-over plan was not requested; a request that reached no model does
@@ -29,12 +31,14 @@ pub struct RunStats {
 /// - A plan counts as executed when its run has ended for good, and as successful if that run reached its goal.
 /// - Facts that a fork copied from another run count for that run only.
 ///
+/// With `only`, it counts that run alone.
+///
 /// # Errors
 ///
 /// Errors of the journal.
-pub fn stats(journal: &Journal) -> Result<RunStats, OrchestratorError> {
+pub fn stats(journal: &Journal, only: Option<&RunId>) -> Result<RunStats, OrchestratorError> {
     let mut stats = RunStats::default();
-    for run in journal.runs()? {
+    for run in journal.runs()?.into_iter().filter(|run| only.is_none_or(|only| only.as_str() == run.id)) {
         stats.runs += 1;
         let mut counted = Counted::new(Timestamp::from_millis(run.created_at));
         let mut next = 1;
@@ -48,7 +52,7 @@ pub fn stats(journal: &Journal) -> Result<RunStats, OrchestratorError> {
                 }
             }
         }
-        counted.add_to(&mut stats.metrics);
+        counted.add_to(&mut stats);
     }
     Ok(stats)
 }
@@ -63,12 +67,27 @@ impl RunStats {
         for published in view_of(input, facts).events {
             counted.take(published.at, &published.event);
         }
-        counted.add_to(&mut self.metrics);
+        counted.add_to(self);
     }
 }
 
 /// Types of the events that matter here; the others are not read.
-const TOLD: [&str; 6] = ["planning_started", "plan_reused", "plan_created", "run_status_changed", "answered", "run_started"];
+const TOLD: [&str; 14] = [
+    "planning_started",
+    "plan_reused",
+    "plan_created",
+    "run_status_changed",
+    "answered",
+    "run_started",
+    "model_called",
+    "tool_call_finished",
+    "criterion_checked",
+    "question_asked",
+    "question_answered",
+    "run_resumed",
+    "run_continued",
+    "noted",
+];
 
 #[derive(Deserialize)]
 struct Type {
@@ -80,6 +99,7 @@ struct Type {
 struct Counted {
     began: Timestamp,
     metrics: PlanningMetrics,
+    time: TimeUseCounter,
     asked_at: Option<Timestamp>,
     has_plan: bool,
     status: RunStatus,
@@ -88,7 +108,15 @@ struct Counted {
 
 impl Counted {
     fn new(began: Timestamp) -> Self {
-        Self { began, metrics: PlanningMetrics::default(), asked_at: None, has_plan: false, status: RunStatus::Planning, answered: false }
+        Self {
+            began,
+            metrics: PlanningMetrics::default(),
+            time: TimeUseCounter::default(),
+            asked_at: None,
+            has_plan: false,
+            status: RunStatus::Planning,
+            answered: false,
+        }
     }
 
     fn record(&mut self, record: &EventRecord) -> Result<(), serde_json::Error> {
@@ -100,6 +128,9 @@ impl Counted {
     }
 
     fn take(&mut self, at: Timestamp, event: &ProgressEvent) {
+        if at >= self.began {
+            self.time.record(at, event);
+        }
         match event {
             ProgressEvent::PlanningStarted { purpose } if purpose == "plan" => self.asked_at = Some(at),
             ProgressEvent::PlanReused { .. } => {
@@ -127,11 +158,12 @@ impl Counted {
         }
     }
 
-    fn add_to(mut self, metrics: &mut PlanningMetrics) {
+    fn add_to(mut self, stats: &mut RunStats) {
         if self.answered && self.has_plan {
             self.metrics.executed(self.status == RunStatus::Completed);
         }
-        metrics.add(&self.metrics);
+        stats.metrics.add(&self.metrics);
+        stats.time.add(&self.time.finish());
     }
 }
 

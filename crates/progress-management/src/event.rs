@@ -367,6 +367,9 @@ pub enum ProgressEvent {
         /// Number of recorded changes of files of the run before the check; absent if changes are not recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changes: Option<u64>,
+        /// Duration in milliseconds, if aime checked it itself.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        duration_ms: u64,
     },
     /// A criterion was checked before the work on it began. A criterion that holds then proves nothing about the work.
     CriterionTried {
@@ -426,6 +429,11 @@ pub enum ProgressEvent {
         /// Members of the fact, by name.
         detail: BTreeMap<String, Value>,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ProgressEvent {

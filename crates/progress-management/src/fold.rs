@@ -311,7 +311,7 @@ impl ProgressState {
                     self.tried.push(TriedCriterion { task: task.clone(), criterion: criterion.clone(), held: *held });
                 }
             }
-            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes } => {
+            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes, .. } => {
                 self.task_mut_if_any(task.as_ref())?;
                 if task.is_none() {
                     self.success_criterion_checked(criterion, *passed);

@@ -39,6 +39,7 @@ mod task;
 #[cfg(test)]
 mod testing;
 mod time;
+mod time_use;
 mod todo;
 
 pub use advance::AfterFailure;
@@ -76,4 +77,5 @@ pub use status::IllegalTransition;
 pub use store::{LiveStore, StoreError};
 pub use task::{Conclusion, FailureCause, Outcome, ProgressReport, Task, TaskActor, TaskStatus};
 pub use time::Timestamp;
+pub use time_use::{PartUse, TimeUse, TimeUseCounter};
 pub use todo::{TodoError, TodoItem, TodoList, TodoStatus, render_todos};

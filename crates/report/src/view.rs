@@ -11,7 +11,7 @@ mod versions;
 
 pub use self::graph::{Graph, Line, LineKind, Node};
 
-use aime_progress::{CheckMethod, Owner, PlanMode, RunStatus, Significance, Spent, TaskKind, TaskStatus, Timestamp};
+use aime_progress::{CheckMethod, Owner, PlanMode, RunStatus, Significance, Spent, TaskKind, TaskStatus, TimeUse, Timestamp};
 use serde::Serialize;
 
 use crate::{Failure, text::Text};
@@ -375,6 +375,8 @@ pub struct Spending {
     pub by_task: Vec<(String, Spent)>,
     /// Number of started tool calls.
     pub tool_calls: u64,
+    /// Time and tokens, by what used them.
+    pub time: TimeUse,
 }
 
 /// Line of the story.

@@ -46,6 +46,14 @@ stats-made = {$made} of {$plans} made as asked{$percent}
 stats-mean = {$made}, in {$span} on average
 stats-reused = {$plans} used again
 stats-reached = {$succeeded} of {$plans} that ended reached the goal{$percent}
+stats-time = time
+stats-models = models
+stats-tools = tools
+stats-checks = checks
+stats-merging = merging
+stats-people = people
+stats-aime = aime
+stats-tokens = {$time}, {$tokens} tokens in {$requests}
 stats-not-counted = not counted: {$what}
 
 memory-none = nothing is remembered in this folder yet

@@ -46,6 +46,14 @@ stats-made = {$plans}中按要求做成 {$made} 个{$percent}
 stats-mean = {$made}，平均用时 {$span}
 stats-reused = 沿用{$plans}
 stats-reached = 已结束的{$plans}中达到目标 {$succeeded} 个{$percent}
+stats-time = 用时
+stats-models = 模型
+stats-tools = 工具
+stats-checks = 检查
+stats-merging = 合并
+stats-people = 等人
+stats-aime = aime
+stats-tokens = {$time}，{$requests}共 {$tokens} 个 token
 stats-not-counted = 未计入：{$what}
 
 memory-none = 这个文件夹里还没有记忆

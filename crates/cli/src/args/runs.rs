@@ -67,8 +67,11 @@ pub(crate) enum RunsCommand {
         #[arg(long)]
         mend: bool,
     },
-    /// How planning goes: over all runs of this folder, how often a plan was made, how long that took, and how often it reached its goal
-    Stats,
+    /// Time, tokens and plans: over all runs of this folder, or of one, what the time and the tokens went to, how often a plan was made and how often it reached its goal
+    Stats {
+        /// The run; all runs by default
+        run: Option<String>,
+    },
     /// Put files back as they were before a run, or one of its tasks, changed them
     Undo {
         #[command(flatten)]

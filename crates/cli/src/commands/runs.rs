@@ -46,7 +46,10 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
             super::report::report(&run, &runs.report(&run, &seen), output_file.as_deref(), form, runs.setup())?;
         }
         RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, runs).await,
-        RunsCommand::Stats => super::stats::tell(&runs.stats()?, form)?,
+        RunsCommand::Stats { run } => {
+            let run = run.map(|run| runs.find(&run)).transpose()?;
+            super::stats::tell(&runs.stats(run.as_ref())?, form)?;
+        }
         RunsCommand::Undo { args, task } => return super::undo::undo(&args, task.as_deref(), form, runs).await,
         RunsCommand::Redo { args } => return super::undo::redo(&args, form, runs).await,
         RunsCommand::Delete { run } => {

@@ -2,6 +2,7 @@
 
 use aime_orchestrator::RunStats;
 use aime_planner::PlanningMetrics;
+use aime_progress::{PartUse, TimeUse};
 use serde_json::{Value, json};
 
 use crate::{
@@ -26,7 +27,7 @@ pub(super) fn tell(stats: &RunStats, form: Output) -> Result<(), Failure> {
 
 /// Returns `aime.stats/v1`. A rate (0 to 1) or mean is null if there is no data for it.
 fn document(stats: &RunStats) -> Value {
-    let RunStats { runs, metrics, left_out } = stats;
+    let RunStats { runs, metrics, time, left_out } = stats;
     let PlanningMetrics { asked, made, reused, executed, succeeded, .. } = metrics;
     json!({
         "schema": "aime.stats/v1",
@@ -36,6 +37,7 @@ fn document(stats: &RunStats) -> Value {
             "mean_ms": metrics.mean_planning_ms(), "reused": reused,
         },
         "execution": {"ended": executed, "succeeded": succeeded, "success_rate": metrics.execution_success_rate()},
+        "time": time,
         "left_out": left_out,
     })
 }
@@ -52,11 +54,37 @@ fn text(stats: &RunStats) -> String {
     };
     let rate = percent(metrics.execution_success_rate());
     let carried_out = msg!("stats-reached", succeeded = metrics.succeeded, plans = plans(metrics.executed), percent = rate);
-    let lines = [
+    let planning = [
         (msg!("stats-runs"), stats.runs.to_string()),
         (msg!("stats-planning"), planned),
         (msg!("stats-again"), msg!("stats-reused", plans = plans(metrics.reused))),
         (msg!("stats-execution"), carried_out),
     ];
-    lines.map(|(what, said)| format!("{}{said}", column(&format!("{BOLD}{what}{BOLD:#}"), 11))).join("\n")
+    let lines = planning.into_iter().chain(time_lines(&stats.time));
+    lines.map(|(what, said)| format!("{}{said}", column(&format!("{BOLD}{what}{BOLD:#}"), 11))).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the lines about the use of time, each with its heading.
+fn time_lines(time: &TimeUse) -> [(String, String); 7] {
+    let TimeUse { total_ms, models, tools, checks, merging_ms, people_ms, aime_ms } = time;
+    let of_total = |ms: u64| {
+        let percent = ms.saturating_mul(100).checked_div(*total_ms).map(|percent| format!(" {DIM}({percent}%){DIM:#}"));
+        format!("{}{}", span(ms), percent.unwrap_or_default())
+    };
+    let part = |PartUse { ms, spent }: &PartUse| match spent.requests {
+        0 => of_total(*ms),
+        requests => {
+            let requests = count(usize::try_from(requests).unwrap_or(usize::MAX), "request");
+            msg!("stats-tokens", time = of_total(*ms), tokens = spent.input_tokens + spent.output_tokens, requests = requests)
+        }
+    };
+    [
+        (msg!("stats-time"), span(*total_ms)),
+        (msg!("stats-models"), part(models)),
+        (msg!("stats-tools"), part(tools)),
+        (msg!("stats-checks"), part(checks)),
+        (msg!("stats-merging"), of_total(*merging_ms)),
+        (msg!("stats-people"), of_total(*people_ms)),
+        (msg!("stats-aime"), of_total(*aime_ms)),
+    ]
 }

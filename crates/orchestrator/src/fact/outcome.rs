@@ -155,6 +155,14 @@ pub struct CriterionResult {
     /// Number of recorded changes of files of the run before the check; absent if changes are not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<u64>,
+    /// Duration in milliseconds, if aime checked it itself.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duration_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl CriterionResult {
@@ -173,6 +181,7 @@ impl CriterionResult {
             passed: None,
             reason: String::new(),
             changes: None,
+            duration_ms: 0,
         }
     }
 

@@ -96,6 +96,9 @@ impl RunMachine {
                 self.emit(ProgressEvent::Noted { topic: "folder_awaited".to_owned(), detail }, out);
                 self.advance(out);
             }
+            (RunFact::ChangesMerged { task, duration_ms }, _) => {
+                self.emit(ProgressEvent::changes_merged(task.as_str(), *duration_ms), out);
+            }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),
             (RunFact::CancelRequested { task: Some(task), reason, .. }, _) => self.cancel_task(task, reason, out),

@@ -11,9 +11,12 @@ use aime_progress::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMod
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
 use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::Instant,
+};
 
-use super::{Context, RunRunner, kept_files::author};
+use super::{Context, RunRunner, kept_files::author, millis_since};
 use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
@@ -184,8 +187,10 @@ impl RunRunner {
         let folders = self.private.folders.lock().await;
         let Some(folders) = &*folders else { return Ok(Vec::new()) };
         let window = self.kept_files.open(author(Some(task), "join"), &context.facts).await;
+        let begun = Instant::now();
         let joined = folders.join(&place.private, task.as_str()).await;
         self.kept_files.close(window, &context.facts).await;
+        let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms: millis_since(begun) });
         let (conflicts, resolved) =
             match joined.map_err(|error| format!("the changes of the task cannot be joined with the working folder: {error}"))? {
                 Joined::Unchanged | Joined::Clean => return Ok(Vec::new()),

@@ -31,10 +31,11 @@ impl RunRunner {
         }
         let asking = self.asking(&context.facts, Some(&spec.id));
         let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
+        let duration_ms = millis_since(begun);
         let told = Value::Object(call.parameters().clone()).to_string();
         let evidence = || Ok(of_tool(call.tool(), &told, &conclusion));
         let (checks, calls) = self.verify_task((id.to_string(), spec, ""), &conclusion, evidence, context).await;
-        RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms: millis_since(begun) }
+        RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms }
     }
 }
 

@@ -23,6 +23,7 @@ use super::{
     before::with_before,
     checks::{Author, confirmed},
     evidence::{of_files, of_run, of_words},
+    millis_since,
     plan::model_use,
 };
 use crate::{CriterionResult, ModelUse, Reflect, RunFact, read_criterion};
@@ -216,6 +217,12 @@ impl RunRunner {
         author: &Author,
         context: &Context,
     ) -> CriterionResult {
+        let begun = Instant::now();
+        let result = self.look_at(criterion, task, author, context).await;
+        CriterionResult { duration_ms: millis_since(begun), ..result }
+    }
+
+    async fn look_at(&self, criterion: &Criterion, task: Option<&TaskId>, author: &Author, context: &Context) -> CriterionResult {
         let open = CriterionResult::open(criterion);
         let file = match &criterion.check {
             Check::File(file) => Some(file.clone()),

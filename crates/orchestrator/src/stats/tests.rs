@@ -10,9 +10,9 @@ fn counted(events: &[(i64, Value)]) -> PlanningMetrics {
     for (seq, (at, body)) in (1..).zip(events) {
         counted.record(&EventRecord { seq, at: *at, version: 1, body: body.to_string() }).unwrap();
     }
-    let mut metrics = PlanningMetrics::default();
-    counted.add_to(&mut metrics);
-    metrics
+    let mut stats = RunStats::default();
+    counted.add_to(&mut stats);
+    stats.metrics
 }
 
 fn asked(purpose: &str) -> Value {

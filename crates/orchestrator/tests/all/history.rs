@@ -121,5 +121,5 @@ async fn runs_that_are_kept_elsewhere_count_alike() {
     }
     let metrics = &elsewhere.metrics;
     assert_eq!((elsewhere.runs, metrics.asked, metrics.executed), (2, 1, 2), "the plan of the fork was made before it");
-    assert_eq!(elsewhere, stats(&bench.journal).unwrap());
+    assert_eq!(elsewhere, stats(&bench.journal, None).unwrap());
 }

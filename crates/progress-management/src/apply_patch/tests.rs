@@ -416,6 +416,7 @@ fn a_criterion_that_did_not_hold_stays_in_the_plan() {
         passed,
         reason: String::new(),
         changes: None,
+        duration_ms: 0,
     };
     let failed = checked("a exists", Some(false));
     let said = |text: &str| ProgressEvent::EvidenceAdded {

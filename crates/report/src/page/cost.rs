@@ -1,10 +1,13 @@
 //! Cost of the run.
 
-use aime_progress::Spent;
+use aime_progress::{Spent, TimeUse};
 use maud::{Markup, html};
 
 use super::{name, section};
-use crate::{Spending, time::number};
+use crate::{
+    Spending,
+    time::{number, span},
+};
 
 pub(super) fn cost(spending: &Spending) -> Markup {
     section(
@@ -13,10 +16,60 @@ pub(super) fn cost(spending: &Spending) -> Markup {
         html! {
             p.quiet { (number(spending.tool_calls)) " calls of tools were begun. A model without a price costs nothing here." }
             @if spending.by_who.len() > 1 { (table("By who asked", "Who", &spending.by_who, &spending.total)) }
+            (time(&spending.time))
             (table("By model", "Model", &spending.by_model, &spending.total))
             (table("By what was done", "Task", &spending.by_task, &spending.total))
         },
     )
+}
+
+/// Returns the table of the use of time.
+fn time(time: &TimeUse) -> Markup {
+    let none = Spent::default();
+    let rows = [
+        ("Models", time.models.ms, &time.models.spent),
+        ("Tools", time.tools.ms, &time.tools.spent),
+        ("Checks", time.checks.ms, &time.checks.spent),
+        ("Merging", time.merging_ms, &none),
+        ("People", time.people_ms, &none),
+        ("aime itself", time.aime_ms, &none),
+    ];
+    let most = rows.iter().map(|(_, ms, _)| *ms).max().unwrap_or(0).max(1);
+    html! {
+        div.table tabindex="0" role="region" aria-label="Where the time went" {
+            table.cost {
+                caption { "Where the time went. Work at the same time counts for each" }
+                thead {
+                    tr {
+                        th scope="col" { "Part" }
+                        @for head in ["Time", "Requests", "Tokens"] { th.figure scope="col" { (head) } }
+                        th scope="col" aria-label="Share" {}
+                    }
+                }
+                tbody {
+                    @for (row, ms, spent) in rows {
+                        tr data-item {
+                            th scope="row" { (row) }
+                            td.figure { (span(ms)) }
+                            @for figure in [spent.requests, tokens(spent)] { td.figure { (number(figure)) } }
+                            td { (share(ms * 100 / most)) }
+                        }
+                    }
+                }
+                tfoot {
+                    tr {
+                        th scope="row" { "From start to end" }
+                        td.figure { (span(time.total_ms)) }
+                        td {} td {} td {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn share(percent: u64) -> Markup {
+    html! { svg.share viewBox="0 0 100 10" aria-hidden="true" { rect width=(percent) height="10" rx="2" {} } }
 }
 
 fn table(caption: &str, what: &str, rows: &[(String, Spent)], total: &Spent) -> Markup {
@@ -45,15 +98,15 @@ const fn tokens(spent: &Spent) -> u64 {
     spent.input_tokens + spent.output_tokens
 }
 
-fn line(head: &Markup, spent: &Spent, share: Option<u64>) -> Markup {
+fn line(head: &Markup, spent: &Spent, percent: Option<u64>) -> Markup {
     html! {
-        tr data-item[share.is_some()] {
+        tr data-item[percent.is_some()] {
             th scope="row" { (head) }
             @for figure in [spent.requests, spent.input_tokens, spent.cached_input_tokens, spent.cache_write_tokens, spent.output_tokens] {
                 td.figure { (number(figure)) }
             }
             td.figure { (format!("{:.4}", spent.cost_usd)) }
-            td { @if let Some(share) = share { svg.share viewBox="0 0 100 10" aria-hidden="true" { rect width=(share) height="10" rx="2" {} } } }
+            td { @if let Some(percent) = percent { (share(percent)) } }
         }
     }
 }

@@ -134,7 +134,7 @@ type Looked<'a> = (Option<&'a TaskId>, &'a str);
 impl<'a> Checks<'a> {
     pub(crate) fn of(source: &'a Source<'_>) -> Self {
         let looked_at = source.events.iter().filter_map(|(_, event)| match event {
-            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes: _ } => {
+            ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, .. } => {
                 Some(((task.as_ref(), criterion.as_str()), Found { owner: *owner, how: *how, passed: *passed, reason }))
             }
             _ => None,

@@ -1,6 +1,6 @@
 //! Cost of a run by purpose.
 
-use aime_progress::{ProgressEvent, Spent};
+use aime_progress::{ProgressEvent, Spent, TimeUse};
 use serde::Serialize;
 
 use super::{
@@ -22,7 +22,14 @@ pub(super) fn spending(source: &Source<'_>, titles: &Titles, reader: &Reader<'_>
     }
     let by_who = source.state.spent_by.parts().into_iter().filter(|(_, spent)| spent.requests > 0);
     let by_who = by_who.map(|(who, spent)| (who.to_owned(), *spent)).collect();
-    Spending { total: source.state.spent, by_who, by_model: by_model.most(), by_task: by_task.most(), tool_calls: source.state.tool_calls }
+    Spending {
+        total: source.state.spent,
+        by_who,
+        by_model: by_model.most(),
+        by_task: by_task.most(),
+        tool_calls: source.state.tool_calls,
+        time: TimeUse::of(source.events.iter().copied()),
+    }
 }
 
 /// Describes the purpose of a request for the run as a whole.

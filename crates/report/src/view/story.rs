@@ -84,7 +84,7 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::RunContinued { goal } => goal.clone(),
         ProgressEvent::Answered { .. } => "the answer stands".to_owned(),
         // The section on files shows the changes of tools.
-        ProgressEvent::Noted { topic, .. } if topic == "file_changed" => return None,
+        ProgressEvent::Noted { topic, .. } if ["file_changed", "changes_merged"].contains(&topic.as_str()) => return None,
         ProgressEvent::Noted { topic, detail } => format!("{topic}: {}", serde_json::to_string(detail).unwrap_or_default()),
         _ => return None,
     })

@@ -107,10 +107,10 @@ impl Runs {
         Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, mend, SystemClock.now(), path).await?)
     }
 
-    /// Returns planning statistics over all runs of the folder.
-    pub fn stats(&self) -> Result<RunStats, RunsError> {
+    /// Returns statistics over all runs of the folder, or of one run.
+    pub fn stats(&self, only: Option<&RunId>) -> Result<RunStats, RunsError> {
         let journal = self.setup.existing_journal()?;
-        Ok(journal.map(|journal| stats(&journal)).transpose()?.unwrap_or_default())
+        Ok(journal.map(|journal| stats(&journal, only)).transpose()?.unwrap_or_default())
     }
 
     /// Checks the requested run id, or creates a new one. The id `last` is refused, since it means the newest run, and so is one that

@@ -71,7 +71,13 @@ pub(super) async fn show(
             let checked = runs.check(&named(&run, &runs).await?).await.map_err(failure_of)?;
             return check_run::tell(&checked, form);
         }
-        RunsCommand::Stats => stats::tell(&count(&runs).await?, form)?,
+        RunsCommand::Stats { run } => {
+            let only = match run {
+                Some(run) => Some(named(&run, &runs).await?),
+                None => None,
+            };
+            stats::tell(&count(&runs, only.as_ref()).await?, form)?;
+        }
         RunsCommand::Delete { run } => {
             let run = named(&run, &runs).await?;
             runs.delete(&run).await.map_err(failure_of)?;
@@ -101,10 +107,13 @@ pub(super) async fn show(
     Ok(0)
 }
 
-/// Computes statistics over the journals of all listed runs.
-async fn count(runs: &Runs) -> Result<RunStats, Failure> {
-    let listed = runs.list().await.map_err(failure_of)?;
-    let seen = futures::stream::iter(listed).map(|ListedRun { run, .. }| async move {
+/// Computes statistics over the journals of all listed runs, or of one run.
+async fn count(runs: &Runs, only: Option<&RunId>) -> Result<RunStats, Failure> {
+    let listed = match only {
+        Some(run) => vec![run.to_string()],
+        None => runs.list().await.map_err(failure_of)?.into_iter().map(|ListedRun { run, .. }| run).collect(),
+    };
+    let seen = futures::stream::iter(listed).map(|run| async move {
         let seen = match RunId::new(&run) {
             Ok(id) => runs.journal(&id).await.map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),

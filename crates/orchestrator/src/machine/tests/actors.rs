@@ -146,6 +146,7 @@ fn an_actor_decides_nothing_about_the_run() {
             passed: Some(true),
             reason: "I say so".into(),
             changes: None,
+            duration_ms: 0,
         },
         ProgressEvent::EvidenceProcessed { evidence: vec![], reason: "no".into() },
         ProgressEvent::BoundReached { bound: "tokens".into(), detail: String::new() },
