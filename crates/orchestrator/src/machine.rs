@@ -242,7 +242,9 @@ impl RunMachine {
 
     /// Reports the verdict on each criterion.
     fn report_checks(&mut self, task: Option<&TaskId>, checks: &[CriterionResult], out: &mut Out) {
-        for CriterionResult { criterion, owner, of_plan, executable: _, how, passed, reason, changes, duration_ms } in checks.iter().cloned() {
+        for CriterionResult { criterion, owner, of_plan, executable: _, how, passed, reason, changes, duration_ms } in
+            checks.iter().cloned()
+        {
             let task = task.filter(|_| !of_plan).cloned();
             self.emit(ProgressEvent::CriterionChecked { task, criterion, owner, how, passed, reason, changes, duration_ms }, out);
         }
