@@ -26,6 +26,10 @@ use self::{
     skills::{Preloaded, preload},
 };
 
+/// Limits of an external agent, which keeps its own history: aime never compacts it.
+const AGENT_LIMITS: ModelLimits = ModelLimits { context_tokens: 1_000_000, max_output_tokens: 1_000, small: false };
+/// Number of answers that an external agent may use.
+const AGENT_STEPS: u32 = 10_000;
 /// Share of the context window, in percent, that the results of other tasks may take at most, and that knowledge may take at most.
 const SHARE: u64 = 20;
 /// Name of the tool by which an actor reports that a risk came true.
@@ -288,7 +292,7 @@ impl ActorFactory {
         };
         let profile = self.profiles.get(&selection.profile).ok_or(ComposeError::NoProfiles)?;
         let model = task.model.as_deref().or(profile.model.as_deref()).unwrap_or(context.model);
-        let limits = (context.limits)(model);
+        let limits = if profile.agent { AGENT_LIMITS } else { (context.limits)(model) };
         let (small, class) = (small_model(profile, limits), context.classes.of(limits));
         let settings = ActorSettings { max_depth: standing.max_depth.unwrap_or(self.settings.max_depth), ..self.settings };
         let may_delegate = standing.depth < settings.max_depth;
@@ -302,7 +306,8 @@ impl ActorFactory {
         let Preloaded { names: skills, texts } =
             preload(&self.skills, profile, task.skills.iter().chain(context.skills), budget, &mut selection.reasons);
         let rules = context.rules;
-        let most_steps = context.max_steps.unwrap_or(class.max_steps);
+        // Each report of an external agent is a step, and it bounds its own requests.
+        let most_steps = if profile.agent { AGENT_STEPS } else { context.max_steps.unwrap_or(class.max_steps) };
         let max_steps = profile.max_steps.map_or(most_steps, |own| own.min(most_steps)).max(1);
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
         let mut input = ActorInput {
@@ -315,7 +320,8 @@ impl ActorFactory {
                 skills,
                 inline_skills: profile.inline_skills.clone(),
                 persona: small.map_or(&profile.prompt, |small| &small.prompt).trim().to_owned(),
-                model: model.to_owned(),
+                model: if profile.agent { profile.name.clone() } else { model.to_owned() },
+                agent: profile.agent,
                 effort: task.effort.map(effort).or(profile.effort),
                 temperature: profile.temperature.or(Some(self.settings.temperature)),
                 plan: context.plan.clone(),
@@ -334,18 +340,19 @@ impl ActorFactory {
             attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
             nudge_each_step: class.step_notes,
             retry_reported: class.retry_reported,
-            plain_answer_ends: context.plain_answer_ends,
+            plain_answer_ends: context.plain_answer_ends && !profile.agent,
             risks: Vec::new(),
             images: context.images.to_vec(),
             notes: self.prompts.notes_for(if context.goal.is_empty() { &task.description } else { context.goal }),
-            must_write_files: must_write_files(task),
-            named_files: named_files(task),
+            // aime does not see the files that an external agent writes by itself.
+            must_write_files: !profile.agent && must_write_files(task),
+            named_files: if profile.agent { Vec::new() } else { named_files(task) },
             told: Vec::new(),
             audits: 0,
             lead: None,
             trust: delegated.map_or(context.trust, |delegated| delegated.by.trust),
             origins: context.origins.to_vec(),
-            marks: context.trust.is_some() && small.is_none(),
+            marks: context.trust.is_some() && small.is_none() && !profile.agent,
             settings,
         };
         let small = small.is_some();
@@ -364,7 +371,8 @@ impl ActorFactory {
             environment: of_system.1,
             attended: input.attended,
             marks: input.marks,
-            small_model: small,
+            // The persona of an external agent is complete, too: the working rules name tools that it does not have.
+            small_model: small || profile.agent,
             capable: !limits.small,
         })?;
         let criteria: Vec<String> = task.completion_criteria.iter().map(ToString::to_string).collect();

@@ -98,7 +98,15 @@ pub struct Profile {
     /// Texts of skills that the profile defines itself, by name. Its actors get them in full, before the named ones.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub inline_skills: BTreeMap<String, String>,
+    /// True if an external agent does its tasks. Its settings name the program, so a profile file cannot say this.
+    #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]
+    pub agent: bool,
 }
+
+/// Instructions of external agents.
+const AGENT_PROMPT: &str = include_str!("../prompts/agent.md");
+/// Tool bundles that serve the requests of an external agent.
+const AGENT_BUNDLES: [&str; 2] = ["files", "shell"];
 
 /// Replacements for small models, which choose badly among many tools, forget long prompts, and copy example commands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,6 +119,31 @@ pub struct SmallModel {
 }
 
 impl Profile {
+    /// Returns the profile of an external agent that may change files and run commands.
+    #[must_use]
+    pub fn of_agent(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            category: String::new(),
+            domains: Vec::new(),
+            capabilities: Vec::new(),
+            complexity: Complexity::Any,
+            bundles: AGENT_BUNDLES.map(str::to_owned).to_vec(),
+            tools: Vec::new(),
+            denied_tools: Vec::new(),
+            skills: Vec::new(),
+            prompt: AGENT_PROMPT.to_owned(),
+            model: None,
+            effort: None,
+            temperature: None,
+            max_steps: None,
+            small_model: None,
+            inline_skills: BTreeMap::new(),
+            agent: true,
+        }
+    }
+
     /// Returns true if it has `capability`.
     #[must_use]
     pub fn can(&self, capability: &str) -> bool {
@@ -213,6 +246,18 @@ impl ProfileCatalog {
         let name = profile.name.clone();
         self.profiles.insert(name.clone(), profile);
         Ok(name)
+    }
+
+    /// Adds a profile. It replaces a profile of the same name.
+    ///
+    /// # Errors
+    /// [`ProfileError::Invalid`], which names `source`.
+    pub fn add(&mut self, profile: Profile, source: &str) -> Result<(), ProfileError> {
+        if let Some(message) = profile.fault() {
+            return Err(ProfileError::Invalid { file: source.to_owned(), message });
+        }
+        self.profiles.insert(profile.name.clone(), profile);
+        Ok(())
     }
 
     /// Returns the profile with this name.

@@ -89,6 +89,9 @@ pub struct ActorSpec {
     pub plan: PlanId,
     /// The task.
     pub task: TaskId,
+    /// True if an external agent acts, which the profile names.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub agent: bool,
     /// Number of model answers that it may use.
     pub max_steps: u32,
     /// Time at which it was made.

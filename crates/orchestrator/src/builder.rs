@@ -14,7 +14,9 @@ use aime_sandbox::FileError;
 use aime_tools::{Tool, ToolContext, ToolRegistry, builtin};
 use aime_undo::UndoSettings;
 
-use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, Orchestrator, RunMemory, parts::Parts, project};
+use crate::{
+    AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, Orchestrator, RunMemory, parts::Parts, project,
+};
 
 /// Builds an [`Orchestrator`]. It needs a [`folder`](Self::folder) or a [`tool_context`](Self::tool_context).
 /// Everything else has a default: the built-in tools, profiles, categories and prompts, the system's clock, and no
@@ -42,6 +44,7 @@ pub struct OrchestratorBuilder {
     redactor: Option<Redactor>,
     hooks: Hooks,
     human: Arc<dyn HumanChannel>,
+    agents: Option<Arc<dyn ExternalAgents>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -99,6 +102,7 @@ impl OrchestratorBuilder {
             redactor: None,
             hooks: Hooks::default(),
             human: Arc::new(NobodyThere),
+            agents: None,
             clock: Arc::new(SystemClock),
         }
     }
@@ -232,6 +236,12 @@ impl OrchestratorBuilder {
         self
     }
 
+    /// Sets the external agents that profiles name.
+    pub fn agents(mut self, agents: Arc<dyn ExternalAgents>) -> Self {
+        self.agents = Some(agents);
+        self
+    }
+
     /// Sets the clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -285,6 +295,7 @@ impl OrchestratorBuilder {
             trust_files: self.trust_files,
             hooks: self.hooks,
             human: self.human,
+            agents: self.agents,
             clock: self.clock,
             programs: Arc::default(),
         }))

@@ -22,6 +22,7 @@ mod builder;
 mod check;
 mod criteria;
 mod effect;
+mod external;
 mod fact;
 mod history;
 mod hooks;
@@ -64,6 +65,7 @@ pub use check::{Finding, Place, RunCheck, check_run, check_told};
 pub(crate) use budget::{Budget, BudgetError};
 pub(crate) use criteria::read_criterion;
 pub use effect::{LeadWakeOrder, RunEffect};
+pub use external::{AgentOrder, ExternalAgents};
 pub use fact::{
     ActorReport, ChosenRoute, CriterionResult, FileChange, FoundConflict, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning,
     RunFact,

@@ -15,7 +15,7 @@ use aime_tools::{ToolContext, ToolRegistry};
 use aime_undo::{Recorder, UndoSettings};
 use tokio::sync::OnceCell;
 
-use crate::{AnswerPrompt, Hooks, HumanChannel, KeptPlans, Models, RunMemory};
+use crate::{AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, RunMemory};
 
 /// The parts that an [`OrchestratorBuilder`](crate::OrchestratorBuilder) was given.
 #[derive(Clone)]
@@ -64,6 +64,8 @@ pub(crate) struct Parts {
     pub(crate) hooks: Hooks,
     /// Channel to the people who answer questions.
     pub(crate) human: Arc<dyn HumanChannel>,
+    /// External agents that profiles name, if there are any.
+    pub(crate) agents: Option<Arc<dyn ExternalAgents>>,
     /// The time.
     pub(crate) clock: Arc<dyn Clock>,
     /// Programs of this machine with their versions; filled when the first actor needs them.
@@ -92,7 +94,12 @@ impl Parts {
             task: task.cloned(),
             actor: spec.id.to_string(),
             profile: spec.profile.clone(),
-            model: self.models.as_ref().map(|models| models.role(&spec.model).name().to_owned()).unwrap_or_default(),
+            model: if spec.agent {
+                Some(spec.model.clone())
+            } else {
+                self.models.as_ref().map(|models| models.role(&spec.model).name().to_owned())
+            }
+            .unwrap_or_default(),
             tools: spec.tools.iter().map(|sheet| sheet.name().to_owned()).collect(),
             skills: spec.skills.clone(),
             effort: spec.effort.map(|effort| effort.as_str().to_owned()),

@@ -1,5 +1,6 @@
 //! Configuration: its settings and their sources.
 
+mod agents;
 mod check;
 mod hooks;
 mod load;
@@ -30,6 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use agents::{AgentConfig, ProfileConfig};
 pub use hooks::{HookConfig, HooksConfig};
 pub use load::{Loaded, check_each, load, read_alone};
 pub use mcp::{McpConfig, McpLoadConfig, McpServerConfig};
@@ -62,6 +64,9 @@ pub struct Config {
     pub run: RunConfig,
     /// Settings of all actors.
     pub actors: ActorSettings,
+    /// Profiles whose tasks external agents do, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub profiles: BTreeMap<String, ProfileConfig>,
     /// Settings of the tools.
     pub tools: ToolConfig,
     /// Settings of each class of models and of its actors.

@@ -1,5 +1,7 @@
 //! Folder with its configuration, and the parts of runs that are created from it.
 
+#[cfg(feature = "acp")]
+mod agents;
 mod hooks;
 mod overrides;
 mod reach;
@@ -446,6 +448,10 @@ impl Setup {
             .project_chars(self.config.run.project_chars)
             .undo(self.config.undo.enabled.then(|| self.config.undo.settings()))
             .hooks(self.hooks()?);
+        #[cfg(feature = "acp")]
+        if !self.config.profiles.is_empty() {
+            builder = builder.agents(self.agents());
+        }
         if self.config.permissions.trust_files {
             builder = builder.trust_files();
         }

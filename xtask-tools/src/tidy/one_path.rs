@@ -42,8 +42,8 @@ const PATHS: [OnePath; 6] = [
         of: "a model call",
         // A wrapper is an implementation too.
         items: &["ChatModel for"],
-        // These have the real models, the local model, and two fakes for tests of the runtime.
-        owners: &["crates/llm/src/", "crates/local-model/src/", "crates/simulation/src/", "crates/bench/src/"],
+        // These have the real models, the local model, external agents, and two fakes for tests of the runtime.
+        owners: &["crates/llm/src/", "crates/local-model/src/", "crates/agents/src/", "crates/simulation/src/", "crates/bench/src/"],
         mend: "a wrapper is a layer in `crates/llm/src/stack`, where its place in the order is documented and tested",
     },
     OnePath {

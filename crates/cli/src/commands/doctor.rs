@@ -70,6 +70,18 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     if let Some(code) = check_servers(setup).await? {
         worst = if worst == 0 { code } else { worst };
     }
+    #[cfg(feature = "acp")]
+    for name in setup.config.profiles.keys() {
+        let what = format!("agent {name}");
+        match setup.try_agent(name).await {
+            Ok(software) => good(&what, &output::plain(&software)),
+            Err(error) => {
+                let failure = Failure::from(error);
+                broken(&what, &failure, &format!("correct [profiles.{name}], or remove it"));
+                worst = if worst == 0 { failure.code } else { worst };
+            }
+        }
+    }
     if let Some(code) = models::check(setup).await {
         worst = if worst == 0 { code } else { worst };
     }

@@ -28,6 +28,7 @@ use super::{
     audit::AuditUses,
     evidence::of_actor,
     hooked::Asking,
+<<<<<<< HEAD
     millis_since, on_bound,
     private::{Place, PrivatePlace, violated},
 };
@@ -35,6 +36,14 @@ use crate::{
     ActorBrief, ReturnedResult, RunFact, RunMachine,
     messages::Listener,
     models::{Models, OnBound},
+=======
+    in_run, millis_since, on_bound,
+    private::{Place, PrivatePlace},
+};
+use crate::{
+    ActorBrief, AgentOrder, ReturnedResult, RunFact, RunMachine,
+    models::{Models, OnBound, RunMeter},
+>>>>>>> 80ab1a65 (Let an external agent do a task over the Agent Client Protocol)
     settings::in_force,
 };
 
@@ -195,6 +204,16 @@ impl Attempt {
         self.runner.model_for(role, Arc::clone(&self.on_bound), self.asking())
     }
 
+    /// Returns the external agent that acts for an actor.
+    fn agent(&self, input: &ActorInput, context: &ToolContext) -> Result<Model, String> {
+        let reads = self.private.as_ref().map(PrivatePlace::reads).unwrap_or_default();
+        let order = AgentOrder { spec: &input.spec, context, reads, attended: input.attended };
+        let agent = self.runner.parts.agents.as_ref().and_then(|agents| agents.agent(order));
+        let agent = agent.ok_or_else(|| format!("no agent is configured for the profile `{}`", input.spec.profile))?;
+        let meter = RunMeter { budget: Arc::clone(&self.runner.budget), on_bound: Arc::clone(&self.on_bound) };
+        Ok(in_run(agent.build(&self.runner.parts.redactor), meter, &self.runner.run, self.asking()))
+    }
+
     /// Drives an actor from the end of its journal: the actor that works for the plan, or the one that answers `call`.
     pub(super) async fn act(
         self: &Arc<Self>,
@@ -293,7 +312,6 @@ impl Attempt {
         refused: &Arc<Refused>,
         cancel: &CancellationToken,
     ) -> Result<ActorRunner, String> {
-        let model = self.model(&input.spec.model).ok_or(NO_MODEL)?;
         let owner = input.effect_prefix();
         // The machine holds its own copies of the prompts, and nothing else reads these.
         for prompt in [&mut input.system, &mut input.task, &mut input.spec.persona] {
@@ -305,6 +323,7 @@ impl Attempt {
             tool_context = private.context(tool_context);
         }
         tool_context.background = tool_context.background.map(|all| all.of_owner(&owner));
+        let model = if input.spec.agent { self.agent(&input, &tool_context)? } else { self.model(&input.spec.model).ok_or(NO_MODEL)? };
         Ok(ActorRunner {
             attempt: Arc::clone(self),
             input,

@@ -122,6 +122,11 @@ impl PrivatePlaces {
 }
 
 impl PrivatePlace {
+    /// Returns the paths outside of it that processes need to read.
+    pub(super) fn reads(&self) -> &[PathBuf] {
+        self.private.reads()
+    }
+
     /// Returns the context of a call of an actor that works here.
     pub(super) fn context(&self, context: ToolContext) -> ToolContext {
         let confinement = context.confinement.in_folder(self.folder.path(), self.private.reads());

@@ -126,6 +126,7 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     }
     found.extend(config.sandbox.faults());
     found.extend(config.mcp.faults());
+    found.extend(config.profiles.iter().flat_map(|(name, profile)| profile.faults(name)));
     found.extend(config.web.faults());
     for (name, model) in &config.models {
         found.extend(of_model(model).into_iter().map(|fault| format!("models.{name}.{fault}")));

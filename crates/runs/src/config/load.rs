@@ -27,7 +27,8 @@ pub struct Loaded {
 
 /// Sections that decide about safety, about the texts that actors get, and about downloads and resources. A project's file cannot set them
 /// unless its folder is trusted. It may only narrow permissions.
-const SAFETY: [&str; 10] = ["secrets", "sandbox", "hooks", "checks", "diagnostics", "mcp", "web", "undo", "extensions", "local"];
+const SAFETY: [&str; 11] =
+    ["secrets", "sandbox", "hooks", "checks", "diagnostics", "mcp", "profiles", "web", "undo", "extensions", "local"];
 
 /// Reads every source and merges them.
 pub fn load(places: &Places, environment: &Environment) -> Result<Loaded, ConfigFault> {
@@ -148,6 +149,14 @@ fn make_absolute(document: &mut Value, path: &Path) {
     for list in ["/sandbox/read", "/sandbox/write"] {
         let entries = document.pointer_mut(list).and_then(Value::as_array_mut);
         entries.into_iter().flatten().for_each(|entry| join(entry, folder));
+    }
+    let agents = document.get_mut("profiles").and_then(Value::as_object_mut);
+    let agents = agents.into_iter().flat_map(Map::values_mut).filter_map(|profile| profile.get_mut("agent"));
+    for agent in agents {
+        for list in ["read", "write"] {
+            let entries = agent.get_mut(list).and_then(Value::as_array_mut);
+            entries.into_iter().flatten().for_each(|entry| join(entry, folder));
+        }
     }
     let servers = document.pointer_mut("/mcp/servers").and_then(Value::as_object_mut);
     for server in servers.into_iter().flat_map(Map::values_mut) {

@@ -35,6 +35,15 @@ impl Setup {
             catalog.add_toml(&text, &source).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
             self.check_models(&source, &text)?;
         }
+        #[cfg(feature = "acp")]
+        for profile in self.agent_profiles() {
+            let source = format!("profiles.{}", profile.name);
+            catalog.add(profile, &source).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        }
+        #[cfg(not(feature = "acp"))]
+        for name in self.config.profiles.keys() {
+            self.note(format!("without the profile {name}: this aime was built without ACP"));
+        }
         Ok(catalog)
     }
 

@@ -16,7 +16,10 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Attempt, NO_MODEL, reports::Refused};
-use crate::{RunFact, runner::millis_since};
+use crate::{
+    RunFact,
+    runner::{kept_files::author, millis_since},
+};
 
 type Context = EffectContext<ActorMachine>;
 
@@ -42,7 +45,22 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         let answer = ModelAnswer::Error { kind: ModelFault::Unusable, text: NO_MODEL.to_owned() };
                         return ActorFact::ModelAnswered { id, answer, duration_ms: 0 };
                     };
-                    match context.cancel.run_until_cancelled(model.complete(request)).await {
+                    // An external agent may change files at any time while it works.
+                    let runner = &self.attempt.runner;
+                    let watches = self.input.spec.agent && self.attempt.private.is_none();
+                    let window = match watches {
+                        true => {
+                            let author =
+                                author(Some(&self.attempt.task), &self.input.spec.profile).of_actor(Some(&self.input.effect_prefix()));
+                            Box::pin(runner.kept_files.open(author, &self.attempt.facts)).await
+                        }
+                        false => None,
+                    };
+                    let answer = context.cancel.run_until_cancelled(model.complete(request)).await;
+                    if watches {
+                        Box::pin(runner.kept_files.close(window, &self.attempt.facts)).await;
+                    }
+                    match answer {
                         // The run was told and revokes the actor. This waits until it has.
                         Some(Err(error)) if matches!(error.root(), ModelError::OutOfBudget { .. }) => {
                             context.cancel.cancelled().await;

@@ -1,0 +1,205 @@
+//! An external agent as the model of an actor.
+
+use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, StreamPart, in_one_part};
+use futures::stream::BoxStream;
+use serde_json::json;
+use tokio::sync::Mutex;
+
+use crate::{
+    AgentError, AgentSettings, AgentWork, agent_limits,
+    answer::{calls, conclusion, first_prompt, session_of, session_report},
+    session::{Next, Session},
+};
+
+/// Prompt of a session that goes on after its process has ended.
+const GO_ON: &str = "You were interrupted: the program was stopped and started again. Look at what is done already, check calls whose result \
+                     you have not seen, and go on with the task.";
+/// Beginning of a second session of an agent that cannot load the first.
+const KEPT: &str = "You have worked on this task before, in another session. Your changes in the folder are kept.";
+const TERMINATE: &str = "terminate";
+
+/// External agent that does one task: a [`ChatModel`] whose answers are the calls that the agent needs.
+///
+/// The process starts with the first request and is killed when this is dropped.
+pub struct ExternalAgent {
+    settings: AgentSettings,
+    work: AgentWork,
+    session: Mutex<Option<Session>>,
+}
+
+impl ExternalAgent {
+    /// Creates an agent for one task. Starts nothing.
+    #[must_use]
+    pub fn new(settings: AgentSettings, work: AgentWork) -> Self {
+        Self { settings, work, session: Mutex::default() }
+    }
+
+    /// Starts the program, opens a session, and ends both. Returns name and version of the program.
+    ///
+    /// # Errors
+    /// [`AgentError`], which says what is wrong.
+    pub async fn probe(&self) -> Result<String, AgentError> {
+        let (session, _) = Session::begin(&self.settings, &self.work, 1).await?;
+        let software = session.software();
+        session.end().await;
+        Ok(software)
+    }
+
+    async fn answer(&self, request: ChatRequest) -> ChatResponse {
+        let name = self.settings.name.as_str();
+        let mut place = self.session.lock().await;
+        let mut given = words(&request.messages);
+        if is_last(&request) {
+            if let Some(session) = place.take() {
+                session.stop().await;
+            }
+            return self.gives_up(format!("{name} repeats itself, so aime has stopped it"));
+        }
+        if let Some(session) = place.as_mut() {
+            for message in new_results(&request.messages) {
+                if let Message::Tool { call_id, content, .. } = message {
+                    session.settle(call_id, content, &self.work);
+                }
+            }
+            session.queue(given);
+        } else {
+            let (known, sessions) = session_of(&request);
+            let mut opened = Err(AgentError::Forgotten { agent: name.to_owned() });
+            if let Some(id) = &known {
+                opened = Session::load(&self.settings, &self.work, id, sessions + 1).await;
+                if given.is_empty() {
+                    given.push(GO_ON.to_owned());
+                }
+            }
+            let fresh = known.is_none() || (matches!(opened, Err(AgentError::Forgotten { .. })) && given.iter().all(|word| word != GO_ON));
+            if fresh {
+                let begun = Session::begin(&self.settings, &self.work, sessions + 1).await;
+                let (mut session, id) = match begun {
+                    Ok(begun) => begun,
+                    Err(error) => return self.gives_up(error.to_string()),
+                };
+                let mut prompt = vec![first_prompt(&request.messages)];
+                if known.is_some() {
+                    prompt.push(KEPT.to_owned());
+                    prompt.append(&mut given);
+                }
+                session.queue(vec![prompt.join("\n\n")]);
+                let report = session.call("update_progress", &session_report(&id));
+                *place = Some(session);
+                // The journal holds the session before the agent gets its prompt.
+                return calls(name, vec![report]);
+            }
+            match opened {
+                Ok(mut session) => {
+                    session.queue(given);
+                    *place = Some(session);
+                }
+                Err(AgentError::Forgotten { .. }) => {
+                    return self.gives_up(format!(
+                        "In doubt: {name} was at work when aime stopped, and it cannot load its session. Its changes in the folder are kept: \
+                         check what it did before the task is done again"
+                    ));
+                }
+                Err(error) => return self.gives_up(error.to_string()),
+            }
+        }
+        let Some(session) = place.as_mut() else { return self.gives_up(format!("{name} has no session")) };
+        match session.next(&self.work, self.settings.limits.silence).await {
+            Next::Calls(asked) => session.with_usage(calls(name, asked)),
+            Next::Ended(ended, text) => {
+                let end = session.call(TERMINATE, &conclusion(name, &ended, &text));
+                let answer = session.with_usage(calls(name, vec![end]));
+                if let Some(session) = place.take() {
+                    session.end().await;
+                }
+                answer
+            }
+            Next::Silent => {
+                let seconds = self.settings.limits.silence.as_secs();
+                if let Some(session) = place.take() {
+                    session.stop().await;
+                }
+                self.gives_up(format!("{name} has sent nothing for {seconds} s, so aime has stopped it"))
+            }
+        }
+    }
+
+    /// Returns an answer that ends the actor without success.
+    fn gives_up(&self, why: String) -> ChatResponse {
+        let call = aime_llm::ToolCall {
+            id: String::new(),
+            name: TERMINATE.to_owned(),
+            arguments: json!({"status": "failure", "message": why}).to_string(),
+        };
+        calls(&self.settings.name, vec![call])
+    }
+}
+
+impl ChatModel for ExternalAgent {
+    fn name(&self) -> &str {
+        &self.settings.name
+    }
+
+    fn limits(&self) -> ModelLimits {
+        agent_limits()
+    }
+
+    fn stream(&self, request: ChatRequest) -> BoxStream<'_, Result<StreamPart, ModelError>> {
+        in_one_part(async { Ok(self.answer(request).await) })
+    }
+}
+
+/// Returns true if the actor asks for the conclusion only.
+fn is_last(request: &ChatRequest) -> bool {
+    matches!(request.tools.as_ref(), [only] if only.name == TERMINATE)
+}
+
+/// Returns the results and words after the last answer.
+fn new_results<M: AsRef<Message>>(messages: &[M]) -> impl Iterator<Item = &Message> {
+    let is_answer = |message: &M| matches!(message.as_ref(), Message::Assistant { .. });
+    let after = messages.iter().rposition(is_answer).map_or(messages.len(), |at| at + 1);
+    messages.get(after..).unwrap_or_default().iter().map(AsRef::as_ref)
+}
+
+/// Returns the texts for the agent after the last answer: messages of users, and notes after the results of calls that the agent did not
+/// ask for. aime always puts such a call last.
+fn words<M: AsRef<Message>>(messages: &[M]) -> Vec<String> {
+    let mut words = Vec::new();
+    for message in new_results(messages) {
+        let text = match message {
+            Message::User { content, .. } => content.as_str(),
+            Message::Tool { name, content, .. } if name == TERMINATE => content.strip_prefix("Ended.").unwrap_or(content),
+            Message::Tool { name, content, .. } if name == "update_progress" => content.strip_prefix("Reported.").unwrap_or_default(),
+            _ => "",
+        };
+        if !text.trim().is_empty() {
+            words.push(text.trim().to_owned());
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_llm::Message;
+
+    use super::words;
+
+    #[test]
+    fn notes_and_words_reach_the_agent() {
+        let result = |name: &str, content: &str| Message::Tool {
+            call_id: "c".to_owned(),
+            name: name.to_owned(),
+            content: content.to_owned(),
+            is_error: false,
+            images: Vec::new(),
+        };
+        let answer = || Message::Assistant { content: String::new(), tool_calls: Vec::new(), native: None };
+        let of = |messages: Vec<Message>| words(&messages.into_iter().map(std::sync::Arc::new).collect::<Vec<_>>());
+        assert!(of(vec![Message::user("the task")]).is_empty(), "the first prompt is built from all");
+        assert!(of(vec![answer(), result("bash", "exit code 1"), result("update_progress", "Reported.")]).is_empty());
+        assert_eq!(of(vec![answer(), result("update_progress", "Reported.\n\nA person says: hurry")]), ["A person says: hurry"]);
+        assert_eq!(of(vec![answer(), result("terminate", "Ended.\n\nnot accepted yet")]), ["not accepted yet"]);
+        assert_eq!(of(vec![answer(), result("terminate", "Error: not ended")]), ["Error: not ended"]);
+    }
+}

@@ -1,0 +1,208 @@
+//! The agent's process, and the connection to it.
+
+use std::{collections::BTreeMap, ffi::OsString, future, sync::Mutex, sync::PoisonError, time::Duration};
+
+use agent_client_protocol::{
+    Agent, ByteStreams, Client, Error,
+    schema::ProtocolVersion,
+    v1::{
+        ConnectionTo,
+        schema::{
+            CancelNotification, ClientCapabilities, CreateTerminalRequest, FileSystemCapabilities, InitializeRequest, InitializeResponse,
+            KillTerminalRequest, ReadTextFileRequest, ReleaseTerminalRequest, RequestPermissionRequest, SessionId, SessionNotification,
+            TerminalOutputRequest, WaitForTerminalExitRequest, WriteTextFileRequest,
+        },
+    },
+};
+use aime_sandbox::{Service, ServiceRequest};
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+    time::timeout,
+};
+use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
+
+use crate::{AgentSettings, AgentWork, calls::Asked};
+
+/// Maximum bytes kept of the program's standard error.
+const ERROR_LIMIT: usize = 16 * 1024;
+/// Time that a program has to exit by itself.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Reason why an agent cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// Its program cannot be started.
+    #[error("the agent {agent} cannot be started: {reason}")]
+    Start {
+        /// The agent.
+        agent: String,
+        /// Description of the error.
+        reason: String,
+    },
+    /// Its program does not speak the protocol, has ended, or refuses a request.
+    #[error("the agent {agent} {reason}{said}")]
+    Protocol {
+        /// The agent.
+        agent: String,
+        /// Description of the error.
+        reason: String,
+        /// Output of the program to standard error; may be empty.
+        said: String,
+    },
+    /// It cannot load a session of an earlier process.
+    #[error("the agent {agent} cannot load its session")]
+    Forgotten {
+        /// The agent.
+        agent: String,
+    },
+}
+
+/// A running agent. Dropping it kills its process group.
+pub(crate) struct AgentProcess {
+    name: String,
+    service: Mutex<Service>,
+    connection: JoinHandle<Result<(), Error>>,
+    pub(crate) agent: ConnectionTo<Agent>,
+    /// Its answer to the greeting.
+    pub(crate) introduced: InitializeResponse,
+    /// Its requests and updates, in order.
+    pub(crate) asked: mpsc::UnboundedReceiver<Asked>,
+    /// Puts the end of a turn behind the updates before it.
+    pub(crate) asks: mpsc::UnboundedSender<Asked>,
+}
+
+impl Drop for AgentProcess {
+    fn drop(&mut self) {
+        self.connection.abort();
+    }
+}
+
+impl AgentProcess {
+    /// Starts the program in the folder of the task, and greets it.
+    pub(crate) async fn start(settings: &AgentSettings, work: &AgentWork) -> Result<Self, AgentError> {
+        let name = settings.name.clone();
+        let failed = |reason: String| AgentError::Start { agent: name.clone(), reason };
+        let mut environment: BTreeMap<OsString, OsString> = work.context.environment.as_ref().clone();
+        environment.extend(settings.environment.clone());
+        let folder = work.context.working_folder();
+        let mut service = Service::start(ServiceRequest {
+            program: settings.program.clone(),
+            arguments: settings.arguments.clone(),
+            working_folder: folder.to_owned(),
+            environment,
+            error_limit: ERROR_LIMIT,
+            confinement: settings.confinement.in_folder(folder, &work.reads),
+        })
+        .map_err(|error| failed(error.to_string()))?;
+        let (output, input) = service.streams().ok_or_else(|| failed("it has no streams".to_owned()))?;
+        let (asks, asked) = mpsc::unbounded_channel();
+        let (connected, connection) = oneshot::channel();
+        let running = tokio::spawn(connect(ByteStreams::new(input.compat_write(), output.compat()), asks.clone(), connected));
+        let gone = |service: &Service| {
+            let said = said(service);
+            AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), said }
+        };
+        let agent = match timeout(settings.limits.start, connection).await {
+            Ok(Ok(agent)) => agent,
+            _ => return Err(gone(&service)),
+        };
+        let capabilities =
+            ClientCapabilities::new().fs(FileSystemCapabilities::new().read_text_file(true).write_text_file(true)).terminal(true);
+        let greeting = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities);
+        let greeted = timeout(settings.limits.start, agent.send_request(greeting).block_task()).await;
+        let introduced = match greeted {
+            Ok(Ok(introduced)) => introduced,
+            Ok(Err(error)) => {
+                // Give a program that exits at once a moment to write the reason.
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                let AgentError::Protocol { agent, said, .. } = gone(&service) else { return Err(gone(&service)) };
+                return Err(AgentError::Protocol { agent, reason: format!("does not answer its greeting: {error}"), said });
+            }
+            Err(_) => {
+                let reason = format!("does not answer its greeting within {} s", settings.limits.start.as_secs());
+                return Err(AgentError::Protocol { agent: name, reason, said: said(&service) });
+            }
+        };
+        Ok(Self { name, service: Mutex::new(service), connection: running, agent, introduced, asked, asks })
+    }
+
+    /// Returns an error of this agent, with what its program wrote to standard error.
+    pub(crate) fn error(&self, reason: impl Into<String>) -> AgentError {
+        let service = self.service.lock().unwrap_or_else(PoisonError::into_inner);
+        AgentError::Protocol { agent: self.name.clone(), reason: reason.into(), said: said(&service) }
+    }
+
+    /// Asks the agent to stop its turn. It answers the prompt afterwards.
+    pub(crate) fn cancel(&self, session: &SessionId) {
+        cancel(&self.agent, session);
+    }
+
+    /// Ends the program with all that it started.
+    pub(crate) async fn end(self) {
+        self.connection.abort();
+        // Its input is closed now, which asks it to end. Dropping it kills what is left.
+        let until = tokio::time::Instant::now() + PATIENCE;
+        while self.service.lock().unwrap_or_else(PoisonError::into_inner).is_running() && tokio::time::Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Asks an agent to stop the turn of a session.
+pub(crate) fn cancel(agent: &ConnectionTo<Agent>, session: &SessionId) {
+    if let Err(error) = agent.send_notification(CancelNotification::new(session.clone())) {
+        tracing::debug!(%error, "the agent has gone before its turn was cancelled");
+    }
+}
+
+fn said(service: &Service) -> String {
+    let said = service.said();
+    let bound = service.exceeded().map(|bound| format!("\n[aime has killed it: it took {bound}]")).unwrap_or_default();
+    let refused = service.refused();
+    let refused = if refused.is_empty() { String::new() } else { format!("\n[refused: {}]", refused.join(", ")) };
+    let all = format!("{}{bound}{refused}", said.trim());
+    if all.is_empty() { all } else { format!("\n{all}") }
+}
+
+/// Serves the connection until it is closed. Requests of the agent are put into `asks`, in order.
+async fn connect(
+    streams: impl agent_client_protocol::ConnectTo<Client> + 'static,
+    asks: mpsc::UnboundedSender<Asked>,
+    connected: oneshot::Sender<ConnectionTo<Agent>>,
+) -> Result<(), Error> {
+    /// Puts a request into the queue. If nobody reads it any more, the agent is being ended.
+    macro_rules! queued {
+        ($request:ty, $kind:ident) => {{
+            let asks = asks.clone();
+            async move |request: $request, responder, _: ConnectionTo<Agent>| {
+                drop(asks.send(Asked::$kind(request, responder)));
+                Ok(())
+            }
+        }};
+    }
+    let updates = asks.clone();
+    Client
+        .v1()
+        .name("aime")
+        .on_receive_notification(
+            async move |update: SessionNotification, _: ConnectionTo<Agent>| {
+                drop(updates.send(Asked::Update(Box::new(update))));
+                Ok(())
+            },
+            agent_client_protocol::on_receive_notification!(),
+        )
+        .on_receive_request(queued!(RequestPermissionRequest, Permission), agent_client_protocol::on_receive_request!())
+        .on_receive_request(queued!(ReadTextFileRequest, Read), agent_client_protocol::on_receive_request!())
+        .on_receive_request(queued!(WriteTextFileRequest, Write), agent_client_protocol::on_receive_request!())
+        .on_receive_request(queued!(CreateTerminalRequest, Command), agent_client_protocol::on_receive_request!())
+        .on_receive_request(queued!(TerminalOutputRequest, Output), agent_client_protocol::on_receive_request!())
+        .on_receive_request(queued!(WaitForTerminalExitRequest, Wait), agent_client_protocol::on_receive_request!())
+        .on_receive_request(queued!(KillTerminalRequest, Kill), agent_client_protocol::on_receive_request!())
+        .on_receive_request(queued!(ReleaseTerminalRequest, Release), agent_client_protocol::on_receive_request!())
+        .connect_with(streams, async move |agent: ConnectionTo<Agent>| {
+            drop(connected.send(agent));
+            future::pending().await
+        })
+        .await
+}

@@ -1,0 +1,328 @@
+//! The session of a task.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use agent_client_protocol::{
+    Agent, Error,
+    v1::{
+        ConnectionTo,
+        schema::{
+            ContentBlock, LoadSessionRequest, NewSessionRequest, PromptRequest, PromptResponse, SessionId, SessionUpdate, ToolCallStatus,
+        },
+    },
+};
+use aime_llm::{ChatResponse, ToolCall};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::{
+    AgentError, AgentSettings, AgentWork,
+    calls::{Asked, Requests, todos},
+    process::AgentProcess,
+};
+
+/// Most progress reports of one process. Further ones are dropped.
+const REPORTS: u32 = 500;
+/// Longest progress report, in characters.
+const LONGEST: usize = 300;
+/// Time that an agent has to end a turn that was cancelled.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Next step of an agent.
+pub(crate) enum Next {
+    /// Calls of its actor.
+    Calls(Vec<ToolCall>),
+    /// Its turn has ended, with its last message.
+    Ended(Result<PromptResponse, Error>, String),
+    /// It has sent nothing for too long.
+    Silent,
+}
+
+/// A session, and the process that it lives in.
+pub(crate) struct Session {
+    name: String,
+    process: AgentProcess,
+    id: SessionId,
+    requests: Requests,
+    /// Prompts that wait for the end of the turn.
+    queued: Vec<String>,
+    /// True while the agent works on a prompt.
+    works: bool,
+    /// Message that was taken from the queue too early.
+    held: Option<Asked>,
+    /// Message of the agent since its last tool call, and the one before that.
+    text: String,
+    text_before: String,
+    /// Tool calls of the agent by id, with their titles.
+    titles: BTreeMap<String, String>,
+    plan: Value,
+    reports: u32,
+    /// Cost of the session so far, and the part of it that was reported.
+    cost: f64,
+    cost_told: f64,
+    tokens: Option<agent_client_protocol::v1::schema::Usage>,
+}
+
+impl Session {
+    /// Starts the program and begins a session in the folder of the task. Returns its id, too.
+    pub(crate) async fn begin(settings: &AgentSettings, work: &AgentWork, number: u32) -> Result<(Self, String), AgentError> {
+        let process = AgentProcess::start(settings, work).await?;
+        let asked = process.agent.send_request(NewSessionRequest::new(work.context.working_folder())).block_task();
+        let id = match timeout(settings.limits.start, asked).await {
+            Ok(Ok(begun)) => begun.session_id,
+            Ok(Err(error)) => {
+                let methods: Vec<&str> = process.introduced.auth_methods.iter().map(|method| method.name()).collect();
+                let hint = if methods.is_empty() {
+                    String::new()
+                } else {
+                    format!(". Log in with its own program first ({}), or name the variable of its key in env_vars", methods.join(", "))
+                };
+                return Err(process.error(format!("begins no session: {error}{hint}")));
+            }
+            Err(_) => return Err(process.error(format!("begins no session within {} s", settings.limits.start.as_secs()))),
+        };
+        let told = id.0.to_string();
+        Ok((Self::of(settings, process, id, number), told))
+    }
+
+    /// Starts the program again and loads a session.
+    ///
+    /// # Errors
+    /// [`AgentError::Forgotten`] if the agent cannot load it.
+    pub(crate) async fn load(settings: &AgentSettings, work: &AgentWork, id: &str, number: u32) -> Result<Self, AgentError> {
+        let mut process = AgentProcess::start(settings, work).await?;
+        let forgotten = || AgentError::Forgotten { agent: settings.name.clone() };
+        if !process.introduced.agent_capabilities.load_session {
+            return Err(forgotten());
+        }
+        let id = SessionId::new(id);
+        let asked = process.agent.send_request(LoadSessionRequest::new(id.clone(), work.context.working_folder())).block_task();
+        match timeout(settings.limits.start, asked).await {
+            Ok(Ok(_)) => {}
+            _ => return Err(forgotten()),
+        }
+        // The agent has shown the conversation so far, which the run has already.
+        while process.asked.try_recv().is_ok() {}
+        Ok(Self::of(settings, process, id, number))
+    }
+
+    fn of(settings: &AgentSettings, process: AgentProcess, id: SessionId, number: u32) -> Self {
+        Self {
+            name: settings.name.clone(),
+            process,
+            id,
+            requests: Requests::new(number),
+            queued: Vec::new(),
+            works: false,
+            held: None,
+            text: String::new(),
+            text_before: String::new(),
+            titles: BTreeMap::new(),
+            plan: Value::Null,
+            reports: 0,
+            cost: 0.0,
+            cost_told: 0.0,
+            tokens: None,
+        }
+    }
+
+    /// Returns name and version of the program.
+    pub(crate) fn software(&self) -> String {
+        let told = self.process.introduced.agent_info.as_ref();
+        told.map_or_else(|| "an agent without a name".to_owned(), |told| format!("{} {}", told.name, told.version))
+    }
+
+    /// Adds prompts for the agent.
+    pub(crate) fn queue(&mut self, prompts: Vec<String>) {
+        self.queued.extend(prompts);
+    }
+
+    /// Answers the request behind a call.
+    pub(crate) fn settle(&mut self, call: &str, result: &str, work: &AgentWork) {
+        self.requests.settle(call, result, work);
+    }
+
+    /// Returns a call of the actor.
+    pub(crate) fn call(&mut self, tool: &str, parameters: &Value) -> ToolCall {
+        self.requests.call(tool, parameters)
+    }
+
+    /// Adds the usage that was reported since the last answer.
+    pub(crate) fn with_usage(&mut self, mut answer: ChatResponse) -> ChatResponse {
+        answer.cost_usd = (self.cost - self.cost_told).max(0.0);
+        self.cost_told = self.cost_told.max(self.cost);
+        match self.tokens.take() {
+            None => answer.usage_estimated = true,
+            Some(tokens) => {
+                answer.usage.input_tokens = tokens.input_tokens;
+                answer.usage.output_tokens = tokens.output_tokens;
+                answer.usage.cached_input_tokens = tokens.cached_read_tokens.unwrap_or_default();
+                answer.usage.cache_write_tokens = tokens.cached_write_tokens.unwrap_or_default();
+                answer.usage.reasoning_tokens = tokens.thought_tokens.unwrap_or_default();
+            }
+        }
+        answer
+    }
+
+    /// Lets the agent work until it needs something, reports something, or ends its turn.
+    pub(crate) async fn next(&mut self, work: &AgentWork, silence: Duration) -> Next {
+        if !self.works {
+            self.prompt();
+        }
+        let stopping = CancelOnDrop { agent: self.process.agent.clone(), session: Some(self.id.clone()) };
+        let next = self.wait(work, silence).await;
+        stopping.unneeded();
+        next
+    }
+
+    fn prompt(&mut self) {
+        let prompt = std::mem::take(&mut self.queued).join("\n\n");
+        let asked = PromptRequest::new(self.id.clone(), vec![prompt.into()]);
+        let (answer, asks) = (self.process.agent.send_request(asked).block_task(), self.process.asks.clone());
+        tokio::spawn(async move { asks.send(Asked::Ended(answer.await)).is_ok() });
+        self.works = true;
+    }
+
+    async fn wait(&mut self, work: &AgentWork, silence: Duration) -> Next {
+        let mut calls = Vec::new();
+        loop {
+            let asked = match self.held.take() {
+                Some(held) => Some(held),
+                None if calls.is_empty() => match timeout(silence, self.process.asked.recv()).await {
+                    Ok(asked) => asked,
+                    Err(_) => return Next::Silent,
+                },
+                None => self.process.asked.try_recv().ok(),
+            };
+            match asked {
+                Some(Asked::Ended(ended)) if calls.is_empty() => {
+                    self.works = false;
+                    if ended.is_ok() && !self.queued.is_empty() {
+                        self.prompt();
+                        continue;
+                    }
+                    if let Ok(ended) = &ended {
+                        self.tokens = ended.usage.clone();
+                    }
+                    let text = if self.text.trim().is_empty() { &self.text_before } else { &self.text };
+                    return Next::Ended(ended, text.clone());
+                }
+                Some(ended @ Asked::Ended(_)) => self.held = Some(ended),
+                Some(Asked::Update(update)) => {
+                    calls.extend(self.update(update.update));
+                    continue;
+                }
+                Some(asked) => {
+                    calls.extend(self.requests.take(asked, work));
+                    continue;
+                }
+                None => {}
+            }
+            if calls.is_empty() {
+                let gone = Error::internal_error().data(Value::from("its connection is closed"));
+                return Next::Ended(Err(gone), self.text.clone());
+            }
+            // The last call is one that the agent did not ask for, because notes for it are put behind the last result.
+            if calls.last().is_some_and(|call| call.name != "update_progress") {
+                let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+                let message = format!("asks for {}", names.join(", "));
+                calls.push(self.call("update_progress", &json!({"status": self.name, "message": message})));
+            }
+            return Next::Calls(calls);
+        }
+    }
+
+    /// Takes an update. Returns the call that shows it to people, if it is worth one.
+    fn update(&mut self, update: SessionUpdate) -> Option<ToolCall> {
+        match update {
+            SessionUpdate::AgentMessageChunk(chunk) => {
+                if let ContentBlock::Text(text) = chunk.content {
+                    self.text.push_str(&text.text);
+                }
+                None
+            }
+            SessionUpdate::ToolCall(call) => {
+                if !self.text.trim().is_empty() {
+                    self.text_before = std::mem::take(&mut self.text);
+                }
+                self.titles.insert(call.tool_call_id.0.to_string(), call.title.clone());
+                self.report(&call.title)
+            }
+            SessionUpdate::ToolCallUpdate(update) => {
+                let id = update.tool_call_id.0.to_string();
+                let known = self.titles.get(&id).cloned();
+                let title = update.fields.title.clone().or(known.clone()).unwrap_or(id.clone());
+                self.titles.insert(id, title.clone());
+                if update.fields.status == Some(ToolCallStatus::Failed) {
+                    return self.report(&format!("failed: {title}"));
+                }
+                if known.as_ref() == Some(&title) { None } else { self.report(&title) }
+            }
+            SessionUpdate::Plan(plan) => {
+                let todos = todos(&plan.entries);
+                if self.plan == todos {
+                    return None;
+                }
+                self.plan.clone_from(&todos);
+                Some(self.call("todo", &todos))
+            }
+            SessionUpdate::UsageUpdate(usage) => {
+                if let Some(cost) = usage.cost.filter(|cost| cost.currency.eq_ignore_ascii_case("USD")) {
+                    self.cost = self.cost.max(cost.amount);
+                }
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn report(&mut self, what: &str) -> Option<ToolCall> {
+        let what: String = what.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
+        self.reports += 1;
+        if self.reports > REPORTS || what.is_empty() {
+            return None;
+        }
+        let parameters = json!({"status": self.name, "message": what});
+        Some(self.call("update_progress", &parameters))
+    }
+
+    /// Cancels the turn, and ends the program.
+    pub(crate) async fn stop(mut self) {
+        self.process.cancel(&self.id);
+        let ended = async {
+            while let Some(asked) = self.process.asked.recv().await {
+                if matches!(asked, Asked::Ended(_)) {
+                    break;
+                }
+            }
+        };
+        // An agent that does not end its turn is killed.
+        let _late = timeout(PATIENCE, ended).await;
+        self.end().await;
+    }
+
+    /// Ends the program.
+    pub(crate) async fn end(self) {
+        self.process.end().await;
+    }
+}
+
+/// Asks the agent to stop its turn if nobody waits for it any more.
+struct CancelOnDrop {
+    agent: ConnectionTo<Agent>,
+    session: Option<SessionId>,
+}
+
+impl CancelOnDrop {
+    fn unneeded(mut self) {
+        self.session = None;
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(session) = self.session.take() {
+            crate::process::cancel(&self.agent, &session);
+        }
+    }
+}
