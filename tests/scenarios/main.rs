@@ -6,6 +6,8 @@
 
 #[cfg(feature = "acp")]
 mod acp;
+#[cfg(all(unix, feature = "acp"))]
+mod agents;
 #[cfg(all(unix, feature = "mcp"))]
 mod any_tool;
 mod auditor;

@@ -309,6 +309,11 @@ impl ActorFactory {
         // Each report of an external agent is a step, and it bounds its own requests.
         let most_steps = if profile.agent { AGENT_STEPS } else { context.max_steps.unwrap_or(class.max_steps) };
         let max_steps = profile.max_steps.map_or(most_steps, |own| own.min(most_steps)).max(1);
+        if profile.agent {
+            selection
+                .reasons
+                .push("an external agent does it: aime sees its changes of files, but not the calls that it makes inside".to_owned());
+        }
         let name = effect_prefix(&task.id, context.execution, delegated.map(|delegated| delegated.call));
         let mut input = ActorInput {
             spec: ActorSpec {

@@ -129,7 +129,7 @@ mod tests {
         RequestPermissionRequest::new("session", ToolCallUpdate::new("call", fields), options)
     }
 
-    // Requirement: 4.5
+    // Requirement: 4.41
     #[test]
     fn rules_and_modes_answer_an_agents_requests() {
         let folder = tempfile::tempdir().unwrap();

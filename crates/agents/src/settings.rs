@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 
 use aime_llm::ModelLimits;
 use aime_sandbox::Confinement;
-use aime_tools::{Approval, PermissionRules, ToolContext, ToolSheet, builtin};
+use aime_tools::{Approval, PermissionRules, ToolContext, ToolSpec, builtin};
 
 /// Time limits of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub struct AgentWork {
     /// Permission rules.
     pub rules: PermissionRules,
     /// Tools of the actor.
-    pub tools: Vec<Arc<ToolSheet>>,
+    pub tools: Vec<Arc<ToolSpec>>,
     /// True if a person can answer questions.
     pub attended: bool,
 }
@@ -81,7 +81,7 @@ impl AgentWork {
     }
 
     /// Returns the sheet of a tool of the actor.
-    pub(crate) fn tool(&self, name: &str) -> Option<&ToolSheet> {
+    pub(crate) fn tool(&self, name: &str) -> Option<&ToolSpec> {
         self.tools.iter().map(AsRef::as_ref).find(|sheet| sheet.name() == name)
     }
 }

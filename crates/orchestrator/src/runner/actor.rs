@@ -28,22 +28,13 @@ use super::{
     audit::AuditUses,
     evidence::of_actor,
     hooked::Asking,
-<<<<<<< HEAD
-    millis_since, on_bound,
+    in_run, millis_since, on_bound,
     private::{Place, PrivatePlace, violated},
 };
 use crate::{
-    ActorBrief, ReturnedResult, RunFact, RunMachine,
-    messages::Listener,
-    models::{Models, OnBound},
-=======
-    in_run, millis_since, on_bound,
-    private::{Place, PrivatePlace},
-};
-use crate::{
     ActorBrief, AgentOrder, ReturnedResult, RunFact, RunMachine,
+    messages::Listener,
     models::{Models, OnBound, RunMeter},
->>>>>>> 80ab1a65 (Let an external agent do a task over the Agent Client Protocol)
     settings::in_force,
 };
 
