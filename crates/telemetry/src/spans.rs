@@ -75,7 +75,7 @@ impl Spans {
         if self.root.is_none() {
             let name = format!("{seq}");
             let of_run =
-                [text(known::OPERATION, "invoke_workflow"), text(known::WORKFLOW, "aime"), text(known::CONVERSATION, self.run.as_str())];
+                [text(known::OPERATION, "invoke_workflow"), text(known::AGENT_NAME, "aime"), text(known::CONVERSATION, self.run.as_str())];
             let mut root = self.span("invoke_workflow aime", ("run", &name), *at, of_run.to_vec());
             root.parent_span_id.clear();
             self.root = Some(root);
@@ -106,13 +106,13 @@ impl Spans {
                 return self.replace(Key::Task(task.clone()), span).into_iter().collect();
             }
             E::TaskStatusChanged { task, from: TaskStatus::Running, to, .. } => return self.task_left(task, *to),
-            E::ActorCreated { task: Some(task), actor, profile, model, .. } => {
-                let attributes = vec![
+            E::ActorCreated { task: Some(task), actor, profile, model, effort, .. } => {
+                let mut attributes = vec![
                     text(known::OPERATION, "invoke_agent"),
                     text(known::AGENT_NAME, profile.as_str()),
-                    text(known::AGENT_ID, actor.as_str()),
                     text(known::REQUEST_MODEL, model.as_str()),
                 ];
+                attributes.extend(effort.as_ref().map(|effort| text("aime.effort", effort.as_str())));
                 let parent = self.below(Some(task));
                 let mut span = self.span(&format!("invoke_agent {profile}"), ("actor", actor), *at, attributes);
                 span.parent_span_id = parent;
