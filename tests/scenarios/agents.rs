@@ -54,6 +54,11 @@ fn by_agent(description: &str) -> Value {
     task
 }
 
+/// A planner that changes nothing after a failure.
+fn keeps_the_plan() -> Script {
+    Script::new().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "nothing helps", "changes": []}))])
+}
+
 fn run(world: &World, approve: &str) -> Ended {
     world.aime(RUN.iter().chain(&["--approve", approve]))
 }
@@ -109,7 +114,7 @@ ask session/request_permission "\"toolCall\":{\"toolCallId\":\"u\",\"kind\":\"ed
 printf '%s\n' "$reply" >> replies
 say "FAILURE: nobody lets me"
 "#;
-    let world = world(work, false, Script::new());
+    let world = world(work, false, keeps_the_plan());
     let ended = run(&world, "edits").must(1);
     assert!(!world.exists("by-command"));
     let replies = world.read("replies");
@@ -163,7 +168,7 @@ if [ -e began ]; then say "I went on."; else touch began; sleep 1000; fi
 // Requirement: 4.41
 #[test]
 fn without_its_session_the_outcome_is_in_doubt() {
-    let world = world("touch began; sleep 1000", false, Script::new());
+    let world = world("touch began; sleep 1000", false, keeps_the_plan());
     let running = world.start(RUN.iter().chain(&["--approve", "all"]));
     world.wait_for_file("began");
     running.kill();

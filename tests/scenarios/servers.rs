@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, ServerQuirk, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, plan, write};
+use crate::harness::{World, actor, bash, done, plan, write};
 
 fn turns() -> [Reply; 3] {
     [Reply::json(plan(&[actor("a", "write out.txt", &[])])), write("out.txt", "out\n"), done("out.txt is written")]
@@ -280,4 +280,21 @@ fn each_role_has_its_model() {
     assert_eq!((&routed["mode"], &routed["by"]), (&json!("simple"), &json!("model")), "{ended}");
     assert_eq!(world.server().unmatched(), Vec::<String>::new());
     assert_eq!(ended.last()["answer"], "All of it is done.");
+}
+
+#[test]
+fn a_used_up_quota_pauses_the_run() {
+    let quota = Reply::status(429, json!({"error": {"message": "usage limit reached"}}), [("retry-after", "7200")]);
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [bash("echo once >> log")])
+        .once(When::tools().and_turn(1), [quota])
+        .on(When::tools(), [done("done")]);
+    let world = World::with(script);
+    let run = ["run", "write the log", "--mode", "direct", "--approve", "all", "--run-id", "r", "--output", "json"];
+    let ended = world.aime(run).must(4);
+    let told = ended.json()["error"].to_string();
+    assert!(told.contains("bound_reached") && told.contains("it answers again at") && told.contains("aime resume r"), "{ended}");
+    assert_eq!(world.server().requests().len(), 2, "nothing is asked again before that time");
+    world.aime(["resume", "r"]).must(0);
+    assert_eq!((world.server().requests().len(), world.read("log").as_str()), (3, "once\n"));
 }

@@ -74,6 +74,9 @@ pub fn in_one_part<'a>(
     stream::once(async { answer.await.map(|response| StreamPart::Done(Box::new(response))) }).boxed()
 }
 
+/// Longest wait that a server asks for and that is still worth a retry. A longer one means a used-up quota.
+const LONGEST_RETRY: Duration = Duration::from_secs(300);
+
 /// Reason why a model gave no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -250,6 +253,15 @@ impl ModelError {
                 | Self::Server { .. }
                 | Self::Unreadable { .. }
         )
+    }
+
+    /// Returns the time until a used-up quota is renewed: the server asks for a wait of more than five minutes, which no retry makes.
+    #[must_use]
+    pub fn quota_wait(&self) -> Option<Duration> {
+        match self.root() {
+            Self::RateLimited { retry_after: Some(wait), .. } if *wait > LONGEST_RETRY => Some(*wait),
+            _ => None,
+        }
     }
 
     /// Returns the time that the server asks to wait.

@@ -103,7 +103,7 @@ impl Retrying {
             attempts => ModelError::GaveUp { attempts, error: Box::new(error) },
         };
         course.failed = course.failed.saturating_add(1);
-        if !error.is_retryable() {
+        if !error.is_retryable() || error.quota_wait().is_some() {
             return Err(error);
         }
         let Some(longest) = course.waits.next() else { return Err(give_up(course, error)) };

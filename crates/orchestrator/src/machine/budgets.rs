@@ -106,6 +106,9 @@ fn hint(bound: &str, run: &str, plan_only: bool) -> String {
         "time" => Some("--timeout TIME"),
         _ => None,
     };
+    if bound == "quota" {
+        return format!("wait until then, and `aime resume {run}`; or name a fallback model");
+    }
     match flag {
         Some(flag) if plan_only => format!("plan it again with a higher bound: `{flag}`"),
         Some(flag) => format!("raise the bound: `aime resume {run} {flag}`"),
@@ -253,6 +256,7 @@ mod tests {
             ("tokens", false, "raise the bound: `aime resume r --max-tokens N`"),
             ("money", false, "raise the bound: `aime resume r --max-cost USD`"),
             ("time", true, "plan it again with a higher bound: `--timeout TIME`"),
+            ("quota", false, "wait until then, and `aime resume r`; or name a fallback model"),
             ("actors", false, "raise max_actors in [run], then `aime resume r`"),
         ];
         for (bound, plan_only, expected) in cases {

@@ -9,7 +9,7 @@ use std::{
 use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
 use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
-use aime_progress::{CallOutcome, QuestionId};
+use aime_progress::{CallOutcome, QuestionId, Timestamp};
 use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -20,6 +20,9 @@ use crate::{
     RunFact,
     runner::{kept_files::author, millis_since},
 };
+
+/// Bound of a run whose provider refuses further requests for a while.
+const QUOTA: &str = "quota";
 
 type Context = EffectContext<ActorMachine>;
 
@@ -63,6 +66,15 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     match answer {
                         // The run was told and revokes the actor. This waits until it has.
                         Some(Err(error)) if matches!(error.root(), ModelError::OutOfBudget { .. }) => {
+                            context.cancel.cancelled().await;
+                            revoked(id)
+                        }
+                        // The run stops and is resumed when the provider answers again.
+                        Some(Err(error)) if error.quota_wait().is_some() => {
+                            let wait = error.quota_wait().unwrap_or_default();
+                            let back = self.attempt.runner.parts.clock.now() + i64::try_from(wait.as_millis()).unwrap_or_default();
+                            let detail = format!("{error}; it answers again at {}", Timestamp::from_millis(back));
+                            let _gone = self.attempt.facts.send(RunFact::BoundReached { bound: QUOTA.to_owned(), detail });
                             context.cancel.cancelled().await;
                             revoked(id)
                         }
