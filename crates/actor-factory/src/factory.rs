@@ -301,6 +301,8 @@ impl ActorFactory {
         if let Some(delegates) = tools.iter_mut().find(|sheet| sheet.name() == DELEGATE_TASK) {
             *delegates = Arc::new(delegates.with_parameter_text("profile", &self.profiles_in_words()));
         }
+        // These notes and limits are for models that choose their calls from a history of aime's.
+        let settings = if profile.agent { settings.without_notes() } else { settings };
         let tools = self.known_tools.shared(tools);
         let budget = u64::from(limits.context_tokens) * SHARE / 100;
         let Preloaded { names: skills, texts } =

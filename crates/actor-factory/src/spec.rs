@@ -41,6 +41,21 @@ pub struct ActorSettings {
     pub max_depth: u32,
 }
 
+impl ActorSettings {
+    /// Turns off reminders and the limits on repetitions, for an external agent.
+    pub(crate) const fn without_notes(self) -> Self {
+        let never = u32::MAX;
+        Self {
+            failures_before_hint: never,
+            rounds_before_todo_reminder: never,
+            stuck_after: never,
+            conclude_after: never,
+            hopeless_after: never,
+            ..self
+        }
+    }
+}
+
 impl Default for ActorSettings {
     fn default() -> Self {
         Self {

@@ -223,8 +223,9 @@ impl Session {
                 return Next::Ended(Err(gone), self.text.clone());
             }
             // The last call is one that the agent did not ask for, because notes for it are put behind the last result.
-            if calls.last().is_some_and(|call| call.name != "update_progress") {
-                let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+            let own = |call: &ToolCall| ["todo", "update_progress"].contains(&call.name.as_str());
+            if !calls.last().is_some_and(own) {
+                let names: Vec<&str> = calls.iter().filter(|call| !own(call)).map(|call| call.name.as_str()).collect();
                 let message = format!("asks for {}", names.join(", "));
                 calls.push(self.call("update_progress", &json!({"status": self.name, "message": message})));
             }
