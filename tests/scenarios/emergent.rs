@@ -75,3 +75,41 @@ fn a_run_that_finds_nothing_says_so() {
     assert_eq!(task(&result, "dig")["attempts"], 1);
     assert!(result["error"]["message"].as_str().unwrap().contains("only sand"), "{ended}");
 }
+
+// Requirement: 3.6, 3.56, 3.57
+#[test]
+fn a_led_exploration_sees_a_failure_keeps_to_the_cap_and_merges() {
+    let change = |changes: Value| Reply::call("change_plan", json!({"reasoning": "by what was found", "changes": changes}));
+    let ways = json!([
+        add(actor("north", "GO-NORTH", &[]), &[]),
+        add(actor("south", "GO-SOUTH", &["north"]), &[]),
+        add(actor("east", "GO-EAST", &["north"]), &[]),
+    ]);
+    let merge = json!([
+        add(actor("bridge", "TAKE-THE-BRIDGE", &[]), &["north"]),
+        {"op": "merge_tasks", "ids": ["south", "east"], "task": actor("round", "GO-ROUND", &["bridge"])},
+    ]);
+    let replies = [
+        Reply::call("submit_plan", plan(&[actor("look", "LOOK-AROUND", &[])])),
+        change(ways),
+        change(json!([add(actor("west", "GO-WEST", &[]), &[])])),
+        change(merge),
+        done("A castle, and a village."),
+    ];
+    let script = Script::new()
+        .on(When::tool("submit_plan"), replies)
+        .on(When::tools().and_contains("LOOK-AROUND"), [done("three ways lead on")])
+        .on(When::tools().and_contains("GO-NORTH"), [gives_up("the ford is flooded")])
+        .on(When::tools().and_contains("GO-ROUND"), [done("a village")])
+        .on(When::tools().and_contains("TAKE-THE-BRIDGE"), [done("a castle")]);
+    let world = World::led(script).settings("[planning.growth]\nmax_failures = 1\nmax_todos = 4\n");
+    let ended = world.aime(["run", "explore the valley", "--mode", "emergent", "--output", "jsonl"]).must(0);
+    let result = ended.last();
+    assert_eq!(result["answer"], "A castle, and a village.", "{ended}");
+    let statuses = ["look", "north", "south", "east", "bridge", "round"].map(|id| task(&result, id)["status"].clone());
+    assert_eq!(statuses, ["completed", "skipped", "skipped", "skipped", "completed", "completed"], "{ended}");
+    let requests = world.server().requests();
+    let told: Vec<String> = requests.iter().filter(|request| request["tools"].to_string().contains("submit_plan")).map(said).collect();
+    assert!(told.iter().any(|text| text.contains("the ford is flooded")), "the lead sees the error: {told:#?}");
+    assert!(told.iter().any(|text| text.contains("at most 4 are allowed")), "the cap holds: {told:#?}");
+}

@@ -18,6 +18,7 @@ use crate::{
     sheets::KnownTools,
     spec::effect_prefix,
     text::{cut, cut_with_note, id_text},
+    work::names_work,
 };
 
 pub use self::delegated::Delegated;
@@ -353,6 +354,7 @@ impl ActorFactory {
             notes: self.prompts.notes_for(if context.goal.is_empty() { &task.description } else { context.goal }),
             // aime does not see the files that an external agent writes by itself.
             must_write_files: !profile.agent && must_write_files(task),
+            names_work: !limits.small && !profile.agent && names_work(&task.description),
             named_files: if profile.agent { Vec::new() } else { named_files(task) },
             told: Vec::new(),
             audits: 0,

@@ -15,6 +15,10 @@ use crate::{
 const SHORT: usize = 200;
 /// Length of the beginning that remains of a removed result, in characters.
 const BEGINNING: usize = 100;
+/// Maximum number of dropped reads that a compacted conversation lists.
+const MOST_READS: usize = 40;
+/// Length of a dropped read in that list, in characters.
+const READ: usize = 160;
 /// Smallest length to which compaction cuts a tool result, in characters.
 const LEAST: usize = 400;
 
@@ -32,6 +36,9 @@ pub(crate) struct History {
     /// Texts that the runtime has appended to results, in order.
     #[serde(default)]
     appended: Vec<Appended>,
+    /// The calls in dropped turns whose results can be read again, one line each, oldest first.
+    #[serde(default)]
+    dropped: Vec<String>,
 }
 
 /// Author of a text that is appended to a result.
@@ -56,7 +63,8 @@ struct Appended {
 
 impl History {
     pub(crate) fn new(system: String, task: Message) -> Self {
-        let mut history = Self { messages: Vec::with_capacity(HEAD), task: None, unseen_from: 0, tokens: 0, appended: Vec::new() };
+        let mut history =
+            Self { messages: Vec::with_capacity(HEAD), task: None, unseen_from: 0, tokens: 0, appended: Vec::new(), dropped: Vec::new() };
         history.push(Message::System { content: system });
         history.push(task);
         history
@@ -111,14 +119,14 @@ impl History {
 
     /// Shortens the history to about `target` tokens. It first removes the results of older calls as `removal` says, together with the
     /// runtime's notes after them, then drops the oldest turns, and finally cuts long results. The system prompt, the task and the last
-    /// `kept` messages stay; `words` replace the dropped turns; calls stay with their results. Returns true if the history became shorter;
-    /// otherwise it is unchanged.
+    /// `kept` messages stay; `words` and a list of the dropped reads replace the dropped turns; calls stay with their results. Returns true
+    /// if the history became shorter; otherwise it is unchanged.
     pub(crate) fn compact(&mut self, target: u64, words: &str, kept: usize, removal: Removal<'_>) -> bool {
         let mut shorter = self.clone();
         let keep_from = shorter.keep_from(kept);
         shorter.remove_results(keep_from, removal);
         if shorter.tokens > target {
-            shorter.drop_turns(target, keep_from, words);
+            shorter.drop_turns(target, keep_from, words, removal);
         }
         if shorter.tokens > target {
             shorter.cut_results(target);
@@ -178,25 +186,29 @@ impl History {
     }
 
     /// Drops the oldest turns, up to `keep_from` at most, until the rest fits.
-    fn drop_turns(&mut self, target: u64, keep_from: usize, words: &str) {
-        let mut note = "[Earlier messages were removed to save space.]".to_owned();
-        if !words.is_empty() {
-            note.push('\n');
-            note.push_str(words);
-        }
-        let mut tokens = self.tokens + estimate_tokens(&note);
+    fn drop_turns(&mut self, target: u64, keep_from: usize, words: &str, removal: Removal<'_>) {
+        let mut tokens = self.tokens + estimate_tokens(&self.note_of_dropped(words, removal));
         let mut drop_to = HEAD;
+        let mut dropped = std::mem::take(&mut self.dropped);
         for (at, message) in self.messages.iter().enumerate().take(keep_from).skip(HEAD) {
             if tokens <= target && begins_turn(message) {
                 break;
             }
-            tokens = tokens.saturating_sub(message_tokens(message));
+            let reads = reads_of(message, removal);
+            tokens = tokens.saturating_sub(message_tokens(message)) + reads.iter().map(|read| estimate_tokens(read)).sum::<u64>();
+            for read in reads {
+                dropped.retain(|earlier| *earlier != read);
+                dropped.push(read);
+            }
             drop_to = at + 1;
         }
+        dropped.drain(..dropped.len().saturating_sub(MOST_READS));
+        self.dropped = dropped;
         if drop_to == HEAD {
             return;
         }
         self.messages.drain(HEAD..drop_to);
+        let note = self.note_of_dropped(words, removal);
         self.unseen_from = self.unseen_from.saturating_sub(drop_to - HEAD);
         self.appended.retain(|appended| appended.message >= drop_to);
         self.appended.iter_mut().for_each(|appended| appended.message -= drop_to - HEAD);
@@ -208,6 +220,21 @@ impl History {
             *content = format!("{task}\n\n{note}");
         }
         self.count();
+    }
+
+    /// Returns the text that replaces the dropped turns. It has a heading, because it follows the task.
+    fn note_of_dropped(&self, words: &str, removal: Removal<'_>) -> String {
+        let heading = if matches!(removal, Removal::Size) { "" } else { "# Removed messages\n" };
+        let mut note = format!("{heading}[Earlier messages were removed to save space.]");
+        if !self.dropped.is_empty() {
+            note.push_str(" You made these calls in them; make a call again to see its result:");
+            self.dropped.iter().for_each(|read| note.push_str(&format!("\n- {read}")));
+        }
+        if !words.is_empty() {
+            note.push_str(if heading.is_empty() { "\n" } else { "\n\n" });
+            note.push_str(words);
+        }
+        note
     }
 
     /// Gives each long result an equal share of the remaining room, as the last resort.
@@ -289,6 +316,14 @@ fn removed(name: &str, content: &str, removal: Removal<'_>) -> Option<String> {
     });
     let again = if whole.is_none() && read_only(name) { "; make the call again to see it" } else { "" };
     Some(format!("{beginning}\n{removed}{length} characters{again}]")).filter(|left| left.chars().count() < length)
+}
+
+/// Returns the calls of a turn whose results can be read again, each as one line: the tool and its arguments, which name the path and the
+/// lines of a read. Small models have no room for them.
+fn reads_of(message: &Message, removal: Removal<'_>) -> Vec<String> {
+    let (Message::Assistant { tool_calls, .. }, Removal::Beginning { read_only }) = (message, removal) else { return Vec::new() };
+    let reads = tool_calls.iter().filter(|call| read_only(&call.name));
+    reads.map(|call| cut(&format!("{} {}", call.name, call.arguments.split_whitespace().collect::<Vec<_>>().join(" ")), READ)).collect()
 }
 
 /// Number of messages at the start: system prompt and task.

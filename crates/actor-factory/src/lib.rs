@@ -13,6 +13,7 @@ mod select;
 mod sheets;
 mod spec;
 mod text;
+mod work;
 
 /// Crates whose types are part of this crate's API.
 pub use {aime_durable as durable, aime_llm as llm, aime_progress as progress, aime_tools as tools};

@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 pub(crate) enum Note {
     /// The first answer without a tool call.
     NoToolCall,
+    /// The first answer to a task that names work, without any call before it.
+    NothingDone,
     /// An answer without a tool call that ran into the length limit.
     AnswerCut,
     /// An answer that was plainly meant as a tool call and could not be read.
@@ -31,8 +33,9 @@ pub(crate) enum Note {
 
 impl Note {
     /// All notes.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::NoToolCall,
+        Self::NothingDone,
         Self::AnswerCut,
         Self::UnreadCall,
         Self::EachStep,
@@ -49,6 +52,7 @@ impl Note {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NoToolCall => "no_tool_call",
+            Self::NothingDone => "nothing_done",
             Self::AnswerCut => "answer_cut",
             Self::UnreadCall => "unread_call",
             Self::EachStep => "each_step",
@@ -70,6 +74,7 @@ impl Note {
     const fn built_in(self) -> &'static str {
         match self {
             Self::NoToolCall => include_str!("../prompts/no_tool_call.md"),
+            Self::NothingDone => include_str!("../prompts/nothing_done.md"),
             Self::AnswerCut => include_str!("../prompts/answer_cut.md"),
             Self::UnreadCall => include_str!("../prompts/unread_call.md"),
             Self::EachStep => include_str!("../prompts/each_step.md"),
@@ -98,7 +103,13 @@ impl Note {
             Self::StepsLeft => &["left"],
             Self::PersonMessage | Self::Returned => &["text"],
             Self::Stuck | Self::Repeated => &["name", "count"],
-            Self::NoToolCall | Self::AnswerCut | Self::UnreadCall | Self::EachStep | Self::AfterError | Self::Conclude => &[],
+            Self::NoToolCall
+            | Self::NothingDone
+            | Self::AnswerCut
+            | Self::UnreadCall
+            | Self::EachStep
+            | Self::AfterError
+            | Self::Conclude => &[],
         }
     }
 

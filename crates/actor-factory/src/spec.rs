@@ -170,6 +170,9 @@ pub struct ActorInput {
     pub notes: BTreeMap<String, String>,
     /// True if the task asks for a file. A plain answer before any call is then not the result.
     pub must_write_files: bool,
+    /// True if the task names work that words alone cannot do. The model is asked back once after a plain answer before any call.
+    #[serde(default)]
+    pub names_work: bool,
     /// Files that such a task names, in lower case and without folders. The actor may have forgotten one that no call has named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub named_files: Vec<String>,

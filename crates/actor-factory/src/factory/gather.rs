@@ -43,8 +43,7 @@ pub(super) fn gather(
             reasons.push("few tools: the model is a small one".to_owned());
             names.push(TERMINATE.to_owned());
             names.extend(small.tools.iter().cloned());
-            // A direct run has no plan that evidence could change.
-            names.extend((!context.plain_answer_ends).then(|| super::REPORT_EVIDENCE.to_owned()));
+            names.push(super::REPORT_EVIDENCE.to_owned());
         }
         None => {
             names.extend(of_profile.iter().map(|tool| (*tool).to_owned()));
@@ -81,9 +80,11 @@ pub(super) fn gather(
     for name in names {
         let denied = profile.denies(&name) || (name != TERMINATE && task.denied_tools.iter().any(|denied| denies(denied, &name)));
         let nobody = name == ASK_HUMAN && !context.attended;
+        // A direct run has no plan that evidence could change.
+        let no_plan = context.plain_answer_ends && name == super::REPORT_EVIDENCE;
         let too_deep = name == DELEGATE_TASK && !may_delegate;
         let not_the_callers = name != TERMINATE && context.delegated.as_ref().is_some_and(|delegated| !delegated.may_have(&name));
-        if denied || nobody || too_deep || not_the_callers || sheets.iter().any(|sheet| sheet.name() == name) {
+        if denied || nobody || no_plan || too_deep || not_the_callers || sheets.iter().any(|sheet| sheet.name() == name) {
             continue;
         }
         let Some(tool) = context.tools.get(&name) else {

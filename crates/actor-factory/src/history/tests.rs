@@ -182,7 +182,10 @@ fn then_the_oldest_turns_and_the_todo_list_stays() {
     let mut history = history(&vec![vec![100]; 30]);
     assert!(history.compact(400, "Your TODO list:\n[ ] #1: go on", KEPT, BEGINNING_LEFT));
     let contents = contents(&history);
-    assert_eq!(contents[1], "user: task\n\n[Earlier messages were removed to save space.]\nYour TODO list:\n[ ] #1: go on");
+    let (task, note) = contents[1].split_once("\n\n").unwrap();
+    assert_eq!(task, "user: task");
+    assert!(note.starts_with("# Removed messages\n[Earlier messages were removed to save space.]"), "{note}");
+    assert!(note.ends_with("\n\nYour TODO list:\n[ ] #1: go on"), "{note}");
     assert_eq!(contents[2], "assistant: 1 calls");
     assert!(contents.len() < 30 && contents.len() >= 8, "{contents:?}");
     assert!(history.tokens() <= 400);

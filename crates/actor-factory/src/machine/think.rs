@@ -260,7 +260,8 @@ impl ActorMachine {
         }
         let again = self.plain_in_row > 1;
         // After a call that was not run, the text may claim work that was not done.
-        let may_be_all = self.input.plain_answer_ends && !unread && (self.calls_ok > 0 || !self.input.must_write_files);
+        let may_be_all =
+            self.input.plain_answer_ends && !unread && (self.calls_ok > 0 || !(self.input.must_write_files || self.input.names_work));
         match finish {
             FinishReason::ContentFilter => self.fail(WITHHELD.to_owned(), None),
             _ if whole && !self.plain_text.is_empty() && self.rest_on_words(again) => {}
@@ -268,6 +269,9 @@ impl ActorMachine {
             FinishReason::Length if again => self.fail(CUT.to_owned(), None),
             _ if again => self.fail("the model gave an empty answer twice".to_owned(), None),
             FinishReason::Length => self.answer_nudged(at, Note::AnswerCut, out),
+            _ if self.input.names_work && self.input.plain_answer_ends && self.call_ids.is_empty() => {
+                self.answer_nudged(at, Note::NothingDone, out);
+            }
             _ => self.answer_nudged(at, Note::NoToolCall, out),
         }
     }
@@ -301,7 +305,10 @@ impl ActorMachine {
 
     /// Returns the text of a note on an answer, and reports it to people.
     fn nudge(&self, note: Note, out: &mut Outbox<Self>) -> String {
-        let kind = if note == Note::UnreadCall { "unread_call" } else { "no_tool_call" };
+        let kind = match note {
+            Note::UnreadCall | Note::NothingDone => note.name(),
+            _ => "no_tool_call",
+        };
         let text = note.text(&self.input.notes, &[]);
         self.nudged(kind, &text, out);
         text

@@ -12,30 +12,29 @@ use crate::PlanChecker;
 /// Maximum number of enumerated names, because servers limit the size of a schema.
 const MOST_NAMES: usize = 100;
 
-const CRITERION: &str = "Best a command that shows it: {command, expect?}; else a fact about a file: {file, contains?}; else a sentence.";
-const CONDITION: &str = "Of a conditional edge: `@{steps.ID.result.PATH} OP literal` or `@{steps.ID.status} == completed`.";
-const CHANGE: &str = "One change. `op` says what it does and which members it takes: add_task: task, replaces?; modify_task: id, change; \
-     remove_task, block_task, cancel_task: id, reason; unblock_task: id; merge_tasks: ids, task; add_edge: edge; remove_edge: from, to; \
-     set_strategic: strategic. block_task holds back a task that waits; unblock_task lets it, or a failed one, run again.";
+const CRITERION: &str = "{command, expect?}, {file, contains?} or a sentence.";
+const CONDITION: &str = "`@{steps.ID.result.PATH} OP literal` or `@{steps.ID.status} == completed`.";
+const CHANGE: &str = "Members by `op`: add_task: task, replaces? (failed or waiting tasks whose place it takes); modify_task: id, change (the \
+     members with new values); remove_task, cancel_task: id, reason; block_task: id, reason: holds back a task that waits; unblock_task: id: \
+     lets it, or a failed one, run again; merge_tasks: ids, task; add_edge: edge; remove_edge: from, to; set_strategic: strategic. Tasks, \
+     edges and strategic have the members of `submit_plan`.";
 
 /// Returns the parameters of `submit_plan`: the plan document.
 pub(super) fn submit_plan(names: &PlanChecker<'_>) -> Value {
-    let mut members = vec![
-        ("strategic", strategic()),
-        ("tasks", described(list(task(names)), "The tasks. They run at the same time unless `dependencies` or `edges` order them.")),
-        ("edges", described(list(edge()), "Only where a task hangs on how another one ends.")),
-    ];
+    let mut members = vec![("strategic", strategic()), ("tasks", list(task(names))), ("edges", list(edge()))];
     if names.mode.is_none() {
         let modes = [PlanMode::Simple, PlanMode::Complex, PlanMode::Emergent];
-        let words = "simple: a few steps in a row. complex: a graph of tasks. emergent: only the first one to three tasks; you are woken as they \
-                     are done, and add the next.";
-        members.push(("mode", described(json!({"type": "string", "enum": modes}), words)));
+        members.push(("mode", json!({"type": "string", "enum": modes})));
     }
     object(members, &["tasks"])
 }
 
 /// Returns the parameters of `change_plan`: the patch document, and the evidence that it handles.
-pub(super) fn change_plan(names: &PlanChecker<'_>) -> Value {
+///
+/// Every run offers this tool before it has a plan, and a list of tools must not change in mid-conversation. So the
+/// schema of a change names only the members that most changes take, without a description of each; other members of
+/// tasks and the strategic part are as in `submit_plan`.
+pub(super) fn change_plan() -> Value {
     let ops = [
         "add_task",
         "modify_task",
@@ -48,28 +47,27 @@ pub(super) fn change_plan(names: &PlanChecker<'_>) -> Value {
         "remove_edge",
         "set_strategic",
     ];
+    let part = |members: &[&'static str]| open(members.iter().map(|name| (*name, plain())).collect());
+    let mut task = vec![("id", plain()), ("description", plain()), ("dependencies", texts())];
     let change = object(
         vec![
             ("op", json!({"type": "string", "enum": ops})),
-            ("id", text("The task that changes.")),
-            ("task", task(names)),
-            ("replaces", described(texts(), "Failed, blocked or waiting tasks whose place the new task takes.")),
-            (
-                "change",
-                described(json!({"type": "object"}), "The members of the task with their new values, as in `task`; the others stay."),
-            ),
-            ("ids", described(texts(), "The tasks that are merged.")),
-            ("edge", edge()),
+            ("id", plain()),
+            ("ids", texts()),
+            ("task", open(task.clone())),
+            ("replaces", texts()),
+            ("change", open(task.split_off(1))),
+            ("edge", part(&["from", "to", "type", "condition"])),
             ("from", plain()),
             ("to", plain()),
-            ("strategic", strategic()),
+            ("strategic", part(&["approach"])),
             ("reason", plain()),
         ],
         &["op"],
     );
     object(
         vec![
-            ("reasoning", text("Why the plan changes.")),
+            ("reasoning", plain()),
             ("changes", list(described(change, CHANGE))),
             ("handled", described(texts(), "Ids of the evidence and the words of people that you have dealt with.")),
         ],
@@ -78,9 +76,9 @@ pub(super) fn change_plan(names: &PlanChecker<'_>) -> Value {
 }
 
 /// Returns the parameters of a tool that acts on one task: its id and these texts.
-pub(super) fn of_task(texts: &[(&'static str, &str)]) -> Value {
-    let mut members = vec![("task", text("The id of the task."))];
-    members.extend(texts.iter().map(|(name, words)| (*name, text(words))));
+pub(super) fn of_task(texts: &[&'static str]) -> Value {
+    let mut members = vec![("task", plain())];
+    members.extend(texts.iter().map(|name| (*name, plain())));
     let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
     object(members, &required)
 }
@@ -88,8 +86,8 @@ pub(super) fn of_task(texts: &[(&'static str, &str)]) -> Value {
 /// Returns the parameters of `amend_criterion`.
 pub(super) fn amend_criterion() -> Value {
     let members = vec![
-        ("number", described(json!({"type": "integer"}), "The number of the criterion, from 1.")),
-        ("text", text("The criterion as it must read; a command or a fact about a file as JSON.")),
+        ("number", json!({"type": "integer"})),
+        ("text", text("The new criterion; a command or a fact about a file as JSON.")),
         ("evidence", text("What shows that the old one is wrong.")),
     ];
     object(members, &["number", "text", "evidence"])
@@ -98,9 +96,9 @@ pub(super) fn amend_criterion() -> Value {
 /// Returns the parameters of `read_result`.
 pub(super) fn read_result() -> Value {
     let members = vec![
-        ("task", text("The id of the task.")),
-        ("offset", described(json!({"type": "integer"}), "The first character to read, from 0.")),
-        ("limit", described(json!({"type": "integer"}), "The most characters to read.")),
+        ("task", plain()),
+        ("offset", described(json!({"type": "integer"}), "In characters, from 0.")),
+        ("limit", json!({"type": "integer"})),
     ];
     object(members, &["task"])
 }
@@ -117,45 +115,40 @@ fn task(names: &PlanChecker<'_>) -> Value {
                 "actor, if left out: a worker does it. tool: one call of `tool`, without a model. group: holds tasks.",
             ),
         ),
-        (
-            "description",
-            text("All that the worker needs: it sees nothing of this conversation but this and the results of the task's dependencies."),
-        ),
-    ];
-    members.extend([
+        ("description", plain()),
         ("completion_criteria", list(criterion())),
-        ("dependencies", described(texts(), "Ids of the tasks that must be done first. Their results are shown to the worker.")),
-    ]);
+        ("dependencies", texts()),
+    ];
     let profiles: Vec<&str> = names.profiles.iter().map(|profile| profile.name.as_str()).collect();
     let bundles: Vec<&str> = names.bundles.iter().map(String::as_str).collect();
     let models: Vec<&str> = names.models.iter().map(String::as_str).collect();
-    let tools: Vec<&str> = names.tools.iter().map(|tool| tool.name.as_str()).collect();
     if !profiles.is_empty() {
-        members.push(("profile", described(one_of(&profiles), "The kind of worker; chosen for you if left out.")));
+        members.push(("profile", described(one_of(&profiles), "Chosen for you if left out.")));
     }
     if !bundles.is_empty() {
-        members.push(("bundles", described(list(one_of(&bundles)), "Tools beside those of the profile.")));
+        members.push(("bundles", described(list(one_of(&bundles)), "Beside those of the profile.")));
     }
     if !models.is_empty() {
         members.push(("model", one_of(&models)));
     }
-    members.push(("effort", described(json!({"type": "string", "enum": ReasoningEffort::ALL}), "How long the model thinks.")));
-    members.push(("effort_seconds", described(json!({"type": "integer"}), "An estimate of the time that the task takes.")));
-    if !tools.is_empty() {
-        members.push(("tool", described(one_of(&tools), "Of a tool task.")));
+    members.push(("effort", json!({"type": "string", "enum": ReasoningEffort::ALL})));
+    members.push(("effort_seconds", described(json!({"type": "integer"}), "An estimate.")));
+    // The prompt lists the tools, because an enumeration of their names is long.
+    if !names.tools.is_empty() {
+        members.push(("tool", plain()));
         let words = "Of a tool task. `@{steps.ID.result}` stands for the result of task ID.";
         members.push(("parameters", described(json!({"type": "object"}), words)));
     }
     members.push(("exclusive", described(texts(), "Such as port:8080: tasks that name the same never run at once.")));
-    members.push(("parent", text("The group that holds the task.")));
-    members.push(("phase", text("The name of a phase; ready tasks of earlier phases go first.")));
+    members.push(("parent", text("A group.")));
+    members.push(("phase", text("Ready tasks of earlier phases go first.")));
     object(members, &["id", "description"])
 }
 
 fn strategic() -> Value {
     let pair = |first: &'static str, second: &'static str| list(object(vec![(first, plain()), (second, plain())], &[first, second]));
     let members = vec![
-        ("approach", text("The way to the goal, in a sentence or two.")),
+        ("approach", plain()),
         ("phases", pair("name", "objective")),
         ("risks", pair("description", "mitigation")),
         ("success_criteria", list(criterion())),
@@ -164,11 +157,10 @@ fn strategic() -> Value {
 }
 
 fn edge() -> Value {
-    let types = "dependency: `to` waits for `from`. conditional: it is skipped unless `condition` holds. rollback: it runs only when `from` has failed for good.";
     let members = vec![
         ("from", plain()),
         ("to", plain()),
-        ("type", described(json!({"type": "string", "enum": ["dependency", "conditional", "rollback"]}), types)),
+        ("type", json!({"type": "string", "enum": ["dependency", "conditional", "rollback"]})),
         ("condition", text(CONDITION)),
     ];
     object(members, &["from", "to", "type"])
@@ -189,6 +181,15 @@ fn object(members: Vec<(&'static str, Value)>, required: &[&str]) -> Value {
     }
     schema.insert("additionalProperties".to_owned(), false.into());
     schema.into()
+}
+
+/// Returns the schema of an object that may have other members, too.
+fn open(members: Vec<(&'static str, Value)>) -> Value {
+    let mut schema = object(members, &[]);
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("additionalProperties");
+    }
+    schema
 }
 
 fn described(schema: Value, words: &str) -> Value {

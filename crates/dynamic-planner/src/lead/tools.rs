@@ -66,21 +66,17 @@ impl PlanTool {
 
     const fn description(self) -> &'static str {
         match self {
-            Self::SubmitPlan => {
-                "Hand the work over to a plan of tasks, each done by a worker of its own, where no plan is under way. \
-                 Once it is accepted you rest, and you are woken with what happened."
-            }
+            Self::SubmitPlan => "Hand the work over to a plan of tasks, each done by a worker of its own.",
             Self::ChangePlan => {
-                "Change the plan. Changes that do not fit are left out, and you are told why; the others are applied together. \
-                 Without changes the plan stays as it is."
+                "Change the plan. Changes that do not fit are left out with their faults; the others are applied together. Without changes \
+                 the plan stays as it is."
             }
-            Self::TellTask => "Tell the worker of a running task something that it must know now.",
+            Self::TellTask => "Send a text to the worker of a running task.",
             Self::HoldTask => "Stop the worker of a running task after its call under way, until `release_task`.",
-            Self::ReleaseTask => "Let a task that is held back go on where it stopped.",
+            Self::ReleaseTask => "Let a held task go on where it stopped.",
             Self::CancelTask => "End a task that is no longer needed. Its worker is stopped.",
             Self::AmendCriterion => {
-                "Reword a success criterion of your own that turned out to be wrong. Criteria of a person or the project change only with \
-                 a person's consent."
+                "Reword a success criterion that turned out to be wrong. One of a person or the project changes only with a person's consent."
             }
             Self::ReadResult => "Read the whole result of a task, where a message shows only a part of it.",
         }
@@ -89,10 +85,10 @@ impl PlanTool {
     fn parameters(self, names: &PlanChecker<'_>) -> Value {
         match self {
             Self::SubmitPlan => schema::submit_plan(names),
-            Self::ChangePlan => schema::change_plan(names),
-            Self::TellTask => schema::of_task(&[("text", "What the worker must know.")]),
+            Self::ChangePlan => schema::change_plan(),
+            Self::TellTask => schema::of_task(&["text"]),
             Self::HoldTask | Self::ReleaseTask => schema::of_task(&[]),
-            Self::CancelTask => schema::of_task(&[("reason", "Why it is no longer needed.")]),
+            Self::CancelTask => schema::of_task(&["reason"]),
             Self::AmendCriterion => schema::amend_criterion(),
             Self::ReadResult => schema::read_result(),
         }

@@ -28,8 +28,8 @@ const PROFILE: &str = "sisyphus";
 const SHARE: u64 = 20;
 
 const ASK_HUMAN: &str = "ask_human";
-/// Tools of actors that the lead does not get: it delegates work with a plan, and it reads evidence itself.
-const OF_ACTORS: [&str; 2] = [DELEGATE_TASK, "report_evidence"];
+/// Tools of actors that the lead does not get: it delegates work with a plan, and it needs to report to nobody.
+const OF_ACTORS: [&str; 3] = [DELEGATE_TASK, "report_evidence", "update_progress"];
 const NO_LEAD: &str = "the run has no lead";
 
 /// Names that plans are validated against.

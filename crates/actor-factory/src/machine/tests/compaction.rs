@@ -92,6 +92,20 @@ fn small_models_are_told_the_size_of_what_was_removed_and_others_how_to_have_it_
 }
 
 #[test]
+fn a_compacted_conversation_lists_the_reads_that_it_lost() {
+    let mut input = super::lead::lead(false);
+    input.limits.context_tokens = 4_000;
+    input.spec.max_steps = 100;
+    let mut play = Play::start(input);
+    for step in 1..=40 {
+        let lines = call(&format!("r{step}"), "read_file", &json!({"path": format!("src/{}.rs", step % 30), "offset": 1, "limit": 200}));
+        play.calls(vec![lines]).tool(&format!("lead/chat/{step}/1"), &"x".repeat(1_200));
+    }
+    let Some(aime_llm::Message::User { content, .. }) = play.requests.last().unwrap().messages.get(1).map(AsRef::as_ref) else { panic!() };
+    insta::assert_snapshot!(content);
+}
+
+#[test]
 fn when_room_is_made_can_be_set() {
     let used = |compact_at| {
         let mut input = small(4_000);

@@ -297,6 +297,20 @@ fn the_first_plain_answer_may_be_all() {
 }
 
 #[test]
+fn a_model_that_did_nothing_is_asked_back_once() {
+    let names_work = || ActorInput { plain_answer_ends: true, names_work: true, ..input() };
+    let mut play = Play::start(names_work());
+    play.model(answer("ok", vec![]));
+    assert_eq!((play.output.is_none(), play.nudges()), (true, vec!["nothing_done"]));
+    play.model(answer("The flag exists already.", vec![]));
+    let conclusion = play.output.unwrap();
+    assert_eq!((conclusion.outcome, conclusion.summary.contains("exists already")), (Outcome::Success, true), "{conclusion:?}");
+    let mut play = Play::start(names_work());
+    play.calls(vec![read("a", "1")]).tool("t/1/1/1", "x").model(answer("It is right as it is.", vec![]));
+    assert_eq!((play.output.is_some(), play.nudges()), (true, vec![]), "it has looked");
+}
+
+#[test]
 fn answers_that_are_none_end_in_a_failure() {
     let with = |finish: FinishReason, content: &str| ChatResponse { finish, ..answer(content, vec![]) };
     let cases = [

@@ -72,6 +72,7 @@ pub(super) fn input() -> ActorInput {
         risks: Vec::new(),
         notes: std::collections::BTreeMap::new(),
         must_write_files: false,
+        names_work: false,
         named_files: Vec::new(),
         settings: crate::ActorSettings::default(),
         told: Vec::new(),

@@ -33,7 +33,7 @@ fn the_tools_of_the_lead() {
 /// them.
 #[test]
 fn schemas_keep_to_what_every_server_takes() {
-    fn look(schema: &Value, depth: usize, unions: &mut usize) {
+    fn look(schema: &Value, (depth, open): (usize, bool), unions: &mut usize) {
         let Some(fields) = schema.as_object() else { return };
         assert!(depth <= 5, "OpenAI takes five levels of objects");
         for refused in ["$ref", "$defs", "oneOf", "allOf", "not", "pattern", "format", "minItems", "maxItems", "const"] {
@@ -41,12 +41,14 @@ fn schemas_keep_to_what_every_server_takes() {
         }
         let is_object = fields.get("type") == Some(&json!("object"));
         if let Some(properties) = fields.get("properties").and_then(Value::as_object) {
-            assert_eq!(fields.get("additionalProperties"), Some(&json!(false)));
-            properties.values().for_each(|schema| look(schema, depth + usize::from(is_object), unions));
+            let additional = fields.get("additionalProperties");
+            // The members of the parts of a change are those of `submit_plan`.
+            assert!(additional == Some(&json!(false)) || (open && depth >= 2 && additional.is_none()), "{schema}");
+            properties.values().for_each(|schema| look(schema, (depth + usize::from(is_object), open), unions));
         }
-        fields.get("items").into_iter().for_each(|items| look(items, depth, unions));
+        fields.get("items").into_iter().for_each(|items| look(items, (depth, open), unions));
         for choice in fields.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
-            look(choice, depth, unions);
+            look(choice, (depth, open), unions);
         }
         *unions += usize::from(fields.contains_key("anyOf"));
     }
@@ -55,7 +57,7 @@ fn schemas_keep_to_what_every_server_takes() {
     for sheet in lead_tools(&names.checker()) {
         let parameters = &*sheet.definition.parameters;
         assert_eq!((&parameters["type"], parameters.get("anyOf")), (&json!("object"), None), "{}", sheet.name());
-        look(parameters, 0, &mut unions);
+        look(parameters, (0, sheet.name() == "change_plan"), &mut unions);
         SchemaChecker::new(parameters).unwrap();
     }
     assert!(unions <= 16, "Anthropic takes 16 unions in strict tools, and there are {unions}");
@@ -66,7 +68,7 @@ fn the_tools_are_short() {
     let names = Names::new();
     let tools = lead_tools(&names.checker());
     let tokens: u64 = tools.iter().map(|sheet| estimate_tokens(&serde_json::to_string(&sheet.definition).unwrap())).sum();
-    assert!(tokens <= 2_950, "{tokens}");
+    assert!(tokens <= 1_700, "{tokens}");
 }
 
 #[test]
