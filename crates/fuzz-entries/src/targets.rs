@@ -64,7 +64,7 @@ pub fn json(input: &[u8]) {
 struct Player(Mutex<Vec<Vec<u8>>>);
 
 impl Carrier for Player {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>> {
+    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
         let pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         async { Ok(CarriedAnswer::of(pieces)) }.boxed()
     }

@@ -83,7 +83,7 @@ pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
 pub use orchestrator::{Orchestrator, OrchestratorError, PlanResult};
 pub(crate) use parts::Parts;
-pub use passing::{TransientWorkspace, WorkspaceLease};
+pub use passing::{PassingError, TransientWorkspace, WorkspaceLease};
 pub use profile_briefs::profile_briefs;
 pub use project::ProjectWords;
 pub use publish::PublishedEvent;

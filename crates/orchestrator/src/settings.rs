@@ -228,18 +228,6 @@ pub struct RunInput {
     /// True if the run has a long-term memory to read from and to write to.
     #[serde(default)]
     pub(crate) has_memory: bool,
-    /// True in journals that record the end of every call that they record the start of. Set in new runs; no code reads
-    /// it.
-    #[serde(default, alias = "tells_doubts")]
-    pub(crate) tells_every_end: bool,
-    /// True in journals where the TODO list of a task is only that of the actor that works for the plan, without the
-    /// lists of the actors below it. Set in new runs; no code reads it.
-    #[serde(default)]
-    pub(crate) lists_apart: bool,
-    /// True in journals where evidence that asks for a replan stays open if no usable patch resulted. Set in new runs;
-    /// no code reads it.
-    #[serde(default)]
-    pub(crate) keeps_unused: bool,
     /// True if the run ends once its plan is made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) plan_only: bool,
@@ -296,9 +284,6 @@ impl RunMachine {
             can_plan: true,
             lead: None,
             has_memory: false,
-            tells_every_end: true,
-            lists_apart: true,
-            keeps_unused: true,
             plan_only: false,
             planning,
             settings,

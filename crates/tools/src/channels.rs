@@ -5,6 +5,8 @@ use std::{fmt, sync::Arc};
 use aime_llm::{ChatRequest, ChatResponse, ModelError};
 use futures::future::BoxFuture;
 
+use crate::ToolError;
+
 /// Asks the person behind a run. Cheap to clone.
 #[derive(Clone)]
 pub struct AskPerson(Arc<dyn Fn(String) -> BoxFuture<'static, Option<String>> + Send + Sync>);
@@ -51,7 +53,7 @@ impl fmt::Debug for TellProgress {
 
 /// Reverts the file changes of a task of the run. Cheap to clone.
 #[derive(Clone)]
-pub struct UndoTask(Arc<dyn Fn(String) -> BoxFuture<'static, Result<TaskUndone, String>> + Send + Sync>);
+pub struct UndoTask(Arc<dyn Fn(String) -> BoxFuture<'static, Result<TaskUndone, ToolError>> + Send + Sync>);
 
 /// Result of undoing a task.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,15 +66,15 @@ pub struct TaskUndone {
 
 impl UndoTask {
     /// Creates the channel. `undo` takes the id of a task.
-    pub fn new(undo: impl Fn(String) -> BoxFuture<'static, Result<TaskUndone, String>> + Send + Sync + 'static) -> Self {
+    pub fn new(undo: impl Fn(String) -> BoxFuture<'static, Result<TaskUndone, ToolError>> + Send + Sync + 'static) -> Self {
         Self(Arc::new(undo))
     }
 
     /// Reverts the file changes of a task.
     ///
     /// # Errors
-    /// The reason why nothing was reverted.
-    pub async fn undo(&self, task: String) -> Result<TaskUndone, String> {
+    /// [`ToolError::Failed`] with the reason why nothing was reverted.
+    pub async fn undo(&self, task: String) -> Result<TaskUndone, ToolError> {
         (self.0)(task).await
     }
 }

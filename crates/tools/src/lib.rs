@@ -64,8 +64,12 @@ pub use seen::{OtherChange, SeenFile, SeenFiles, WriteGuard};
 pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use surroundings::{GitState, Surroundings};
+#[cfg(feature = "web")]
+pub use tls::NoTls;
 pub use tool::{Executor, Tool, ToolError, ToolOutput, ToolScope, ToolSpec, UnknownTool};
 pub use trust::{Source, Trust, origin_of};
 pub use typed::TypedTool;
 #[cfg(feature = "web")]
-pub use web::{HttpSearch, ModelSearch, SearchError, SearchHit, SearchProvider, SearchResults, WebPolicy, WebSettings, web_tools};
+pub use web::{
+    HttpSearch, HttpSearchError, ModelSearch, SearchError, SearchHit, SearchProvider, SearchResults, WebPolicy, WebSettings, web_tools,
+};

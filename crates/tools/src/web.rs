@@ -14,7 +14,7 @@ pub use self::{
     policy::WebPolicy,
     search::{HttpSearch, SearchError, SearchHit, SearchProvider, SearchResults},
 };
-use crate::Tool;
+use crate::{NoTls, Tool};
 
 /// Settings of the web tools.
 #[derive(Clone)]
@@ -53,8 +53,8 @@ impl fmt::Debug for WebSettings {
 /// Returns `web_fetch`, and `web_search` if a search provider is set.
 ///
 /// # Errors
-/// The reason why no TLS connection can be made on this system.
-pub fn web_tools(settings: &WebSettings) -> Result<Vec<Arc<dyn Tool>>, String> {
+/// [`NoTls`] if no TLS connection can be made on this system.
+pub fn web_tools(settings: &WebSettings) -> Result<Vec<Arc<dyn Tool>>, NoTls> {
     let mut tools = vec![fetch::tool(settings)?];
     if let Some(provider) = &settings.search {
         tools.push(search::tool(Arc::clone(provider), settings.results, settings.time_limit));

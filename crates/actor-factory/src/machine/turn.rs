@@ -47,7 +47,6 @@ pub(super) struct Call {
     /// Progress of the call before it runs.
     pub(super) way: Option<Way>,
     /// Number of times that the call was handed to a person or another actor. Each time is its own effect.
-    #[serde(alias = "questions")]
     pub(super) handed_on: u32,
     /// True if its start was reported.
     pub(super) started: bool,

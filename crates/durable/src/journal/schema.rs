@@ -26,27 +26,6 @@ const STEPS: &[&str] = &[
         title TEXT NOT NULL,
         status TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
-    -- seq 0 is the input. events: how many the stream had given when this record was committed.
-    CREATE TABLE fact (
-        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
-        stream TEXT NOT NULL,
-        seq INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        version INTEGER NOT NULL,
-        events INTEGER NOT NULL,
-        checksum INTEGER NOT NULL,
-        body TEXT NOT NULL,
-        PRIMARY KEY (run, stream, seq)
-    ) STRICT, WITHOUT ROWID;
-    CREATE TABLE event (
-        run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
-        seq INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        version INTEGER NOT NULL,
-        body TEXT NOT NULL,
-        PRIMARY KEY (run, seq)
-    ) STRICT, WITHOUT ROWID;
     CREATE TABLE blob (hash TEXT PRIMARY KEY NOT NULL, body BLOB NOT NULL) STRICT;
     CREATE TABLE blob_use (
         hash TEXT NOT NULL REFERENCES blob(hash),
@@ -62,8 +41,6 @@ const STEPS: &[&str] = &[
         taken INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX inbox_run ON inbox(run, taken);
-",
-    "
     -- A machine as it stood after fact seq. What is lost of it follows from the facts. events: how many the stream had given by then.
     CREATE TABLE snapshot (
         run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
@@ -77,8 +54,6 @@ const STEPS: &[&str] = &[
         body TEXT NOT NULL,
         PRIMARY KEY (run, stream, seq)
     ) STRICT;
-",
-    "
     -- last_fact: who appends must know it. That is the fence, and how a loss at the end is seen. No id is given twice: writers remember theirs.
     CREATE TABLE stream (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -102,19 +77,6 @@ const STEPS: &[&str] = &[
         events TEXT NOT NULL,
         UNIQUE (stream, last_event, last_fact)
     ) STRICT;
-    INSERT INTO stream (run, name, last_fact) SELECT run, stream, max(seq) FROM fact GROUP BY run, stream;
-    -- Checksums stay: they are over the same members. What was appended together counted all its events with each fact; the first takes them.
-    INSERT INTO entry (stream, last_fact, last_event, at, version, checksum, facts, events)
-    SELECT stream.id, fact.seq, fact.events, fact.at, fact.version, fact.checksum, fact.body, coalesce((
-        SELECT group_concat(event.body, char(10) ORDER BY event.seq) FROM event
-        WHERE fact.stream = '' AND event.run = fact.run AND event.seq <= fact.events AND event.seq > coalesce((
-            SELECT before.events FROM fact AS before
-            WHERE before.run = fact.run AND before.stream = fact.stream AND before.seq < fact.seq ORDER BY before.seq DESC LIMIT 1
-        ), 0)
-    ), '')
-    FROM fact JOIN stream ON stream.run = fact.run AND stream.name = fact.stream ORDER BY fact.run, fact.stream, fact.seq;
-    DROP TABLE event;
-    DROP TABLE fact;
 ",
 ];
 

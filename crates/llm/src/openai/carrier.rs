@@ -1,5 +1,7 @@
 //! Carrier of a request to its server: HTTP, or another transport of the program.
 
+use std::io;
+
 use futures::future::BoxFuture;
 use futures::stream::{BoxStream, StreamExt};
 
@@ -7,10 +9,10 @@ use futures::stream::{BoxStream, StreamExt};
 ///
 /// Everything above it stays the same: forms of answers, bounds of time and size, retries.
 pub trait Carrier: Send + Sync {
-    /// Brings a request, as JSON, to the server and its answer back; `Err` says in words why no answer came.
+    /// Sends a request, as JSON, to the server and returns its answer, or the reason why no answer came.
     ///
     /// Dropping the future, or the body of the answer, ends the request.
-    fn carry(&self, request: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>>;
+    fn carry(&self, request: &[u8]) -> BoxFuture<'_, io::Result<CarriedAnswer>>;
 }
 
 /// The answer of a server, its body piece by piece.
@@ -20,7 +22,7 @@ pub struct CarriedAnswer {
     /// The headers; of several with one name, the first counts.
     pub headers: Vec<(String, String)>,
     /// The body. An `Err` means that the connection broke.
-    pub body: BoxStream<'static, Result<Vec<u8>, String>>,
+    pub body: BoxStream<'static, io::Result<Vec<u8>>>,
 }
 
 impl CarriedAnswer {

@@ -130,7 +130,7 @@ impl Way {
             Self::Http(http) => http,
             Self::Carrier(carrier) => {
                 let body = request.body().and_then(reqwest::Body::as_bytes).unwrap_or_default();
-                let unreachable = |reason| ModelError::Unreachable { url: attempt.url.clone(), reason };
+                let unreachable = |error: std::io::Error| ModelError::Unreachable { url: attempt.url.clone(), reason: error.to_string() };
                 return Ok(attempt.bounded(carrier.carry(body)).await?.map_err(unreachable)?);
             }
         };
@@ -138,7 +138,8 @@ impl Way {
         let status = response.status().as_u16();
         let headers = response.headers().iter();
         let headers = headers.filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned()))).collect();
-        let body = response.bytes_stream().map_ok(|piece| piece.to_vec()).map_err(|error| innermost(&error.without_url()));
+        let body =
+            response.bytes_stream().map_ok(|piece| piece.to_vec()).map_err(|error| std::io::Error::other(innermost(&error.without_url())));
         Ok(CarriedAnswer { status, headers, body: body.boxed() })
     }
 }
@@ -273,10 +274,10 @@ fn pieces(attempt: Arc<Attempt>, answer: CarriedAnswer) -> Pieces {
 
 async fn next(
     attempt: &Attempt,
-    body: &mut (impl Stream<Item = Result<Vec<u8>, String>> + Unpin),
+    body: &mut (impl Stream<Item = std::io::Result<Vec<u8>>> + Unpin),
     read: usize,
 ) -> Result<Option<Vec<u8>>, Fault> {
-    let piece = attempt.bounded(body.next()).await?.transpose().map_err(|reason| attempt.broken(&reason))?;
+    let piece = attempt.bounded(body.next()).await?.transpose().map_err(|error| attempt.broken(&error.to_string()))?;
     match piece {
         Some(piece) if read.saturating_add(piece.len()) > LONGEST_BODY => {
             Err(attempt.unreadable(format!("it is longer than the {} MiB that are read", LONGEST_BODY >> 20)))

@@ -137,16 +137,3 @@ fn what_is_damaged_or_of_another_version_is_left_out_and_told() {
         assert_eq!(place.has(&["goal", "other"], "a.txt"), [true, true]);
     }
 }
-
-/// A file as the first version wrote it.
-// Requirement: 3.47
-#[test]
-fn the_first_version_is_still_read() {
-    let place = Place::new();
-    fs::create_dir_all(place.folder.path().join("plans")).unwrap();
-    fs::write(place.folder.path().join("plans/1.json"), include_str!("tests/kept-plan-v1.json")).unwrap();
-    let (mut cache, notes) = place.plans.read();
-    let key = PlanKey { goal: "Count the lines".to_owned(), mode: PlanMode::Simple, with: 11_400_714_819_323_198_485 };
-    let plan = cache.get(&key, "a.txt").unwrap_or_else(|| panic!("{notes:?}"));
-    assert_eq!((plan.by.as_deref(), plan.used_at, plan.plan.tasks.len()), (Some("0199"), 1_700_000_000_000, 1));
-}

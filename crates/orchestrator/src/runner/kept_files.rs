@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_progress::{LiveStore, RunId, TaskId};
-use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
+use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
 
@@ -52,9 +52,9 @@ impl KeptFiles {
         let undo = UndoTask::new(move |task| {
             let (here, recorder) = (here.clone(), Arc::clone(&recorder));
             Box::pin(async move {
-                let scope = here.scope(&task)?;
+                let scope = here.scope(&task).map_err(ToolError::Failed)?;
                 let turn = match &here.passing {
-                    Some(passing) => Some(passing.bring_past(Arc::clone(&recorder), scope.clone()).await?),
+                    Some(passing) => Some(passing.bring_past(Arc::clone(&recorder), scope.clone()).await.map_err(failed)?),
                     None => None,
                 };
                 let undone = spawn_blocking(move || {
@@ -62,7 +62,7 @@ impl KeptFiles {
                     drop(turn);
                     undone
                 });
-                undone.await.map_err(|error| error.to_string())?
+                undone.await.map_err(failed)?
             })
         });
         ToolContext { folder, ..context }.with_undo(undo)
@@ -285,9 +285,13 @@ pub(super) fn author(task: Option<&TaskId>, tool: &str) -> Author {
     Author::new(task.map(TaskId::as_str), tool)
 }
 
-fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, String> {
-    let plan = recorder.plan(scope, false).map_err(|error| error.to_string())?;
-    let undone = recorder.undo(&plan).map_err(|error| error.to_string())?;
+fn failed(error: impl ToString) -> ToolError {
+    ToolError::Failed(error.to_string())
+}
+
+fn undo(recorder: &Recorder, scope: &Scope) -> Result<TaskUndone, ToolError> {
+    let plan = recorder.plan(scope, false).map_err(failed)?;
+    let undone = recorder.undo(&plan).map_err(failed)?;
     let named = |path: &Path| path.display().to_string();
     let conflicts = plan.conflicts.iter().map(|conflict| (named(&conflict.path), conflict.why.words()));
     let failed = undone.failed.iter().map(|failed| (named(&failed.path), failed.why.to_string()));

@@ -1,9 +1,6 @@
 //! Tool tasks: one call, no model.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use aime_durable::{EffectId, FactSender};
 use aime_progress::{Conclusion, FailureCause, Outcome, QuestionId, TaskId, TaskSpec};
@@ -62,9 +59,9 @@ impl RunRunner {
 
 /// Returns the id of a tool's question.
 fn question_of(task: &TaskId, execution: u32, text: &str) -> Option<QuestionId> {
-    let mut hash = DefaultHasher::new();
-    (task.as_str(), execution, text).hash(&mut hash);
-    QuestionId::new(format!("tool-{:016x}", hash.finish())).ok()
+    // NUL is not part of an id, so that different parts never give the same bytes.
+    let hash = blake3::hash(format!("{task}\0{execution}\0{text}").as_bytes());
+    QuestionId::new(format!("tool-{}", &hash.to_hex()[..16])).ok()
 }
 
 /// Returns the number of the task's execution from the id of the call's effect: `task/execution/attempt`.
@@ -104,5 +101,6 @@ mod tests {
         let of = |id: &str| question_of(&task, execution_of(&EffectId::new(id)), "how much?").unwrap();
         assert_eq!(of("pay/1/1"), of("pay/1/2"), "a call that is made again after a stop");
         assert_ne!(of("pay/1/1"), of("pay/2/1"), "a task that is tried again");
+        assert_eq!(of("pay/1/1").as_str(), "tool-", "the id is part of the journal");
     }
 }

@@ -77,12 +77,15 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
     assert!(error.to_string().contains("was never started") && error.to_string().contains("can be rebuilt from the journal"), "{error}");
 }
 
-/// The first version of the format, byte for byte. It must stay readable.
+/// The published format, byte for byte.
 // Requirement: 7.1, 7.11
 #[test]
-fn the_first_version_is_still_read() {
+fn the_format_is_the_published_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/progress-v1.json");
     let state = read_snapshot(&path).unwrap();
     assert_eq!(state, rich());
-    assert_eq!(state.inconsistencies(), []);
+    let folder = tempfile::tempdir().unwrap();
+    let written = folder.path().join("plan.json");
+    write_snapshot(&written, &state).unwrap();
+    assert_eq!(fs::read_to_string(written).unwrap(), fs::read_to_string(path).unwrap());
 }

@@ -50,7 +50,7 @@ impl Setup {
             SearchProviderConfig::Tavily => HttpSearch::tavily(url, key()?),
             SearchProviderConfig::Model => return self.model_search().map(|provider| Some(Arc::new(provider) as _)),
         };
-        provider.map(|provider| Some(Arc::new(provider) as Arc<dyn SearchProvider>))
+        provider.map(|provider| Some(Arc::new(provider) as Arc<dyn SearchProvider>)).map_err(|error| error.to_string())
     }
 
     /// Returns a search by the run's model, or by the model of the role `search`, which must support search.

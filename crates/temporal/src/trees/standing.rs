@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use aime_orchestrator::{TransientWorkspace, WorkspaceLease};
+use aime_orchestrator::{PassingError, TransientWorkspace, WorkspaceLease};
 use aime_undo::{Author, Recorder, Scope};
 use aime_work_tree::{Commit, WorkTreeError};
 use futures::future::{BoxFuture, FutureExt as _};
@@ -140,16 +140,16 @@ impl TransientWorkspace for Passing {
         self.folder.keep.path()
     }
 
-    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, String>> {
+    fn bring_past(&self, recorder: Arc<Recorder>, scope: Scope) -> BoxFuture<'static, Result<WorkspaceLease, PassingError>> {
         let (folder, turn) = (Arc::clone(&self.folder), self.turn.upgrade());
         async move {
-            let turn = turn.ok_or("the call has ended")?;
+            let turn = turn.ok_or(PassingError::Ended)?;
             // The task runs detached, so that an aborted call does not leave a half-changed folder to the next one.
             let brought = tokio::spawn(async move {
-                folder.bring_past(recorder, scope).await.map_err(|error| error.to_string())?;
+                folder.bring_past(recorder, scope).await.map_err(|error| PassingError::Failed(error.into()))?;
                 Ok(Box::new(turn) as WorkspaceLease)
             });
-            brought.await.map_err(|error| error.to_string())?
+            brought.await.map_err(|error| PassingError::Failed(error.into()))?
         }
         .boxed()
     }

@@ -28,7 +28,7 @@ pub(super) fn tool() -> impl Tool {
         let Some(undo) = context.undo else {
             return Err(ToolError::Failed("what tasks change is not kept here, so nothing can be put back".to_owned()));
         };
-        let undone = undo.undo(parameters.task_id.clone()).await.map_err(ToolError::Failed)?;
+        let undone = undo.undo(parameters.task_id.clone()).await?;
         told(&parameters.task_id, undone)
     })
     .idempotent()

@@ -35,7 +35,8 @@ pub(super) fn client(
     let client = secured(|builder| {
         let builder = builder.connect_timeout(CONNECT).redirect(reqwest::redirect::Policy::none());
         if local { builder.no_proxy() } else { builder }
-    })?;
+    })
+    .map_err(|error| error.to_string())?;
     let mut custom = HashMap::new();
     for (name, value) in headers {
         let header = HeaderName::try_from(name.as_str()).map_err(|_| format!("{name:?} is no name of a header"))?;

@@ -15,7 +15,7 @@ use super::{
     WebPolicy,
     policy::{Reach, private},
 };
-use crate::tls::secured;
+use crate::tls::{NoTls, secured};
 
 /// Maximum number of redirects.
 const MOST_HOPS: usize = 5;
@@ -56,7 +56,7 @@ pub(super) enum Refusal {
 }
 
 impl WebClient {
-    pub(super) fn new(policy: WebPolicy, most_bytes: usize) -> Result<Self, String> {
+    pub(super) fn new(policy: WebPolicy, most_bytes: usize) -> Result<Self, NoTls> {
         let plain = |builder: reqwest::ClientBuilder| builder.connect_timeout(CONNECT).redirect(Policy::none()).no_proxy();
         let open = secured(|builder| plain(builder).dns_resolver(OpenOnly))?;
         Ok(Self { policy, open, private: secured(plain)?, most_bytes })

@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use url::Url;
 
-use crate::{Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool, tls::secured};
+use crate::{
+    Tool, ToolContext, ToolError, ToolOutput, ToolScope, TypedTool,
+    tls::{NoTls, secured},
+};
 
 /// Maximum bytes of a response.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
@@ -100,6 +103,23 @@ enum Kind {
     Tavily,
 }
 
+/// Reason why a provider could not be created.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpSearchError {
+    /// The URL is invalid.
+    #[error("{url:?} is no address: {source}")]
+    Address {
+        /// The URL.
+        url: String,
+        /// The fault.
+        source: url::ParseError,
+    },
+    /// No TLS connection can be made.
+    #[error(transparent)]
+    NoTls(#[from] NoTls),
+}
+
 /// A provider with an HTTP API.
 pub struct HttpSearch {
     kind: Kind,
@@ -113,8 +133,8 @@ impl HttpSearch {
     /// format `json`.
     ///
     /// # Errors
-    /// The fault in the URL.
-    pub fn searxng(url: &str) -> Result<Self, String> {
+    /// [`HttpSearchError`] if the URL is invalid or TLS does not work.
+    pub fn searxng(url: &str) -> Result<Self, HttpSearchError> {
         Self::new(Kind::SearXng, url, None)
     }
 
@@ -122,8 +142,8 @@ impl HttpSearch {
     /// URL or another.
     ///
     /// # Errors
-    /// The fault in the URL.
-    pub fn brave(url: Option<&str>, key: SecretString) -> Result<Self, String> {
+    /// [`HttpSearchError`] if the URL is invalid or TLS does not work.
+    pub fn brave(url: Option<&str>, key: SecretString) -> Result<Self, HttpSearchError> {
         Self::new(Kind::Brave, url.unwrap_or("https://api.search.brave.com"), Some(key))
     }
 
@@ -131,14 +151,15 @@ impl HttpSearch {
     /// another.
     ///
     /// # Errors
-    /// The fault in the URL.
-    pub fn tavily(url: Option<&str>, key: SecretString) -> Result<Self, String> {
+    /// [`HttpSearchError`] if the URL is invalid or TLS does not work.
+    pub fn tavily(url: Option<&str>, key: SecretString) -> Result<Self, HttpSearchError> {
         Self::new(Kind::Tavily, url.unwrap_or("https://api.tavily.com"), Some(key))
     }
 
-    fn new(kind: Kind, url: &str, key: Option<SecretString>) -> Result<Self, String> {
+    fn new(kind: Kind, url: &str, key: Option<SecretString>) -> Result<Self, HttpSearchError> {
         let client = secured(|builder| builder.connect_timeout(CONNECT).redirect(Policy::none()))?;
-        let url = Url::parse(&format!("{}/", url.trim_end_matches('/'))).map_err(|error| format!("{url:?} is no address: {error}"))?;
+        let url = Url::parse(&format!("{}/", url.trim_end_matches('/')))
+            .map_err(|source| HttpSearchError::Address { url: url.to_owned(), source })?;
         Ok(Self { kind, client, url, key })
     }
 

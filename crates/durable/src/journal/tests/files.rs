@@ -9,22 +9,6 @@ async fn the_folder_is_made() {
     assert!(path.is_file());
 }
 
-#[tokio::test]
-async fn a_file_is_made_at_the_first_write() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("one/aime.db");
-    drop(Journal::at_first_write(&path).unwrap());
-    let journal = Journal::at_first_write(&path).unwrap();
-    assert!(!folder.path().join("one").exists());
-    journal.flush().await.unwrap();
-    assert_eq!(journal.runs().unwrap(), []);
-    std::fs::write(folder.path().join("text"), "this is no database, and long enough not to be taken for an empty one").unwrap();
-    let journal = Journal::at_first_write(folder.path().join("text")).unwrap();
-    for _ in 0..2 {
-        assert!(fault(journal.flush().await).to_string().contains("is not a journal of aime"));
-    }
-}
-
 #[test]
 fn what_cannot_be_opened_says_why_and_names_the_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -57,8 +41,8 @@ async fn a_file_of_a_later_version_is_refused() {
     let fixture = Fixture::new().await;
     fixture.raw().pragma_update(None, "user_version", 7).unwrap();
     let fault = fault(Journal::open(fixture.journal.path()));
-    assert!(matches!(fault, JournalError::Newer { found: 7, known: 3, .. }));
-    assert!(fault.to_string().contains("has schema 7, and this version reads up to 3: use the newer version"), "{fault}");
+    assert!(matches!(fault, JournalError::Newer { found: 7, known: 1, .. }));
+    assert!(fault.to_string().contains("has schema 7, and this version reads up to 1: use the newer version"), "{fault}");
 }
 
 #[test]
@@ -69,7 +53,7 @@ fn an_empty_file_becomes_a_journal() {
     let journal = Journal::open(&path).unwrap();
     assert_eq!(journal.runs().unwrap(), []);
     let pragma = |name: &str| Connection::open(&path).unwrap().pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
-    assert_eq!((pragma("user_version"), pragma("application_id")), (3, 0x6169_6d65));
+    assert_eq!((pragma("user_version"), pragma("application_id")), (1, 0x6169_6d65));
 }
 
 #[test]
@@ -110,7 +94,7 @@ async fn what_is_waiting_is_written_before_the_journal_closes() {
 
 /// A file as version 1 wrote it is read for ever: its tables, numbers and checksums are a protocol. A change of schema adds a step and a
 /// fixture and leaves this one as it is.
-// Requirement: 7.11
+// Requirement: 7.11, 7.20
 #[tokio::test]
 async fn a_file_of_version_1_is_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -124,39 +108,15 @@ async fn a_file_of_version_1_is_read() {
     assert_eq!(journal.inbox("r").unwrap(), [message]);
     let hash = blake3::hash(b"large").to_hex();
     assert_eq!(journal.get_blob(hash.as_str()).unwrap(), Some(b"large".to_vec()));
-    note(&mut journal.stream("r", RUN_STREAM).after(&loaded), &["more"]).await.unwrap();
-    assert_eq!(events(&journal, "r").len(), 4);
-}
-
-/// The same for version 2, which has snapshots.
-// Requirement: 7.20
-#[tokio::test]
-async fn a_file_of_version_2_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("aime.db");
-    Connection::open(&path).unwrap().execute_batch(include_str!("fixtures/journal-v2.sql")).unwrap();
-    let journal = Journal::open(&path).unwrap();
     let stood = journal.stand::<Toy>("r", RUN_STREAM).unwrap().unwrap();
     assert_eq!((stood.standing.replayed(), stood.standing.events(), stood.unused), (1, 3, vec![]));
     assert_eq!(journal.check_snapshots::<Toy>("r", RUN_STREAM).unwrap(), []);
-}
-
-/// And for version 3, which has a row for each append.
-#[tokio::test]
-async fn a_file_of_version_3_is_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("aime.db");
-    Connection::open(&path).unwrap().execute_batch(include_str!("fixtures/journal-v3.sql")).unwrap();
-    let journal = Journal::open(&path).unwrap();
-    let loaded = journal.load::<Toy>("r", RUN_STREAM).unwrap().unwrap();
-    assert_eq!((texts(&loaded), loaded.damage.clone()), (vec!["a", "星"], None));
-    assert_eq!(events(&journal, "r"), numbered(&["began", "a", "星"]));
-    let stood = journal.stand::<Toy>("r", RUN_STREAM).unwrap().unwrap();
-    assert_eq!((stood.standing.replayed(), stood.standing.events(), stood.unused), (1, 3, vec![]));
+    note(&mut journal.stream("r", RUN_STREAM).after(&loaded), &["more"]).await.unwrap();
+    assert_eq!(events(&journal, "r").len(), 4);
     let same = |sql: &str| Connection::open_in_memory().and_then(|fresh| fresh.execute_batch(sql).and_then(|()| tables(&fresh))).unwrap();
     let fresh = tempfile::tempdir().unwrap();
     let made = Journal::open(fresh.path().join("aime.db")).unwrap();
-    assert_eq!(same(include_str!("fixtures/journal-v3.sql")), tables(&Connection::open(made.path()).unwrap()).unwrap());
+    assert_eq!(same(include_str!("fixtures/journal-v1.sql")), tables(&Connection::open(made.path()).unwrap()).unwrap());
 }
 
 /// Returns the tables of a file and their columns.
@@ -166,52 +126,4 @@ fn tables(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
          FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' GROUP BY t.name ORDER BY t.name",
     )?;
     select.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-}
-
-/// Version 2 had a row for each fact and each event, also for those of one append.
-#[tokio::test]
-async fn rows_of_version_2_come_over_with_their_numbers_times_and_faults() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("aime.db");
-    let raw = Connection::open(&path).unwrap();
-    raw.execute_batch(include_str!("fixtures/journal-v2.sql")).unwrap();
-    raw.execute_batch("INSERT INTO run SELECT 's', created_at, updated_at, machine_version, title, status FROM run").unwrap();
-    let input = r#"{"lanes":1,"steps":1}"#;
-    let fact = |run: &str, stream: &str, seq: i64, events: i64, body: &str| {
-        let sum = rows::checksum(seq, 3_000, 1, events, body.as_bytes());
-        let row = rusqlite::params![run, stream, seq, 3_000, "fact", 1, events, sum, body];
-        raw.execute("INSERT INTO fact VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", row).unwrap();
-    };
-    let noted = |text: &str| format!(r#"{{"type":"note","text":"{text}"}}"#);
-    // One append of three facts, with an event for the first and the last.
-    fact("r", "", 3, 5, &noted("b"));
-    fact("r", "", 4, 5, r#"{"type":"done","id":"none","value":1}"#);
-    fact("r", "", 5, 5, &noted("c"));
-    for (seq, text) in [(4, "b"), (5, "c")] {
-        raw.execute("INSERT INTO event VALUES ('r', ?1, 3000, 1, ?2)", rusqlite::params![seq, noted(text).replace("note", "noted")])
-            .unwrap();
-    }
-    // An actor's, of which no event is kept.
-    fact("r", "task/1", 0, 1, input);
-    fact("r", "task/1", 1, 2, &noted("thought"));
-    // Another run, with a fault.
-    fact("s", "", 0, 0, input);
-    fact("s", "", 1, 0, &noted("x"));
-    raw.execute("UPDATE fact SET at = 9 WHERE run = 's' AND seq = 1", []).unwrap();
-    drop(raw);
-
-    let journal = Journal::open(&path).unwrap();
-    let loaded = journal.load::<Toy>("r", RUN_STREAM).unwrap().unwrap();
-    assert_eq!((texts(&loaded), loaded.facts.len(), loaded.events, loaded.damage.clone()), (vec!["a", "星", "b", "c"], 5, 5, None));
-    assert_eq!(events(&journal, "r"), numbered(&["began", "a", "星", "b", "c"]));
-    assert_eq!(journal.events("r", 4, 1).unwrap()[0].at, 3_000);
-    assert_eq!(journal.check_snapshots::<Toy>("r", RUN_STREAM).unwrap(), []);
-    assert_eq!(journal.streams("r").unwrap(), ["", "task/1"]);
-    let actor = journal.load::<Toy>("r", "task/1").unwrap().unwrap();
-    assert_eq!((texts(&actor), actor.events, actor.damage.clone()), (vec!["thought"], 2, None));
-    let harmed = journal.load::<Toy>("s", RUN_STREAM).unwrap().unwrap();
-    assert_eq!(harmed.damage.as_deref(), Some("record 1 is not as it was written: its checksum does not fit; 0 facts before it are good"));
-    note(&mut journal.stream("r", RUN_STREAM).after(&loaded), &["more", "and more"]).await.unwrap();
-    assert_eq!(events(&journal, "r").len(), 7);
-    assert_eq!(journal.faults_of_file().unwrap(), Vec::<String>::new());
 }

@@ -48,9 +48,9 @@ impl Case {
 struct Player(Mutex<(Vec<Vec<u8>>, bool)>);
 
 impl Carrier for Player {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>> {
+    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
         let (pieces, breaks) = std::mem::take(&mut *self.0.lock().unwrap());
-        let end = stream::iter(breaks.then(|| Err("reset by peer".to_owned())));
+        let end = stream::iter(breaks.then(|| Err(std::io::Error::other("reset by peer"))));
         let body = stream::iter(pieces.into_iter().map(Ok)).chain(end).boxed();
         async { Ok(CarriedAnswer { status: 200, headers: Vec::new(), body }) }.boxed()
     }

@@ -44,7 +44,7 @@ struct Provider {
 }
 
 impl Carrier for Provider {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>> {
+    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
         self.asked.fetch_add(1, SeqCst);
         let does = {
             let mut left = self.does.lock().unwrap();
@@ -67,8 +67,8 @@ impl Carrier for Provider {
                 let drops = stream::repeat(text).then(move |text| sleep(every).map(move |()| Ok(text.as_bytes().to_vec())));
                 with(200, &[], drops.boxed())
             }
-            Does::BreaksBehind(text) => with(200, &[], said(text).chain(stream::iter([Err("reset".to_owned())])).boxed()),
-            Does::IsGone => async { Err("connection refused".to_owned()) }.boxed(),
+            Does::BreaksBehind(text) => with(200, &[], said(text).chain(stream::iter([Err(std::io::Error::other("reset"))])).boxed()),
+            Does::IsGone => async { Err(std::io::Error::other("connection refused")) }.boxed(),
             Does::Refuses(status, headers) => with(status, headers, said("{\"error\":\"busy\"}").boxed()),
             Does::Floods => with(200, &[], stream::repeat_with(|| Ok(vec![b'x'; 1 << 20])).boxed()),
         }
@@ -196,7 +196,7 @@ impl Drop for Leaves<'_> {
 }
 
 impl Carrier for Crowded {
-    fn carry(&self, _: &[u8]) -> BoxFuture<'_, Result<CarriedAnswer, String>> {
+    fn carry(&self, _: &[u8]) -> BoxFuture<'_, std::io::Result<CarriedAnswer>> {
         async {
             let now = self.under_way.fetch_add(1, SeqCst) + 1;
             let _leaves = Leaves(&self.under_way);
