@@ -12,7 +12,7 @@ use std::{fmt, sync::Arc, time::Duration};
 pub use self::{
     model::ModelSearch,
     policy::WebPolicy,
-    search::{HttpSearch, SearchError, SearchHit, SearchProvider, SearchResults},
+    search::{HttpSearch, HttpSearchError, SearchError, SearchHit, SearchProvider, SearchResults},
 };
 use crate::{NoTls, Tool};
 
