@@ -76,8 +76,8 @@ pub(crate) fn names_work(goal: &str) -> bool {
     if CHINESE_VERBS.iter().any(|verb| chinese.starts_with(verb)) {
         return true;
     }
-    let words = goal.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
-    words.into_iter().find(|word| !POLITE.contains(&word.as_str())).is_some_and(|word| VERBS.contains(&word.as_str()))
+    let mut words = goal.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
+    words.find(|word| !POLITE.contains(&word.as_str())).is_some_and(|word| VERBS.contains(&word.as_str()))
 }
 
 #[cfg(test)]
