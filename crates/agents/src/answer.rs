@@ -31,8 +31,9 @@ pub(crate) fn session_of(request: &ChatRequest) -> (Option<String>, u32) {
         let Message::Assistant { tool_calls, .. } = message.as_ref() else { continue };
         for call in tool_calls.iter().filter(|call| call.name == "update_progress") {
             let report: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-            if report["status"] == SESSION {
-                found = (report["message"].as_str().map(str::to_owned), found.1 + 1);
+            let member = |name: &str| report.get(name).and_then(Value::as_str);
+            if member("status") == Some(SESSION) {
+                found = (member("message").map(str::to_owned), found.1 + 1);
             }
         }
     }

@@ -26,6 +26,7 @@ const ENTRIES: usize = 20;
 const LOST: &str = "there is no such terminal";
 
 /// Message of an agent.
+#[expect(clippy::large_enum_variant, reason = "a message is moved once, from the queue to its handler")]
 pub(crate) enum Asked {
     Update(Box<SessionNotification>),
     Permission(RequestPermissionRequest, Responder<RequestPermissionResponse>),
@@ -41,6 +42,7 @@ pub(crate) enum Asked {
 }
 
 /// Request that waits for the result of a tool call.
+#[expect(clippy::large_enum_variant, reason = "a few requests wait at once")]
 enum Waiting {
     Read(ReadTextFileRequest, Responder<ReadTextFileResponse>),
     Write(Responder<WriteTextFileResponse>),

@@ -29,6 +29,7 @@ const LONGEST: usize = 300;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Next step of an agent.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(crate) enum Next {
     /// Calls of its actor.
     Calls(Vec<ToolCall>),

@@ -53,6 +53,7 @@ pub(super) fn input() -> ActorInput {
             temperature: Some(0.5),
             plan: PlanId::new("p").unwrap(),
             task: TaskId::new("t").unwrap(),
+            agent: false,
             max_steps: 20,
             created_at: Timestamp::from_millis(0),
             approval: Approval::All,
