@@ -1,5 +1,6 @@
 use std::{fs, path::Path, sync::Arc};
 
+use aime_orchestrator::PassingError;
 use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
