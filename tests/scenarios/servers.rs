@@ -110,7 +110,7 @@ fn without_a_final_answer_the_summaries_must_do() {
 // Requirement: 4.39
 #[test]
 fn large_output_is_cut_and_kept() {
-    let script = Script::new().on(When::tools().and_turn(0), [crate::harness::bash("seq 1 20000")]).on(When::tools(), [done("counted")]);
+    let script = Script::new().on(When::tools().and_turn(0), [bash("seq 1 20000")]).on(When::tools(), [done("counted")]);
     let world = World::with(script);
     world.aime(["run", "count", "--approve", "all", "--run-id", "r"]).must(0);
     let told = crate::harness::said(&world.server().requests()[1]);
