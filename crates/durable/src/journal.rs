@@ -69,7 +69,19 @@ impl Journal {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, JournalError> {
         let path: Arc<Path> = path.as_ref().into();
         let connection = schema::open(&path)?;
-        let writer = Writer::start(connection, &path)?;
+        let writer = Writer::start(move || Ok(connection), &path)?;
+        Ok(Self::with(writer, path, BEGINNINGS))
+    }
+
+    /// Returns a journal whose file is opened, and created if necessary, at the first write. That write, and those
+    /// after it, fail as [`open`](Self::open) does. A read before it fails if there is no file.
+    ///
+    /// # Errors
+    /// [`JournalError::Closed`] if no thread can be started.
+    pub fn at_first_write(path: impl AsRef<Path>) -> Result<Self, JournalError> {
+        let path: Arc<Path> = path.as_ref().into();
+        let file = Arc::clone(&path);
+        let writer = Writer::start(move || schema::open(&file), &path)?;
         Ok(Self::with(writer, path, BEGINNINGS))
     }
 

@@ -421,7 +421,8 @@ impl Setup {
             self.made_keep()?;
         }
         self.usable_keep()?;
-        let journal = Journal::open(scratch.join("aime.db")).map_err(RunsError::internal)?;
+        // A plan by rules needs no journal, so none is made.
+        let journal = Journal::at_first_write(scratch.join("aime.db")).map_err(RunsError::internal)?;
         let builder = self.builder_with(journal, Some(models))?;
         let builder = match review {
             Some(review) => builder.project(review).without_kept_plans(),

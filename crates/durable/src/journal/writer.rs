@@ -63,14 +63,17 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread.
-    pub(super) fn start(connection: Connection, path: &Path) -> Result<Self, JournalError> {
+    /// Starts the thread. It calls `open` when there is something to write.
+    pub(super) fn start(
+        open: impl FnOnce() -> Result<Connection, JournalError> + Send + 'static,
+        path: &Path,
+    ) -> Result<Self, JournalError> {
         let (queue, waiting) = mpsc::channel();
         let (fire, commits) = watch::channel(0);
         let place = path.to_owned();
         let thread = thread::Builder::new()
             .name("aime-journal".to_owned())
-            .spawn(move || serve(&connection, &waiting, &fire, &place))
+            .spawn(move || serve(open, &waiting, &fire, &place))
             .map_err(|_| JournalError::Closed { path: path.to_owned() })?;
         Ok(Self {
             queue: Some(queue),
@@ -134,21 +137,35 @@ impl Drop for Writer {
     }
 }
 
-fn serve(connection: &Connection, waiting: &mpsc::Receiver<Box<dyn Job>>, fire: &watch::Sender<u64>, path: &Path) {
-    while let Ok(first) = waiting.recv() {
+fn serve(
+    open: impl FnOnce() -> Result<Connection, JournalError>,
+    waiting: &mpsc::Receiver<Box<dyn Job>>,
+    fire: &watch::Sender<u64>,
+    path: &Path,
+) {
+    let mut next = waiting.recv().ok();
+    if next.is_none() {
+        return;
+    }
+    let connection = match open() {
+        Ok(connection) => connection,
+        Err(error) => return next.into_iter().chain(waiting).for_each(|job| job.answer(Err(error.clone()))),
+    };
+    while let Some(first) = next {
         let mut jobs = vec![first];
         while jobs.len() < GROUP
             && let Ok(job) = waiting.try_recv()
         {
             jobs.push(job);
         }
-        let outcomes = commit(connection, &mut jobs, path);
+        let outcomes = commit(&connection, &mut jobs, path);
         if outcomes.iter().any(Result::is_ok) {
             fire.send_modify(|commits| *commits += 1);
         }
         for (job, outcome) in jobs.into_iter().zip(outcomes) {
             job.answer(outcome);
         }
+        next = waiting.recv().ok();
     }
 }
 

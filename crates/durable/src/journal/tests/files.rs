@@ -9,6 +9,22 @@ async fn the_folder_is_made() {
     assert!(path.is_file());
 }
 
+#[tokio::test]
+async fn a_file_is_made_at_the_first_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("one/aime.db");
+    drop(Journal::at_first_write(&path).unwrap());
+    let journal = Journal::at_first_write(&path).unwrap();
+    assert!(!folder.path().join("one").exists());
+    journal.flush().await.unwrap();
+    assert_eq!(journal.runs().unwrap(), []);
+    std::fs::write(folder.path().join("text"), "this is no database, and long enough not to be taken for an empty one").unwrap();
+    let journal = Journal::at_first_write(folder.path().join("text")).unwrap();
+    for _ in 0..2 {
+        assert!(fault(journal.flush().await).to_string().contains("is not a journal of aime"));
+    }
+}
+
 #[test]
 fn what_cannot_be_opened_says_why_and_names_the_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ fn counting() -> (tempfile::TempDir, PathBuf, Writer) {
     let path = folder.path().join("aime.db");
     let connection = Connection::open(&path).unwrap();
     connection.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE number (n INTEGER PRIMARY KEY, body TEXT)").unwrap();
-    let writer = Writer::start(connection, &path).unwrap();
+    let writer = Writer::start(move || Ok(connection), &path).unwrap();
     (folder, path, writer)
 }
 
