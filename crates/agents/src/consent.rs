@@ -75,8 +75,12 @@ fn decision(fields: &ToolCallUpdateFields, work: &AgentWork) -> Decision {
     }
 }
 
-/// Returns the strictest decision on a tool and each of these paths. Without a path the sandbox alone decides.
+/// Returns the strictest decision on a tool and each of these paths. Without a path the sandbox alone decides. A write outside of the folder is
+/// denied, as the file tools refuse it.
 fn strictest(paths: &[String], tool: &str, work: &AgentWork) -> Decision {
+    if tool == "write_file" && paths.iter().any(|path| work.context.folder.relative(path).is_err()) {
+        return Decision::Deny;
+    }
     let mut strictest = Decision::Allow;
     for path in paths {
         let parameters = if tool == "write_file" { json!({"path": path, "content": ""}) } else { json!({"path": path}) };

@@ -122,10 +122,14 @@ async fn waits_grow_and_are_drawn_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn the_server_says_how_long() {
-    let steps = vec![Step::Fails(limited(7)), Step::Fails(limited(0)), Step::Fails(limited(86_400))];
+    let steps = vec![Step::Fails(limited(7)), Step::Fails(limited(0)), Step::Fails(limited(300))];
     let (outcome, _, waits) = complete(steps, RetrySettings::default()).await;
     assert_eq!(outcome.unwrap(), "hi");
     assert_eq!(waits, [7.0, 0.0, 60.0], "no more than a minute");
+
+    // A longer wait is a quota that is used up: the caller decides.
+    let (outcome, asked, waits) = complete(vec![Step::Fails(limited(7)), Step::Fails(limited(86_400))], RetrySettings::default()).await;
+    assert_eq!((outcome.unwrap_err().as_str(), asked, waits), ("m refuses more requests for now: slow", 2, vec![7.0]));
 }
 
 #[tokio::test(start_paused = true)]
