@@ -59,7 +59,8 @@ impl RemoteEffects {
             self.runner.live.insert(self.runner.run.clone(), state);
         }
         let (facts, _) = fact_channel::<RunMachine>();
-        let Made { input, created } = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins).await?;
+        let made = Attempt::apart(&self.runner, order, facts).compose_below(by, call, request, origins).await;
+        let Made { input, created } = made.and_then(not_external)?;
         let redactor = self.redactor();
         let actor = MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) };
         Ok(MadeBelow { actor, text_limit: self.runner.parts.tool_context.text_limit })
@@ -70,7 +71,8 @@ impl RemoteEffects {
             return Err(ended);
         }
         let attempt = Attempt::apart(&self.runner, order, context.facts.clone());
-        let Made { mut input, created } = attempt.compose_for_plan().await.map_err(|message| RunFact::EffectFailed { id, message })?;
+        let made = attempt.compose_for_plan().await.and_then(not_external);
+        let Made { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
         input.told = said;
         let redactor = self.redactor();
         Ok(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
@@ -150,4 +152,15 @@ impl ActorRunner {
         let refused = Arc::new(Refused::default());
         Self { attempt, input, model, tool_context, refused, calls_begun: BTreeMap::new() }
     }
+}
+
+/// Refuses an actor that is an external agent: its process cannot move between the hosts that carry out its effects.
+fn not_external(made: Made) -> Result<Made, String> {
+    if made.input.spec.agent {
+        return Err(format!(
+            "profile `{}` is an external agent, which works in local runs alone: give the task another profile",
+            made.input.spec.profile
+        ));
+    }
+    Ok(made)
 }
