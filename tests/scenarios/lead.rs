@@ -187,6 +187,35 @@ fn tool_tasks_and_their_failures_reach_the_lead() {
     assert!(messages(&lead_requests(&world)[1]).last().unwrap()["content"].as_str().unwrap().contains("nowhere.txt"));
 }
 
+#[test]
+fn checks_with_which_a_lead_ends_its_plan_are_executed() {
+    let ends = |command: &str| {
+        Reply::call("terminate", json!({"status": "success", "message": "All is clean.", "checks": [{"command": command}]}))
+    };
+    let run_of = |settings: &str, replies: Vec<Reply>| {
+        let world = World::led(Script::new().on(lead(), replies));
+        world.file("aime.toml", settings);
+        let ended = run(&world, &["--mode", "complex", "--approve", "all"]);
+        (world, ended)
+    };
+    let plan = || submit(&[tool("look", "list_dir", json!({"path": "."}), &[])]);
+
+    let (world, ended) = run_of("", vec![plan(), ends("false"), ends("true")]);
+    let ended = ended.must(0);
+    let result = ended.last();
+    assert_eq!(result["answer"], "All is clean.");
+    let requests = lead_requests(&world);
+    assert_eq!(requests.len(), 3);
+    let refusal = messages(&requests[2]).last().unwrap()["content"].as_str().unwrap();
+    assert!(refusal.contains("not accepted yet") && refusal.contains("`false`"), "{refusal}");
+    let checked: Vec<_> = ended.events("criterion_checked").iter().map(|event| event["passed"].clone()).collect();
+    assert_eq!(checked, [json!(false), json!(true)]);
+
+    let (_, ended) = run_of("[triggers]\nmax_retries = 0\n", vec![plan(), ends("false")]);
+    let error = ended.must(1).last()["error"].to_string();
+    assert!(error.contains("goal_not_reached") && error.contains("checks of the lead do not hold"), "{error}");
+}
+
 // Requirement: 7.11
 #[test]
 fn a_killed_lead_goes_on_in_its_conversation() {

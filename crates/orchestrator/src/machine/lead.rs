@@ -16,6 +16,7 @@ use aime_progress::{
 };
 use serde::{Deserialize, Serialize};
 
+use self::own_work::faults;
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work, tasks::task_of_report};
 use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
@@ -284,14 +285,17 @@ impl RunMachine {
         if self.state.version == 0 {
             self.begin_main("the lead worked on the goal itself", category, out);
         }
+        if self.return_result_of_lead(checks, out) {
+            return;
+        }
         if self.works_itself() {
-            if self.return_own_result(checks, out) {
-                return;
-            }
             return self.task_ended(&main_id(), conclusion, (checks, &[]), 0, out);
         }
+        self.report_checks(None, checks, out);
+        let faults = faults(checks);
+        let failed = || Conclusion::failure(format!("checks of the lead do not hold: {}", faults.join("; ")));
+        self.lead.ending = Some(if faults.is_empty() { conclusion.clone() } else { failed() });
         // Running tasks stop first.
-        self.lead.ending = Some(conclusion.clone());
         self.stopping.end_by_lead();
         self.effects.attempts().for_each(|(_, effect)| out.revoke(effect.clone(), Reason::Cancelled));
         self.set_status(RunStatus::Executing, None, out);

@@ -91,8 +91,8 @@ impl RunRunner {
         }
     }
 
-    /// Checks the lead's own work, if the lead says that this work is done. `begun` holds a flag that the lead worked
-    /// and the version of the plan, both as of its wake.
+    /// Checks the lead's own work, if the lead says that this work is done, and the checks with which it ends a plan.
+    /// `begun` holds a flag that the lead worked and the version of the plan, both as of its wake.
     async fn verify_lead(
         self: &Arc<Self>,
         rest: &LeadRest,
@@ -101,7 +101,8 @@ impl RunRunner {
     ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
         let working = |state: &ProgressState| state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
         let (works, version) = self.live.get(&self.run).map_or(begun, |state| (working(&state), state.version));
-        if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || version == 0) {
+        let ends_plan = rest.conclusion.as_ref().is_some_and(|conclusion| !conclusion.checks.is_empty());
+        if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || version == 0 || ends_plan) {
             return (Vec::new(), Vec::new());
         }
         let said = works.then(|| Conclusion::new(Outcome::Success, rest.said.clone()));

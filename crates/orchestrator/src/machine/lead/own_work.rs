@@ -35,20 +35,26 @@ impl RunMachine {
         self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
     }
 
-    /// Returns the lead's result to it if the checks of its work failed, so that it continues its conversation. Returns
-    /// whether it does.
-    pub(super) fn return_own_result(&mut self, checks: &[CriterionResult], out: &mut Out) -> bool {
+    /// Returns the lead's result to it if its checks failed, so that it continues its conversation. Returns whether it
+    /// does.
+    pub(super) fn return_result_of_lead(&mut self, checks: &[CriterionResult], out: &mut Out) -> bool {
         let main = main_id();
-        let failed: Vec<String> = checks.iter().filter(|check| check.passed == Some(false)).filter_map(CriterionResult::fault).collect();
+        let failed = faults(checks);
         let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
         if failed.is_empty() || self.stopping.is_leaving() || before >= self.input.settings.triggers.max_retries {
             return false;
         }
-        self.report_checks(Some(&main), checks, out);
+        let task = self.works_itself().then_some(&main);
+        self.report_checks(task, checks, out);
         let missing = failed.join("; ");
         self.lead.refuse(format!("your result is not accepted yet: {missing}. Do what is missing, and end again"));
         self.executions.return_result(&main, missing);
         self.wake_lead(WakeKind::Refused, Vec::new(), out);
         true
     }
+}
+
+/// Returns the faults of the checks that do not hold.
+pub(super) fn faults(checks: &[CriterionResult]) -> Vec<String> {
+    checks.iter().filter(|check| check.passed == Some(false)).filter_map(CriterionResult::fault).collect()
 }
