@@ -97,7 +97,7 @@ say "I made it."
     assert!(reported.contains("s-1") && reported.contains("Write the file"), "{reported}");
     let created = events.events("actor_created")[0].to_string();
     assert!(created.contains("helper") && created.contains("not the calls that it makes inside"), "{created}");
-    // What it wrote by aime and what it wrote by itself is undone as one.
+    // Its writes through aime and its own writes are undone together.
     world.aime(["runs", "undo", "r", "a", "--yes"]).must(0);
     assert!(!world.exists("made.txt") && !world.exists("own.txt"));
 }

@@ -126,7 +126,7 @@ fn conflicts(joined: Joined) -> Vec<FileConflict> {
     conflicts
 }
 
-/// What two actors did to paths that cannot be merged line by line: `a` merges first.
+/// Changes of two actors to paths that cannot be merged line by line: `a` merges first.
 async fn whole_conflicts(shared: &Shared) -> (PrivateFolders, PrivateFolder, Vec<FileConflict>) {
     fs::write(shared.folder().join("image"), [0, 1, 2]).unwrap();
     for name in ["cut", "link", "thing"] {
