@@ -39,12 +39,12 @@ fn a_false_claim_is_caught_by_a_command() {
     let told = world.server().requests()[1].to_string();
     assert!(told.contains("not accepted yet") && told.contains("No such file"), "{told}");
     let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
-    assert!(shown.contains("holds   `cat out.txt` gives exit 0 (actor, executed): exit code 0\n"), "{shown}");
+    assert!(shown.contains("holds   `cat out.txt` gives exit 0 (actor, checked by aime): exit code 0\n"), "{shown}");
     world.aime(["runs", "report", "last", "-o", "report.html"]).must(0);
-    assert!(world.read("report.html").contains("(actor, executed)"));
+    assert!(world.read("report.html").contains("(actor, checked by aime)"));
     // The text result counts them.
     let text = world.aime(["run", "make out.txt", "--mode", "direct", "--approve", "all"]).must(0);
-    assert!(text.stderr.contains("1 of 1 criteria hold: 1 executed, 0 audited, 0 unchecked, 0 amended"), "{text}");
+    assert!(text.stderr.contains("\n1 check passed\n"), "{text}");
 }
 
 // Requirement: 5.1
@@ -69,6 +69,11 @@ fn one_failing_criterion_of_five_is_reported_alone() {
     let error = task(&result, "say")["error"].as_str().unwrap();
     assert!(error.contains("exit code 1\nwrong") && error.matches("does not hold").count() == 1, "{error}");
     assert_eq!(result["criteria"][3]["id"], "say/4");
+    // A person reads only the results that there are.
+    for (lang, told) in [("en", "4 checks passed; 1 check failed"), ("zh", "4 项检查通过；1 项检查未通过")] {
+        let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--lang", lang]).must(1);
+        assert!(ended.stderr.lines().any(|line| line == told), "{ended}");
+    }
 }
 
 #[test]
@@ -102,8 +107,8 @@ fn a_check_that_held_before_the_work_proves_nothing_about_it() {
     assert_eq!(tried, expected, "{ended}");
     assert!(!world.exists("effect"), "what the check changed is put back");
     let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
-    assert!(shown.contains("holds   `grep -q mine mine.txt` gives exit 0 (person, executed, held already before the work): "), "{shown}");
-    assert!(shown.contains("holds   `grep -q 1 out.txt` gives exit 0 (person, executed): "), "{shown}");
+    assert!(shown.contains("holds   `grep -q mine mine.txt` gives exit 0 (person, checked by aime, held already before the work): "), "{shown}");
+    assert!(shown.contains("holds   `grep -q 1 out.txt` gives exit 0 (person, checked by aime): "), "{shown}");
     world.aime(["runs", "report", "last", "-o", "report.html"]).must(0);
     assert_eq!(world.read("report.html").matches(" – held already before the work").count(), 3);
     let again = world.aime(["run", "--plan", "plan.json", "--unattended"]).must(0);
@@ -282,6 +287,24 @@ fn a_command_check_cut_off_by_a_kill_runs_again() {
     assert_eq!(ended.json()["criteria"][0]["held_before"], true, "what was found before the work survives: {ended}");
 }
 
+// Requirement: 5.2
+#[test]
+fn a_kill_during_the_check_of_a_call_repeats_only_the_check() {
+    let world = World::alone();
+    let mut pay = tool("pay", "bash", json!({"command": "echo paid >> paid.txt"}), &[]);
+    // Before the work it fails at once.
+    pay["completion_criteria"] = json!([{"command": "echo x >> begun; test -e paid.txt && { test -e go || sleep 60; }"}]);
+    world.file(".gitignore", "begun\ngo\n");
+    world.plan("plan.json", &plan(&[pay, tool("thank", "list_dir", json!({"path": "."}), &["pay"])]));
+    let running = world.start(["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--run-id", "r"]);
+    wait_until("the check of the call has begun", || world.exists("paid.txt") && world.read("begun").lines().count() == 2);
+    running.kill();
+    world.file("go", "");
+    let ended = world.aime(["resume", "r", "--output", "json"]).must(0);
+    assert_eq!(criteria(&ended.json()), [found("person", "executed", true)], "{ended}");
+    assert_eq!((world.read("paid.txt").as_str(), world.read("begun").lines().count()), ("paid\n", 3), "only the check is done again");
+}
+
 // Requirement: 5.3
 #[test]
 fn no_model_weakens_a_criterion_of_the_project() {
@@ -298,7 +321,7 @@ fn no_model_weakens_a_criterion_of_the_project() {
             .on(When::tool("submit_plan"), calls.into_iter().chain([done("The sum is 5.")]))
             .on(
                 When::tools().and_contains("You audit work"),
-                [Reply::call("terminate", json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is"}]}))],
+                [Reply::call("terminate", json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]}))],
             )
             .on(When::tools().and_turn(0), [write("sum.txt", "5")])
             .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")]),
@@ -308,4 +331,45 @@ fn no_model_weakens_a_criterion_of_the_project() {
     let result = ended.json();
     let of_project: Vec<_> = criteria(&result).into_iter().filter(|(owner, ..)| owner == "project").collect();
     assert_eq!((of_project, &result["amended"]), (vec![found("project", "executed", false)], &json!([])), "{ended}");
+}
+
+// Requirement: 5.3
+#[test]
+fn no_model_weakens_a_criterion_of_a_person() {
+    let of_task = json!({"command": "test $(cat sum.txt) = 4"});
+    let of_plan = json!("there is a sum");
+    let mut planned = plan(&[actor("sum", "SUM it", &[])]);
+    planned["tasks"][0]["completion_criteria"] = json!([of_task]);
+    planned["strategic"]["success_criteria"] = json!([{"command": "grep -q 4 sum.txt"}]);
+    let mut weaker = plan(&[actor("say", "SAY it", &[])]);
+    weaker["strategic"]["success_criteria"] = json!([of_plan]);
+    let change = |changes: Value| Reply::call("change_plan", json!({"reasoning": "the check is wrong", "changes": changes}));
+    let amend = |task: Option<&str>| json!({"op": "amend_criterion", "task": task, "number": 1, "criterion": of_plan, "evidence": "the check is wrong"});
+    let calls = [
+        Reply::call("amend_criterion", json!({"number": 1, "text": of_plan, "evidence": "the check is wrong"})),
+        change(json!([amend(None), amend(Some("sum")), {"op": "modify_task", "id": "sum", "completion_criteria": []}])),
+        change(json!([{"op": "set_strategic", "strategic": {"approach": "another", "success_criteria": [of_plan]}}])),
+        Reply::call("submit_plan", weaker),
+        change(json!([{"op": "remove_task", "id": "sum"}, {"op": "add_task", "task": actor("say", "SAY it", &[])}])),
+    ];
+    let mut world = World::led(
+        Script::new()
+            .on(When::tool("submit_plan"), calls.into_iter().chain([done("The sum is 5.")]))
+            .on(
+                When::tools().and_contains("You audit work"),
+                [Reply::call("terminate", json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]}))],
+            )
+            .on(When::tools().and_turn(0), [write("sum.txt", "5")])
+            .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")]),
+    );
+    world.user_settings("[triggers]\nmax_retries = 0\n");
+    world.plan("plan.json", &planned);
+    let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--output", "json"]).must(1);
+    let result = ended.json();
+    let of_person: Vec<&Value> = result["criteria"].as_array().unwrap().iter().filter(|known| known["owner"] == "person").collect();
+    let held: Vec<(&str, &Value)> = of_person.iter().map(|known| (known["text"].as_str().unwrap(), &known["holds"])).collect();
+    let (failed, of_removed) = (json!(false), ("`test $(cat sum.txt) = 4` gives exit 0", &json!(false)));
+    assert_eq!(held, [("`grep -q 4 sum.txt` gives exit 0", &failed), of_removed, of_removed], "the plan has that of the removed task too: {ended}");
+    assert_eq!((&result["amended"], &result["criteria"][0]["holds"]), (&json!([]), &json!(true)), "{ended}");
+    assert_eq!(task(&result, "say")["status"], "completed", "the rest of the lead's changes is carried out: {ended}");
 }

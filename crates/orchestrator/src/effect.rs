@@ -1,7 +1,7 @@
 //! The effects of the run machine.
 
 use aime_planner::Wake;
-use aime_progress::{Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
+use aime_progress::{Conclusion, Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 
@@ -49,7 +49,7 @@ pub enum RunEffect {
         /// The recalled texts, in Markdown; may be empty.
         known: String,
     },
-    /// Make one tool call for a tool task.
+    /// Make one tool call for a tool task, and check its criteria.
     CallTool {
         /// The task.
         spec: Box<TaskSpec>,
@@ -57,6 +57,9 @@ pub enum RunEffect {
         call: ValidatedCall,
         /// True if the call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
         read_only: bool,
+        /// The result of the call, if an earlier attempt made it and was cut off during its checks.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<Box<Conclusion>>,
     },
     /// Check the goal's criteria.
     Verify {

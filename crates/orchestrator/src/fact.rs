@@ -7,6 +7,7 @@ use aime_actors::LeadRest;
 use aime_durable::{EffectId, Reason};
 use aime_progress::{Conclusion, EvidenceId, MergeConflict, ProgressEvent, QuestionId, TaskId};
 use aime_redact::Redactor;
+use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 
 pub use self::{
@@ -103,6 +104,18 @@ pub enum RunFact {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         conflicts: Vec<FoundConflict>,
         /// Duration of the attempt in milliseconds.
+        duration_ms: u64,
+    },
+    /// The tool of a tool task has answered, and the criteria of the task are about to be checked. An attempt that is cut
+    /// off after this fact does not call the tool again.
+    ToolCalled {
+        /// The effect.
+        id: EffectId,
+        /// The call as it was made.
+        call: ValidatedCall,
+        /// The result of the call.
+        conclusion: Box<Conclusion>,
+        /// Duration of the call in milliseconds.
         duration_ms: u64,
     },
     /// Something happened in an actor.

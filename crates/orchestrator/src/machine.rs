@@ -91,7 +91,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke every open effect.
-    const SNAPSHOT: Option<u32> = Some(8);
+    const SNAPSHOT: Option<u32> = Some(9);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;
@@ -162,6 +162,7 @@ impl Machine for RunMachine {
             | RunFact::ActorsHeard { .. }
             | RunFact::ActorAsked { .. }
             | RunFact::TaskClaimed { .. }
+            | RunFact::ToolCalled { .. }
             | RunFact::ToolAskedModel { .. }
             | RunFact::PersonAnswered { .. }
             | RunFact::PersonSaid { .. }

@@ -79,7 +79,17 @@ impl Effects {
         };
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
-        let fact = heard(context, None, |told| async move { apart.run(issue, cancel.cancelled(), told).await }).await?;
+        // The changes that a call makes in a folder of its own are lost unless the whole effect ends.
+        let is_lasting = stand.folder.is_none();
+        let work = |mut told: Box<dyn FnMut(RunFact) + Send>| async move {
+            let told = move |fact| {
+                if is_lasting || !matches!(fact, RunFact::ToolCalled { .. }) {
+                    told(fact);
+                }
+            };
+            apart.run(issue, cancel.cancelled(), told).await
+        };
+        let fact = heard(context, None, work).await?;
         Ok((fact, stand))
     }
 

@@ -43,6 +43,11 @@ impl RunMachine {
                 self.record_calls_of(Some(&task), calls, out);
                 self.task_ended(&task, conclusion, (checks, conflicts), *duration_ms, out);
             }
+            (RunFact::ToolCalled { id, call, conclusion, duration_ms }, _) => {
+                if let Some(task) = self.effects.task_of(id).cloned() {
+                    self.tool_called(&task, call, conclusion, *duration_ms, out);
+                }
+            }
             (RunFact::ActorReported { task, execution, call, number, event }, _) => {
                 if self.emit_report(task, *execution, call.as_deref(), *number, event, out) {
                     self.after_report(event, out);

@@ -98,6 +98,14 @@ impl OpenEffects {
         self.attempts().find(|(other, _)| *other == task).map(|(_, id)| id)
     }
 
+    /// Returns the task of an open attempt.
+    pub(super) fn task_of(&self, attempt: &EffectId) -> Option<&TaskId> {
+        match self.open.get(attempt) {
+            Some(Work::Task(task)) => Some(task),
+            _ => None,
+        }
+    }
+
     /// Returns whether a change of the plan is being asked for.
     pub(super) const fn replans(&self) -> bool {
         self.replans > 0
@@ -203,6 +211,8 @@ mod tests {
         assert_eq!((asking("q"), asking("s")), (vec!["ask/1".to_owned()], vec![]));
         assert_eq!(open.attempt_at(&"a".parse().unwrap()), Some(&EffectId::new("a/1/1")));
         assert_eq!(open.attempt_at(&"b".parse().unwrap()), None);
+        assert_eq!(open.task_of(&EffectId::new("a/1/1")), Some(&"a".parse().unwrap()));
+        assert_eq!((open.task_of(&EffectId::new("ask/1")), open.task_of(&EffectId::new("b/1/1"))), (None, None));
         assert_eq!(open.timers().map(|(id, at)| (id.to_string(), at.as_millis())).collect::<Vec<_>>(), [("timer/3".to_owned(), 7)]);
     }
 

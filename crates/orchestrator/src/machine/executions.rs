@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use aime_actors::effect_prefix;
-use aime_progress::{ProgressState, TaskId};
+use aime_progress::{Conclusion, ProgressState, TaskId};
+use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 
 use super::claims::Claim;
@@ -20,8 +21,17 @@ pub(super) struct Executions {
     returned: BTreeMap<TaskId, ReturnedResult>,
     /// The tasks that actors have taken over.
     claims: BTreeMap<TaskId, Claim>,
+    /// The calls of tool tasks whose criteria are not checked yet.
+    called: BTreeMap<TaskId, FinishedCall>,
     /// The tasks that wait until no other task writes in the working folder.
     awaiting_folder: BTreeSet<TaskId>,
+}
+
+/// The call of a tool task, with its result.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct FinishedCall {
+    pub(super) call: ValidatedCall,
+    pub(super) result: Box<Conclusion>,
 }
 
 impl Executions {
@@ -55,6 +65,17 @@ impl Executions {
         self.has_folder(task);
         *self.current.entry(task.clone()).or_insert(1) += 1;
         self.returned.remove(task);
+        self.called.remove(task);
+    }
+
+    /// Records the call of a tool task in its current execution.
+    pub(super) fn finish_call(&mut self, task: &TaskId, call: FinishedCall) {
+        self.called.insert(task.clone(), call);
+    }
+
+    /// Returns the call of a tool task in its current execution, if it has ended.
+    pub(super) fn finished_call(&self, task: &TaskId) -> Option<&FinishedCall> {
+        self.called.get(task)
     }
 
     /// Records that an actor has taken over a task.

@@ -176,17 +176,17 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Handles an attempt that was interrupted. An actor continues from its own journal. A call that may be repeated is
-    /// made again; any other call that was started is in doubt.
+    /// Handles an attempt that was interrupted. An actor continues from its own journal. A call that has ended is not made
+    /// again. A call that may be repeated is made again; any other call that was started is in doubt.
     pub(super) fn cut_off(&mut self, task: &TaskId, begun: Option<&EffectId>, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task) else { return };
         if known.status != TaskStatus::Running {
             return;
         }
         let tool = known.spec.tool.clone().unwrap_or_default();
-        let repeatable = self.sheet(&tool).is_some_and(|sheet| sheet.repeatable());
+        let goes_on = self.executions.finished_call(task).is_some() || self.sheet(&tool).is_some_and(|sheet| sheet.repeatable());
         match begun {
-            Some(id) if known.spec.kind == TaskKind::Tool && !repeatable => {
+            Some(id) if known.spec.kind == TaskKind::Tool && !goes_on => {
                 let error = format!("{tool} was begun ({id}) and cut off before its end, and its outcome is unknown");
                 self.conclude(task, &Conclusion::without_result(Outcome::InDoubt, error, None), out);
             }

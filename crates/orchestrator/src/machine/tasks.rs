@@ -6,9 +6,9 @@ use aime_progress::{
     AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Origin, Outcome, ProgressEvent, Significance,
     StatusChange, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
 };
-use aime_tools::{ConsentedCall, Permission, Permissions, ToolScope, ToolSpec, origin_of};
+use aime_tools::{ConsentedCall, Permission, Permissions, ToolScope, ToolSpec, ValidatedCall, origin_of};
 
-use super::{FailureCode, Out, Phase, RunMachine, effects::Work, origins::refers};
+use super::{FailureCode, Out, Phase, RunMachine, effects::Work, executions::FinishedCall, origins::refers};
 use crate::{ActorBrief, FoundConflict, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// The longest tool output in an event, in characters.
@@ -159,6 +159,10 @@ impl RunMachine {
     /// Calls the tool of a tool task, once its references are expanded and the call is permitted.
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let Some(spec) = self.state.tasks.get(task).map(|known| Box::new(known.spec.clone())) else { return };
+        if let Some(FinishedCall { call, result }) = self.executions.finished_call(task).cloned() {
+            let effect = RunEffect::CallTool { spec, call, read_only: true, result: Some(result) };
+            return self.issue(id, effect, Work::Task(task.clone()), out);
+        }
         let name = spec.tool.clone().unwrap_or_default();
         let Some(sheet) = self.sheet(&name).map(Arc::clone) else {
             return self.cannot_begin(task, format!("Unknown tool: {name}"), None, out);
@@ -201,7 +205,7 @@ impl RunMachine {
         let parameters = call.parameters().clone();
         self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
         let read_only = goes_unnoticed(&sheet);
-        self.issue(id, RunEffect::CallTool { spec, call, read_only }, Work::Task(task.clone()), out);
+        self.issue(id, RunEffect::CallTool { spec, call, read_only, result: None }, Work::Task(task.clone()), out);
     }
 
     /// Returns whether a person handed over this very call with the plan. No person has seen the calls that a model
@@ -261,6 +265,11 @@ impl RunMachine {
         duration_ms: u64,
         out: &mut Out,
     ) {
+        if conclusion.outcome == Outcome::InDoubt && self.executions.finished_call(task).is_some() {
+            // The host cannot know that the call had ended when its process died.
+            self.cut_off(task, None, out);
+            return self.advance(out);
+        }
         let mut conclusion = self.with_origins(task, conclusion.clone());
         let (outcome, text) = end_of_call(&conclusion);
         self.report_call_end(task, outcome, text, duration_ms, out);
@@ -292,9 +301,19 @@ impl RunMachine {
         self.advance(out);
     }
 
-    /// Reports the end of the call of a tool task, which has no actor that could report it.
+    /// Records the result of the call of a tool task, whose criteria are checked next.
+    pub(super) fn tool_called(&mut self, task: &TaskId, call: &ValidatedCall, result: &Conclusion, duration_ms: u64, out: &mut Out) {
+        let (outcome, text) = end_of_call(result);
+        self.report_call_end(task, outcome, text, duration_ms, out);
+        self.executions.finish_call(task, FinishedCall { call: call.clone(), result: Box::new(result.clone()) });
+    }
+
+    /// Reports the end of the call of a tool task, which has no actor that could report it. Reports each call once.
     pub(super) fn report_call_end(&mut self, task: &TaskId, outcome: CallOutcome, text: &str, duration_ms: u64, out: &mut Out) {
         let Some(known) = self.state.tasks.get(task).filter(|known| known.spec.kind == TaskKind::Tool) else { return };
+        if self.executions.finished_call(task).is_some() {
+            return;
+        }
         let call = attempt_name(task, self.executions.of(task), known.attempts);
         let output = text.chars().take(PREVIEW_CHARS).collect();
         let tool = known.spec.tool.clone().unwrap_or_default();

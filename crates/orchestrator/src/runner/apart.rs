@@ -149,7 +149,7 @@ impl RemoteEffects {
 
     /// Returns the end of a tool task whose call was started before by a process that no longer exists.
     fn in_doubt(&self, issue: &Issue<RunEffect>) -> Option<RunFact> {
-        let RunEffect::CallTool { call, .. } = &issue.effect else { return None };
+        let RunEffect::CallTool { call, result: None, .. } = &issue.effect else { return None };
         let tool = call.tool();
         let repeatable = self.runner.parts.tools.get(tool).is_some_and(|known| known.sheet().repeatable());
         if !issue.reissued || repeatable {

@@ -15,24 +15,51 @@ use crate::{RunFact, RunMachine};
 const SUMMARY_CHARS: usize = 500;
 
 impl RunRunner {
-    pub(super) async fn call_tool(self: &Arc<Self>, id: EffectId, spec: &TaskSpec, mut call: ValidatedCall, context: &Context) -> RunFact {
+    /// Makes the call of a tool task, unless its result is known, and checks the criteria of the task.
+    pub(super) async fn call_tool(
+        self: &Arc<Self>,
+        id: EffectId,
+        spec: &TaskSpec,
+        (call, result): (ValidatedCall, Option<Conclusion>),
+        context: &Context,
+    ) -> RunFact {
         let begun = Instant::now();
-        // The run machine has checked the bound already. The call is counted here for the budget of the actors.
-        drop(self.budget.count_tool_call());
-        if is_first(&id) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, context))).await;
-        }
-        let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
-        if !self.input.settings.unattended {
-            tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(&id)));
-        }
-        let asking = self.asking(&context.facts, Some(&spec.id));
-        let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
+        let (call, conclusion) = match result {
+            Some(result) => (call, result),
+            None => self.make_call(&id, spec, call, context).await,
+        };
         let duration_ms = millis_since(begun);
         let told = Value::Object(call.parameters().clone()).to_string();
         let evidence = || Ok(of_tool(call.tool(), &told, &conclusion));
         let (checks, calls) = self.verify_task((id.to_string(), spec, ""), &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms }
+    }
+
+    /// Makes the call of a tool task. If the task has criteria, the run records the result before they are checked.
+    async fn make_call(
+        self: &Arc<Self>,
+        id: &EffectId,
+        spec: &TaskSpec,
+        mut call: ValidatedCall,
+        context: &Context,
+    ) -> (ValidatedCall, Conclusion) {
+        let begun = Instant::now();
+        // The run machine has checked the bound already. The call is counted here for the budget of the actors.
+        drop(self.budget.count_tool_call());
+        if is_first(id) {
+            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, context))).await;
+        }
+        let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
+        if !self.input.settings.unattended {
+            tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(id)));
+        }
+        let asking = self.asking(&context.facts, Some(&spec.id));
+        let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
+        if conclusion.outcome == Outcome::Success && !spec.completion_criteria.is_empty() {
+            let (id, call, conclusion) = (id.clone(), call.clone(), Box::new(conclusion.clone()));
+            let _gone = context.facts.send(RunFact::ToolCalled { id, call, conclusion, duration_ms: millis_since(begun) });
+        }
+        (call, conclusion)
     }
 }
 

@@ -1,9 +1,12 @@
 //! Leaving a run and continuing: neither stops nor crashes may lose or repeat work.
 
 use aime_durable::Reason;
-use aime_progress::{CallOutcome, PlanMode, ProgressEvent, RunStatus};
+use aime_progress::{CallOutcome, Outcome, PlanMode, ProgressEvent, RunStatus};
 
-use super::{build::id, world::World};
+use super::{
+    build::{conclusion, id},
+    world::World,
+};
 use crate::{RunEffect, RunFact};
 
 // Requirement: 10.10
@@ -112,6 +115,52 @@ fn a_call_cut_off_by_a_stop_is_repeated_only_if_it_may_be() {
         world.resumed();
         assert_eq!(world.open(), if status == "failed" { "replan" } else { "a" });
     }
+}
+
+/// Returns whether the open attempt at `a` has the result of its call already.
+fn has_result(world: &World) -> bool {
+    match &world.under_way[&world.effect("a")].effect {
+        RunEffect::CallTool { result, .. } => result.is_some(),
+        _ => panic!(),
+    }
+}
+
+// Requirement: 5.2
+#[test]
+fn a_call_that_ended_is_only_checked_again() {
+    let cut_off: [fn(&mut World); 3] = [
+        |world| {
+            world.crashed();
+        },
+        |world| {
+            world.stopped().resumed();
+        },
+        // A host that lost its process does not know how far the attempt was.
+        |world| {
+            world.ends("a", conclusion(Outcome::InDoubt, Some("its outcome is unknown"), None));
+        },
+    ];
+    for (number, cut_off) in cut_off.into_iter().enumerate() {
+        let mut world = World::of("a=append; b: a");
+        assert!(!has_result(&world));
+        world.called("a");
+        for attempt in ["a/1/2", "a/1/3"] {
+            cut_off(&mut world);
+            assert_eq!((world.effect("a").as_str(), has_result(&world)), (attempt, true), "{number}");
+        }
+        world.done("a");
+        let calls = [world.told("tool_call_started").len(), world.told("tool_call_finished").len()];
+        assert_eq!((calls, world.statuses().as_str()), ([1, 1], "a:completed b:running"), "{number}");
+    }
+}
+
+#[test]
+fn a_task_whose_check_failed_calls_its_tool_again() {
+    let mut world = World::of("a=append");
+    world.called("a").fails("a");
+    assert_eq!((world.effect("a").as_str(), has_result(&world)), ("a/2/2", false));
+    world.called("a").done("a");
+    assert_eq!([world.told("tool_call_started").len(), world.told("tool_call_finished").len()], [2, 2]);
 }
 
 #[test]

@@ -71,8 +71,11 @@ impl RunRunner {
 
     /// Returns true if the attempt was started before a stop or a crash, so that its hooks were already called.
     fn is_begun(&self, effect: &RunEffect) -> bool {
-        let RunEffect::StartActor { task, execution, .. } = effect else { return false };
-        self.has_actor(task, *execution)
+        match effect {
+            RunEffect::StartActor { task, execution, .. } => self.has_actor(task, *execution),
+            RunEffect::CallTool { result, .. } => result.is_some(),
+            _ => false,
+        }
     }
 
     /// Returns true if the actor of this execution of a task has a journal.
