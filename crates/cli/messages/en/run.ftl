@@ -85,8 +85,12 @@ tree-progress = plan v{$version} · {$done} of {$tasks} done
 
 run-stopping = stopping … (again to stop at once)
 run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, {$tokens} tokens in {$requests}
-run-checks = {$holding} of {$all} criteria hold: {$executed} executed, {$audited} audited, {$unchecked} unchecked, {$amended} amended
-run-unchecked = unchecked: {$criterion} ({$reason})
+run-checks-passed = {$checks} passed
+run-checks-judged = {$number} of them judged by a model
+run-checks-failed = {$checks} failed
+run-checks-open = {$checks} without a result
+run-checks-amended = {$checks} reworded
+run-unchecked = not checked: {$criterion} ({$reason})
 run-held-before = held already before the work, so it proves nothing about the work: {$criterion}
 held-before = held already before the work
 run-cached = {$tokens} from the cache

@@ -85,7 +85,11 @@ tree-progress = 计划 v{$version} · {$tasks}已完成 {$done} 个
 
 run-stopping = 正在停止 …（再按一次立即停止）
 run-summary = 运行 {$run} {$ended}：{$tasks}完成 {$done} 个，{$replans}，用时 {$span}，{$requests}共 {$tokens} 个 token
-run-checks = {$all} 条标准中 {$holding} 条成立：执行检查 {$executed}，审查 {$audited}，未检查 {$unchecked}，修订 {$amended}
+run-checks-passed = {$checks}通过
+run-checks-judged = 其中 {$number} 项由模型判断
+run-checks-failed = {$checks}未通过
+run-checks-open = {$checks}没有结果
+run-checks-amended = {$checks}已改写
 run-unchecked = 未检查：{$criterion}（{$reason}）
 run-held-before = 在工作之前就已成立，因此不能证明工作：{$criterion}
 held-before = 在工作之前就已成立

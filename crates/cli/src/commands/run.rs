@@ -20,7 +20,7 @@ use super::{
 use crate::{
     args::{ApproveArg, BoundArgs, Global, ModeArg, Output, RunArgs},
     failure::Failure,
-    i18n::{msg, named, said},
+    i18n::{msg, named, row, said},
     output::{self, BOLD, DIM, count, plain},
     screen::{column, conflict_line, first_line, span},
 };
@@ -368,20 +368,21 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     Ok(error.code.exit_code())
 }
 
-/// Describes the number of checked criteria by kind of check, and the number of amended ones; none if there were no criteria.
+/// Returns the number of checks by their result, and of the amended ones; none if there were no checks.
 fn checks(result: &RunResult) -> Option<String> {
-    let how = |method| result.criteria.iter().filter(|known| known.how == method).count();
-    let holding = result.criteria.iter().filter(|known| known.holds == Some(true)).count();
-    let told = msg!(
-        "run-checks",
-        holding = holding,
-        all = result.criteria.len(),
-        executed = how(CheckMethod::Executed),
-        audited = how(CheckMethod::Audited),
-        unchecked = how(CheckMethod::Unchecked),
-        amended = result.amended.len()
-    );
-    (!result.criteria.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
+    let checks = |number: usize| count(number, "check");
+    let of = |holds: Option<bool>| result.criteria.iter().filter(move |known| known.holds == holds);
+    let passed = of(Some(true)).count();
+    let judged = of(Some(true)).filter(|known| known.how == CheckMethod::Audited).count();
+    let (failed, open, amended) = (of(Some(false)).count(), of(None).count(), result.amended.len());
+    let told = row([
+        (passed > 0).then(|| msg!("run-checks-passed", checks = checks(passed))),
+        (judged > 0).then(|| msg!("run-checks-judged", number = judged)),
+        (failed > 0).then(|| msg!("run-checks-failed", checks = checks(failed))),
+        (open > 0).then(|| msg!("run-checks-open", checks = checks(open))),
+        (amended > 0).then(|| msg!("run-checks-amended", checks = checks(amended))),
+    ].into_iter().flatten());
+    (!told.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
 }
 
 /// Maximum width of the reason why a criterion was not checked.

@@ -120,9 +120,9 @@ fn strategy(view: &ReportView) -> Markup {
 
 fn how(method: CheckMethod) -> &'static str {
     match method {
-        CheckMethod::Executed => "executed",
-        CheckMethod::Audited => "audited",
-        CheckMethod::Unchecked => "unchecked",
+        CheckMethod::Executed => "checked by aime",
+        CheckMethod::Audited => "judged by a model",
+        CheckMethod::Unchecked => "not checked",
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn criteria(criteria: &[Criterion]) -> Markup {
                 @let (class, sign, word) = match criterion.passed {
                     Some(true) => ("done", "✓", "holds"),
                     Some(false) => ("failed", "✗", "does not hold"),
-                    None => ("waits", "?", "not told"),
+                    None => ("waits", "?", "no result"),
                 };
                 li {
                     span class=(format!("mark {class}")) title=(word) aria-label=(word) role="img" { (sign) }
