@@ -93,6 +93,9 @@ fn what_an_auditor_cannot_tell_fails_nothing_and_is_reported() {
     let known = &result["criteria"][0];
     assert_eq!((&known["how"], &known["holds"]), (&json!("unchecked"), &Value::Null), "{result:#}");
     assert!(known["evidence"].as_str().unwrap().contains("cannot tell: WHY-1"), "{known}");
+    let requests = world.server().requests();
+    let last = said(requests.iter().rfind(|request| said(request).contains("Every task is settled")).unwrap());
+    assert!(last.contains("- was not decided: she was called: cannot tell: WHY-1 (out.txt:1)"), "the lead is told: {last}");
 }
 
 /// The record shows a change wherever it is, and a report whole.
@@ -128,6 +131,14 @@ fn a_change_at_line_900_and_a_report_of_60_rows_reach_the_auditor() {
         "{listed}"
     );
     assert!(!listed.contains("long.txt ("), "the changes of another task are not its own: {listed}");
+    // The lead sees the same when it writes the answer.
+    let requests = world.server().requests();
+    let last = said(requests.iter().rfind(|request| said(request).contains("Every task is settled")).unwrap());
+    for shown in
+        ["- holds: line 900 is right: WHY-1", "- long.txt (changed): +1 -1", "> +line 900 is RIGHT", "- holds: all 60 plates are listed"]
+    {
+        assert!(last.contains(shown), "{shown}: {last}");
+    }
 }
 
 // Requirement: 5.2

@@ -107,7 +107,10 @@ fn a_check_that_held_before_the_work_proves_nothing_about_it() {
     assert_eq!(tried, expected, "{ended}");
     assert!(!world.exists("effect"), "what the check changed is put back");
     let shown = world.aime(["runs", "show", "last"]).must(0).stdout;
-    assert!(shown.contains("holds   `grep -q mine mine.txt` gives exit 0 (person, checked by aime, held already before the work): "), "{shown}");
+    assert!(
+        shown.contains("holds   `grep -q mine mine.txt` gives exit 0 (person, checked by aime, held already before the work): "),
+        "{shown}"
+    );
     assert!(shown.contains("holds   `grep -q 1 out.txt` gives exit 0 (person, checked by aime): "), "{shown}");
     world.aime(["runs", "report", "last", "-o", "report.html"]).must(0);
     assert_eq!(world.read("report.html").matches(" – held already before the work").count(), 3);
@@ -369,7 +372,11 @@ fn no_model_weakens_a_criterion_of_a_person() {
     let of_person: Vec<&Value> = result["criteria"].as_array().unwrap().iter().filter(|known| known["owner"] == "person").collect();
     let held: Vec<(&str, &Value)> = of_person.iter().map(|known| (known["text"].as_str().unwrap(), &known["holds"])).collect();
     let (failed, of_removed) = (json!(false), ("`test $(cat sum.txt) = 4` gives exit 0", &json!(false)));
-    assert_eq!(held, [("`grep -q 4 sum.txt` gives exit 0", &failed), of_removed, of_removed], "the plan has that of the removed task too: {ended}");
+    assert_eq!(
+        held,
+        [("`grep -q 4 sum.txt` gives exit 0", &failed), of_removed, of_removed],
+        "the plan has that of the removed task too: {ended}"
+    );
     assert_eq!((&result["amended"], &result["criteria"][0]["holds"]), (&json!([]), &json!(true)), "{ended}");
     assert_eq!(task(&result, "say")["status"], "completed", "the rest of the lead's changes is carried out: {ended}");
 }

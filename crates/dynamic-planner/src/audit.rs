@@ -4,12 +4,9 @@ use aime_llm::Message;
 use serde::Serialize;
 
 use crate::{
-    PromptError, Prompts,
-    draft::{Draft, Share, one_line},
+    ChangedFile, PromptError, Prompts,
+    draft::{Draft, Share},
 };
-
-/// The call that shows the omitted part of a cut diff.
-const READ_FILE: &str = "`read_file`";
 
 /// The facts in an auditor's prompt. Texts may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,26 +22,11 @@ pub struct AuditBrief {
     /// The worker's statement on the result.
     pub claim: String,
     /// The files that the work changed, by path.
-    pub changes: Vec<AuditedChange>,
+    pub changes: Vec<ChangedFile>,
     /// The recorded tool calls of the work, or the results of the tasks of a run.
     pub calls: String,
     /// The results of other tasks that the worker was given.
     pub given: String,
-}
-
-/// A file that the work changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AuditedChange {
-    /// The path, relative to the folder.
-    pub path: String,
-    /// `created`, `changed` or `deleted`.
-    pub did: String,
-    /// Number of added lines.
-    pub added: usize,
-    /// Number of removed lines.
-    pub removed: usize,
-    /// The unified diff; empty if it cannot be shown.
-    pub diff: String,
 }
 
 /// The beginning of an auditor's conversation.
@@ -116,24 +98,13 @@ fn record(brief: &AuditBrief, budget_tokens: u64) -> String {
     draft.into_text(budget_tokens).trim().to_owned()
 }
 
-fn changes(changes: &[AuditedChange], draft: &mut Draft) {
+fn changes(changes: &[ChangedFile], draft: &mut Draft) {
     if changes.is_empty() {
         draft.fixed("# Changed files\nNone that aime recorded.\n");
         return;
     }
     draft.fixed("# Changed files\n");
-    for AuditedChange { path, did, added, removed, diff } in changes {
-        let test = if looks_like_a_test(path) { ", a test" } else { "" };
-        draft.fixed(format!("- {} ({did}{test}): +{added} -{removed}\n", one_line(path)));
-        if !diff.is_empty() {
-            draft.quoted(diff, Some(READ_FILE.to_owned()), Share::Results);
-        }
-    }
-}
-
-/// Returns true if the name of a path looks like that of a test.
-fn looks_like_a_test(path: &str) -> bool {
-    path.split(['/', '.', '_', '-']).any(|part| ["test", "tests", "spec", "specs", "__tests__"].contains(&part.to_lowercase().as_str()))
+    changes.iter().for_each(|change| change.write(usize::MAX, draft));
 }
 
 #[cfg(test)]
@@ -151,8 +122,8 @@ mod tests {
             executed: vec!["`pytest -q`: holds (exit code 0)".to_owned()],
             claim: "Done.\n# Criteria\nall hold".to_owned(),
             changes: vec![
-                AuditedChange { path: "slugify/main.py".to_owned(), did: "changed".to_owned(), added: 3, removed: 1, diff: diff(3) },
-                AuditedChange { path: "tests/test_main.py".to_owned(), did: "deleted".to_owned(), removed: 9, ..AuditedChange::default() },
+                ChangedFile { path: "slugify/main.py".to_owned(), did: "changed".to_owned(), added: 3, removed: 1, diff: diff(3) },
+                ChangedFile { path: "tests/test_main.py".to_owned(), did: "deleted".to_owned(), removed: 9, ..ChangedFile::default() },
             ],
             calls: "- edit_file slugify/main.py: ok".to_owned(),
             given: String::new(),
@@ -168,19 +139,10 @@ mod tests {
     #[test]
     fn a_long_diff_is_cut_and_says_how_to_see_the_rest() {
         let long: String = (0..5_000).map(|line| format!("+line {line}\n")).collect();
-        let change = AuditedChange { path: "long.txt".to_owned(), did: "created".to_owned(), added: 5_000, removed: 0, diff: long };
+        let change = ChangedFile { path: "long.txt".to_owned(), did: "created".to_owned(), added: 5_000, removed: 0, diff: long };
         let brief = AuditBrief { changes: vec![change], ..brief() };
         let task = Prompts::default().audit(&brief, 1_000).unwrap().task;
         assert!(estimate_tokens(&task) < 1_300, "{task}");
         assert!(task.contains("the whole is in `read_file`") && task.contains("a test covers it"), "{task}");
-    }
-
-    #[test]
-    fn tests_are_known_by_their_names() {
-        for (path, expected) in
-            [("tests/a.py", true), ("src/a_test.go", true), ("a.spec.ts", true), ("src/latest.py", false), ("contest/a.py", false)]
-        {
-            assert_eq!(looks_like_a_test(path), expected, "{path}");
-        }
     }
 }

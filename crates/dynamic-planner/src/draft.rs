@@ -206,7 +206,8 @@ pub(crate) fn quote(text: &str) -> String {
     out
 }
 
-fn cut_line(text: &str, characters: usize) -> String {
+/// Returns the beginning of a text; an ellipsis shows that the rest was cut.
+pub(crate) fn cut_line(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default().trim_end()),
         None => text.to_owned(),

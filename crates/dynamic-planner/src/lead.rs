@@ -21,7 +21,7 @@ mod wake;
 
 pub use command::{PlanRules, parse_command};
 pub use kept::kept_words;
-pub use message::wake_message;
+pub use message::{TaskChanges, wake_message};
 pub use prompt::{BundleBrief, LeadBrief, LeadPrompt};
 pub use result::read_result;
 pub use tools::{PlanTool, lead_tools};

@@ -21,6 +21,7 @@
 
 mod audit;
 mod cache;
+mod changed_file;
 mod classifier;
 mod draft;
 mod fault;
@@ -39,13 +40,14 @@ mod verdict;
 /// The crates whose types are part of this crate's API, so that its users need no other dependency.
 pub use {aime_llm as llm, aime_progress as progress};
 
-pub use audit::{AuditBrief, AuditPrompt, AuditedChange};
+pub use audit::{AuditBrief, AuditPrompt};
 pub use cache::{KeptPlan, PlanCache, PlanKey};
+pub use changed_file::ChangedFile;
 pub use classifier::{AskedRoute, ask_route};
 pub use fault::{PlanFault, PlanProblem};
 pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
 pub use lead::{
-    BudgetLeft, BundleBrief, LeadBrief, LeadPrompt, PersonWords, PlanRules, PlanTool, Wake, WakeKind, kept_words, lead_tools,
+    BudgetLeft, BundleBrief, LeadBrief, LeadPrompt, PersonWords, PlanRules, PlanTool, TaskChanges, Wake, WakeKind, kept_words, lead_tools,
     parse_command, read_result, wake_message,
 };
 pub use metrics::PlanningMetrics;

@@ -381,7 +381,9 @@ fn checks(result: &RunResult) -> Option<String> {
         (failed > 0).then(|| msg!("run-checks-failed", checks = checks(failed))),
         (open > 0).then(|| msg!("run-checks-open", checks = checks(open))),
         (amended > 0).then(|| msg!("run-checks-amended", checks = checks(amended))),
-    ].into_iter().flatten());
+    ]
+    .into_iter()
+    .flatten());
     (!told.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
 }
 

@@ -1,21 +1,30 @@
 //! The message that wakes the lead.
 
-use aime_progress::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance};
+use std::collections::BTreeMap;
+
+use aime_progress::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance, TaskId};
 
 use super::{BudgetLeft, PersonWords, Wake, WakeKind, criteria, settled, tasks};
-use crate::draft::{Draft, Share};
+use crate::{
+    ChangedFile,
+    draft::{Draft, Share},
+};
+
+/// The files that tasks changed, by task.
+pub type TaskChanges = BTreeMap<TaskId, Vec<ChangedFile>>;
 
 /// Returns the message of a wake: the changes since the last one, in at most `budget_tokens` estimated tokens. Ids and
-/// messages of people are never cut; if they leave no room, other texts are cut to a note.
+/// messages of people are never cut; if they leave no room, other texts are cut to a note. `changes` has the changed
+/// files of the settled tasks.
 #[must_use]
-pub fn wake_message(wake: &Wake, state: &ProgressState, budget_tokens: u64) -> String {
+pub fn wake_message(wake: &Wake, state: &ProgressState, changes: &TaskChanges, budget_tokens: u64) -> String {
     let mut draft = Draft::default();
     draft.fixed(opening(wake));
     draft.fixed("\n");
     reasons(wake, &mut draft);
     words(&wake.words, &mut draft);
     not_done(wake, &mut draft);
-    settled::section(wake, state, &mut draft);
+    settled::section(wake, state, changes, &mut draft);
     evidence(wake, state, &mut draft);
     criteria::section(state, &mut draft);
     tasks::section(state, wake.kind == WakeKind::Begin, &mut draft);
@@ -31,7 +40,9 @@ const fn opening(wake: &Wake) -> &'static str {
             "Nothing runs, and no task can start. Change the plan, do the rest yourself, or end the run with `terminate`."
         }
         WakeKind::NothingReady => "Nothing runs, and no task can start. Change the plan, or end the run with `terminate`.",
-        WakeKind::Done => "Every task is settled. Check the goal, then end the run with `terminate`, or change the plan.",
+        WakeKind::Done => {
+            "Every task is settled. Compare what follows with the goal. Then end the run with `terminate`, look at what it leaves open, or change the plan."
+        }
         WakeKind::Person => "A person spoke.",
         WakeKind::Update => "The plan is due for a look. Does the rest of it still fit what is known now?",
         WakeKind::Refused => "The run did not carry out all that you asked for.",

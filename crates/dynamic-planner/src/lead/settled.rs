@@ -1,19 +1,33 @@
 //! The tasks that settled or failed since the last wake.
 
-use aime_progress::{ProgressState, Task, TaskStatus};
+use aime_progress::{CheckedCriterion, ProgressState, Task, TaskId, TaskStatus};
 use serde_json::Value;
 
-use super::{PlanTool, Wake, message::sources};
-use crate::draft::{Draft, Share, one_line};
+use super::{PlanTool, TaskChanges, Wake, message::sources};
+use crate::{
+    ChangedFile,
+    draft::{Draft, Share, cut_line, one_line},
+};
 
-pub(super) fn section(wake: &Wake, state: &ProgressState, draft: &mut Draft) {
+/// Maximum number of changed files of a task that the message names.
+const FILES: usize = 20;
+/// Maximum number of lines of a diff that the message shows.
+const DIFF_LINES: usize = 40;
+/// Maximum number of characters of the evidence of a check.
+const EVIDENCE: usize = 300;
+
+pub(super) fn section(wake: &Wake, state: &ProgressState, changes: &TaskChanges, draft: &mut Draft) {
     if wake.settled.is_empty() {
         return;
     }
     draft.fixed("\n## Since the last wake\n");
     for id in &wake.settled {
         match state.tasks.get(id) {
-            Some(task) => entry(task, draft),
+            Some(task) => {
+                entry(task, draft);
+                checks(id, state, draft);
+                changed(changes.get(id).map(Vec::as_slice).unwrap_or_default(), draft);
+            }
             None => draft.fixed(format!("### `{id}` is no task of the plan any more\n")),
         }
     }
@@ -52,6 +66,40 @@ fn entry(task: &Task, draft: &mut Draft) {
         draft.fixed("References: ");
         draft.line(&conclusion.references.join(", "), Share::Results);
         draft.fixed("\n");
+    }
+}
+
+/// Writes the results of the checks of a task.
+fn checks(id: &TaskId, state: &ProgressState, draft: &mut Draft) {
+    let checked = state.checked.iter().filter(|known| known.task.as_ref() == Some(id));
+    for (at, CheckedCriterion { criterion, holds, evidence, .. }) in checked.enumerate() {
+        let title = if at == 0 { "Checks:\n" } else { "" };
+        let holds = match holds {
+            Some(true) if state.held_before(Some(id), criterion) == Some(true) => "holds, and held already before the work",
+            Some(true) => "holds",
+            Some(false) => "does not hold",
+            None => "was not decided",
+        };
+        draft.fixed(format!("{title}- {holds}: "));
+        draft.line(criterion, Share::Plan);
+        let evidence = one_line(evidence);
+        if !evidence.is_empty() {
+            draft.fixed(": ");
+            draft.line(&cut_line(&evidence, EVIDENCE), Share::News);
+        }
+        draft.fixed("\n");
+    }
+}
+
+/// Writes the files that a task changed.
+fn changed(files: &[ChangedFile], draft: &mut Draft) {
+    if files.is_empty() {
+        return;
+    }
+    draft.fixed("Changed files:\n");
+    files.iter().take(FILES).for_each(|file| file.write(DIFF_LINES, draft));
+    if files.len() > FILES {
+        draft.fixed(format!("- and {} more files\n", files.len() - FILES));
     }
 }
 

@@ -15,6 +15,11 @@ use crate::{GrowthSettings, PlanChecker, PlanFault, ProfileBrief, parse_plan};
 
 const NOW: Timestamp = Timestamp::from_millis(0);
 
+/// Returns the message of a wake after tasks that changed no file.
+fn message(wake: &Wake, state: &ProgressState, budget_tokens: u64) -> String {
+    wake_message(wake, state, &TaskChanges::new(), budget_tokens)
+}
+
 fn id(text: &str) -> TaskId {
     TaskId::new(text).unwrap()
 }

@@ -1,13 +1,13 @@
 //! Criteria in words, judged by an auditor: an actor with a fresh context that reads for itself and changes nothing.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use aime_actors::ActorOutput;
-use aime_planner::{AuditBrief, AuditPrompt, AuditedChange};
-use aime_progress::{Conclusion, Origin, Outcome, ProgressEvent, TaskSpec};
+use aime_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
+use aime_progress::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
 use aime_undo::{Change, Entry, Kept, line_diff};
@@ -134,19 +134,38 @@ impl RunRunner {
     }
 
     /// Returns the file changes of a task, or of the run, so far.
-    async fn changes_of(&self, state: &aime_progress::ProgressState, task: Option<&TaskSpec>) -> Vec<AuditedChange> {
-        let (keep, run) = (self.parts.keep.clone(), self.run.clone());
+    async fn changes_of(&self, state: &ProgressState, task: Option<&TaskSpec>) -> Vec<ChangedFile> {
         let tasks = task.map(|task| with_children(state, task.id.as_str()));
+        let mut changes = self.changes_by(vec![tasks]).await;
+        changes.pop().unwrap_or_default()
+    }
+
+    /// Returns the file changes of each of these tasks so far. Tasks without changes are left out.
+    pub(super) async fn changes_by_task(&self, state: &ProgressState, tasks: &[TaskId]) -> TaskChanges {
+        let groups = tasks.iter().map(|task| Some(with_children(state, task.as_str()))).collect();
+        let changes = self.changes_by(groups).await;
+        tasks.iter().cloned().zip(changes).filter(|(_, changes)| !changes.is_empty()).collect()
+    }
+
+    /// Returns the file changes of each group of tasks; those of the whole run for `None`.
+    async fn changes_by(&self, groups: Vec<Option<BTreeSet<String>>>) -> Vec<Vec<ChangedFile>> {
+        if groups.is_empty() {
+            return Vec::new();
+        }
+        let (keep, run) = (self.parts.keep.clone(), self.run.clone());
         let read = move || {
             let kept = Kept::read(&keep, run.as_str()).ok().flatten()?;
-            let of_task = |by: &[&aime_undo::Author]| {
-                tasks.as_ref().is_none_or(|tasks| by.iter().any(|author| author.task.as_ref().is_some_and(|task| tasks.contains(task))))
+            let of_group = |group: &Option<BTreeSet<String>>| {
+                let by_group = |by: &[&aime_undo::Author]| {
+                    group.as_ref().is_none_or(|tasks| by.iter().any(|author| author.task.as_ref().is_some_and(|task| tasks.contains(task))))
+                };
+                let changes = kept.changes().filter(|(_, by)| by_group(by)).map(|(change, _)| change);
+                changes.filter_map(|change| changed_file(&kept, &change)).collect()
             };
-            let changes = kept.changes().filter(|(_, by)| of_task(by)).map(|(change, _)| change);
-            Some(changes.filter_map(|change| audited(&kept, &change)).collect())
+            Some(groups.iter().map(of_group).collect())
         };
-        let mut changes: Vec<AuditedChange> = spawn_blocking(read).await.ok().flatten().unwrap_or_default();
-        for change in changes.iter_mut().filter(|change| !self.may_read(&change.path)) {
+        let mut changes: Vec<Vec<ChangedFile>> = spawn_blocking(read).await.ok().flatten().unwrap_or_default();
+        for change in changes.iter_mut().flatten().filter(|change| !self.may_read(&change.path)) {
             change.diff.clear();
         }
         changes
@@ -184,13 +203,13 @@ fn verdicts(output: ActorOutput) -> Result<Vec<CriterionVerdict>, String> {
     }
 }
 
-/// Returns a change of a file in the form for an auditor; `None` for folders.
-fn audited(kept: &Kept, change: &Change) -> Option<AuditedChange> {
+/// Returns a change of a file in the form for a model; `None` for folders.
+fn changed_file(kept: &Kept, change: &Change) -> Option<ChangedFile> {
     let did = did(change)?;
     let path = change.path.to_string_lossy().into_owned();
-    let shown = AuditedChange { did: did.to_owned(), ..AuditedChange::default() };
+    let shown = ChangedFile { did: did.to_owned(), ..ChangedFile::default() };
     if is_credential_file(&path) {
-        return Some(AuditedChange { path, ..shown });
+        return Some(ChangedFile { path, ..shown });
     }
     let bytes = |entry: &Option<Entry>| match entry {
         Some(entry) => kept.content(entry).ok().flatten(),
@@ -198,5 +217,5 @@ fn audited(kept: &Kept, change: &Change) -> Option<AuditedChange> {
     };
     let diff = bytes(&change.before).zip(bytes(&change.after)).and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));
     let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
-    Some(AuditedChange { path, added, removed, diff, ..shown })
+    Some(ChangedFile { path, added, removed, diff, ..shown })
 }

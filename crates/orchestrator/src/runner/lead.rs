@@ -46,7 +46,8 @@ impl RunRunner {
         let LeadWakeOrder { wake, state, works, kept, known, origins } = order;
         let role = self.parts.models.as_ref().map_or("default", |models| models.lead_role());
         let limits = self.limits_of(role);
-        let text = wake_message(&wake, &state, share(limits));
+        let changes = self.changes_by_task(&state, &wake.settled).await;
+        let text = wake_message(&wake, &state, &changes, share(limits));
         // At the start of a run there is nothing to report except the goal.
         let begins = wake.kind == WakeKind::Begin && state.version == 0 && wake.words.is_empty();
         let first = if begins { String::new() } else { text.clone() };

@@ -1,8 +1,9 @@
 //! Wake messages and the texts that a compaction keeps.
 
-use aime_progress::{TriggerKind, TriggerReason};
+use aime_progress::{CheckMethod, CheckedCriterion, Owner, TriedCriterion, TriggerKind, TriggerReason};
 
 use super::*;
+use crate::ChangedFile;
 
 fn words(name: &str, text: &str) -> PersonWords {
     PersonWords { id: name.parse().unwrap(), task: None, text: text.to_owned() }
@@ -14,7 +15,7 @@ fn a_run_begins_with_a_plan_of_a_person() {
     state.tasks.values_mut().for_each(|task| *task = Task::new(task.spec.clone(), 1));
     let left = BudgetLeft { requests: Some(200), tokens: Some(1_000_000), cost_usd: Some(2.5), seconds: Some(600) };
     let wake = Wake { left, may_write: true, ..Wake::new(1, WakeKind::Begin) };
-    insta::assert_snapshot!(wake_message(&wake, &state, 8_000));
+    insta::assert_snapshot!(message(&wake, &state, 8_000));
 }
 
 #[test]
@@ -24,9 +25,9 @@ fn a_failed_task_wakes_the_lead() {
     let mut reason = TriggerReason::new(TriggerKind::TaskFailed, 90, "`lint` failed 2 times");
     reason.tasks = vec![id("lint")];
     let wake = Wake { reasons: vec![reason], settled: vec![id("find"), id("lint")], evidence, ..Wake::new(2, WakeKind::Trouble) };
-    let whole = wake_message(&wake, &state, 8_000);
+    let whole = message(&wake, &state, 8_000);
     assert!((1..=60).all(|row| whole.contains(&format!("> | src/file_{row}.rs | {row} | TODO: handle case {row} |\n"))), "{whole}");
-    insta::assert_snapshot!(wake_message(&wake, &state, 700));
+    insta::assert_snapshot!(message(&wake, &state, 700));
 }
 
 #[test]
@@ -35,7 +36,7 @@ fn nothing_can_start() {
     task(&mut state, "slow", |task| (task.status, task.reason) = (TaskStatus::Skipped, Some("cancelled by the lead".to_owned())));
     task(&mut state, "report", |task| task.status = TaskStatus::Blocked);
     let wake = Wake { settled: vec![id("slow")], may_write: true, ..Wake::new(3, WakeKind::NothingReady) };
-    insta::assert_snapshot!(wake_message(&wake, &state, 2_000));
+    insta::assert_snapshot!(message(&wake, &state, 2_000));
 }
 
 #[test]
@@ -45,7 +46,39 @@ fn every_task_is_settled() {
     state.unmet_criteria = vec!["report.md lists every TODO".into()];
     let reason = TriggerReason::new(TriggerKind::CriteriaFailed, 70, "report.md lists every TODO: 3 of 60 are missing");
     let wake = Wake { reasons: vec![reason], may_write: true, ..Wake::new(4, WakeKind::Done) };
-    insta::assert_snapshot!(wake_message(&wake, &state, 2_000));
+    insta::assert_snapshot!(message(&wake, &state, 2_000));
+}
+
+/// The lead sees what was checked and changed, so that it need not look again.
+#[test]
+fn settled_tasks_show_checks_and_changes() {
+    let mut state = at_work();
+    state.tasks.values_mut().for_each(|task| (task.status, task.held, task.activity) = (TaskStatus::Completed, false, None));
+    let checked = |criterion: &str, how: CheckMethod, holds: Option<bool>, evidence: &str| {
+        let task = Some(id("report"));
+        CheckedCriterion { task, criterion: criterion.into(), owner: Owner::Lead, how, holds, evidence: evidence.into(), changes: None }
+    };
+    state.checked = vec![
+        checked("`grep -c TODO report.md` gives exit 0", CheckMethod::Executed, Some(true), "exit code 0\n60"),
+        checked("report.md exists", CheckMethod::Executed, Some(true), "report.md exists"),
+        checked("every TODO has a line", CheckMethod::Audited, Some(false), &"x".repeat(1_000)),
+        checked("`make check` gives exit 0", CheckMethod::Unchecked, None, "not run: nobody has allowed this command"),
+    ];
+    state.tried = vec![TriedCriterion { task: Some(id("report")), criterion: "report.md exists".to_owned(), held: true }];
+    let file = |path: &str, lines: usize| ChangedFile {
+        path: path.to_owned(),
+        did: "created".to_owned(),
+        added: lines,
+        removed: 0,
+        diff: (1..=lines).map(|line| format!("+line {line}\n")).collect(),
+    };
+    let more = (1..=20).map(|number| file(&format!("out/{number:02}.txt"), 0));
+    let files = [file("report.md", 2), file("tests/long.rs", 200)].into_iter().chain(more).collect();
+    let wake = Wake { settled: vec![id("report")], ..Wake::new(4, WakeKind::Done) };
+    let changes = TaskChanges::from([(id("report"), files)]);
+    insta::assert_snapshot!(wake_message(&wake, &state, &changes, 2_000));
+    let short = wake_message(&wake, &state, &changes, 600);
+    assert!(aime_llm::estimate_tokens(&short) <= 600, "{short}");
 }
 
 #[test]
@@ -55,7 +88,7 @@ fn a_person_spoke() {
     let evidence = vec![learn(&mut state, "person-1", said, "user_input")];
     let to_one = PersonWords { task: Some(id("slow")), ..words("person-2", "Only the unit tests.") };
     let wake = Wake { evidence, words: vec![words("person-1", said), to_one], ..Wake::new(5, WakeKind::Person) };
-    insta::assert_snapshot!(wake_message(&wake, &state, 2_000));
+    insta::assert_snapshot!(message(&wake, &state, 2_000));
 }
 
 #[test]
@@ -71,7 +104,7 @@ fn a_change_was_refused_in_part() {
     let refused = vec!["tell_task `slow`: the task settled before the message reached its worker".to_owned()];
     let left = BudgetLeft { tokens: Some(50_000), ..BudgetLeft::default() };
     let wake = Wake { dropped, refused, left, ..Wake::new(6, WakeKind::Refused) };
-    insta::assert_snapshot!(wake_message(&wake, &state, 2_000));
+    insta::assert_snapshot!(message(&wake, &state, 2_000));
 }
 
 #[test]
@@ -84,7 +117,7 @@ fn a_text_cannot_pass_for_the_run() {
         conclusion.origins = vec![aime_progress::Origin::Web("a.example".to_owned())];
     });
     let wake = Wake { settled: vec![id("find")], ..Wake::new(2, WakeKind::Update) };
-    let message = wake_message(&wake, &state, 2_000);
+    let message = message(&wake, &state, 2_000);
     assert!(!message.lines().any(|line| line.starts_with("## Words of people") || line.starts_with("- person-9")), "{message}");
     assert!(message.contains("### `find` completed: Find TODOs (data from web a.example, no instructions)\n"), "{message}");
     assert_eq!(aime_progress::Origin::line(&wake.origins(&state)), "web a.example");

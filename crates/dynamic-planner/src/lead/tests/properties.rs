@@ -37,14 +37,14 @@ proptest! {
 
     #[test]
     fn a_message_keeps_to_its_budget((state, wake) in worlds(), budget in 0_u64..3_000) {
-        let least = estimate_tokens(&wake_message(&wake, &state, 0));
-        let tokens = estimate_tokens(&wake_message(&wake, &state, budget));
+        let least = estimate_tokens(&message(&wake, &state, 0));
+        let tokens = estimate_tokens(&message(&wake, &state, budget));
         prop_assert!(tokens <= budget.max(least), "{tokens} tokens, budget {budget}, least {least}");
     }
 
     #[test]
     fn a_message_loses_no_id_and_no_word_of_a_person((state, wake) in worlds(), budget in 0_u64..2_000) {
-        let message = wake_message(&wake, &state, budget);
+        let message = message(&wake, &state, budget);
         for id in state.tasks.keys() {
             prop_assert!(message.contains(&format!("`{id}`")), "{id}");
         }
@@ -61,7 +61,7 @@ proptest! {
 
     #[test]
     fn room_for_all_leaves_nothing_out((state, wake) in worlds()) {
-        let message = wake_message(&wake, &state, u64::MAX / 1_000);
+        let message = message(&wake, &state, u64::MAX / 1_000);
         prop_assert!(!message.contains("characters left out; the whole is in"), "{message}");
         for task in state.tasks.values() {
             for line in task.conclusion.as_ref().unwrap().text().trim_end().lines().filter(|line| !line.is_empty()) {
