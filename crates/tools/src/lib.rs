@@ -64,7 +64,7 @@ pub use seen::{OtherChange, SeenFile, SeenFiles, WriteGuard};
 pub use session::ToolSession;
 pub use skill::{InstalledSkill, LOAD_SKILL, Skill, SkillCatalog, SkillError, load_skill};
 pub use surroundings::{GitState, Surroundings};
-#[cfg(feature = "web")]
+#[cfg(any(feature = "mcp", feature = "web"))]
 pub use tls::NoTls;
 pub use tool::{Executor, Tool, ToolError, ToolOutput, ToolScope, ToolSpec, UnknownTool};
 pub use trust::{Source, Trust, origin_of};

@@ -90,17 +90,12 @@ impl Connection {
                     },
                     None => None,
                 };
-                let handler = Arc::clone(&handler);
-                match logged_in {
-                    Some(manager) => {
-                        let transport = StreamableHttpClientTransport::with_client(AuthClient::new(client, manager), config);
-                        timeout(limit, serve_client_with_lifecycle(handler, transport, lifecycle)).await
-                    }
-                    None => {
-                        let transport = StreamableHttpClientTransport::with_client(client, config);
-                        timeout(limit, serve_client_with_lifecycle(handler, transport, lifecycle)).await
-                    }
-                }
+                let client = match logged_in {
+                    Some(manager) => http::Client::LoggedIn(AuthClient::new(client, manager)),
+                    None => http::Client::Plain(client),
+                };
+                let transport = StreamableHttpClientTransport::with_client(client, config);
+                timeout(limit, serve_client_with_lifecycle(Arc::clone(&handler), transport, lifecycle)).await
             }
         };
         let running = match running {

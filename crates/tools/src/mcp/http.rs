@@ -6,9 +6,20 @@ use std::{
     time::Duration,
 };
 
+use futures::stream::BoxStream;
 use http::{HeaderName, HeaderValue};
-use rmcp::transport::{common::client_side_sse::ExponentialBackoff, streamable_http_client::StreamableHttpClientTransportConfig};
+use rmcp::{
+    model::ClientJsonRpcMessage,
+    transport::{
+        auth::AuthClient,
+        common::client_side_sse::ExponentialBackoff,
+        streamable_http_client::{
+            SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError, StreamableHttpPostResponse,
+        },
+    },
+};
 use secrecy::{ExposeSecret, SecretString};
+use sse_stream::Sse;
 use url::Url;
 
 use crate::tls::secured;
@@ -20,6 +31,85 @@ const CONNECT: Duration = Duration::from_secs(10);
 const RETRIES: usize = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+/// HTTP client of a connection. One type for both kinds, because the library compiles its transport for each type of client.
+#[derive(Clone)]
+pub(super) enum Client {
+    Plain(reqwest::Client),
+    LoggedIn(AuthClient<reqwest::Client>),
+}
+
+type Answer<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+impl StreamableHttpClient for Client {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Answer<StreamableHttpPostResponse> {
+        match self {
+            Self::Plain(client) => client.post_message(uri, message, session, token, headers).await,
+            Self::LoggedIn(client) => client.post_message(uri, message, session, token, headers).await,
+        }
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        bytes: usize,
+    ) -> Answer<StreamableHttpPostResponse> {
+        match self {
+            Self::Plain(client) => client.post_message_with_max_sse_event_size(uri, message, session, token, headers, bytes).await,
+            Self::LoggedIn(client) => client.post_message_with_max_sse_event_size(uri, message, session, token, headers, bytes).await,
+        }
+    }
+
+    async fn delete_session(&self, uri: Arc<str>, session: Arc<str>, token: Option<String>, headers: Headers) -> Answer<()> {
+        match self {
+            Self::Plain(client) => client.delete_session(uri, session, token, headers).await,
+            Self::LoggedIn(client) => client.delete_session(uri, session, token, headers).await,
+        }
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Answer<BoxStream<'static, Result<Sse, SseError>>> {
+        match self {
+            Self::Plain(client) => client.get_stream(uri, session, last_event, token, headers).await,
+            Self::LoggedIn(client) => client.get_stream(uri, session, last_event, token, headers).await,
+        }
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        bytes: usize,
+    ) -> Answer<BoxStream<'static, Result<Sse, SseError>>> {
+        match self {
+            Self::Plain(client) => client.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, bytes).await,
+            Self::LoggedIn(client) => client.get_stream_with_max_sse_event_size(uri, session, last_event, token, headers, bytes).await,
+        }
+    }
+}
 
 /// Builds a client for one server. Redirects are not followed, because they would send the token to another host.
 pub(super) fn client(

@@ -1,11 +1,13 @@
 //! Deserializes a tree. One deserializer serves TOML and YAML, so that the settings types are compiled once and each fault has its place.
+//!
+//! A method that accepts one kind of value alone calls one method of its visitor, so that the compiler drops the others.
 
 use std::{fmt, slice};
 
 use serde::{
     Deserializer,
     de::{
-        DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor,
+        DeserializeSeed, Error, Expected, IntoDeserializer, MapAccess, Unexpected, Visitor,
         value::{MapAccessDeserializer, SeqDeserializer},
     },
     forward_to_deserialize_any,
@@ -63,14 +65,57 @@ impl<'de> Deserializer<'de> for &'de Tree {
         let read = match &self.node {
             Node::Text(text) => visitor.visit_enum(text.as_str().into_deserializer()),
             Node::Table(members) => visitor.visit_enum(MapAccessDeserializer::new(Members { rest: members.iter(), value: None })),
-            _ => return self.deserialize_any(visitor),
+            _ => return Err(self.unexpected(&visitor)),
         };
         read.map_err(|fault| fault.at(self.place))
     }
 
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Node::Table(members) = &self.node else { return Err(self.unexpected(&visitor)) };
+        visitor.visit_map(Members { rest: members.iter(), value: None }).map_err(|fault| fault.at(self.place))
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &'static str, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Node::List(items) = &self.node else { return Err(self.unexpected(&visitor)) };
+        visitor.visit_seq(SeqDeserializer::new(items.iter())).map_err(|fault| fault.at(self.place))
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Node::Text(text) = &self.node else { return Err(self.unexpected(&visitor)) };
+        visitor.visit_borrowed_str(text).map_err(|fault: Fault| fault.at(self.place))
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_str(visitor)
+    }
+
+    fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let Node::Truth(truth) = &self.node else { return Err(self.unexpected(&visitor)) };
+        visitor.visit_bool(*truth).map_err(|fault: Fault| fault.at(self.place))
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
-        identifier ignored_any
+        i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any
+    }
+}
+
+impl Tree {
+    /// Returns the fault of a value of another type than expected.
+    fn unexpected(&self, expected: &dyn Expected) -> Fault {
+        let found = match &self.node {
+            Node::Null => Unexpected::Unit,
+            Node::Truth(truth) => Unexpected::Bool(*truth),
+            Node::Whole(number) => Unexpected::Signed(*number),
+            Node::Number(number) => Unexpected::Float(*number),
+            Node::Text(text) => Unexpected::Str(text),
+            Node::List(_) => Unexpected::Seq,
+            Node::Table(_) => Unexpected::Map,
+        };
+        Fault::invalid_type(found, expected).at(self.place)
     }
 }
 
