@@ -131,8 +131,7 @@ fn a_question_holds_up_only_its_own_task() {
         .on(When::tools().and_contains("WORKS-ON"), [done("worked").after_request("ASKS-FIRST")])
         .on(When::tools().and_contains("WORKS-MORE"), [done("worked more")])
         .on(When::plain(), [Reply::text("All of it.")]);
-    // A private folder is merged only after the task that asks has left the shared one.
-    let world = World::with(script).in_one_folder();
+    let world = World::with(script);
     world.plan("plan.json", &tasks);
     let result = world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--output", "json"]).must(5).json();
     assert_eq!(task(&result, "work")["status"], "completed");

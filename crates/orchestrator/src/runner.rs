@@ -8,6 +8,7 @@ pub(crate) mod before;
 mod checks;
 mod deliver;
 pub(crate) mod evidence;
+mod folder_use;
 mod hooked;
 pub(crate) mod kept_files;
 mod kept_plans;

@@ -11,6 +11,7 @@ use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, Too
 use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
 
+use super::folder_use::{FolderUse, InUse};
 use crate::{FileChange, RunFact, RunMachine, TransientWorkspace};
 
 /// Maximum number of lines of a diff that people see during a run.
@@ -30,11 +31,18 @@ pub(crate) struct KeptFiles {
     /// The folder, if it has no permanent content. Every change in it during an effect belongs to that effect, so no
     /// other authors are searched for.
     passing: Option<Arc<dyn TransientWorkspace>>,
+    folder: FolderUse,
+}
+
+/// An action that may change any file, while it is recorded.
+pub(super) struct Recording {
+    window: Option<Window>,
+    _in_use: InUse,
 }
 
 impl KeptFiles {
     pub(crate) fn new(recorder: Option<Recorder>, run: RunId, live: Arc<LiveStore>) -> Self {
-        Self { recorder: recorder.map(Arc::new), run, live, passing: None }
+        Self { recorder: recorder.map(Arc::new), run, live, passing: None, folder: FolderUse::new() }
     }
 
     /// Returns the recorder for a folder without permanent content, if there is one.
@@ -98,16 +106,28 @@ impl KeptFiles {
         Ok(Scope::Tasks { tasks: with_children(&state, task) })
     }
 
-    /// Starts to record an action that may change any file.
-    pub(super) async fn open(&self, author: Author, facts: &Facts) -> Option<Window> {
-        let recorder = Arc::clone(self.recorder.as_ref().filter(|_| self.passing.is_none())?);
-        let opened = self.blocking(facts, move || recorder.open(author)).await;
-        opened.flatten()
+    /// Returns the use of the working folder by actions and merges.
+    pub(super) const fn folder(&self) -> &FolderUse {
+        &self.folder
     }
 
-    /// Ends the recording of the action.
-    pub(super) async fn close(&self, window: Option<Window>, facts: &Facts) {
-        match (window, self.recorder.clone()) {
+    /// Starts to record an action that may change any file, as soon as no merge is under way.
+    pub(super) async fn open(&self, author: Author, facts: &Facts) -> Recording {
+        self.open_in(self.folder.act().await, author, facts).await
+    }
+
+    /// Starts to record an action that uses the folder already.
+    pub(super) async fn open_in(&self, in_use: InUse, author: Author, facts: &Facts) -> Recording {
+        let window = match self.recorder.clone().filter(|_| self.passing.is_none()) {
+            Some(recorder) => self.blocking(facts, move || recorder.open(author)).await.flatten(),
+            None => None,
+        };
+        Recording { window, _in_use: in_use }
+    }
+
+    /// Ends the recording of the action, and the action.
+    pub(super) async fn close(&self, recording: Recording, facts: &Facts) {
+        match (recording.window, self.recorder.clone()) {
             (Some(window), Some(recorder)) => {
                 self.blocking(facts, move || recorder.close(window)).await;
             }

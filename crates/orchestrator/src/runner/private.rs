@@ -43,7 +43,7 @@ pub(crate) struct PrivatePlaces {
     /// The `PATH` to find `git` on.
     path: OsString,
     folders: Mutex<Option<PrivateFolders>>,
-    /// Held by the task that writes in the working folder, or whose private folder is merged into it.
+    /// Held by the one task that works in the working folder while others have private folders.
     turn: Arc<Mutex<()>>,
 }
 
@@ -158,7 +158,8 @@ impl RunRunner {
                     return Ok(Place::Shared(Some(turn)));
                 }
                 if !self.private.can_be_copied().await {
-                    return self.turn(task, context).await.map(|turn| Place::Shared(Some(turn)));
+                    let turn = Arc::clone(&self.private.turn).lock_owned();
+                    return self.awaited(turn, task, context).await.map(|turn| Place::Shared(Some(turn)));
                 }
             }
         }
@@ -168,15 +169,12 @@ impl RunRunner {
         Ok(Place::Private(PrivatePlace { private, folder }))
     }
 
-    /// Waits until no other task writes in the working folder.
-    async fn turn(&self, task: &TaskId, context: &Context) -> Result<OwnedMutexGuard<()>, String> {
-        if let Ok(turn) = Arc::clone(&self.private.turn).try_lock_owned() {
-            return Ok(turn);
-        }
+    /// Waits for the working folder, and tells the run that a task does so.
+    async fn awaited<T>(&self, folder: impl Future<Output = T>, task: &TaskId, context: &Context) -> Result<T, String> {
         let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: false });
-        let turn = context.cancel.run_until_cancelled(Arc::clone(&self.private.turn).lock_owned()).await;
+        let folder = context.cancel.run_until_cancelled(folder).await;
         let _gone = context.facts.send(RunFact::FolderAwaited { task: task.clone(), is_over: true });
-        turn.ok_or_else(|| "stopped".to_owned())
+        folder.ok_or_else(|| "stopped".to_owned())
     }
 
     /// Returns whether the actor of a task may change files, by its profile.
@@ -188,13 +186,17 @@ impl RunRunner {
     /// Joins the changes in a private folder with the working folder. Returns its conflicts: open ones, or those that the actor has resolved.
     pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Vec<FoundConflict>, String> {
         // A command that runs in the working folder may write what it has read there before the merge.
-        let _turn = self.turn(task, context).await?;
+        let use_now = self.kept_files.folder();
+        let in_use = match use_now.try_merge() {
+            Some(in_use) => in_use,
+            None => self.awaited(use_now.merge(), task, context).await?,
+        };
         let folders = self.private.folders.lock().await;
         let Some(folders) = &*folders else { return Ok(Vec::new()) };
-        let window = self.kept_files.open(author(Some(task), "join"), &context.facts).await;
+        let recording = self.kept_files.open_in(in_use, author(Some(task), "join"), &context.facts).await;
         let begun = Instant::now();
         let joined = folders.join(&place.private, task.as_str()).await;
-        self.kept_files.close(window, &context.facts).await;
+        self.kept_files.close(recording, &context.facts).await;
         let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms: millis_since(begun) });
         let (conflicts, resolved) =
             match joined.map_err(|error| format!("the changes of the task cannot be joined with the working folder: {error}"))? {

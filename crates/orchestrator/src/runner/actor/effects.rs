@@ -51,17 +51,15 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     // An external agent may change files at any time while it works.
                     let runner = &self.attempt.runner;
                     let watches = self.input.spec.agent && self.attempt.private.is_none();
-                    let window = match watches {
-                        true => {
-                            let author =
-                                author(Some(&self.attempt.task), &self.input.spec.profile).of_actor(Some(&self.input.effect_prefix()));
-                            Box::pin(runner.kept_files.open(author, &self.attempt.facts)).await
-                        }
-                        false => None,
+                    let recording = if watches {
+                        let author = author(Some(&self.attempt.task), &self.input.spec.profile).of_actor(Some(&self.input.effect_prefix()));
+                        Some(Box::pin(runner.kept_files.open(author, &self.attempt.facts)).await)
+                    } else {
+                        None
                     };
                     let answer = context.cancel.run_until_cancelled(model.complete(request)).await;
-                    if watches {
-                        Box::pin(runner.kept_files.close(window, &self.attempt.facts)).await;
+                    if let Some(recording) = recording {
+                        Box::pin(runner.kept_files.close(recording, &self.attempt.facts)).await;
                     }
                     match answer {
                         // The run was told and revokes the actor. This waits until it has.

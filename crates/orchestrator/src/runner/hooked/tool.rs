@@ -35,7 +35,11 @@ impl RunRunner {
         context.protected = context.protected.for_call(self.input.settings.approval != Approval::All);
         context.model = self.model_for_tools(asking);
         let hooked = asking.at(HookPoint::BeforeTool) || asking.at(HookPoint::AfterTool);
-        if is_private || !hooked && !self.parts.tools.get(&tool).is_some_and(|known| may_change_anything(known.sheet())) {
+        let known = self.parts.tools.get(&tool).map(|known| known.sheet());
+        if is_private || !hooked && !known.is_some_and(|known| may_change_anything(known)) {
+            // A merge between the reading and the writing of a file would be overwritten.
+            let _in_use =
+                if is_private || known.is_some_and(|known| known.read_only) { None } else { Some(kept_files.folder().act().await) };
             let result = self.call_between(asking, call, &context).await;
             kept_files.tell(facts).await;
             tell_protected(asking, &tool, &context);
