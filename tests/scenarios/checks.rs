@@ -380,3 +380,38 @@ fn no_model_weakens_a_criterion_of_a_person() {
     assert_eq!((&result["amended"], &result["criteria"][0]["holds"]), (&json!([]), &json!(true)), "{ended}");
     assert_eq!(task(&result, "say")["status"], "completed", "the rest of the lead's changes is carried out: {ended}");
 }
+
+// Requirement: 14.3
+#[test]
+fn a_command_of_a_lead_that_read_untrusted_text_needs_consent() {
+    let open = "[sandbox]\nnetwork = \"all\"\n";
+    for (settings, reads, checked) in [("", true, true), (open, false, true), (open, true, false)] {
+        let mut say = actor("say", "SAY it", &[]);
+        say["completion_criteria"] = json!([{"command": "echo x >> ran"}]);
+        let look = reads.then(|| Reply::call("read_file", json!({"path": ".gitignore"})));
+        let mut world = World::led(
+            Script::new()
+                .on(When::tool("submit_plan"), look.into_iter().chain([Reply::call("submit_plan", plan(&[say])), done("Said.")]))
+                .on(When::tools(), [done("said")]),
+        );
+        world.user_settings(settings);
+        // The names of hidden files are not in the prompt.
+        world.file(".gitignore", "ran\n");
+        let ended = world.aime(["run", "say it", "--mode", "complex", "--approve", "all", "--unattended", "--output", "json"]).must(0);
+        let expected = if checked { found("lead", "executed", true) } else { found("lead", "unchecked", Value::Null) };
+        assert_eq!((criteria(&ended.json()), world.exists("ran")), (vec![expected], checked), "{settings} {reads}: {ended}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_command_of_a_check_is_confined() {
+    let world = World::alone();
+    let mut only = tool("say", "list_dir", json!({"path": "."}), &[]);
+    // The harness looks whether anything has changed outside.
+    only["completion_criteria"] = json!([{"command": "echo x > ../home/new.txt"}]);
+    world.plan("plan.json", &plan(&[only]));
+    let result = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "json"]).must(1).json();
+    assert_eq!(criteria(&result), [found("person", "executed", false)]);
+    assert!(result["criteria"][0]["evidence"].as_str().unwrap().contains("Permission denied"), "{result}");
+}

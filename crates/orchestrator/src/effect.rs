@@ -57,6 +57,9 @@ pub enum RunEffect {
         call: ValidatedCall,
         /// True if the call changes nothing and sends nothing anywhere, so that nobody notices when it is repeated.
         read_only: bool,
+        /// The origins of untrusted texts from which the call and the criteria of the task may come.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        origins: Vec<Origin>,
         /// The result of the call, if an earlier attempt made it and was cut off during its checks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<Box<Conclusion>>,

@@ -49,6 +49,9 @@ pub struct LeadRest {
     pub said: String,
     /// True if the lead cannot keep to the plan tools. The run then continues by rules.
     pub gave_up: bool,
+    /// Origins of the untrusted texts that the lead has read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<Origin>,
 }
 
 /// Part of the machine's state that only a lead uses.
@@ -233,6 +236,7 @@ impl ActorMachine {
             conclusion: self.conclusion.clone(),
             said: self.lead.said.clone(),
             gave_up: self.lead.refused_in_row >= MOST_REFUSED,
+            origins: self.origins.clone(),
         })
     }
 }

@@ -255,6 +255,7 @@ impl RunMachine {
         }
         self.lead.leaves_held = wake.kind == WakeKind::NothingReady && rest.commands.is_empty();
         self.plan_was_changed();
+        self.lead_has_read(&rest.origins);
         if rest.gave_up {
             return self.lead_gave_up(&wake, out);
         }

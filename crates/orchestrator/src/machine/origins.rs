@@ -38,7 +38,16 @@ impl RunMachine {
 
     /// Records that a model has made the plan.
     pub(super) fn plan_was_made(&mut self) {
-        self.plan_origins = self.origins_of_plans();
+        let mut origins = self.origins_of_plans();
+        if self.is_led() {
+            Origin::merge(&mut origins, &self.plan_origins);
+        }
+        self.plan_origins = origins;
+    }
+
+    /// Records what the lead has read, because its commands may follow from that.
+    pub(super) fn lead_has_read(&mut self, origins: &[Origin]) {
+        Origin::merge(&mut self.plan_origins, origins);
     }
 
     /// Records that a model has changed the plan, after it was shown the state of the run.

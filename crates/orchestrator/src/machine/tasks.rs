@@ -160,7 +160,8 @@ impl RunMachine {
     fn call_tool(&mut self, task: &TaskId, id: String, out: &mut Out) {
         let Some(spec) = self.state.tasks.get(task).map(|known| Box::new(known.spec.clone())) else { return };
         if let Some(FinishedCall { call, result }) = self.executions.finished_call(task).cloned() {
-            let effect = RunEffect::CallTool { spec, call, read_only: true, result: Some(result) };
+            let origins = self.origins_of_call(refers(&spec));
+            let effect = RunEffect::CallTool { spec, call, read_only: true, origins, result: Some(result) };
             return self.issue(id, effect, Work::Task(task.clone()), out);
         }
         let name = spec.tool.clone().unwrap_or_default();
@@ -205,7 +206,7 @@ impl RunMachine {
         let parameters = call.parameters().clone();
         self.emit(ProgressEvent::ToolCallStarted { task: Some(task.clone()), call: id.clone(), tool: name, parameters }, out);
         let read_only = goes_unnoticed(&sheet);
-        self.issue(id, RunEffect::CallTool { spec, call, read_only, result: None }, Work::Task(task.clone()), out);
+        self.issue(id, RunEffect::CallTool { spec, call, read_only, origins, result: None }, Work::Task(task.clone()), out);
     }
 
     /// Returns whether a person handed over this very call with the plan. No person has seen the calls that a model

@@ -107,7 +107,7 @@ impl RunRunner {
             audit: None,
         });
         if execution == 1 && !self.has_actor(task, execution) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, context))).await;
+            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(&attempt.brief.spec, &attempt.origins, context))).await;
         }
         let refused = OnceLock::new();
         let make = async {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use aime_progress::{Check, Criterion, FileCheck, FileFact, Owner, ProgressState, TaskId, TaskSpec};
+use aime_progress::{Check, Criterion, FileCheck, FileFact, Origin, Owner, ProgressState, TaskId, TaskSpec};
 use tokio::{sync::Mutex, time::Instant};
 
 use super::{Context, RunRunner, checks::Author};
@@ -20,8 +20,8 @@ impl RunRunner {
     /// commands and file facts of people and of the lead. The checks of the project are left out: they guard what works already.
     ///
     /// The checks cost no model call, count as tool calls, and are bounded by time. A criterion is tried once in a run. Where changes of
-    /// files are not recorded none is tried, because the effects of a command could not be put back.
-    pub(super) async fn try_criteria(&self, spec: &TaskSpec, context: &Context) {
+    /// files are not recorded none is tried, because the effects of a command could not be put back. `origins` are those of the plan.
+    pub(super) async fn try_criteria(&self, spec: &TaskSpec, origins: &[Origin], context: &Context) {
         let Some(state) = self.live.get(&self.run) else { return };
         let of_task = spec.completion_criteria.iter().map(|criterion| (Some(&spec.id), criterion));
         let of_plan = state.strategic.success_criteria.iter().map(|criterion| (None, criterion));
@@ -32,7 +32,7 @@ impl RunRunner {
         let mut tried = self.tried.0.lock().await;
         let Some(changes) = self.kept_files.count_changes().await else { return };
         let begun = changes > 0 || state.tasks.values().any(|task| task.conclusion.is_some());
-        let author = self.author(&state, &[]);
+        let author = self.author(&state, origins);
         let deadline = Instant::now() + Duration::from_secs(SECONDS);
         for (task, criterion) in due {
             let (text, left) = (criterion.to_string(), deadline.saturating_duration_since(Instant::now()).as_secs());

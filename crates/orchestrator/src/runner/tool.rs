@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectId, FactSender};
-use aime_progress::{Conclusion, FailureCause, Outcome, QuestionId, TaskId, TaskSpec};
+use aime_progress::{Conclusion, FailureCause, Origin, Outcome, QuestionId, TaskId, TaskSpec};
 use aime_tools::{AskPerson, ToolError, ToolOutput, ValidatedCall};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -21,12 +21,13 @@ impl RunRunner {
         id: EffectId,
         spec: &TaskSpec,
         (call, result): (ValidatedCall, Option<Conclusion>),
+        origins: &[Origin],
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
         let (call, conclusion) = match result {
             Some(result) => (call, result),
-            None => self.make_call(&id, spec, call, context).await,
+            None => self.make_call(&id, spec, call, origins, context).await,
         };
         let duration_ms = millis_since(begun);
         let told = Value::Object(call.parameters().clone()).to_string();
@@ -41,13 +42,14 @@ impl RunRunner {
         id: &EffectId,
         spec: &TaskSpec,
         mut call: ValidatedCall,
+        origins: &[Origin],
         context: &Context,
     ) -> (ValidatedCall, Conclusion) {
         let begun = Instant::now();
         // The run machine has checked the bound already. The call is counted here for the budget of the actors.
         drop(self.budget.count_tool_call());
         if is_first(id) {
-            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, context))).await;
+            context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, origins, context))).await;
         }
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
         if !self.input.settings.unattended {
@@ -55,6 +57,7 @@ impl RunRunner {
         }
         let asking = self.asking(&context.facts, Some(&spec.id));
         let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
+        let conclusion = Conclusion { origins: self.untrusted(origins), ..conclusion };
         if conclusion.outcome == Outcome::Success && !spec.completion_criteria.is_empty() {
             let (id, call, conclusion) = (id.clone(), call.clone(), Box::new(conclusion.clone()));
             let _gone = context.facts.send(RunFact::ToolCalled { id, call, conclusion, duration_ms: millis_since(begun) });

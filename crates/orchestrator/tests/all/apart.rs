@@ -162,6 +162,7 @@ async fn a_call_that_was_begun_elsewhere_is_in_doubt_unless_it_may_be_repeated()
         spec: Box::new(plan.tasks.first().unwrap().clone()),
         call: bench.call(tool, parameters),
         read_only: false,
+        origins: Vec::new(),
         result: None,
     };
     let outcome = async |effect: RunEffect| match apart.run(issue(&id, &effect, true), pending(), |_| {}).await {

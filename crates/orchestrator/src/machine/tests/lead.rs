@@ -2,7 +2,7 @@
 
 use aime_actors::LeadRest;
 use aime_planner::WakeKind;
-use aime_progress::{Conclusion, LeadCommand, Outcome, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus};
+use aime_progress::{Conclusion, LeadCommand, Origin, Outcome, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus};
 
 use super::{
     build::{add, conclusion, id, patch, plan},
@@ -202,4 +202,21 @@ fn a_follow_up_wakes_the_lead_of_a_run_that_has_ended_with_the_new_words_alone()
     }
     assert_eq!(world.ended(), "completed");
     world.replayed();
+}
+
+// Requirement: 14.3
+#[test]
+fn what_the_lead_has_read_is_an_origin_of_its_plan() {
+    let mut world = World::led();
+    let command = LeadCommand::SubmitPlan { plan: Box::new(plan("a; b=append; c: a")), mode: PlanMode::Complex, repairs: vec![] };
+    let page = Origin::Web("a.example".to_owned());
+    world.rests(LeadRest { commands: vec![command], origins: vec![page.clone()], ..LeadRest::default() });
+    for task in ["a", "b"] {
+        match &world.under_way[&world.effect(task)].effect {
+            RunEffect::StartActor { origins, .. } | RunEffect::CallTool { origins, .. } => {
+                assert_eq!(origins.as_slice(), std::slice::from_ref(&page), "{task}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }

@@ -151,7 +151,14 @@ impl Way {
             Self::NoModel => concluded(Outcome::Failure, Some(FailureCause::Model)),
             _ => None,
         };
-        LeadRest { wake, commands, conclusion: ends, said: "so be it".to_owned(), gave_up: matches!(self, Self::Interrupted) }
+        LeadRest {
+            wake,
+            commands,
+            conclusion: ends,
+            said: "so be it".to_owned(),
+            gave_up: matches!(self, Self::Interrupted),
+            origins: Vec::new(),
+        }
     }
 
     fn answer(&self, id: aime_durable::EffectId, effect: &RunEffect) -> RunFact {
