@@ -214,3 +214,26 @@ fn a_confirmed_command_is_run_again_after_a_change_alone() {
         assert_eq!(world.read("tried").lines().count(), times, "before the work, after it, and after a change: {ended}");
     }
 }
+
+#[test]
+fn an_auditor_has_a_model_of_its_own_and_sees_what_the_worker_was_given() {
+    let mut second = worker("wash", "WASH the cups", &["the cups are clean"]);
+    second["dependencies"] = json!(["count"]);
+    let mut world = World::led(
+        Script::new()
+            .on(lead(), [submit(&[worker("count", "COUNT the cups", &[]), second]), done("Done.")])
+            .on(auditor(), [verdicts(&["yes"])])
+            .on(When::tools().and_contains("COUNT the cups"), [done("there are SEVENTEEN cups")])
+            .on(When::tools().and_turn(0), [write("tests/test_cups.py", "assert True\n")])
+            .on(When::tools(), [done("washed")]),
+    );
+    world.user_settings("[models.auditor]\nmodel = \"strict\"\n");
+    run(&world);
+    let audits = audits(&world);
+    assert_eq!((audits.len(), &audits[0]["model"]), (1, &json!("strict")));
+    assert!(world.server().requests().iter().any(|request| request["model"] != "strict"), "it audits and does nothing else");
+    let told = record(&audits[0]);
+    assert!(told.contains("# Results that the worker was given\n") && told.contains("SEVENTEEN"), "{told}");
+    assert!(told.contains("tests/test_cups.py (created, a test): +1 -0"), "{told}");
+    assert!(told.contains("# Recorded calls\n") && told.contains("write_file"), "{told}");
+}
