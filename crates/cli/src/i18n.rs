@@ -18,7 +18,6 @@ use std::{
 };
 
 use aime_runs::{Environment, config};
-use aime_tools::Consent;
 use clap::ValueEnum;
 
 /// Returns the message with this id, with its values: `msg!("tree-after", tasks = "find, count")`.
@@ -150,15 +149,4 @@ pub(crate) fn typed(text: &str) -> String {
         Language::English => text.to_owned(),
         language => sentence::typed(language, text),
     }
-}
-
-/// Normalizes a person's answer to an approval for the record: `yes`, `always`, `no`, or the answer itself if it is anything else.
-pub(crate) fn meant(answer: String) -> String {
-    let word = match Consent::said(&answer) {
-        Some(Consent::Yes) => "yes",
-        Some(Consent::Always) => "always",
-        Some(Consent::No) => "no",
-        None => return answer,
-    };
-    word.to_owned()
 }

@@ -9,12 +9,12 @@ use std::{
 use aime_orchestrator::{HumanChannel, HumanQuestion};
 use aime_progress::QuestionId;
 use aime_terminal::forget_typed;
-use aime_tools::offers_always;
+use aime_tools::{Consent, offers_always};
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
 use crate::{
-    i18n::{asked, meant, msg, named, said},
+    i18n::{asked, msg, named, said},
     output::{self, BOLD},
     screen::Pause,
 };
@@ -117,7 +117,7 @@ fn read_answer(question: &HumanQuestion) -> Option<String> {
     drop(stderr.flush());
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
-        Ok(read) if read > 0 => Some(line.trim().to_owned()).map(|answer| if approval { meant(answer) } else { answer }),
+        Ok(read) if read > 0 => Some(line.trim().to_owned()).map(|answer| if approval { Consent::recorded(answer) } else { answer }),
         _ => None,
     }
 }
@@ -140,7 +140,7 @@ pub(crate) async fn answers(question: &str) -> Option<String> {
 /// Asks for a yes; any other answer means no.
 pub(crate) async fn agrees(question: &str) -> bool {
     let asked = format!("{} {}", said(question), msg!("prompt-no"));
-    answers(&asked).await.is_some_and(|answer| meant(answer) == "yes")
+    answers(&asked).await.is_some_and(|answer| Consent::recorded(answer) == "yes")
 }
 
 /// Asks for a yes; any answer but a no means yes.
@@ -153,7 +153,7 @@ pub(crate) async fn confirms(question: &str) -> bool {
         drop(stderr.flush());
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line).unwrap_or(0);
-        read > 0 && !meant(line.trim().to_owned()).to_lowercase().starts_with('n')
+        read > 0 && !Consent::recorded(line.trim().to_owned()).to_lowercase().starts_with('n')
     });
     asked.await.unwrap_or(false)
 }

@@ -23,10 +23,11 @@ pub(crate) use self::{
     form::{Form, Sight},
     lines::{conflict_line, describe_change, head, line_of, plan_notes},
     live::Live,
-    text::{column, moment, rfc3339},
+    text::{column, moment},
     tree::{describe_plan, describe_tasks},
     whole::{Whole, limits_of},
 };
+pub(crate) use aime_runs::rfc3339;
 pub(crate) use aime_terminal::{first_line, fit, span};
 
 /// Pauses the screen while a person types.

@@ -29,7 +29,7 @@ use crate::{Environment, Notice, RunsError, Setup, models};
 pub use self::{
     drive::{Drive, Review, RunHandle, RunNews},
     forecast::{Forecast, ForecastBasis},
-    inspect::{has_ended, named, outcome},
+    inspect::{has_ended, list_document, named, outcome, rfc3339},
     people::{Answered, Cancelled, asks_nothing, hearer, not_driven, part_of},
     plans::{CheckerParts, fault_list},
     remember::remember,

@@ -143,7 +143,7 @@ impl Setup {
     }
 
     /// Sends a sentence to the caller.
-    pub(crate) fn note(&self, text: impl AsRef<str>) {
+    pub fn note(&self, text: impl AsRef<str>) {
         self.caller().hear(&Notice::Text(text.as_ref()));
     }
 

@@ -203,6 +203,18 @@ impl Consent {
         }
     }
 
+    /// Normalizes a person's answer for the record: `yes`, `always`, `no`, or the answer itself if it is anything else.
+    #[must_use]
+    pub fn recorded(answer: String) -> String {
+        let word = match Self::said(&answer) {
+            Some(Self::Yes) => "yes",
+            Some(Self::Always) => "always",
+            Some(Self::No) => "no",
+            None => return answer,
+        };
+        word.to_owned()
+    }
+
     /// Parses an answer. Any text that is not a clear yes counts as [`Self::No`].
     #[must_use]
     pub fn of(answer: &str) -> Self {

@@ -1,9 +1,8 @@
 //! `aime runs`.
 
-use aime_durable::RunRecord;
 use aime_orchestrator::{CriterionOutcome, FileChange, OrchestratorError, RunOutput, RunResult, RunView, state_at};
 use aime_progress::{ChangedMember, CheckMethod, Edge, PlanDiff, ProgressState, RunId, Task, TaskId};
-use aime_runs::{Runs, RunsError, outcome};
+use aime_runs::{Runs, RunsError, list_document, outcome};
 use serde_json::{Value, json};
 
 use crate::{
@@ -73,8 +72,8 @@ fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
                 output::result(&in_list((&run.id, width), &run.status, &moment(run.created_at), &run.title));
             }
         }
-        Output::Json => output::json(&listed(all), true)?,
-        Output::Jsonl => listed(all).iter().try_for_each(|document| output::json(document, false))?,
+        Output::Json => output::json(&list_document(all), true)?,
+        Output::Jsonl => list_document(all).iter().try_for_each(|document| output::json(document, false))?,
     }
     Ok(())
 }
@@ -84,12 +83,6 @@ pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, 
     // The record gets its final status when the run ends. Until then the run may be under way or was cut off.
     let status = if status == "planning" { "unfinished" } else { status };
     format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
-}
-
-/// Returns all runs of the folder as documents.
-pub(super) fn listed(runs: Vec<RunRecord>) -> Vec<Value> {
-    let document = |run: RunRecord| json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)});
-    runs.into_iter().map(document).collect()
 }
 
 pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format): (Output, ShowFormat)) -> Result<(), Failure> {

@@ -2,12 +2,7 @@
 
 use aime_runs::{Answered, Cancelled, Runs};
 
-use crate::{
-    failure::Failure,
-    i18n::{self, msg},
-    output,
-    screen::first_line,
-};
+use crate::{failure::Failure, i18n::msg, output, screen::first_line};
 
 pub(super) async fn tell(run: &str, task: Option<&str>, text: &str, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
@@ -26,8 +21,7 @@ pub(super) async fn pause(run: &str, runs: &Runs) -> Result<u8, Failure> {
 
 pub(super) async fn answer(run: &str, text: String, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
-    let answer = |question: &aime_progress::Question| if question.kind == "approval" { i18n::meant(text) } else { text };
-    let Answered { question, left } = runs.answer(&run, None, answer).await?;
+    let Answered { question, left } = runs.answer(&run, None, text).await?;
     let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
     output::note(&format!("answered: {}\n{then}", first_line(&question.question, 100)));
     Ok(0)

@@ -353,6 +353,6 @@ fn answers_in_chinese_are_understood() {
         ("Okay.", "yes"),
         ("是的，但是慢点", "是的，但是慢点"),
     ] {
-        assert_eq!(meant(typed.to_owned()), word, "{typed}");
+        assert_eq!(aime_tools::Consent::recorded(typed.to_owned()), word, "{typed}");
     }
 }

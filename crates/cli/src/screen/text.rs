@@ -2,11 +2,6 @@
 
 use jiff::Timestamp as Instant;
 
-/// Formats a time as RFC 3339, UTC, with milliseconds.
-pub(crate) fn rfc3339(millis: i64) -> String {
-    Instant::from_millisecond(millis).map(|time| format!("{time:.3}")).unwrap_or_default()
-}
-
 /// Formats a time for people: `2026-11-22 00:31:53Z`.
 pub(crate) fn moment(millis: i64) -> String {
     Instant::from_millisecond(millis).map(|time| format!("{time:.0}").replace('T', " ")).unwrap_or_default()

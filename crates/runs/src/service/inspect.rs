@@ -9,6 +9,7 @@ use aime_orchestrator::{
     check_run, fork, new_run_id, run_status, stats, view,
 };
 use aime_progress::{ProgressState, RunId, RunStatus, Timestamp};
+use serde_json::{Value, json};
 
 use super::Runs;
 use crate::{ErrorKind, RunsError, Setup};
@@ -188,6 +189,17 @@ pub fn named<'a>(text: &str, runs: &'a [RunRecord]) -> Vec<&'a str> {
             None => runs.iter().map(|run| run.id.as_str()).filter(|id| id.starts_with(text)).collect(),
         },
     }
+}
+
+/// Formats a time as RFC 3339, UTC, with milliseconds.
+pub fn rfc3339(millis: i64) -> String {
+    jiff::Timestamp::from_millisecond(millis).map(|time| format!("{time:.3}")).unwrap_or_default()
+}
+
+/// Returns the documents of runs in a list.
+pub fn list_document(runs: Vec<RunRecord>) -> Vec<Value> {
+    let document = |run: RunRecord| json!({"run_id": run.id, "status": run.status, "goal": run.title, "created": rfc3339(run.created_at), "updated": rfc3339(run.updated_at)});
+    runs.into_iter().map(document).collect()
 }
 
 /// Returns the outcome of a run, or its present status.

@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 use aime_durable::{Clock, LockError, SystemClock};
 use aime_orchestrator::{InboxMessage, NobodyThere, OrchestratorError, RunControl, RunView};
 use aime_progress::{Owner, PlanMode, PlanPatch, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind};
+use aime_tools::Consent;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -53,13 +54,9 @@ impl Runs {
         self.put(run, &InboxMessage::Pause {}).await
     }
 
-    /// Answers the open question with this id, or the first one if no id is given. `answer` gets the question.
-    pub async fn answer(
-        &self,
-        run: &RunId,
-        question: Option<&str>,
-        answer: impl FnOnce(&Question) -> String,
-    ) -> Result<Answered, RunsError> {
+    /// Answers the open question with this id, or the first one if no id is given. The answer to an
+    /// approval is normalized.
+    pub async fn answer(&self, run: &RunId, question: Option<&str>, text: String) -> Result<Answered, RunsError> {
         let seen = self.view(run)?;
         // The inbox holds answers that the run has not read yet.
         let answered: Vec<QuestionId> = self.inbox(run)?.into_iter().filter_map(answered_by).collect();
@@ -73,7 +70,8 @@ impl Runs {
             let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
             return Err(asks_nothing(run, what));
         };
-        self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text: answer(asked) }).await?;
+        let text = if asked.kind == "approval" { Consent::recorded(text) } else { text };
+        self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text }).await?;
         let left = matches!(&seen.output, Some(output) if output.status == RunStatus::WaitingForHuman);
         Ok(Answered { question: asked.clone(), left })
     }

@@ -58,7 +58,7 @@ impl<'a> Spoken<'a> {
                 if seen.state.questions.iter().all(|question| question.answer.is_none()) { "asks nothing" } else { "asks nothing more" };
             let open = open.ok_or_else(|| asks_nothing(&self.run, what))?;
             if open.kind == "approval" {
-                text = i18n::meant(text);
+                text = aime_tools::Consent::recorded(text);
             }
             question = Some(open.id.clone());
             told = format!("answered: {}\nit goes on by itself", first_line(&open.question, 100));

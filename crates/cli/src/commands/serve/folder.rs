@@ -13,7 +13,7 @@ use aime_runs::{Answered, ErrorKind, Runs, RunsError, Setup, named, outcome, rep
 use aime_tools::offers_always;
 
 use super::{begin, refusal, search};
-use crate::{i18n, output, screen::rfc3339};
+use crate::{output, screen::rfc3339};
 
 /// Number of runs whose views are cached, so that the next page reads only new events.
 const KEPT: usize = 8;
@@ -218,8 +218,7 @@ impl FolderRuns {
         let runs = &self.runs;
         match act {
             Act::Answer { question, text, resume } => {
-                let answer = |asked: &aime_progress::Question| if asked.kind == "approval" { i18n::meant(text) } else { text };
-                let Answered { left, .. } = runs.answer(run, question.as_deref(), answer).await?;
+                let Answered { left, .. } = runs.answer(run, question.as_deref(), text).await?;
                 if resume && !runs.is_driven(run) {
                     begin::resume(runs, run).await?;
                     return Ok("answered, and it goes on".to_owned());

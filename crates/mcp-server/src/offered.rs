@@ -4,23 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aime_orchestrator::{Bounds, RunRequest, RunResult};
-use aime_progress::{RunId, RunStatus};
-use aime_runs::{Answered, Drive, RunHandle, RunNews, Runs, RunsError};
+use aime_progress::{PlanMode, RunId, RunStatus};
+use aime_runs::{Answered, Drive, RunHandle, RunNews, Runs, RunsError, list_document};
+use aime_terminal::plain;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::told::{person, tell};
 use crate::{
-    args::ModeArg,
-    commands::{
-        run::{mode_of, summary},
-        runs::listed,
-    },
-    i18n,
-    output::{self, plain},
+    Texts,
+    client::{person, tell},
 };
 
 /// Timeout of a tool call. The duration of a goal is unknown, so only the client's cancel limits it.
@@ -31,12 +26,36 @@ const LONGEST_TEXT: usize = 100_000;
 const USUAL_RUNS: usize = 20;
 const MOST_RUNS: usize = 1_000;
 
+/// Mode in which a goal is worked on.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Auto,
+    Direct,
+    Simple,
+    Complex,
+    Emergent,
+}
+
+impl Mode {
+    /// Returns the mode of the plan; none if aime decides.
+    const fn chosen(self) -> Option<PlanMode> {
+        match self {
+            Self::Auto => None,
+            Self::Direct => Some(PlanMode::Direct),
+            Self::Simple => Some(PlanMode::Simple),
+            Self::Complex => Some(PlanMode::Complex),
+            Self::Emergent => Some(PlanMode::Emergent),
+        }
+    }
+}
+
 #[derive(Deserialize, JsonSchema)]
 struct PlanParameters {
     /// The goal
     goal: String,
     /// Mode in which the goal is worked on; aime decides if absent
-    mode: Option<ModeArg>,
+    mode: Option<Mode>,
     /// Name of the model in aime's configuration, or on its server
     model: Option<String>,
     /// Maximum number of tokens, sent and received
@@ -59,7 +78,7 @@ struct RunParameters {
     /// Run to continue instead of starting one: unchanged if it was stopped, with `goal` as its next goal if it has ended
     run_id: Option<String>,
     /// Mode in which the goal is worked on; aime decides if absent
-    mode: Option<ModeArg>,
+    mode: Option<Mode>,
     /// Name of the model in aime's configuration, or on its server
     model: Option<String>,
     /// Maximum number of tokens, sent and received
@@ -100,15 +119,21 @@ struct RunsParameters {
     limit: Option<usize>,
 }
 
+/// Runs of a folder, with the texts by which they are shown.
+pub(crate) struct Offered {
+    pub(crate) runs: Runs,
+    pub(crate) texts: Texts,
+}
+
 /// All tools.
-pub(super) fn tools(runs: &Arc<Runs>) -> ToolRegistry {
+pub(crate) fn tools(offered: &Arc<Offered>) -> ToolRegistry {
     /// Defines a tool that acts on the runs.
     macro_rules! tool {
         ($name:literal, $description:literal, $act:path) => {{
-            let runs = Arc::clone(runs);
+            let offered = Arc::clone(offered);
             TypedTool::new($name, $description, move |parameters, context| {
-                let runs = Arc::clone(&runs);
-                async move { $act(&runs, parameters, context).await }
+                let offered = Arc::clone(&offered);
+                async move { $act(&offered, parameters, context).await }
             })
             .time_limit(NO_LIMIT)
         }};
@@ -129,16 +154,17 @@ pub(super) fn tools(runs: &Arc<Runs>) -> ToolRegistry {
     all.into_iter().collect()
 }
 
-async fn plan(runs: &Arc<Runs>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn plan(offered: &Arc<Offered>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let goal = text_of("goal", parameters.goal)?;
     let planned = async {
-        runs.ready().await?;
-        let models = runs.models(parameters.model.as_deref(), true).await?.ok_or_else(aime_runs::models::none_configured)?;
-        let mut request = runs.request(goal);
+        offered.runs.ready().await?;
+        let models = offered.runs.models(parameters.model.as_deref(), true).await?.ok_or_else(aime_runs::models::none_configured)?;
+        let mut request = offered.runs.request(goal);
         let settings = &mut request.settings;
-        settings.mode = parameters.mode.map_or(settings.mode, mode_of);
+        settings.mode = parameters.mode.map_or(settings.mode, Mode::chosen);
         bound(&mut settings.bounds, (parameters.max_tokens, parameters.max_cost_usd, parameters.max_seconds));
-        let planned = runs.plan(request, models, None, CancellationToken::new(), tell(context.progress.clone())).await?;
+        let planned =
+            offered.runs.plan(request, models, None, CancellationToken::new(), tell(offered.texts, context.progress.clone())).await?;
         planned.plan.map_err(RunsError::from)
     };
     let plan = context.cancel.run_until_cancelled(planned).await.ok_or(ToolError::Cancelled)?.map_err(failed)?;
@@ -152,23 +178,23 @@ fn bound(bounds: &mut Bounds, (tokens, cost, seconds): (Option<u64>, Option<f64>
     bounds.max_seconds = seconds.or(bounds.max_seconds);
 }
 
-async fn run(runs: &Arc<Runs>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn run(offered: &Arc<Offered>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let wait = parameters.wait.unwrap_or(true);
     let begun = async {
         match parameters {
             RunParameters { run_id: Some(run_id), goal: None, plan: None, mode: None, .. } => {
-                let run = runs.find(&run_id).map_err(failed)?;
-                go_on(runs, &run, parameters.model, &context, wait).await
+                let run = offered.runs.find(&run_id).map_err(failed)?;
+                go_on(offered, &run, parameters.model, &context, wait).await
             }
             RunParameters { run_id: Some(run_id), goal: Some(goal), plan: None, mode: None, .. } => {
-                let run = runs.find(&run_id).map_err(failed)?;
-                let before = runs.resumable(&run).map_err(failed)?.bounds;
+                let run = offered.runs.find(&run_id).map_err(failed)?;
+                let before = offered.runs.resumable(&run).map_err(failed)?.bounds;
                 let mut bounds = before.clone();
                 bound(&mut bounds, (parameters.max_tokens, parameters.max_cost_usd, parameters.max_seconds));
                 let bounds = (bounds != before).then_some(bounds);
                 let drive = drive(parameters.model, &context, wait);
-                let driven = runs.continue_run(&run, text_of("goal", goal)?, bounds, drive).await.map_err(failed)?;
-                Ok(told_of(driven, &context, wait))
+                let driven = offered.runs.continue_run(&run, text_of("goal", goal)?, bounds, drive).await.map_err(failed)?;
+                Ok(told_of(offered, driven, &context, wait))
             }
             RunParameters { run_id: Some(_), .. } => Err(ToolError::InvalidParameters(
                 "`run_id` goes on with a run: leave out `plan` and `mode`. `goal` is the next goal of a run that has ended.".to_owned(),
@@ -176,37 +202,44 @@ async fn run(runs: &Arc<Runs>, parameters: RunParameters, context: ToolContext) 
             RunParameters { goal: None, plan: None, .. } => {
                 Err(ToolError::InvalidParameters("One of `goal`, `plan` and `run_id` is needed.".to_owned()))
             }
-            new => start(runs, new, &context, wait).await,
+            new => start(offered, new, &context, wait).await,
         }
     };
     let driven = context.cancel.run_until_cancelled(begun).await.ok_or(ToolError::Cancelled)??;
-    settle(driven, &context, wait).await
+    settle(offered, driven, &context, wait).await
 }
 
 /// Starts a run.
-async fn start(runs: &Arc<Runs>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
-    runs.ready().await.map_err(failed)?;
-    let plan = new.plan.map(|plan| runs.setup().checked_plan(&Value::Object(plan).to_string(), "the plan")).transpose().map_err(failed)?;
+async fn start(offered: &Arc<Offered>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
+    offered.runs.ready().await.map_err(failed)?;
+    let plan =
+        new.plan.map(|plan| offered.runs.setup().checked_plan(&Value::Object(plan).to_string(), "the plan")).transpose().map_err(failed)?;
     let goal = match (new.goal, &plan) {
         (Some(goal), _) => text_of("goal", goal)?,
         (None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),
         (None, _) => "carry out the plan".to_owned(),
     };
-    let mut request = RunRequest { plan, ..runs.request(goal) };
+    let mut request = RunRequest { plan, ..offered.runs.request(goal) };
     let settings = &mut request.settings;
     // An agent supplied the plan, not a person, so its tool tasks still need consent.
     settings.plan_approved = false;
-    settings.mode = new.mode.map_or(settings.mode, mode_of);
+    settings.mode = new.mode.map_or(settings.mode, Mode::chosen);
     settings.unattended = new.unattended.unwrap_or(false);
     bound(&mut settings.bounds, (new.max_tokens, new.max_cost_usd, new.max_seconds));
-    let driven = runs.start(request, drive(new.model, context, wait)).await.map_err(failed)?;
-    Ok(told_of(driven, context, wait))
+    let driven = offered.runs.start(request, drive(new.model, context, wait)).await.map_err(failed)?;
+    Ok(told_of(offered, driven, context, wait))
 }
 
 /// Continues a run that was left.
-async fn go_on(runs: &Arc<Runs>, run: &RunId, model: Option<String>, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
-    let driven = runs.resume(run, None, drive(model, context, wait)).await.map_err(failed)?;
-    Ok(told_of(driven, context, wait))
+async fn go_on(
+    offered: &Arc<Offered>,
+    run: &RunId,
+    model: Option<String>,
+    context: &ToolContext,
+    wait: bool,
+) -> Result<RunHandle, ToolError> {
+    let driven = offered.runs.resume(run, None, drive(model, context, wait)).await.map_err(failed)?;
+    Ok(told_of(offered, driven, context, wait))
 }
 
 /// Drives a run. Without a waiting client nobody answers its questions.
@@ -215,14 +248,15 @@ fn drive(model: Option<String>, context: &ToolContext, wait: bool) -> Drive {
 }
 
 /// Reports the events of a run to the client, if it waits for the run.
-fn told_of(mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
+fn told_of(offered: &Arc<Offered>, mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandle {
     let mut news = driven.take_news();
-    let tell = tell(if wait { context.progress.clone() } else { None });
+    let tell = tell(offered.texts, if wait { context.progress.clone() } else { None });
+    let offered = Arc::clone(offered);
     tokio::spawn(async move {
         while let Some(news) = news.recv().await {
             match news {
                 RunNews::Event(event) => tell(*event),
-                RunNews::Note(note) => output::note(&note),
+                RunNews::Note(note) => offered.runs.setup().note(&note),
             }
         }
     });
@@ -230,7 +264,7 @@ fn told_of(mut driven: RunHandle, context: &ToolContext, wait: bool) -> RunHandl
 }
 
 /// Waits for the end of a run, or returns its id immediately.
-async fn settle(driven: RunHandle, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
+async fn settle(offered: &Offered, driven: RunHandle, context: &ToolContext, wait: bool) -> Result<ToolOutput, ToolError> {
     let run = driven.id();
     if !wait {
         let text = format!("Run {run} is under way. `progress` tells how far it is.");
@@ -241,12 +275,12 @@ async fn settle(driven: RunHandle, context: &ToolContext, wait: bool) -> Result<
         stop.cancel();
         return Err(ToolError::Cancelled);
     };
-    told(&result.map_err(failed)?)
+    told(offered.texts, &result.map_err(failed)?)
 }
 
 /// Returns the result of a run, as text for a model and as data for a program.
-fn told(result: &RunResult) -> Result<ToolOutput, ToolError> {
-    let mut text = anstream::adapter::strip_str(&summary(result)).to_string();
+fn told(texts: Texts, result: &RunResult) -> Result<ToolOutput, ToolError> {
+    let mut text = (texts.summary)(result);
     if !result.answer.is_empty() {
         text = format!("{text}\n\n{}", result.answer);
     }
@@ -262,9 +296,9 @@ fn told(result: &RunResult) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput { value: whole(result)?.value, ..ToolOutput::text(text) })
 }
 
-async fn progress(runs: &Arc<Runs>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
-    let (run, seen) = runs.read(&parameters.run_id).map_err(failed)?;
-    let under_way = runs.is_driven(&run);
+async fn progress(offered: &Arc<Offered>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    let (run, seen) = offered.runs.read(&parameters.run_id).map_err(failed)?;
+    let under_way = offered.runs.is_driven(&run);
     let state = &seen.state;
     let asks: Vec<_> = state.questions.iter().filter(|question| question.answer.is_none()).collect();
     let status = match &seen.output {
@@ -283,29 +317,28 @@ async fn progress(runs: &Arc<Runs>, parameters: OneRun, _: ToolContext) -> Resul
     Ok(ToolOutput { value, ..ToolOutput::text(text) })
 }
 
-async fn answer(runs: &Arc<Runs>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn answer(offered: &Arc<Offered>, parameters: AnswerParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let text = text_of("text", parameters.text)?;
     let wait = parameters.wait.unwrap_or(true);
-    let run = runs.find(&parameters.run_id).map_err(failed)?;
-    let answer = |asked: &aime_progress::Question| if asked.kind == "approval" { i18n::meant(text) } else { text };
-    let Answered { question, .. } = runs.answer(&run, None, answer).await.map_err(failed)?;
-    if runs.is_driven(&run) {
+    let run = offered.runs.find(&parameters.run_id).map_err(failed)?;
+    let Answered { question, .. } = offered.runs.answer(&run, None, text).await.map_err(failed)?;
+    if offered.runs.is_driven(&run) {
         let text = format!("Answered: {}\nThe run is under way and takes it up.", question.question);
         return Ok(ToolOutput { value: json!({"run_id": run, "status": "under_way"}), ..ToolOutput::text(text) });
     }
-    let begun = context.cancel.run_until_cancelled(go_on(runs, &run, None, &context, wait)).await;
-    settle(begun.ok_or(ToolError::Cancelled)??, &context, wait).await
+    let begun = context.cancel.run_until_cancelled(go_on(offered, &run, None, &context, wait)).await;
+    settle(offered, begun.ok_or(ToolError::Cancelled)??, &context, wait).await
 }
 
-async fn stop(runs: &Arc<Runs>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
-    let run = runs.find(&parameters.run_id).map_err(failed)?;
-    runs.pause(&run).await.map_err(failed)?;
+async fn stop(offered: &Arc<Offered>, parameters: OneRun, _: ToolContext) -> Result<ToolOutput, ToolError> {
+    let run = offered.runs.find(&parameters.run_id).map_err(failed)?;
+    offered.runs.pause(&run).await.map_err(failed)?;
     Ok(ToolOutput::text("It stops; `run` with its run_id goes on."))
 }
 
-async fn list(runs: &Arc<Runs>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
+async fn list(offered: &Arc<Offered>, parameters: RunsParameters, _: ToolContext) -> Result<ToolOutput, ToolError> {
     let limit = parameters.limit.unwrap_or(USUAL_RUNS).clamp(1, MOST_RUNS);
-    let runs: Vec<Value> = listed(runs.list().map_err(failed)?).into_iter().take(limit).collect();
+    let runs: Vec<Value> = list_document(offered.runs.list().map_err(failed)?).into_iter().take(limit).collect();
     let line = |run: &Value| {
         ["run_id", "status", "created", "goal"].map(|key| run.get(key).and_then(Value::as_str).unwrap_or_default()).join("  ")
     };

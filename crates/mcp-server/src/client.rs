@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use aime_orchestrator::{HumanChannel, HumanQuestion, NobodyThere, PublishedEvent};
+use aime_terminal::{first_line, plain};
 use aime_tools::{AskPerson, TellProgress};
 use futures::future::BoxFuture;
 use tokio::sync::Mutex as AsyncMutex;
 
-use crate::{
-    output,
-    screen::{first_line, line_of},
-};
+use crate::Texts;
 
 /// Longest progress message, in characters.
 const NEWS: usize = 300;
 
 /// Returns the channel to the person who answers a run's questions.
-pub(super) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
+pub(crate) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
     match person {
         Some(person) => Arc::new(BehindTheClient { person, one_at_a_time: AsyncMutex::new(()) }),
         None => Arc::new(NobodyThere),
@@ -24,10 +22,10 @@ pub(super) fn person(person: Option<AskPerson>) -> Arc<dyn HumanChannel> {
 }
 
 /// Reports the events of a run to the client, one line each.
-pub(super) fn tell(progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
+pub(crate) fn tell(texts: Texts, progress: Option<TellProgress>) -> impl Fn(PublishedEvent) {
     move |event: PublishedEvent| {
-        if let (Some(progress), Some(line)) = (&progress, line_of(&event)) {
-            progress.tell(first_line(&anstream::adapter::strip_str(&line).to_string(), NEWS));
+        if let (Some(progress), Some(line)) = (&progress, (texts.line)(&event)) {
+            progress.tell(first_line(&line, NEWS));
         }
     }
 }
@@ -43,7 +41,7 @@ impl HumanChannel for BehindTheClient {
         Box::pin(async move {
             let _turn = self.one_at_a_time.lock().await;
             let form = if question.kind == "approval" { "\nAnswer yes, always or no." } else { "" };
-            self.person.ask(format!("{}{form}", output::plain(&question.text))).await
+            self.person.ask(format!("{}{form}", plain(&question.text))).await
         })
     }
 }
