@@ -2,7 +2,7 @@
 
 use aime_durable::{Commit, EffectId, Journal, Recorded};
 use aime_orchestrator::{RunFact, RunMachine};
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use agent_client_protocol::v1::schema::{
     SessionConfigOption, SessionConfigOptionCategory, SessionConfigOptionValue, SessionConfigSelectOption, SessionMode, SessionModeState,
 };
-use aime_progress::PlanMode;
+use aime_progress_management::PlanMode;
 use aime_tools::Approval;
 
 use crate::Refusal;

@@ -8,7 +8,7 @@ use std::{
 
 use aime_llm::Image;
 use aime_orchestrator::{HumanChannel, PublishedEvent, RunResult, RunView};
-use aime_progress::{QuestionId, RunId};
+use aime_progress_management::{QuestionId, RunId};
 use futures::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;

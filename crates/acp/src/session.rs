@@ -10,7 +10,7 @@ use agent_client_protocol::{
     },
 };
 use aime_orchestrator::{PublishedEvent, RunView};
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio_util::sync::CancellationToken;
 

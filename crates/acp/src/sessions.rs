@@ -16,7 +16,7 @@ use agent_client_protocol::{
         },
     },
 };
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 
 use crate::{
     Folder, KnownRun, OfferedServer, Reach, Refusal, Workshop,

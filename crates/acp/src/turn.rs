@@ -5,7 +5,7 @@ mod tests;
 
 use agent_client_protocol::v1::schema::StopReason;
 use aime_orchestrator::{FailureCode, RunResult, RunView};
-use aime_progress::{QuestionId, RunId};
+use aime_progress_management::{QuestionId, RunId};
 
 use crate::{Chosen, KnownRun, Refusal, Work, prompt::Prompt};
 

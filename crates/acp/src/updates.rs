@@ -15,7 +15,7 @@ use agent_client_protocol::v1::schema::{
     ToolCallUpdate, ToolCallUpdateFields,
 };
 use aime_orchestrator::{FileChange, HumanQuestion, PublishedEvent};
-use aime_progress::{Evidence, EvidenceKind, ProgressEvent, ProgressState, TaskId, TaskKind};
+use aime_progress_management::{Evidence, EvidenceKind, ProgressEvent, ProgressState, TaskId, TaskKind};
 
 use self::calls::CallId;
 
@@ -140,7 +140,7 @@ impl Updates {
         (self.shown == Shown::Replay).then(|| SessionUpdate::UserMessageChunk(chunk(text)))
     }
 
-    fn answered(&mut self, id: &aime_progress::QuestionId, answer: &str) -> Vec<SessionUpdate> {
+    fn answered(&mut self, id: &aime_progress_management::QuestionId, answer: &str) -> Vec<SessionUpdate> {
         let asked = self.state.as_ref().and_then(|state| state.questions.iter().find(|question| question.id == *id));
         let Some(asked) = asked else { return Vec::new() };
         if asked.kind != "approval" {

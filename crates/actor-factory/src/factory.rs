@@ -7,7 +7,7 @@ mod skills;
 use std::sync::Arc;
 
 use aime_llm::{Effort, Image, ModelLimits, estimate_tokens};
-use aime_progress::{ActorId, InvalidId, Origin, PlanId, ReasoningEffort, Risk, TaskKind, TaskSpec, Timestamp};
+use aime_progress_management::{ActorId, InvalidId, Origin, PlanId, ReasoningEffort, Risk, TaskKind, TaskSpec, Timestamp};
 use aime_tools::{Approval, DELEGATE_TASK, ModelClasses, PermissionRules, SkillCatalog, ToolRegistry, Trust};
 
 use crate::{

@@ -16,7 +16,7 @@ mod text;
 mod work;
 
 /// Crates whose types are part of this crate's API.
-pub use {aime_durable as durable, aime_llm as llm, aime_progress as progress, aime_tools as tools};
+pub use {aime_durable as durable, aime_llm as llm, aime_progress_management as progress, aime_tools as tools};
 
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
 pub use machine::{

@@ -20,7 +20,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
 use aime_llm::{Message, ToolDefinition};
-use aime_progress::{Conclusion, Origin, ProgressEvent, TodoItem};
+use aime_progress_management::{Conclusion, Origin, ProgressEvent, TodoItem};
 use aime_tools::{SeenFiles, ToolRouter, ToolSpec};
 use serde::{Deserialize, Serialize};
 

@@ -7,7 +7,7 @@ use aime_durable::{
     Resume, drive,
 };
 use aime_llm::{ChatModel as _, Model, ModelStack};
-use aime_progress::{CallOutcome, Conclusion, Outcome};
+use aime_progress_management::{CallOutcome, Conclusion, Outcome};
 use aime_tools::{SeenFiles, ToolContext, ToolError, ToolOutput, ToolRegistry, ValidatedCall, WriteGuard};
 use futures::future::BoxFuture;
 

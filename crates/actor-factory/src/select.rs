@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress::{Check, Criterion, FileFact, TaskSpec};
+use aime_progress_management::{Check, Criterion, FileFact, TaskSpec};
 
 use crate::{Complexity, Profile, ProfileCatalog};
 

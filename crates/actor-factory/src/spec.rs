@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_llm::{Effort, Image, ModelLimits};
-use aime_progress::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
+use aime_progress_management::{ActorId, EvidenceId, Origin, PlanId, TaskId, Timestamp};
 use aime_redact::Redactor;
 use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSpec, Trust};
 use schemars::JsonSchema;

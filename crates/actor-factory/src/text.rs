@@ -29,10 +29,10 @@ pub(crate) fn hash(parts: &[&str]) -> u64 {
 
 /// Turns `text` into the text of an identifier of at most 128 bytes. A longer text is cut and made unique by its hash.
 pub(crate) fn id_text(text: &str) -> String {
-    if text.len() <= aime_progress::MAX_ID_BYTES {
+    if text.len() <= aime_progress_management::MAX_ID_BYTES {
         return text.to_owned();
     }
-    let kept: String = text.chars().take(aime_progress::MAX_ID_BYTES - 17).collect();
+    let kept: String = text.chars().take(aime_progress_management::MAX_ID_BYTES - 17).collect();
     format!("{kept}-{:016x}", hash(&[text]))
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use aime_orchestrator::FailureCode;
-use aime_progress::SpentBy;
+use aime_progress_management::SpentBy;
 use aime_redact::Redactor;
 use aime_runs::Environment;
 pub(crate) use aime_terminal::plain;

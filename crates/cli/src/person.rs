@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_orchestrator::{HumanChannel, HumanQuestion};
-use aime_progress::QuestionId;
+use aime_progress_management::QuestionId;
 use aime_terminal::forget_typed;
 use aime_tools::{Consent, offers_always};
 use futures::future::BoxFuture;

@@ -1,6 +1,6 @@
 //! Diagrams of a plan as Mermaid and DOT text.
 
-use aime_progress::{EdgeType, Plan, TaskSpec};
+use aime_progress_management::{EdgeType, Plan, TaskSpec};
 
 use crate::screen::first_line;
 
@@ -58,7 +58,7 @@ fn dot_text(text: &str) -> String {
 
 /// Returns every edge by the indices of its tasks, with a label if it is more than a dependency.
 fn arrows(plan: &Plan) -> Vec<(usize, usize, Option<String>)> {
-    let place = |id: &aime_progress::TaskId| plan.tasks.iter().position(|task| task.id == *id);
+    let place = |id: &aime_progress_management::TaskId| plan.tasks.iter().position(|task| task.id == *id);
     let mut found = Vec::new();
     for (index, task) in plan.tasks.iter().enumerate() {
         found.extend(task.dependencies.iter().filter_map(place).map(|from| (from, index, None)));
@@ -98,7 +98,7 @@ mod tests {
                 {"from": "a", "to": "c", "type": "dependency"}
             ]
         });
-        aime_planner::parse_plan(&plan.to_string()).unwrap().plan
+        aime_dynamic_planner::parse_plan(&plan.to_string()).unwrap().plan
     }
 
     #[test]

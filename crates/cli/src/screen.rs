@@ -14,7 +14,7 @@ mod whole;
 use std::sync::Arc;
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{ProgressState, RunId};
+use aime_progress_management::{ProgressState, RunId};
 
 use crate::{failure::Failure, output};
 

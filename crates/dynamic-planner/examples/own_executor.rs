@@ -1,11 +1,11 @@
 //! The planner with your own executor: a model plans, plain code executes the plan, and the model is asked for a patch
-//! when a task fails. The model is scripted, so the example needs no server: `cargo run -p aime-planner --example
+//! when a task fails. The model is scripted, so the example needs no server: `cargo run -p aime-dynamic-planner --example
 //! own_executor`
 #![expect(clippy::print_stdout, clippy::indexing_slicing, reason = "it shows what it does, and asks for tasks that it has")]
 
 use std::error::Error;
 
-use aime_planner::{
+use aime_dynamic_planner::{
     PlanFault, PlanRequest, Planner, PlannerSettings, ReplanRequest, Route, RouteSettings, default_categories,
     llm::scripted::{Reply, ScriptedModel, When},
     progress::{

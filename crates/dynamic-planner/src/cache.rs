@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use aime_progress::{Plan, PlanMode};
+use aime_progress_management::{Plan, PlanMode};
 use serde::{Deserialize, Serialize};
 
 use crate::{PlanRequest, PlannerSettings, Prompts};

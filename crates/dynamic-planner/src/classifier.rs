@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
-use aime_progress::{PlanMode, Spent};
+use aime_progress_management::{PlanMode, Spent};
 use serde_json::Value;
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use aime_progress::{Fault, Problem};
+use aime_progress_management::{Fault, Problem};
 use serde::{Serialize, Serializer, ser::SerializeStruct as _};
 
 /// A fault in a plan or patch.

@@ -2,7 +2,7 @@
 //!
 //! Pure rules: they decide when the model is asked for an update, and limit the update.
 
-use aime_progress::{Census, EvidenceId, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
+use aime_progress_management::{Census, EvidenceId, PlanChange, PlanPatch, ProgressState, Significance, TaskKind, TaskStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

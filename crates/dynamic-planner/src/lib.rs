@@ -6,7 +6,7 @@
 //! of a model is trusted: it is parsed leniently, checked strictly, and requested again with every fault.
 //!
 //! ```
-//! use aime_planner::{PlanChecker, parse_plan};
+//! use aime_dynamic_planner::{PlanChecker, parse_plan};
 //!
 //! let answer = r#"Sure! ```json
 //! {"plan": {"steps": [
@@ -38,7 +38,7 @@ mod validate;
 mod verdict;
 
 /// The crates whose types are part of this crate's API, so that its users need no other dependency.
-pub use {aime_llm as llm, aime_progress as progress};
+pub use {aime_llm as llm, aime_progress_management as progress};
 
 pub use audit::{AuditBrief, AuditPrompt};
 pub use cache::{KeptPlan, PlanCache, PlanKey};

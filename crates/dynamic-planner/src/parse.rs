@@ -12,7 +12,7 @@ mod task;
 mod tests;
 
 use aime_llm::read_json;
-use aime_progress::{Edge, EdgeType, PLAN_SCHEMA, Plan, ReasoningEffort, TaskId, TaskKind, TaskSpec};
+use aime_progress_management::{Edge, EdgeType, PLAN_SCHEMA, Plan, ReasoningEffort, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use self::{
@@ -44,7 +44,7 @@ pub struct ParsedPlan {
 /// Parses a plan from a text: an answer of a model, or a file.
 ///
 /// ```
-/// let read = aime_planner::parse_plan(r#"Here: {"steps": [{"step_id": 1, "description": "Look"},
+/// let read = aime_dynamic_planner::parse_plan(r#"Here: {"steps": [{"step_id": 1, "description": "Look"},
 ///     {"step_id": 2, "description": "Tell", "dependencies": [1]}]}"#).unwrap();
 /// assert_eq!(read.plan.tasks.len(), 2);
 /// assert_eq!(read.plan.tasks[1].dependencies[0].as_str(), "1");

@@ -12,7 +12,7 @@ mod tests;
 use std::sync::{Arc, Mutex};
 
 use aime_llm::{ChatModel, Image, Message, Model, ModelError, Refused, Structured, StructuredError, StructuredRequest, Tiers, ask};
-use aime_progress::{Plan, PlanMode, Spent};
+use aime_progress_management::{Plan, PlanMode, Spent};
 use serde_json::Value;
 
 use crate::{

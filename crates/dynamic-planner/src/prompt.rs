@@ -10,7 +10,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use aime_llm::{Message, in_another_script};
-use aime_progress::PlanMode;
+use aime_progress_management::PlanMode;
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use serde::Serialize;
 use serde_json::Value;

@@ -8,7 +8,7 @@ mod keywords;
 #[cfg(test)]
 mod tests;
 
-use aime_progress::PlanMode;
+use aime_progress_management::PlanMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,8 +100,8 @@ pub enum Route {
 ///
 /// # Example
 /// ```
-/// use aime_planner::{Route, RouteSettings, default_categories, route};
-/// use aime_progress::PlanMode;
+/// use aime_dynamic_planner::{Route, RouteSettings, default_categories, route};
+/// use aime_progress_management::PlanMode;
 ///
 /// let Route::Decided(routed) = route("Fix the typo in README.md", &RouteSettings::default(), &default_categories()) else {
 ///     unreachable!("a short goal needs no model");

@@ -1,6 +1,6 @@
 //! Converts costs of the model layer into the form that a run stores.
 
-use aime_progress::Spent;
+use aime_progress_management::Spent;
 
 pub(crate) fn of(spent: aime_llm::Spent) -> Spent {
     Spent {

@@ -11,7 +11,7 @@ mod tool;
 use std::sync::Arc;
 
 use aime_llm::ToolDefinition;
-use aime_progress::{Plan, PlanMode, Strategic, TaskId, TaskSpec};
+use aime_progress_management::{Plan, PlanMode, Strategic, TaskId, TaskSpec};
 use aime_tools::tools_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl PlanChecker<'_> {
     ///
     /// # Example
     /// ```
-    /// use aime_planner::PlanChecker;
+    /// use aime_dynamic_planner::PlanChecker;
     ///
     /// let faults = PlanChecker::default()
     ///     .check(r#"{"tasks": [{"id": "a", "description": "x", "dependencies": ["b"]}, {"id": "b", "tool": "grep"}]}"#)

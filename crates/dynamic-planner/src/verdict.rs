@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::{ChatModel, Model, StructuredRequest, Tiers, ask};
-use aime_progress::Spent;
+use aime_progress_management::Spent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -3,13 +3,13 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aime_actors::ProfileCatalog;
+use aime_actor_factory::ProfileCatalog;
 use aime_durable::Journal;
+use aime_dynamic_planner::{PlanChecker, parse_patch, parse_plan, read_categories};
 use aime_llm::{
     CarriedAnswer, Carrier, ChatModel, ChatRequest, ChatResponse, Model, ModelError, ModelStack, OpenAiSettings, Redactor, calls_in_text,
     coerce_to_schema, read_arguments, read_json,
 };
-use aime_planner::{PlanChecker, parse_patch, parse_plan, read_categories};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aime_orchestrator::{Bounds, RunRequest, RunResult};
-use aime_progress::{PlanMode, RunId, RunStatus};
+use aime_progress_management::{PlanMode, RunId, RunStatus};
 use aime_runs::{Answered, Drive, RunHandle, RunNews, Runs, RunsError, list_document};
 use aime_terminal::plain;
 use aime_tools::{ToolContext, ToolError, ToolOutput, ToolRegistry, TypedTool};

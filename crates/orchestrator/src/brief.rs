@@ -1,7 +1,7 @@
 //! Brief of an actor: the part of the run that it needs at its start. Its size does not grow with the plan.
 
-use aime_actors::marked;
-use aime_progress::{Conclusion, Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
+use aime_actor_factory::marked;
+use aime_progress_management::{Conclusion, Origin, PlanId, PlanMode, ProgressState, Risk, Task, TaskId, TaskSpec, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of tasks of the plan in a brief, including the actor's own.
@@ -124,7 +124,7 @@ fn told(conclusion: &Conclusion) -> String {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::{Conclusion, Outcome};
+    use aime_progress_management::{Conclusion, Outcome};
 
     use super::{earlier_attempt, told};
 

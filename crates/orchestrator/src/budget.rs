@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use aime_llm::{Prices, Usage};
-use aime_progress::Spent;
+use aime_progress_management::Spent;
 
 use crate::Bounds;
 

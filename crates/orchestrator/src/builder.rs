@@ -5,10 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use aime_actors::{ActorFactory, PromptError};
+use aime_actor_factory::{ActorFactory, PromptError};
 use aime_durable::{Clock, Journal, JournalError, SystemClock};
+use aime_dynamic_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_llm::Tiers;
-use aime_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings, default_categories};
 use aime_redact::Redactor;
 use aime_sandbox::FileError;
 use aime_tools::{Tool, ToolContext, ToolRegistry, builtin};

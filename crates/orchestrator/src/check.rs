@@ -10,9 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aime_actors::ActorMachine;
+use aime_actor_factory::ActorMachine;
 use aime_durable::{BlobFault, BlobFaultKind, Journal, JournalError, RUN_STREAM, Recorded, RunLock, UnixMillis};
-use aime_progress::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, SnapshotError, Timed, fold, read_snapshot, write_snapshot};
 use aime_work_tree::PrivateFolders;
 use serde::Serialize;
 

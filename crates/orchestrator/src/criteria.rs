@@ -1,6 +1,6 @@
 //! Parses sentences that state a fact about a file, so that no model has to judge them.
 
-use aime_progress::{FileCheck, FileFact};
+use aime_progress_management::{FileCheck, FileFact};
 
 /// Parses a sentence such as `report.md exists`, `` the file `out/a.txt` is created ``, `notes.md contains "done"`.
 ///

@@ -1,7 +1,7 @@
 //! The effects of the run machine.
 
-use aime_planner::Wake;
-use aime_progress::{Conclusion, Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
+use aime_dynamic_planner::Wake;
+use aime_progress_management::{Conclusion, Origin, PlanMode, ProgressState, QuestionId, TaskId, TaskSpec, Timestamp, TriggerReason};
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use aime_actors::ActorSpec;
+use aime_actor_factory::ActorSpec;
 use aime_llm::ModelStack;
 use aime_tools::ToolContext;
 

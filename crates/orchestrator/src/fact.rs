@@ -3,9 +3,9 @@
 mod file_change;
 mod outcome;
 
-use aime_actors::LeadRest;
+use aime_actor_factory::LeadRest;
 use aime_durable::{EffectId, Reason};
-use aime_progress::{Conclusion, EvidenceId, MergeConflict, ProgressEvent, QuestionId, TaskId};
+use aime_progress_management::{Conclusion, EvidenceId, MergeConflict, ProgressEvent, QuestionId, TaskId};
 use aime_redact::Redactor;
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};

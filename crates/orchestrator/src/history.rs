@@ -1,8 +1,8 @@
 //! History of a run: the plan at any version, and forks that continue from there.
 
-use aime_actors::ActorMachine;
+use aime_actor_factory::ActorMachine;
 use aime_durable::{Commit, Journal, Machine, NewRun, RUN_STREAM, Recorded, UnixMillis, replay};
-use aime_progress::{PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
+use aime_progress_management::{PlanId, ProgressEvent, ProgressState, RunId, Timed, fold};
 
 use crate::{OrchestratorError, RunFact, RunInput, RunMachine, RunView};
 

@@ -1,6 +1,6 @@
 //! Interface to a person.
 
-use aime_progress::{QuestionId, TaskId};
+use aime_progress_management::{QuestionId, TaskId};
 use futures::future::BoxFuture;
 
 /// A question to a person.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use aime_durable::{FactSender, Journal, Message};
-use aime_progress::{EvidenceId, QuestionId, RunId, TaskId};
+use aime_progress_management::{EvidenceId, QuestionId, RunId, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::{RunFact, RunMachine, messages::Words, questions::Answers};

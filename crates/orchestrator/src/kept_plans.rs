@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aime_planner::{KeptPlan, PlanCache, PlanKey};
-use aime_progress::{ProgressState, RunId, RunStatus, TaskStatus};
+use aime_dynamic_planner::{KeptPlan, PlanCache, PlanKey};
+use aime_progress_management::{ProgressState, RunId, RunStatus, TaskStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -148,7 +148,7 @@ impl PlanUnderWay {
 fn is_worth_keeping(state: &ProgressState) -> bool {
     state.status == RunStatus::Completed
         && !state.tasks.values().any(|task| matches!(task.status, TaskStatus::Failed | TaskStatus::RolledBack))
-        && !state.decisions.iter().any(aime_progress::Decision::is_replan)
+        && !state.decisions.iter().any(aime_progress_management::Decision::is_replan)
 }
 
 fn read(path: &Path) -> Result<Document, String> {

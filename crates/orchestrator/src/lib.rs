@@ -53,8 +53,8 @@ mod view;
 
 /// The crates whose types are part of this crate's API.
 pub use {
-    aime_actors as actors, aime_durable as durable, aime_llm as llm, aime_planner as planner, aime_progress as progress,
-    aime_sandbox as sandbox, aime_tools as tools, aime_undo as undo,
+    aime_actor_factory as actors, aime_durable as durable, aime_dynamic_planner as planner, aime_llm as llm,
+    aime_progress_management as progress, aime_sandbox as sandbox, aime_tools as tools, aime_undo as undo,
 };
 
 pub use brief::{ActorBrief, ReturnedResult};

@@ -27,7 +27,7 @@ mod timer;
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
-use aime_progress::{Origin, ProgressEvent, ProgressState, RunStatus, Spent, TaskId, Timestamp};
+use aime_progress_management::{Origin, ProgressEvent, ProgressState, RunStatus, Spent, TaskId, Timestamp};
 use aime_tools::ToolSpec;
 use serde::{Deserialize, Serialize};
 

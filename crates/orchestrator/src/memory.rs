@@ -9,7 +9,7 @@ use std::{
 };
 
 use aime_memory::{KnowledgeSettings, Memory, MemoryError, MemorySettings, MemoryStore, Origin as Place, PromptBounds, UnixMillis, render};
-use aime_progress::{Origin, RecalledFrom, RecalledItem};
+use aime_progress_management::{Origin, RecalledFrom, RecalledItem};
 use aime_redact::{Redactor, redact};
 
 use crate::KnownContext;

@@ -5,9 +5,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use aime_actors::{ActorFact, ActorMachine, PersonMessage};
+use aime_actor_factory::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::FactSender;
-use aime_progress::{EvidenceId, TaskId};
+use aime_progress_management::{EvidenceId, TaskId};
 use tokio::sync::watch;
 
 use crate::{RunFact, RunMachine, machine::people::RunMessage, run_context::words_of_lead};

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use aime_llm::{ChatResponse, Meter, ModelStack, OutOfBudget, Reserved, TryCost, TryEstimate, Usage};
-use aime_progress::Spent;
+use aime_progress_management::Spent;
 
 use crate::{Budget, BudgetError, budget::Reservation};
 

@@ -6,7 +6,7 @@ mod plan;
 use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use aime_durable::{Journal, JournalError, LockError, NewRun, RUN_STREAM, Recorded, Resume, RunLock};
-use aime_progress::{LiveStore, Origin, RunId, Spent};
+use aime_progress_management::{LiveStore, Origin, RunId, Spent};
 use aime_tools::{Executor, PermissionRules, Trust, learn_secrets_of};
 use futures::FutureExt as _;
 

@@ -5,11 +5,11 @@ use std::{
     sync::Arc,
 };
 
-use aime_actors::{ActorFactory, ActorInput};
+use aime_actor_factory::{ActorFactory, ActorInput};
 use aime_durable::{Clock, Journal};
+use aime_dynamic_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings};
 use aime_llm::Tiers;
-use aime_planner::{Category, PlanValidator, PlannerSettings, Prompts, RouteSettings};
-use aime_progress::{ProgressEvent, ProgressState, RunId, TaskId, write_snapshot};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, TaskId, write_snapshot};
 use aime_redact::Redactor;
 use aime_tools::{ToolContext, ToolRegistry};
 use aime_undo::{Recorder, UndoSettings};

@@ -1,7 +1,7 @@
 //! The descriptions of profiles for planners.
 
-use aime_actors::{Profile, ProfileCatalog};
-use aime_planner::ProfileBrief;
+use aime_actor_factory::{Profile, ProfileCatalog};
+use aime_dynamic_planner::ProfileBrief;
 use aime_tools::ToolRegistry;
 
 /// Returns the descriptions of the profiles for plans, which also serve to validate plans.
@@ -16,7 +16,7 @@ pub fn profile_briefs(profiles: &ProfileCatalog, tools: &ToolRegistry) -> Vec<Pr
 
 #[cfg(test)]
 mod tests {
-    use aime_planner::PlanChecker;
+    use aime_dynamic_planner::PlanChecker;
     use aime_tools::{BUNDLES, builtin};
     use serde_json::json;
 

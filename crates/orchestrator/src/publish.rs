@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{Commit, JournalError, Recorded, Sink, StreamWriter, UnixMillis};
-use aime_progress::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
+use aime_progress_management::{EVENT_SCHEMA, LiveStore, ProgressEvent, RunId, Timestamp};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

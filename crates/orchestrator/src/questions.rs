@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_progress::{ProgressState, QuestionId};
+use aime_progress_management::{ProgressState, QuestionId};
 use tokio::sync::watch;
 
 /// The answers in the run's journal. An actor gets an answer only after it is journaled. Waiting costs nothing, and an

@@ -1,7 +1,7 @@
 //! Request of a run, and the means to watch and stop it.
 
 use aime_llm::Image;
-use aime_progress::{Plan, RunId};
+use aime_progress_management::{Plan, RunId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use aime_progress::{
+use aime_progress_management::{
     AmendedCriterion, CheckMethod, CheckedCriterion, Criterion, EvidenceKind, MergeConflict, Owner, ProgressState, RunId, RunStatus, Spent,
     SpentBy, TaskId, TaskKind, TaskStatus,
 };

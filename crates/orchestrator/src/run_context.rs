@@ -1,8 +1,8 @@
 //! The part of a run that its effects need, wherever they are carried out.
 
-use aime_actors::{LeadRest, PersonMessage};
+use aime_actor_factory::{LeadRest, PersonMessage};
 use aime_durable::Recorded;
-use aime_progress::{EvidenceId, LeadCommand, ProgressEvent, QuestionId, Spent, TaskId};
+use aime_progress_management::{EvidenceId, LeadCommand, ProgressEvent, QuestionId, Spent, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use aime_durable::{Journal, JournalError, LoadedSnapshot, RUN_STREAM};
-use aime_progress::{Inconsistency, ProgressState, RunId};
+use aime_progress_management::{Inconsistency, ProgressState, RunId};
 
 use crate::{Bounds, OrchestratorError, RunInput, RunMachine, RunOutput, RunSettings};
 

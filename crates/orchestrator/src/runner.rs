@@ -30,7 +30,7 @@ use std::{
 
 use aime_durable::{EffectContext, EffectRunner, FactSender, FailedEffect, Issue, JournalError};
 use aime_llm::Model;
-use aime_progress::{LiveStore, RunId, Timestamp};
+use aime_progress_management::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{sync::mpsc, time::Instant};
 

@@ -2,9 +2,9 @@
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
+use aime_dynamic_planner::{Adaptive, GrowthSettings, Strategy};
 use aime_llm::Image;
-use aime_planner::{Adaptive, GrowthSettings, Strategy};
-use aime_progress::{Criterion, GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
+use aime_progress_management::{Criterion, GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSpec, Trust};
 use schemars::JsonSchema;

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aime_durable::{Journal, JournalError, RUN_STREAM};
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use tokio::sync::Notify;
 
 use crate::RunMachine;

@@ -1,8 +1,8 @@
 //! Statistics of planning and of the use of time, counted from the journals of all runs.
 
 use aime_durable::{EventRecord, Journal, Recorded};
-use aime_planner::PlanningMetrics;
-use aime_progress::{ProgressEvent, RunId, RunStatus, TimeUse, TimeUseCounter, Timestamp};
+use aime_dynamic_planner::PlanningMetrics;
+use aime_progress_management::{ProgressEvent, RunId, RunStatus, TimeUse, TimeUseCounter, Timestamp};
 use serde::Deserialize;
 
 use crate::{OrchestratorError, RunFact, RunInput, view_of};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use aime_actors::{ActorMachine, effect_prefix};
+use aime_actor_factory::{ActorMachine, effect_prefix};
 use aime_durable::replay;
-use aime_progress::{ProgressEvent, Spent};
+use aime_progress_management::{ProgressEvent, Spent};
 use aime_tools::DELEGATE_TASK;
 
 use crate::{ActorReport, OrchestratorError, Parts, RunMachine};

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use aime_durable::{EventRecord, Journal, Recorded, replay};
 use aime_llm::Image;
-use aime_progress::{Inconsistency, ProgressState, RunId, Timestamp};
+use aime_progress_management::{Inconsistency, ProgressState, RunId, Timestamp};
 use aime_tools::ToolSpec;
 
 use crate::{Bounds, OrchestratorError, PublishedEvent, RunFact, RunInput, RunMachine, RunOutput, RunSettings, RunStatusView, run_status};

@@ -4,7 +4,7 @@
 
 use std::{error::Error, sync::mpsc, thread};
 
-use aime_progress::{
+use aime_progress_management::{
     Conclusion, Decision, Plan, PlanPatch, ProgressEvent, ProgressState, StatusChange, TaskId, TaskSpec, TaskStatus, Timed, Timestamp, fold,
 };
 use aime_replan_triggers::{FrequencySettings, ReplanHistory, TriggerSettings, Verdict, decide, evaluate};
@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         triggers.iter().for_each(|trigger| println!("trigger: {}", trigger.detail));
 
-        // 4. A patch from any source: a person, rules, a model (`aime-planner`). It is applied as a whole or refused.
+        // 4. A patch from any source: a person, rules, a model (`aime-dynamic-planner`). It is applied as a whole or refused.
         let patch: PlanPatch = serde_json::from_value(json!({"reasoning": "yesterday's prices will do", "changes": [
             {"op": "add_task", "task": {"id": "old-prices", "description": "Take yesterday's prices", "kind": "actor"}, "replaces": ["prices"]},
         ]}))?;

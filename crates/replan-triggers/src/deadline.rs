@@ -1,6 +1,6 @@
 //! When time alone could change the verdict.
 
-use aime_progress::{Census, ProgressState, Timestamp};
+use aime_progress_management::{Census, ProgressState, Timestamp};
 
 use crate::{
     FrequencySettings, ReplanHistory, TriggerSettings,

@@ -1,6 +1,6 @@
 //! Frequency control: decides if a requested replan is allowed now.
 
-use aime_progress::{Timestamp, TriggerKind, TriggerReason};
+use aime_progress_management::{Timestamp, TriggerKind, TriggerReason};
 
 use crate::FrequencySettings;
 

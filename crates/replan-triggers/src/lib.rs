@@ -6,7 +6,7 @@ mod settings;
 mod triggers;
 
 /// The crate whose types are part of this crate's API.
-pub use aime_progress as progress;
+pub use aime_progress_management as progress;
 
 pub use deadline::{next_deadline, next_deadline_with};
 pub use frequency::{ReplanHistory, Verdict, decide};

@@ -1,6 +1,6 @@
 //! Settings of the triggers and of the frequency control.
 
-use aime_progress::{Significance, TriggerKind};
+use aime_progress_management::{Significance, TriggerKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

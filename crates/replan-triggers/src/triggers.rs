@@ -1,6 +1,6 @@
 //! The five triggers.
 
-use aime_progress::{Census, Evidence, ProgressState, Significance, Task, Timestamp, TriggerKind, TriggerReason};
+use aime_progress_management::{Census, Evidence, ProgressState, Significance, Task, Timestamp, TriggerKind, TriggerReason};
 
 use crate::TriggerSettings;
 

@@ -7,7 +7,7 @@ use std::{
     io::{Read, Write, stdin, stdout},
 };
 
-use aime_progress::{ProgressEvent, RunId, Timed, Timestamp, fold};
+use aime_progress_management::{ProgressEvent, RunId, Timed, Timestamp, fold};
 use aime_redact::Redactor;
 use aime_report::{ReportView, Source};
 use serde_json::Value;

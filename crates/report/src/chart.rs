@@ -1,6 +1,6 @@
 //! Timeline as a picture: a row for each task, a bar for each period in which it ran.
 
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 use maud::{Markup, html};
 
 use crate::{

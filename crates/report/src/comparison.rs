@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aime_progress::{PlanMode, RunStatus, Spent, TaskStatus};
+use aime_progress_management::{PlanMode, RunStatus, Spent, TaskStatus};
 use serde::Serialize;
 
 use crate::{Failure, FileView, ReportView, TaskView, Text, Version};

@@ -12,7 +12,7 @@ mod tasks;
 
 pub use self::pieces::Piece;
 
-use aime_progress::RunStatus;
+use aime_progress_management::RunStatus;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
@@ -179,7 +179,7 @@ fn rest(number: usize, thing: &str, place: &str) -> Markup {
     html! { @if number > 0 { p.cut { "… " (count(number, thing)) " left out" (place) } } }
 }
 
-fn time_at(at: aime_progress::Timestamp) -> Markup {
+fn time_at(at: aime_progress_management::Timestamp) -> Markup {
     html! { time datetime=(rfc3339(at)) { (moment(at)) } }
 }
 
@@ -194,7 +194,7 @@ const fn tone(status: RunStatus) -> &'static str {
 }
 
 /// Formats tokens and cost briefly.
-fn spent(spent: &aime_progress::Spent) -> String {
+fn spent(spent: &aime_progress_management::Spent) -> String {
     let tokens = number(spent.input_tokens + spent.output_tokens);
     let cost = if spent.cost_usd > 0.0 { format!(", ${:.4}", spent.cost_usd) } else { String::new() };
     format!("{tokens} tokens in {}{cost}", count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request"))

@@ -1,6 +1,6 @@
 //! Picture of a plan graph.
 
-use aime_progress::{TaskKind, TaskStatus};
+use aime_progress_management::{TaskKind, TaskStatus};
 use maud::{Markup, html};
 
 use crate::{

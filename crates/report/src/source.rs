@@ -1,6 +1,6 @@
 //! Input of a report.
 
-use aime_progress::{ProgressEvent, ProgressState, RunId, Timestamp};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, Timestamp};
 
 /// Data on a run. The report is a function of it.
 #[derive(Debug, Clone)]

@@ -1,6 +1,6 @@
 //! Times and durations for people. All times are UTC.
 
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 
 /// Formats `2026-01-31 10:20:30`.
 pub(crate) fn moment(at: Timestamp) -> String {

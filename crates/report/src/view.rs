@@ -11,7 +11,7 @@ mod versions;
 
 pub use self::graph::{Graph, Line, LineKind, Node};
 
-use aime_progress::{CheckMethod, Owner, PlanMode, RunStatus, Significance, Spent, TaskKind, TaskStatus, TimeUse, Timestamp};
+use aime_progress_management::{CheckMethod, Owner, PlanMode, RunStatus, Significance, Spent, TaskKind, TaskStatus, TimeUse, Timestamp};
 use serde::Serialize;
 
 use crate::{Failure, text::Text};

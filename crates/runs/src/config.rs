@@ -20,11 +20,11 @@ mod tests;
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use aime_actors::ActorSettings;
+use aime_actor_factory::ActorSettings;
+use aime_dynamic_planner::{Adaptive, BypassSettings, ClassifierSettings, GrowthSettings, PlanLimits, PlannerSettings, Strategy};
 use aime_llm::Effort;
 use aime_orchestrator::{PlanRoute, Reflect, RunSettings};
-use aime_planner::{Adaptive, BypassSettings, ClassifierSettings, GrowthSettings, PlanLimits, PlannerSettings, Strategy};
-use aime_progress::{Check, CommandCheck, Criterion, Owner};
+use aime_progress_management::{Check, CommandCheck, Criterion, Owner};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::ModelClasses;
 use schemars::JsonSchema;

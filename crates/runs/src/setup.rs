@@ -22,11 +22,11 @@ use std::{
     time::Duration,
 };
 
-use aime_actors::ActorFactory;
+use aime_actor_factory::ActorFactory;
 use aime_durable::Journal;
+use aime_dynamic_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_memory::{KnowledgeSettings, MemorySettings, PromptBounds};
 use aime_orchestrator::{HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, ProjectWords, RunMemory, RunMemorySettings};
-use aime_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, Launcher, clean_environment};
 use aime_tools::{BuiltinSettings, Diagnostics, RuleLists, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};

@@ -7,7 +7,7 @@ use std::{
 
 use aime_durable::Journal;
 use aime_orchestrator::{PublishedEvent, RunResult, RunView};
-use aime_progress::{CallOutcome, ProgressEvent, ProgressState, RunStatus, TaskId, TaskStatus, Timed, fold};
+use aime_progress_management::{CallOutcome, ProgressEvent, ProgressState, RunStatus, TaskId, TaskStatus, Timed, fold};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::{
@@ -57,7 +57,7 @@ fn consistent(world: &World, state: Option<&ProgressState>, when: &str) {
 fn timed(journal: &Journal) -> Vec<Timed> {
     let records = journal.events(RUN, 1, usize::MAX).unwrap_or_default();
     let event = |record: &aime_durable::EventRecord| {
-        Some(Timed { at: aime_progress::Timestamp::from_millis(record.at), event: serde_json::from_str(&record.body).ok()? })
+        Some(Timed { at: aime_progress_management::Timestamp::from_millis(record.at), event: serde_json::from_str(&record.body).ok()? })
     };
     records.iter().filter_map(event).collect()
 }

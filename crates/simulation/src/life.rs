@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_durable::Journal;
 use aime_orchestrator::{Bounds, OrchestratorError, RunControl, RunRequest, RunResult};
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use tokio::{runtime::Builder, select, time::timeout};
 
 use crate::{

@@ -16,7 +16,7 @@ use aime_orchestrator::{
     Bounds, BuildError, Isolation, Orchestrator, OrchestratorError, PlanRoute, PublishedEvent, RunControl, RunMachine, RunRequest,
     RunResult, RunSettings, SNAPSHOT_FACTS, run_status,
 };
-use aime_progress::{PLAN_SCHEMA, Plan, RunStatus, Strategic, TaskId, TaskSpec};
+use aime_progress_management::{PLAN_SCHEMA, Plan, RunStatus, Strategic, TaskId, TaskSpec};
 use aime_tools::{Approval, ToolContext, ToolError, ToolOutput, TypedTool};
 use futures::stream::BoxStream;
 use schemars::JsonSchema;
@@ -212,7 +212,7 @@ impl Long {
         if result.status != RunStatus::Completed {
             story.faults.push(format!("it ended as {}: {:?}", result.status, result.error));
         }
-        story.completed = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
+        story.completed = result.tasks.iter().filter(|task| task.status == aime_progress_management::TaskStatus::Completed).count();
         if story.completed != self.tasks {
             story.faults.push(format!("{} of {} tasks are completed", story.completed, self.tasks));
         }

@@ -1,6 +1,6 @@
 //! Plans and patches as a model writes them.
 
-use aime_progress::{Plan, ProgressState, Task, TaskKind, TaskStatus};
+use aime_progress_management::{Plan, ProgressState, Task, TaskKind, TaskStatus};
 use fastrand::Rng;
 use serde_json::{Value, json};
 

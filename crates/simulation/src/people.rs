@@ -7,7 +7,7 @@ use std::{
 
 use aime_durable::Journal;
 use aime_orchestrator::{HumanChannel, HumanQuestion, InboxMessage, RunControl};
-use aime_progress::TaskStatus;
+use aime_progress_management::TaskStatus;
 use futures::future::BoxFuture;
 use tokio::time::sleep;
 

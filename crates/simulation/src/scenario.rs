@@ -1,8 +1,8 @@
 //! Scenario of a run: its inputs and its faults.
 
+use aime_dynamic_planner::{Adaptive, GrowthSettings};
 use aime_orchestrator::{Bounds, Isolation, PlanRoute, Reflect, RunSettings};
-use aime_planner::{Adaptive, GrowthSettings};
-use aime_progress::{Plan, PlanMode};
+use aime_progress_management::{Plan, PlanMode};
 use aime_tools::Approval;
 use fastrand::Rng;
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use aime_durable::{Journal, RUN_STREAM};
 use aime_orchestrator::{Bounds, InboxMessage, OrchestratorError, RunMachine, RunView, run_status, view};
-use aime_progress::{RunStatus, TaskStatus};
+use aime_progress_management::{RunStatus, TaskStatus};
 use futures::FutureExt;
 
 use crate::{

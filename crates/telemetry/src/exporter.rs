@@ -13,7 +13,7 @@ use std::{
 };
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{ProgressEvent, RunId, TaskStatus};
+use aime_progress_management::{ProgressEvent, RunId, TaskStatus};
 use opentelemetry_proto::tonic::{
     collector::{logs::v1::ExportLogsServiceRequest, metrics::v1::ExportMetricsServiceRequest, trace::v1::ExportTraceServiceRequest},
     common::v1::InstrumentationScope,

@@ -1,7 +1,7 @@
 //! Ids of traces and spans. They are derived from names, so that a run has one trace even if another process
 //! continues it, and a repeated export has the same ids.
 
-use aime_progress::{RunId, Timestamp};
+use aime_progress_management::{RunId, Timestamp};
 
 /// Returns the id of a run's trace.
 pub(crate) fn trace(run: &RunId) -> Vec<u8> {

@@ -8,7 +8,7 @@
 mod tests;
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{CallOutcome, ProgressEvent, RunId, RunStatus, TaskId, TaskStatus};
+use aime_progress_management::{CallOutcome, ProgressEvent, RunId, RunStatus, TaskId, TaskStatus};
 use opentelemetry_proto::tonic::{
     common::v1::{AnyValue, KeyValue, any_value::Value},
     logs::v1::{LogRecord, SeverityNumber},
@@ -149,7 +149,7 @@ fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<RecordCo
     })
 }
 
-fn triggers(reasons: &[aime_progress::TriggerReason]) -> KeyValue {
+fn triggers(reasons: &[aime_progress_management::TriggerReason]) -> KeyValue {
     texts("aime.triggers", reasons.iter().map(|reason| known::word(&reason.kind)))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{CallOutcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, ProgressEvent};
 use opentelemetry_proto::tonic::{
     common::v1::KeyValue,
     metrics::v1::{AggregationTemporality, Histogram, HistogramDataPoint, Metric, metric::Data},
@@ -137,7 +137,7 @@ const fn number(count: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::Timestamp;
+    use aime_progress_management::Timestamp;
     use serde_json::json;
 
     use super::*;

@@ -6,7 +6,7 @@ pub(crate) mod tests;
 use std::collections::BTreeMap;
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{CallOutcome, ProgressEvent, RunId, RunStatus, TaskId, TaskStatus, Timestamp};
+use aime_progress_management::{CallOutcome, ProgressEvent, RunId, RunStatus, TaskId, TaskStatus, Timestamp};
 use opentelemetry_proto::tonic::{
     common::v1::KeyValue,
     trace::v1::{

@@ -3,10 +3,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use aime_actors::{ActorEffect, ActorFact, ActorInput};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
 use aime_orchestrator::{Attempted, Orchestrator, RemoteEffects, RunEffect, RunFact};
-use aime_progress::{ProgressState, RunId};
+use aime_progress_management::{ProgressState, RunId};
 use aime_undo::Author;
 use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
 use temporalio_macros::activities;

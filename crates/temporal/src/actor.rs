@@ -10,10 +10,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine};
 use aime_durable::{EffectId, Issue, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{RunContext, RunFact};
-use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use serde_json::Value;
 use temporalio_macros::{workflow, workflow_methods};
@@ -316,7 +316,7 @@ fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> Acto
 fn unasked(id: EffectId, fact: ActorFact) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { text, duration_ms, .. } => {
-            let answer = aime_actors::ModelAnswer::Error { kind: aime_actors::ModelFault::Unusable, text };
+            let answer = aime_actor_factory::ModelAnswer::Error { kind: aime_actor_factory::ModelFault::Unusable, text };
             ActorFact::ModelAnswered { id, answer, duration_ms }
         }
         other => other,

@@ -1,6 +1,6 @@
 //! An actor as a child of another workflow: of its run, or of the actor that has called it.
 
-use aime_actors::ActorFact;
+use aime_actor_factory::ActorFact;
 use aime_durable::Reason;
 use futures::{
     FutureExt as _,

@@ -10,7 +10,7 @@ use std::{
 
 use aime_durable::{Recorded, UnixMillis};
 use aime_orchestrator::{OrchestratorError, RunCheck, RunFact, RunView, check_told, view_of};
-use aime_progress::{ProgressState, RunId, TaskId, Timed, Timestamp};
+use aime_progress_management::{ProgressState, RunId, TaskId, Timed, Timestamp};
 use futures::StreamExt as _;
 use temporalio_client::{
     Client, ClientOptions, ClientTlsOptions, Connection, ConnectionOptions, TlsOptions, Url, WorkflowDescribeOptions, WorkflowHandle,

@@ -1,9 +1,9 @@
 //! Messages between workflows and workers. Later versions must be able to read each form: new fields have defaults.
 
-use aime_actors::{ActorFact, ActorInput, ActorMachine, PersonMessage};
+use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, PersonMessage};
 use aime_durable::{EffectId, Machine};
 use aime_orchestrator::{ActorOrder, Bounds, CallRecord, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine, RunResult};
-use aime_progress::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
 use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
 
@@ -228,7 +228,7 @@ pub struct ActOrder {
     /// The workflow of the run, which hears what happens on the way.
     pub run: String,
     /// The effect.
-    pub order: EffectOrder<aime_actors::ActorEffect>,
+    pub order: EffectOrder<aime_actor_factory::ActorEffect>,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
     #[serde(default)]
     pub tree: Option<Tree>,

@@ -13,7 +13,9 @@ use std::{
 
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{Bounds, CallRecord, FailureCode, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput, RunResult};
-use aime_progress::{Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp};
+use aime_progress_management::{
+    Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp,
+};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_common::RetryPolicy;
 use temporalio_macros::{workflow, workflow_methods};
@@ -390,11 +392,11 @@ impl RunCarrier {
                     answers.extend(known.map(|(question, text)| Answered { question: question.clone(), text: text.clone() }));
                 }
                 RunFact::PersonSaid { id, task, text } => {
-                    let said = aime_actors::PersonMessage { id: id.clone(), text: text.clone() };
+                    let said = aime_actor_factory::PersonMessage { id: id.clone(), text: text.clone() };
                     let alone = self.is_direct();
                     let whom: Vec<String> = self.workflows(|of| task.as_ref().map_or(alone, |task| task == of));
                     for actor in whom {
-                        self.signal(actor, ActorWorkflow::told, aime_actors::ActorFact::PersonMessage { said: said.clone() });
+                        self.signal(actor, ActorWorkflow::told, aime_actor_factory::ActorFact::PersonMessage { said: said.clone() });
                     }
                 }
                 _ => {}

@@ -12,7 +12,7 @@ mod tests;
 mod tree;
 mod work;
 
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 use ratatui_core::{
     buffer::Buffer,
     layout::{Position, Rect},

@@ -2,7 +2,7 @@
 
 mod english;
 
-use aime_progress::{CallOutcome, TaskId, TaskStatus};
+use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 
 pub use self::english::english;
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aime_progress::{TaskId, TaskSpec};
+use aime_progress_management::{TaskId, TaskSpec};
 
 /// Returns the tasks in plan order, each followed by its children, with their depth from 0. A missing parent counts as none. Each task
 /// appears at most once, and tasks that are their own ancestors do not appear.

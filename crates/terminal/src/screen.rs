@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use aime_progress::{
+use aime_progress_management::{
     ProgressEvent, ProgressState, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind, TaskSpec, TaskStatus, Timestamp,
 };
 

@@ -1,6 +1,6 @@
 //! Test runs, built from events as in a journal.
 
-use aime_progress::{ProgressEvent, RunId, Timestamp};
+use aime_progress_management::{ProgressEvent, RunId, Timestamp};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use aime_progress::{ProgressEvent, Timestamp};
+use aime_progress_management::{ProgressEvent, Timestamp};
 use ratatui_crossterm::crossterm::event;
 
 use self::device::Device;
@@ -230,7 +230,7 @@ fn now() -> Timestamp {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::RunId;
+    use aime_progress_management::RunId;
 
     use super::*;
     use crate::{Limits, Part};

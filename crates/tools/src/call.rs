@@ -8,7 +8,7 @@
 //! The types have no other constructors, so the arguments of a call cannot change after the decision.
 
 use aime_llm::{coerce_to_schema, read_arguments};
-use aime_progress::Origin;
+use aime_progress_management::Origin;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

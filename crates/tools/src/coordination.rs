@@ -1,10 +1,10 @@
 //! Tolerant parsers for the parameters of tools that an actor answers itself.
 //!
-//! The actor machine calls the `parse` functions (for `todo` [`TodoList::from_parameters`](aime_progress::TodoList::from_parameters)); the
+//! The actor machine calls the `parse` functions (for `todo` [`TodoList::from_parameters`](aime_progress_management::TodoList::from_parameters)); the
 //! runtime never runs these tools. The parsers accept words in any case, common synonyms, and numbers for texts. An ambiguous value is an
 //! error that lists the expected values.
 
-use aime_progress::{CommandCheck, EvidenceKind, InvalidExpectation, ProgressReport, Significance};
+use aime_progress_management::{CommandCheck, EvidenceKind, InvalidExpectation, ProgressReport, Significance};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -238,7 +238,7 @@ struct TodoParameter {
     id: String,
     /// Work to do
     text: String,
-    status: aime_progress::TodoStatus,
+    status: aime_progress_management::TodoStatus,
     /// The work in progress, such as "Reading the file"
     active_form: Option<String>,
 }

@@ -1,6 +1,6 @@
 //! Tool session: the tools of one agent, for an agent loop outside of aime.
 
-use aime_progress::Origin;
+use aime_progress_management::Origin;
 
 use crate::{
     Approval, ConsentedCall, OpenCall, Permission, PermissionRule, PermissionRules, Permissions, ToolContext, ToolError, ToolOutput,

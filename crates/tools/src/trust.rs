@@ -4,7 +4,7 @@
 //! an actor's prompt, each call that could send data out needs a person's consent or a setting of the user that allows it.
 
 use aime_hosts::{host_fits, host_of};
-use aime_progress::Origin;
+use aime_progress_management::Origin;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use aime_durable::Recorded;
 use aime_orchestrator::{RunFailure, RunMachine, RunOutput, RunRequest, view_of};
-use aime_progress::{ProgressEvent, RunStatus, Spent, SpentBy, Timestamp};
+use aime_progress_management::{ProgressEvent, RunStatus, Spent, SpentBy, Timestamp};
 use aime_tools::{PermissionRules, RuleLists};
 
 use super::*;
@@ -57,7 +57,7 @@ fn a_prompt_goes_on_with_a_run_that_has_ended_where_its_lead_remembers() {
         seen
     };
     let began_with = Chosen { approval: ended(true, true).settings().approval, mode: ended(true, true).settings().mode };
-    let other = Chosen { mode: Some(aime_progress::PlanMode::Complex), ..began_with };
+    let other = Chosen { mode: Some(aime_progress_management::PlanMode::Complex), ..began_with };
     for (last, chosen, expected) in [
         (ended(true, true), began_with, Next::Continue),
         // The next run is to be worked on in another way than this one.

@@ -7,7 +7,7 @@ use agent_client_protocol::v1::schema::{
     ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
 use aime_orchestrator::{FileChange, HumanQuestion};
-use aime_progress::{CallOutcome, QuestionId, TaskId};
+use aime_progress_management::{CallOutcome, QuestionId, TaskId};
 use aime_tools::offers_always;
 use serde_json::{Map, Value};
 

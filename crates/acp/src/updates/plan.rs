@@ -1,7 +1,7 @@
 //! The plan as a client shows it.
 
 use agent_client_protocol::v1::schema::{PlanEntry, PlanEntryPriority, PlanEntryStatus};
-use aime_progress::{ProgressState, Task, TaskKind, TaskStatus, TodoItem, TodoStatus};
+use aime_progress_management::{ProgressState, Task, TaskKind, TaskStatus, TodoItem, TodoStatus};
 
 /// Returns the entries of a plan: its tasks, or the list of its actor if it has only one task. Groups are left out,
 /// because their tasks cover them.

@@ -1,4 +1,4 @@
-use aime_progress::{QuestionId, Timestamp};
+use aime_progress_management::{QuestionId, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::ModelLimits;
-use aime_progress::TaskSpec;
+use aime_progress_management::TaskSpec;
 use aime_tools::{DELEGATE_TASK, LOAD_SKILL, ToolScope, ToolSpec, is_in_a_bundle, is_of_servers, tools_of};
 
 use super::{ActorContext, ComposeError};

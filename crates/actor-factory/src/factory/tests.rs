@@ -4,7 +4,7 @@ mod rights;
 use std::sync::{Arc, LazyLock};
 
 use aime_llm::{ChatRequest, Message};
-use aime_progress::TaskId;
+use aime_progress_management::TaskId;
 use aime_tools::{InstalledSkill, RuleLists, Skill, builtin, load_skill};
 
 use super::*;

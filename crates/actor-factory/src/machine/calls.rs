@@ -1,7 +1,7 @@
 //! Life of a call, from permission to result.
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_progress::{CallOutcome, Origin, ProgressEvent, QuestionId};
+use aime_progress_management::{CallOutcome, Origin, ProgressEvent, QuestionId};
 use aime_tools::{
     ConsentedCall, DelegateTask, Executor, Permission, Permissions, SILENT, SeenFile, SeenFiles, ToolScope, ValidatedCall, origin_of,
 };

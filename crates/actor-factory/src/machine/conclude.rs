@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use aime_durable::Reason;
-use aime_progress::{Conclusion, FailureCause, Outcome};
+use aime_progress_management::{Conclusion, FailureCause, Outcome};
 use aime_tools::{Terminate, TerminateStatus};
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::{ChatRequest, ChatResponse, Image, ModelError};
-use aime_progress::{CallOutcome, LeadCommand, Origin, QuestionId};
+use aime_progress_management::{CallOutcome, LeadCommand, Origin, QuestionId};
 use aime_redact::Redactor;
 use aime_tools::{DelegateTask, SeenFile, SeenFiles, ValidatedCall};
 use serde::{Deserialize, Serialize};

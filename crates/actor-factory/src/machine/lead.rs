@@ -1,7 +1,7 @@
 //! Lead of a run: the same machine, which rests after its plan calls until the run wakes it.
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
-use aime_progress::{CallOutcome, Conclusion, LeadCommand, Origin, ProgressEvent, TaskId};
+use aime_progress_management::{CallOutcome, Conclusion, LeadCommand, Origin, ProgressEvent, TaskId};
 use serde::{Deserialize, Serialize};
 
 use super::{

@@ -1,7 +1,7 @@
 //! Tools that the actor machine answers itself: they change its state or report to people.
 
 use aime_durable::{Outbox, UnixMillis};
-use aime_progress::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
+use aime_progress_management::{CallOutcome, Evidence, EvidenceId, ProgressEvent, Timestamp, TodoList, TodoStatus, render_todos};
 use aime_tools::{
     AskHuman, CriterionVerdict, DELEGATE_TASK, DelegateTask, ReportEvidence, Terminate, TerminateStatus, ToolError, UpdateProgress,
 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use aime_progress::CallOutcome;
+use aime_progress_management::CallOutcome;
 use aime_tools::ToolScope;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use aime_durable::{Outbox, UnixMillis};
 use aime_llm::Message;
-use aime_progress::{CallOutcome, Origin};
+use aime_progress_management::{CallOutcome, Origin};
 
 use super::{
     ActorMachine, ActorStep,

@@ -1,7 +1,7 @@
 //! Messages from people to an actor at work.
 
 use aime_durable::Outbox;
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 
 use super::ActorMachine;
 use crate::{

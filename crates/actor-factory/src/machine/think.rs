@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_durable::{EffectId, Outbox, UnixMillis};
 use aime_llm::{CallsInText, ChatRequest, ChatResponse, FinishReason, Message, ToolChoice, ToolDefinition, calls_in_text};
-use aime_progress::{FailureCause, ProgressEvent, Spent, render_todos};
+use aime_progress_management::{FailureCause, ProgressEvent, Spent, render_todos};
 
 use super::{
     ActorEffect, ActorMachine, ActorStep, ModelAnswer, ModelFault,

@@ -2,7 +2,7 @@
 
 use aime_durable::EffectId;
 use aime_llm::{Image, ToolCall, read_arguments};
-use aime_progress::{CallOutcome, LeadCommand, Origin, QuestionId};
+use aime_progress_management::{CallOutcome, LeadCommand, Origin, QuestionId};
 use aime_tools::{CheckedCall, DELEGATE_TASK, Executor, OpenCall, ToolSpec, ValidatedCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-use aime_progress::TaskId;
+use aime_progress_management::TaskId;
 use proptest::prelude::*;
 
 use super::*;

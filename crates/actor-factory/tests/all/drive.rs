@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use aime_actors::{ActorContext, ActorEffect, ActorFact, ActorFactory, ActorInput, ActorMachine, ModelAnswer};
+use aime_actor_factory::{ActorContext, ActorEffect, ActorFact, ActorFactory, ActorInput, ActorMachine, ModelAnswer};
 use aime_durable::{Commit, EffectId, Ended, Host, Issue, Machine, Reason, Recorded, Resume, drive};
 use aime_llm::{ChatResponse, FinishReason, Message, ToolCall, Usage};
-use aime_progress::{CallOutcome, Outcome, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
+use aime_progress_management::{CallOutcome, Outcome, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{Approval, PermissionRules, RuleLists};
 use serde_json::{Value, json};
 

@@ -1,11 +1,11 @@
 //! Tests of an actor without an orchestrator.
 
-use aime_actors::{ActorContext, ActorFactory, run};
+use aime_actor_factory::{ActorContext, ActorFactory, run};
 use aime_llm::{
     ModelStack,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_progress::{Conclusion, Outcome, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, Outcome, TaskId, TaskSpec};
 use aime_redact::{REDACTED, Redactor};
 use aime_tools::{Approval, AskPerson, ToolContext, builtin};
 use serde_json::json;

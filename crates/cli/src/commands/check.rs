@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aime_planner::PlanFault;
+use aime_dynamic_planner::PlanFault;
 use aime_runs::Setup;
 use serde_json::json;
 

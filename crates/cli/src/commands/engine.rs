@@ -15,7 +15,7 @@ use std::{
 
 use aime_durable::{Clock as _, SystemClock};
 use aime_orchestrator::{FailureCode, NobodyThere, PublishedEvent, RunFact, RunRequest};
-use aime_progress::{RunId, RunStatus, Timestamp};
+use aime_progress_management::{RunId, RunStatus, Timestamp};
 use aime_runs::{
     RunsError, Setup, has_ended,
     models::{self, Choice},

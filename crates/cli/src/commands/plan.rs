@@ -3,7 +3,7 @@
 use std::{convert::Infallible, future::pending, path::Path};
 
 use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
-use aime_progress::{Plan, ProgressEvent, Spent};
+use aime_progress_management::{Plan, ProgressEvent, Spent};
 use aime_runs::{ForecastBasis, Review, Runs, RunsError, models, settings_of, write_whole};
 use tokio_util::sync::CancellationToken;
 

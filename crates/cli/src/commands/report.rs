@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use aime_report::ReportView;
 use aime_runs::{Setup, write_whole};
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use aime_progress::{Owner, Plan};
+use aime_progress_management::{Owner, Plan};
 use aime_runs::{Review, Setup, write_whole};
 use aime_sandbox::run_at_terminal;
 

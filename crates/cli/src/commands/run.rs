@@ -6,7 +6,7 @@ mod tests;
 use std::sync::Arc;
 
 use aime_orchestrator::{Bounds, CriterionOutcome, FailureCode, Models, RunFailure, RunRequest, RunResult, RunSettings, view};
-use aime_progress::{CheckMethod, Owner, Plan, PlanMode, ProgressState, RunId};
+use aime_progress_management::{CheckMethod, Owner, Plan, PlanMode, ProgressState, RunId};
 use aime_runs::{Drive, Review, Runs, Setup, config::Config, models, outcome, settings_of};
 use aime_tools::Approval;
 
@@ -54,7 +54,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
         return Err(Failure::usage("an engine's workers make no branch, so --commit cannot be used"));
     }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?;
-    let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress::TaskKind::Actor));
+    let needs_model = plan.as_ref().is_none_or(|plan| plan.tasks.iter().any(|task| task.kind == aime_progress_management::TaskKind::Actor));
     let models = match &choice {
         // A plan for review is created here, before the engine carries it out.
         _ if elsewhere && !(args.review && plan.is_none()) => {
@@ -406,7 +406,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
 
 /// Returns the last line: the outcome and the cost of the run.
 pub(super) fn summary(result: &RunResult) -> String {
-    let done = result.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
+    let done = result.tasks.iter().filter(|task| task.status == aime_progress_management::TaskStatus::Completed).count();
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
     let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.word().replace('_', " "));

@@ -1,7 +1,7 @@
 //! `aime runs`.
 
 use aime_orchestrator::{CriterionOutcome, FileChange, OrchestratorError, RunOutput, RunResult, RunView, state_at};
-use aime_progress::{ChangedMember, CheckMethod, Edge, PlanDiff, ProgressState, RunId, Task, TaskId};
+use aime_progress_management::{ChangedMember, CheckMethod, Edge, PlanDiff, ProgressState, RunId, Task, TaskId};
 use aime_runs::{Runs, RunsError, list_document, outcome};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! `aime schema`.
 
 use aime_orchestrator::RunResult;
-use aime_progress::{event_schema, patch_schema, plan_schema, progress_schema};
+use aime_progress_management::{event_schema, patch_schema, plan_schema, progress_schema};
 use aime_runs::config::Config;
 use schemars::schema_for;
 use serde_json::{Map, Value};

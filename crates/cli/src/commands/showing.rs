@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_orchestrator::{HumanChannel, NobodyThere};
-use aime_progress::{ProgressState, RunStatus};
+use aime_progress_management::{ProgressState, RunStatus};
 use aime_runs::{RunNews, Setup};
 use tokio::{
     sync::{Notify, mpsc},

@@ -1,8 +1,8 @@
 //! `aime runs stats`.
 
+use aime_dynamic_planner::PlanningMetrics;
 use aime_orchestrator::RunStats;
-use aime_planner::PlanningMetrics;
-use aime_progress::{PartUse, TimeUse};
+use aime_progress_management::{PartUse, TimeUse};
 use serde_json::{Value, json};
 
 use crate::{

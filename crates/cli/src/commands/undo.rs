@@ -5,8 +5,8 @@ use std::{path::Path, sync::Arc};
 use aime_durable::RunLock;
 use aime_orchestrator::{RunView, with_children};
 #[cfg(feature = "temporal")]
-use aime_progress::ProgressEvent;
-use aime_progress::RunId;
+use aime_progress_management::ProgressEvent;
+use aime_progress_management::RunId;
 use aime_runs::{Runs, Setup};
 use aime_sandbox::ConfinedFolder;
 #[cfg(feature = "temporal")]
@@ -105,7 +105,7 @@ fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
     if seen.state.tasks.keys().any(|id| id.as_str() == task) {
         return Ok(Scope::Tasks { tasks: with_children(&seen.state, task) });
     }
-    let known: Vec<&str> = seen.state.tasks.keys().map(aime_progress::TaskId::as_str).collect();
+    let known: Vec<&str> = seen.state.tasks.keys().map(aime_progress_management::TaskId::as_str).collect();
     Err(Failure::usage(format!("run {run} has no task {task:?}")).hint(format!("its tasks are {}", known.join(", "))))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_durable::{Clock, Journal, SystemClock};
 use aime_orchestrator::InboxMessage;
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use aime_redact::Redactor;
 use aime_runs::Setup;
 use aime_terminal::{Act, Heard};

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_durable::Journal;
 use aime_orchestrator::{PublishedEvent, RunResult, run_status};
-use aime_progress::{ProgressEvent, RunId, RunStatus};
+use aime_progress_management::{ProgressEvent, RunId, RunStatus};
 use aime_runs::{Runs, RunsError};
 use aime_terminal::Part;
 use tokio::sync::Notify;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_orchestrator::{FileChange, PublishedEvent};
-use aime_progress::{
+use aime_progress_management::{
     CallOutcome, GoalImage, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId, TaskStatus,
 };
 use anstyle::Style;

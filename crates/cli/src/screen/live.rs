@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{ProgressEvent, ProgressState, RunId, RunStatus};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, RunStatus};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::{

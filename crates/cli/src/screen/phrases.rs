@@ -1,6 +1,6 @@
 //! The whole-screen view's own phrases in the person's language.
 
-use aime_progress::CallOutcome;
+use aime_progress_management::CallOutcome;
 use aime_terminal::{Help, Hint, Phrase};
 
 use crate::{

@@ -5,7 +5,7 @@ mod view;
 use std::collections::BTreeMap;
 
 use aime_orchestrator::PublishedEvent;
-use aime_progress::{ProgressEvent, ProgressState, RunId, Timestamp};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, Timestamp};
 use serde_json::{Value, json};
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use aime_progress::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
+use aime_progress_management::{Plan, ProgressState, Task, TaskId, TaskSpec, TaskStatus};
 use aime_terminal::tree_order;
 
 use super::{first_line, fit, span};
@@ -72,13 +72,13 @@ pub(super) fn progress(state: &ProgressState) -> Option<String> {
 fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {
     // Even a deep plan on a narrow terminal needs room for its text.
     let indent = "  ".repeat(depth.min(width / 10));
-    let begun = task.started_at.map_or(now, aime_progress::Timestamp::as_millis);
+    let begun = task.started_at.map_or(now, aime_progress_management::Timestamp::as_millis);
     let (until, doing) = match task.status {
         TaskStatus::Running => {
             let doing = task.activity.clone().or_else(|| task.report.as_ref().map(|report| report.message.clone()));
             (Some(now), doing)
         }
-        TaskStatus::Completed | TaskStatus::Failed => (task.finished_at.map(aime_progress::Timestamp::as_millis), None),
+        TaskStatus::Completed | TaskStatus::Failed => (task.finished_at.map(aime_progress_management::Timestamp::as_millis), None),
         _ => (None, task.reason.as_deref().map(|reason| i18n::said(reason).into_owned())),
     };
     // The activity needs room beside the title.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_orchestrator::{Bounds, PublishedEvent};
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 use aime_terminal::{Heard, Limits, Screen, Theme, View};
 
 use super::{

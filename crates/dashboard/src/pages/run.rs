@@ -1,6 +1,6 @@
 //! Page of one run.
 
-use aime_progress::TaskKind;
+use aime_progress_management::TaskKind;
 use aime_report::Piece;
 use axum::{
     body::Bytes,

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use aime_dashboard::{Act, Asked, Event, Found, Hit, Looked, NewRun, Problem, Refusal, RunEntry, Runs, app};
-use aime_progress::{PlanId, ProgressEvent, ProgressState, RunId, Timestamp};
+use aime_progress_management::{PlanId, ProgressEvent, ProgressState, RunId, Timestamp};
 use aime_redact::Redactor;
 use aime_report::{ReportView, Source};
 use axum::{

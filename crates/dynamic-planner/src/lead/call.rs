@@ -1,6 +1,6 @@
 //! Parses the parameters of a call and collects all faults.
 
-use aime_progress::Criterion;
+use aime_progress_management::Criterion;
 use serde_json::{Map, Value};
 
 use crate::{PlanFault, parse::criterion};

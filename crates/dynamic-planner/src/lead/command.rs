@@ -1,6 +1,6 @@
 //! Parses the calls of plan tools.
 
-use aime_progress::{
+use aime_progress_management::{
     EvidenceId, LeadCommand, Owner, PlanChange, PlanMode, PlanPatch, ProgressState, Task, TaskId, TaskKind, TaskStatus, lowering,
 };
 use serde_json::{Map, Value};

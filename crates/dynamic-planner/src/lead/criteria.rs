@@ -1,6 +1,6 @@
 //! The success criteria in the form for the lead.
 
-use aime_progress::{Criterion, Owner, ProgressState};
+use aime_progress_management::{Criterion, Owner, ProgressState};
 
 use crate::draft::{Draft, Share, one_line};
 

@@ -1,6 +1,6 @@
 //! Texts that a compaction of the lead's conversation must keep.
 
-use aime_progress::ProgressState;
+use aime_progress_management::ProgressState;
 
 use super::{PersonWords, criteria, tasks};
 use crate::draft::{one_line, quote};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_progress::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance, TaskId};
+use aime_progress_management::{DroppedChange, Evidence, Origin, PlanChange, ProgressState, Significance, TaskId};
 
 use super::{BudgetLeft, PersonWords, Wake, WakeKind, criteria, settled, tasks};
 use crate::{

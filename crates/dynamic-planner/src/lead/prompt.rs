@@ -1,7 +1,7 @@
 //! The prompt that starts the lead's conversation.
 
 use aime_llm::Message;
-use aime_progress::PlanMode;
+use aime_progress_management::PlanMode;
 use aime_tools::Bundle;
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! `read_result`: returns the whole result text of a task.
 
 use aime_llm::estimate_tokens;
-use aime_progress::{ProgressState, Task};
+use aime_progress_management::{ProgressState, Task};
 use serde_json::{Map, Value};
 
 use super::{call::Call, message::sources};

@@ -4,7 +4,7 @@
 //! object with all members of any operation. [`parse_command`](super::parse_command) checks the rules that the schemas
 //! leave out.
 
-use aime_progress::{PlanMode, ReasoningEffort, TaskKind};
+use aime_progress_management::{PlanMode, ReasoningEffort, TaskKind};
 use serde_json::{Map, Value, json};
 
 use crate::PlanChecker;

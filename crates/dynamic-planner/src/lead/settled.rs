@@ -1,6 +1,6 @@
 //! The tasks that settled or failed since the last wake.
 
-use aime_progress::{CheckedCriterion, ProgressState, Task, TaskId, TaskStatus};
+use aime_progress_management::{CheckedCriterion, ProgressState, Task, TaskId, TaskStatus};
 use serde_json::Value;
 
 use super::{PlanTool, TaskChanges, Wake, message::sources};

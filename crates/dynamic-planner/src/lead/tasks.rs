@@ -1,6 +1,6 @@
 //! The plan in the form for the lead: running tasks, waiting tasks and their dependencies.
 
-use aime_progress::{EdgeType, ProgressState, Task, TaskId, TaskKind, TaskStatus};
+use aime_progress_management::{EdgeType, ProgressState, Task, TaskId, TaskKind, TaskStatus};
 
 use super::settled;
 use crate::draft::{Draft, Share, one_line};
@@ -65,7 +65,7 @@ fn means(task: &Task) -> String {
 fn standing(state: &ProgressState, task: &Task, draft: &mut Draft) {
     match task.status {
         TaskStatus::Running => {
-            let done = task.todos.iter().filter(|todo| todo.status == aime_progress::TodoStatus::Completed).count();
+            let done = task.todos.iter().filter(|todo| todo.status == aime_progress_management::TodoStatus::Completed).count();
             if !task.todos.is_empty() {
                 draft.fixed(format!(" — {done} of {} TODOs done", task.todos.len()));
             }

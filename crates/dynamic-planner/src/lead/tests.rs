@@ -7,7 +7,7 @@ mod properties;
 mod results;
 
 use aime_llm::ToolDefinition;
-use aime_progress::{Conclusion, Outcome, Plan, ProgressEvent, ProgressState, Task, TaskId, TaskStatus, Timestamp};
+use aime_progress_management::{Conclusion, Outcome, Plan, ProgressEvent, ProgressState, Task, TaskId, TaskStatus, Timestamp};
 use serde_json::{Value, json};
 
 use super::*;
@@ -82,7 +82,7 @@ fn task(state: &mut ProgressState, name: &str, change: impl FnOnce(&mut Task)) {
 }
 
 /// Adds evidence and returns its id.
-fn learn(state: &mut ProgressState, name: &str, content: &str, kind: &str) -> aime_progress::EvidenceId {
+fn learn(state: &mut ProgressState, name: &str, content: &str, kind: &str) -> aime_progress_management::EvidenceId {
     let evidence = json!({"id": name, "at": NOW, "type": kind, "significance": "high", "content": content});
     state.evidence.push(serde_json::from_value(evidence).unwrap());
     name.parse().unwrap()

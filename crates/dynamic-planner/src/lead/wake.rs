@@ -1,6 +1,6 @@
 //! The content of a wake of the lead.
 
-use aime_progress::{DroppedChange, EvidenceId, Origin, ProgressState, TaskId, TriggerReason};
+use aime_progress_management::{DroppedChange, EvidenceId, Origin, ProgressState, TaskId, TriggerReason};
 use serde::{Deserialize, Serialize};
 
 /// Reason for a wake of the lead.

@@ -1,7 +1,7 @@
 //! Coerces values of the wrong type into the intended ones.
 
 use aime_llm::read_json;
-use aime_progress::{Criterion, ReasoningEffort};
+use aime_progress_management::{Criterion, ReasoningEffort};
 use serde_json::{Map, Value};
 
 use crate::PlanFault;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_progress::{MAX_ID_BYTES, TaskId};
+use aime_progress_management::{MAX_ID_BYTES, TaskId};
 use serde_json::Value;
 
 use super::coerce::Notes;

@@ -1,6 +1,6 @@
 //! Parses plan patches.
 
-use aime_progress::{Owner, PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
+use aime_progress_management::{Owner, PATCH_SCHEMA, PlanChange, PlanPatch, TaskChange, TaskId, TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use super::{

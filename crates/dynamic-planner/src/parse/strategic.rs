@@ -1,6 +1,6 @@
 //! The strategic part of a plan.
 
-use aime_progress::{Phase, Risk, Strategic, StrategicChange};
+use aime_progress_management::{Phase, Risk, Strategic, StrategicChange};
 use serde_json::Value;
 
 use super::coerce::{Members, Notes, criteria, text};

@@ -1,6 +1,6 @@
 //! Parses one task of a plan.
 
-use aime_progress::{Criterion, ReasoningEffort, TaskKind};
+use aime_progress_management::{Criterion, ReasoningEffort, TaskKind};
 use serde_json::{Map, Value};
 
 use super::coerce::{Members, Notes, criteria, effort, is_level, is_nothing, mentions, object, seconds, snake, text, texts, unread_level};

@@ -1,6 +1,6 @@
 //! The plan that needs no model.
 
-use aime_progress::{PLAN_SCHEMA, Plan, Strategic, TaskId, TaskSpec};
+use aime_progress_management::{PLAN_SCHEMA, Plan, Strategic, TaskId, TaskSpec};
 
 use crate::prompt::{cut, first_sentence};
 

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use aime_llm::ChatModel;
-use aime_progress::{Plan, Spent};
+use aime_progress_management::{Plan, Spent};
 
 use super::{Planned, Planner};
 use crate::{KeptPlan, PlanCache, PlanKey, PlanRequest};

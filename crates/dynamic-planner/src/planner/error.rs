@@ -1,7 +1,7 @@
 //! Errors of the planner.
 
 use aime_llm::{ModelError, Refused, StructuredError};
-use aime_progress::Spent;
+use aime_progress_management::Spent;
 
 use crate::{PromptError, spent};
 

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use aime_llm::{ChatModel, Image, Refused};
-use aime_progress::{
+use aime_progress_management::{
     Evidence, Origin, Plan, PlanChange, PlanMode, PlanPatch, ProgressState, Risk, Significance, Spent, Task, TaskId, TaskKind, TaskStatus,
     TriggerReason,
 };
@@ -342,7 +342,7 @@ impl Planner {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::TaskSpec;
+    use aime_progress_management::TaskSpec;
 
     use super::*;
 
@@ -353,7 +353,7 @@ mod tests {
         after.dependencies = vec![id("find")];
         let add = |task: TaskSpec| PlanChange::AddTask { task: Box::new(task), replaces: Vec::new() };
         let changes = vec![add(TaskSpec::actor(id("find"), "Find it another way")), add(after)];
-        let mut patch = PlanPatch { schema: aime_progress::PATCH_SCHEMA.to_owned(), reasoning: String::new(), changes };
+        let mut patch = PlanPatch { schema: aime_progress_management::PATCH_SCHEMA.to_owned(), reasoning: String::new(), changes };
         let failed = [FailedTask { id: "find".to_owned(), attempts: 3, error: "nothing found".to_owned() }];
         assert_eq!(rename_again(&mut patch, &failed), ["the new `find` is called `find-4`: the name is taken by the task that failed"]);
         let [PlanChange::AddTask { task: new, replaces }, PlanChange::AddTask { task: after, .. }] = patch.changes.as_slice() else {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::Image;
-use aime_progress::{Plan, PlanMode};
+use aime_progress_management::{Plan, PlanMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

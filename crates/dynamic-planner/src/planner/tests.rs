@@ -8,7 +8,7 @@ use aime_llm::{
     Message, ModelError, ModelStack, Redactor, ToolDefinition,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_progress::{
+use aime_progress_management::{
     Evidence, EvidenceId, EvidenceKind, PlanId, PlanPatch, ProgressEvent, ProgressState, Significance, TaskId, TaskStatus, Timestamp,
     TriggerKind, TriggerReason,
 };
@@ -129,7 +129,10 @@ fn replan_request() -> ReplanRequest {
         }],
         failed: vec![FailedTask { id: "report".to_owned(), attempts: 3, error: "permission denied: report.md".to_owned() }],
         known: String::new(),
-        risks: vec![aime_progress::Risk { description: "the disk is read-only".to_owned(), mitigation: "write elsewhere".to_owned() }],
+        risks: vec![aime_progress_management::Risk {
+            description: "the disk is read-only".to_owned(),
+            mitigation: "write elsewhere".to_owned(),
+        }],
         found: vec![],
         room: None,
         tools: tools().into(),

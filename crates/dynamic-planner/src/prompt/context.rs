@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_llm::{ToolDefinition, estimate_tokens};
-use aime_progress::{Plan, TaskSpec};
+use aime_progress_management::{Plan, TaskSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Tables of goals and their routes.
 
-use aime_progress::PlanMode::{Complex, Direct, Emergent, Simple};
+use aime_progress_management::PlanMode::{Complex, Direct, Emergent, Simple};
 
 use super::*;
 

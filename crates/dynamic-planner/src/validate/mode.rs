@@ -1,6 +1,6 @@
 //! The limits of each mode.
 
-use aime_progress::{Plan, PlanMode, TaskId, TaskKind};
+use aime_progress_management::{Plan, PlanMode, TaskId, TaskKind};
 
 use super::PlanLimits;
 use crate::{PlanFault, PlanProblem};

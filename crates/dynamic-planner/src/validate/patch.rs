@@ -1,6 +1,6 @@
 //! Validates tools and profiles in a patch. The progress state checks if the patch fits the plan.
 
-use aime_progress::{Plan, PlanChange, PlanPatch, TaskChange, TaskKind, TaskSpec};
+use aime_progress_management::{Plan, PlanChange, PlanPatch, TaskChange, TaskKind, TaskSpec};
 
 use super::PlanChecker;
 use crate::PlanFault;

@@ -141,7 +141,7 @@ fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
     for (written, read, repairs) in [("oracle", Some("oracle"), 0), ("Oracle", Some("oracle"), 1), ("Python expert", None, 1)] {
         let mut patch = crate::patch_from_value(&json!({"changes": [change(written)]})).unwrap().patch;
         let told = checker.check_patch(&mut patch, &standing()).unwrap();
-        let [aime_progress::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
+        let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         assert_eq!((change.profile.as_deref(), told.len()), (read, repairs), "{told:?}");
     }
 }
@@ -161,7 +161,7 @@ fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
         let changes = json!({"changes": [{"op": "modify_task", "id": id, "change": change}]});
         let mut patch = crate::patch_from_value(&changes).unwrap().patch;
         let found = checker.check_patch(&mut patch, &standing());
-        let [aime_progress::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
+        let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         found.map(|repairs| ((**change).clone(), repairs.len())).map_err(|faults| faults[0].to_string())
     };
     // New parameters of the same tool.
@@ -318,7 +318,7 @@ proptest! {
     #[test]
     fn what_passes_has_no_cycle(plan in plans(), mode in prop::option::of(Just(PlanMode::Complex))) {
         if let Ok(checked) = check_with(&plan, mode) {
-            let graph = aime_progress::TaskGraph::new(&checked.plan.tasks, &checked.plan.edges);
+            let graph = aime_progress_management::TaskGraph::new(&checked.plan.tasks, &checked.plan.edges);
             prop_assert_eq!(graph.cycles(), Vec::<Vec<TaskId>>::new());
             prop_assert!(checked.plan.check().is_ok());
         }

@@ -1,7 +1,7 @@
 //! Validates tool tasks: the tool exists, the runtime can call it, and the parameters fit its schema.
 
 use aime_llm::{SchemaChecker, SchemaFault, ToolDefinition, coerce_to_schema};
-use aime_progress::{TaskKind, TaskSpec};
+use aime_progress_management::{TaskKind, TaskSpec};
 use serde_json::{Map, Value};
 
 use super::PlanChecker;

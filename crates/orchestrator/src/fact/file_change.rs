@@ -1,6 +1,6 @@
 //! Changes of files, which the run publishes as notes.
 
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Results of effects: members of the facts that answer them.
 
-use aime_progress::{Check, CheckMethod, Criterion, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
+use aime_progress_management::{Check, CheckMethod, Criterion, Origin, Owner, Plan, PlanMode, PlanPatch, RecalledItem, Spent};
 use serde::{Deserialize, Serialize};
 
 /// Memories of earlier runs and pieces of documents that fit a goal.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use aime_progress::{Conclusion, ProgressEvent, RunId, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, ProgressEvent, RunId, TaskId, TaskSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -258,7 +258,7 @@ fn what_no_hook_can_be_made_of_is_told() {
 #[test]
 fn what_a_hook_did_is_a_note_of_bounded_length() {
     let act = HookAct::new("guard", &call(HookPoint::BeforeTool), HookDeed::Blocked, &"é".repeat(2_000));
-    let aime_progress::ProgressEvent::Noted { topic, detail } = act.event() else { panic!("a note") };
+    let aime_progress_management::ProgressEvent::Noted { topic, detail } = act.event() else { panic!("a note") };
     assert_eq!(
         (topic.as_str(), &detail["hook"], &detail["point"], &detail["did"]),
         ("hook", &json!("guard"), &json!("before_tool"), &json!("blocked"))

@@ -1,7 +1,7 @@
 //! Tests of keeping, leaving out and evicting plans.
 
-use aime_planner::{PlannerSettings, Prompts, direct_plan};
-use aime_progress::{Decision, PlanId, PlanMode, PlanPatch, ProgressEvent, TaskId, Timestamp, TriggerKind, TriggerReason};
+use aime_dynamic_planner::{PlannerSettings, Prompts, direct_plan};
+use aime_progress_management::{Decision, PlanId, PlanMode, PlanPatch, ProgressEvent, TaskId, Timestamp, TriggerKind, TriggerReason};
 
 use super::*;
 
@@ -30,7 +30,7 @@ impl Place {
 }
 
 fn key(goal: &str) -> PlanKey {
-    let request = aime_planner::PlanRequest::new(goal, PlanMode::Simple);
+    let request = aime_dynamic_planner::PlanRequest::new(goal, PlanMode::Simple);
     PlanKey::of(&request, &PlannerSettings::default(), &Prompts::default(), "m")
 }
 

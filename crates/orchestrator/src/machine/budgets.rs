@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress::{ProgressEvent, TaskId, TaskKind, Timestamp};
+use aime_progress_management::{ProgressEvent, TaskId, TaskKind, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{FailureCode, Out, RunMachine};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{
+use aime_progress_management::{
     Decision, Faults, Owner, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RunStatus, Task, TaskId, TaskKind,
     TaskStatus, TriggerKind, TriggerReason,
 };
@@ -162,7 +162,7 @@ impl RunMachine {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::{Plan, TaskSpec, Timestamp};
+    use aime_progress_management::{Plan, TaskSpec, Timestamp};
     use serde_json::json;
 
     use super::*;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress::{ProgressEvent, TaskId, TaskStatus};
+use aime_progress_management::{ProgressEvent, TaskId, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::{Out, RunMachine};

@@ -35,7 +35,7 @@ impl CriteriaState {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::{CheckMethod, Criterion, Owner};
+    use aime_progress_management::{CheckMethod, Criterion, Owner};
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! From a fact to the part of the machine that handles it.
 
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 
 use super::{Out, RunMachine, claims::Claim, effects::Work, growing};
 use crate::{ActorReport, RunFact};

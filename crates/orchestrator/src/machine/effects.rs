@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aime_durable::EffectId;
-use aime_progress::{QuestionId, TaskId, Timestamp, TriggerReason};
+use aime_progress_management::{QuestionId, TaskId, Timestamp, TriggerReason};
 use serde::{Deserialize, Serialize};
 
 /// The purpose of an open effect.

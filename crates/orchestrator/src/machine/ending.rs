@@ -1,6 +1,6 @@
 //! The end of a run: the criteria, the answer, the report without a model.
 
-use aime_progress::{Check, ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
+use aime_progress_management::{Check, ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
@@ -120,9 +120,9 @@ impl RunMachine {
         let all_out_of_steps = !failed.is_empty()
             && held.is_empty()
             && !self.stopping.is_ended_by_person()
-            && failed
-                .iter()
-                .all(|task| task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress::FailureCause::Steps));
+            && failed.iter().all(|task| {
+                task.conclusion.as_ref().and_then(|conclusion| conclusion.cause) == Some(aime_progress_management::FailureCause::Steps)
+            });
         let code = if all_out_of_steps { FailureCode::BoundReached } else { FailureCode::GoalNotReached };
         let mut lines: Vec<String> = failed
             .iter()

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aime_actors::effect_prefix;
-use aime_progress::{Conclusion, ProgressState, TaskId};
+use aime_actor_factory::effect_prefix;
+use aime_progress_management::{Conclusion, ProgressState, TaskId};
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 

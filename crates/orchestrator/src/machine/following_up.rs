@@ -3,7 +3,7 @@
 //! is settled, and a settled task never opens again.
 
 use aime_durable::Reason;
-use aime_progress::{EvidenceId, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress_management::{EvidenceId, ProgressEvent, RunStatus, TaskStatus};
 
 use super::{Out, Phase, RunMachine, lead};
 use crate::Bounds;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
+use aime_progress_management::{EvidenceId, PlanMode, ProgressEvent, TaskId, TaskKind, TaskStatus, TriggerKind, TriggerReason};
 
 use super::{Out, RunMachine};
 

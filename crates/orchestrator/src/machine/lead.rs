@@ -7,10 +7,10 @@ pub(crate) use self::commands::lead_words_id;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aime_actors::{LEAD_PREFIX, LeadRest, effect_prefix};
+use aime_actor_factory::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
-use aime_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
-use aime_progress::{
+use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
+use aime_progress_management::{
     Conclusion, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus, TriggerKind,
     TriggerReason,
 };
@@ -205,7 +205,7 @@ impl RunMachine {
     }
 
     fn new_wake(&mut self, kind: WakeKind, reasons: Vec<TriggerReason>) -> Wake {
-        let ended = |task: &&aime_progress::Task| {
+        let ended = |task: &&aime_progress_management::Task| {
             let at = (task.status, task.attempts);
             let has_ended = task.status.is_settled() || task.status == TaskStatus::Failed || task.conclusion.is_some();
             has_ended && task.spec.kind != TaskKind::Group && self.lead.shown.get(&task.spec.id) != Some(&at)
@@ -272,7 +272,7 @@ impl RunMachine {
 
     /// Handles a conclusion of the lead, which ends the run or the lead's own work.
     fn lead_concluded(&mut self, conclusion: &Conclusion, category: &str, checks: &[CriterionResult], out: &mut Out) {
-        if conclusion.cause == Some(aime_progress::FailureCause::Model) {
+        if conclusion.cause == Some(aime_progress_management::FailureCause::Model) {
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
             let hint = if self.input.plan_only { super::ending::PLAN_MODEL_HINT } else { super::ending::MODEL_HINT };
@@ -353,7 +353,7 @@ impl RunMachine {
     fn plan_by_category(&mut self, said: &str, category: &str, out: &mut Out) {
         let why = format!("category: the lead submitted no plan: {said}");
         self.report_lead_route(PlanMode::Direct, "the lead submitted no plan", category, out);
-        self.adopt(aime_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(why), out);
+        self.adopt(aime_dynamic_planner::direct_plan(&self.input.goal, None), Vec::new(), Some(why), out);
     }
 
     /// Handles a lead that fails to use its tools correctly: rules plan the rest of the run.

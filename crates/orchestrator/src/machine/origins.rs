@@ -1,6 +1,6 @@
 //! The sources of untrusted texts. Everything that is made from a text carries its origins.
 
-use aime_progress::{Conclusion, Origin, TaskId, TaskKind, TaskSpec, references_in};
+use aime_progress_management::{Conclusion, Origin, TaskId, TaskKind, TaskSpec, references_in};
 
 use super::RunMachine;
 

@@ -1,6 +1,6 @@
 //! The output of a run.
 
-use aime_progress::RunStatus;
+use aime_progress_management::RunStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use aime_actors::PersonMessage;
+use aime_actor_factory::PersonMessage;
 use aime_durable::Reason;
-use aime_progress::{Evidence, EvidenceId, EvidenceKind, ProgressEvent, QuestionId, Significance, TaskId, TaskStatus, TriggerReason};
+use aime_progress_management::{
+    Evidence, EvidenceId, EvidenceKind, ProgressEvent, QuestionId, Significance, TaskId, TaskStatus, TriggerReason,
+};
 use aime_tools::Consent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

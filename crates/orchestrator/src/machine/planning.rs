@@ -1,7 +1,7 @@
 //! From the goal to the first plan.
 
-use aime_planner::direct_plan;
-use aime_progress::{Plan, PlanMode, ProgressEvent, RunStatus};
+use aime_dynamic_planner::direct_plan;
+use aime_progress_management::{Plan, PlanMode, ProgressEvent, RunStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{

@@ -1,7 +1,7 @@
 //! The questions of a run to a person: asked, withdrawn, waited for.
 
 use aime_durable::Reason;
-use aime_progress::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
+use aime_progress_management::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
 
 use super::{FailureCode, Out, RunMachine, effects::Work};
 use crate::{RunEffect, RunFailure, RunOutput};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress::{Origin, ProgressEvent, TaskKind};
+use aime_progress_management::{Origin, ProgressEvent, TaskKind};
 use serde::{Deserialize, Serialize};
 
 use super::{Out, Phase, RunMachine, effects::Work};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use aime_planner::Growth;
-use aime_progress::{Decision, EvidenceId, Timestamp};
+use aime_dynamic_planner::Growth;
+use aime_progress_management::{Decision, EvidenceId, Timestamp};
 use aime_replan_triggers::ReplanHistory;
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! Replanning: triggers, frequency control, decision.
 
-use aime_progress::{
+use aime_progress_management::{
     Decision, Evidence, EvidenceId, EvidenceKind, PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, StatusChange, TaskId,
     TaskStatus, TriggerKind, TriggerReason,
 };

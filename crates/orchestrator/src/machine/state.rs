@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Deref};
 
-use aime_progress::{CallOutcome, Census, FoldError, Frontier, ProgressEvent, ProgressState, TaskId, Timestamp};
+use aime_progress_management::{CallOutcome, Census, FoldError, Frontier, ProgressEvent, ProgressState, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Out, RunMachine};
@@ -115,7 +115,7 @@ impl RunMachine {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::{CallOutcome, ProgressEvent};
+    use aime_progress_management::{CallOutcome, ProgressEvent};
 
     use super::OpenCalls;
 

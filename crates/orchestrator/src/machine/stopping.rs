@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
+use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work, growing::is_update};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_progress::{
+use aime_progress_management::{
     AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Origin, Outcome, ProgressEvent, Significance,
     StatusChange, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
 };

@@ -1,7 +1,7 @@
 //! The one timer of a run.
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 use aime_replan_triggers::next_deadline_with;
 
 use super::{Out, Phase, RunMachine, effects::Work};

@@ -1,7 +1,7 @@
 //! The lesson of a run for later ones: a few lines, made without a model.
 
 use aime_memory::{Memory, MemoryKind, UnixMillis};
-use aime_progress::{Origin, ProgressState, RunId, Task, TaskKind, TaskStatus};
+use aime_progress_management::{Origin, ProgressState, RunId, Task, TaskKind, TaskStatus};
 
 /// Maximum number of characters of the answer, and of each line.
 const ANSWER: usize = 1_500;
@@ -112,14 +112,15 @@ fn cut(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::{Conclusion, Plan, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
+    use aime_progress_management::{Conclusion, Plan, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
 
     use super::*;
 
     fn memory(origins: Vec<Origin>) -> Memory {
         let now = Timestamp::from_millis(0);
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Tidy".to_owned(), now);
-        let (schema, goal, strategic) = (aime_progress::PLAN_SCHEMA.to_owned(), String::new(), aime_progress::Strategic::default());
+        let (schema, goal, strategic) =
+            (aime_progress_management::PLAN_SCHEMA.to_owned(), String::new(), aime_progress_management::Strategic::default());
         let task = || TaskId::new("a").unwrap();
         let plan = Plan { schema, goal, strategic, tasks: vec![TaskSpec::actor(task(), "Tidy")], edges: vec![] };
         state.apply(now, &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();

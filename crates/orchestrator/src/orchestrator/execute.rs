@@ -6,7 +6,7 @@ use std::{
 };
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
-use aime_progress::{LiveStore, ProgressState, RunId, Spent};
+use aime_progress_management::{LiveStore, ProgressState, RunId, Spent};
 use aime_tools::BackgroundProcesses;
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;

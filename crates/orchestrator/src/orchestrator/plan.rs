@@ -5,7 +5,7 @@ use std::{convert::Infallible, future::pending, sync::Arc};
 use aime_durable::{
     Commit, DriveError, EmbeddedHost, JournalError, Machine, MemoryStream, NewRun, Recorded, Resume, Sink, UnixMillis, drive,
 };
-use aime_progress::{LiveStore, Plan, ProgressEvent, RunId, Spent, Timestamp};
+use aime_progress_management::{LiveStore, Plan, ProgressEvent, RunId, Spent, Timestamp};
 use tokio::sync::mpsc;
 
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};

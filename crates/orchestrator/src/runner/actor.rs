@@ -10,10 +10,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use aime_actors::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, PersonMessage};
+use aime_actor_factory::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, PersonMessage};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay};
 use aime_llm::Model;
-use aime_progress::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
+use aime_progress_management::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
 use aime_tools::{Approval, DELEGATE_TASK, Surroundings, ToolContext};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -341,7 +341,7 @@ impl Attempt {
     fn load(&self, call: Option<&str>) -> Result<Option<Loaded<ActorMachine>>, String> {
         let stream = match call {
             None if self.leads => LEAD_PREFIX.to_owned(),
-            call => aime_actors::effect_prefix(&self.task, self.execution, call),
+            call => aime_actor_factory::effect_prefix(&self.task, self.execution, call),
         };
         self.runner.parts.journal.load::<ActorMachine>(self.runner.run.as_str(), &stream).map_err(|error| error.to_string())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_durable::EffectId;
 use aime_llm::{ChatModel, ChatRequest, Message};
-use aime_progress::ProgressState;
+use aime_progress_management::ProgressState;
 use tokio::time::Instant;
 
 use super::{Context, RunRunner, evidence::of_run, millis_since};
@@ -90,7 +90,7 @@ fn answer_request(prompt: &AnswerPrompt, state: &ProgressState) -> ChatRequest {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::{Plan, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
+    use aime_progress_management::{Plan, PlanId, ProgressEvent, TaskId, TaskSpec, Timestamp};
 
     use super::*;
 
@@ -101,7 +101,7 @@ mod tests {
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Count the words of a.txt".to_owned(), now);
         let tasks = vec![TaskSpec::actor(TaskId::new("count").unwrap(), "Count the words")];
         let plan = Plan {
-            schema: aime_progress::PLAN_SCHEMA.to_owned(),
+            schema: aime_progress_management::PLAN_SCHEMA.to_owned(),
             goal: String::new(),
             strategic: Default::default(),
             tasks,

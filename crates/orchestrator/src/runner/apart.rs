@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectContext, EffectId, Issue, carry_out_alone, fact_channel};
-use aime_progress::{Conclusion, LiveStore, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, LiveStore, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -166,7 +166,7 @@ impl RemoteEffects {
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub struct MadeActor {
     /// Input of the actor's machine.
-    pub input: aime_actors::ActorInput,
+    pub input: aime_actor_factory::ActorInput,
     /// The report that the actor was created.
     pub created: ProgressEvent,
 }
@@ -190,7 +190,7 @@ pub struct ActorOrder {
     /// Number of the task's execution.
     pub execution: u32,
     /// Untrusted sources of the texts that the task is given.
-    pub origins: Vec<aime_progress::Origin>,
+    pub origins: Vec<aime_progress_management::Origin>,
     /// Recalled memories and documents, in Markdown; may be empty.
     pub known: String,
 }

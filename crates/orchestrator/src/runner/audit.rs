@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use aime_actors::ActorOutput;
-use aime_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
-use aime_progress::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
+use aime_actor_factory::ActorOutput;
+use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
+use aime_progress_management::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
 use aime_undo::{Change, Entry, Kept, line_diff};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use aime_progress::{Check, Criterion, FileCheck, FileFact, Origin, Owner, ProgressState, TaskId, TaskSpec};
+use aime_progress_management::{Check, Criterion, FileCheck, FileFact, Origin, Owner, ProgressState, TaskId, TaskSpec};
 use tokio::{sync::Mutex, time::Instant};
 
 use super::{Context, RunRunner, checks::Author};

@@ -1,6 +1,6 @@
 //! Commands that check criteria. aime runs them itself.
 
-use aime_progress::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin, Owner, ProgressState, TaskId};
+use aime_progress_management::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin, Owner, ProgressState, TaskId};
 use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall};
 use serde_json::{Map, Value};
 

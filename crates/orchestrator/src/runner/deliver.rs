@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use aime_progress::{ProgressState, TaskId};
+use aime_progress_management::{ProgressState, TaskId};
 use aime_undo::{Entry, Kept, Work};
 use aime_work_tree::{Content, NewBranch};
 use tokio::task::spawn_blocking;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use aime_actors::{ActorInput, ActorMachine, effect_prefix};
+use aime_actor_factory::{ActorInput, ActorMachine, effect_prefix};
 use aime_durable::{Journal, replay};
-use aime_progress::{CallOutcome, Conclusion, ProgressEvent, ProgressState, TaskId, TaskStatus};
+use aime_progress_management::{CallOutcome, Conclusion, ProgressEvent, ProgressState, TaskId, TaskStatus};
 use aime_redact::is_credential_file;
 use aime_sandbox::{ConfinedFolder, EntryKind};
 use aime_tools::DELEGATE_TASK;

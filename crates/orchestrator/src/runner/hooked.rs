@@ -6,7 +6,7 @@ mod task;
 mod tool;
 
 use aime_durable::FactSender;
-use aime_progress::{RunId, TaskId};
+use aime_progress_management::{RunId, TaskId};
 
 use super::{
     RunRunner,

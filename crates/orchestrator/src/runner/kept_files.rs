@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use aime_progress::{LiveStore, RunId, TaskId};
+use aime_progress_management::{LiveStore, RunId, TaskId};
 use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
@@ -268,7 +268,7 @@ fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<Fi
 
 /// Returns the ids of a task and of all tasks below it.
 #[must_use]
-pub fn with_children(state: &aime_progress::ProgressState, task: &str) -> BTreeSet<String> {
+pub fn with_children(state: &aime_progress_management::ProgressState, task: &str) -> BTreeSet<String> {
     let mut tasks = BTreeSet::from([task.to_owned()]);
     loop {
         let below = state.tasks.values().filter(|task| task.spec.parent.as_ref().is_some_and(|parent| tasks.contains(parent.as_str())));

@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use aime_planner::{KeptPlan, PlanKey, PlanRequest, Planned, Planner};
-use aime_progress::ProgressState;
+use aime_dynamic_planner::{KeptPlan, PlanKey, PlanRequest, Planned, Planner};
+use aime_progress_management::ProgressState;
 use aime_redact::redact;
 use serde_json::Value;
 

@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use aime_actors::{ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
+use aime_actor_factory::{ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
 use aime_durable::EffectId;
-use aime_llm::ModelLimits;
-use aime_planner::{
+use aime_dynamic_planner::{
     BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, Strategy, ToolLine, WakeKind,
     lead_tools, parse_command, read_result, route, wake_message,
 };
-use aime_progress::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
+use aime_llm::ModelLimits;
+use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
 use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall};
 
 use super::{
@@ -34,7 +34,7 @@ const NO_LEAD: &str = "the run has no lead";
 
 /// Names that plans are validated against.
 pub(crate) struct PlanNames {
-    profiles: Vec<aime_planner::ProfileBrief>,
+    profiles: Vec<aime_dynamic_planner::ProfileBrief>,
     models: Vec<String>,
     bundles: Vec<String>,
 }

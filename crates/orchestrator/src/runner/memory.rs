@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use aime_durable::EffectId;
-use aime_progress::ProgressState;
+use aime_progress_management::ProgressState;
 
 use super::{Context, RunRunner};
 use crate::{KnownContext, RunFact, memory::lesson};

@@ -9,12 +9,12 @@ use std::{
 };
 
 use aime_durable::EffectId;
-use aime_llm::{Model, ModelError, Refused};
-use aime_planner::{
+use aime_dynamic_planner::{
     GrowthSettings, PlanFault, PlanRequest, PlanTools, Planner, PlannerError, ProfileBrief, ReplanRequest, Reused, Room, Route,
     RouteSettings, Routed, Undecided, ask_route, check_update, route,
 };
-use aime_progress::{Faults, Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
+use aime_llm::{Model, ModelError, Refused};
+use aime_progress_management::{Faults, Plan, PlanMode, PlanPatch, ProgressState, Spent, TaskStatus, TriggerKind, TriggerReason, lowering};
 use aime_tools::{BUNDLES, Executor, ToolRegistry};
 use tokio::time::Instant;
 

@@ -6,8 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use aime_actors::select;
-use aime_progress::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, TaskId};
+use aime_actor_factory::select;
+use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
 use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};

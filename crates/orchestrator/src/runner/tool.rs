@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use aime_durable::{EffectId, FactSender};
-use aime_progress::{Conclusion, FailureCause, Origin, Outcome, QuestionId, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, FailureCause, Origin, Outcome, QuestionId, TaskId, TaskSpec};
 use aime_tools::{AskPerson, ToolError, ToolOutput, ValidatedCall};
 use serde_json::Value;
 use tokio::time::Instant;

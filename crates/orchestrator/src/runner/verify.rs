@@ -7,8 +7,8 @@ use std::{
 };
 
 use aime_durable::EffectId;
-use aime_planner::{Verdict, verdict};
-use aime_progress::{
+use aime_dynamic_planner::{Verdict, verdict};
+use aime_progress_management::{
     Check, CheckMethod, Conclusion, Criterion, FileCheck, FileFact, Outcome, Owner, PlanMode, ProgressState, Spent, TaskId, TaskKind,
     TaskSpec,
 };

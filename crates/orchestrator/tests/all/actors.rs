@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use aime_actors::ActorFactory;
+use aime_actor_factory::ActorFactory;
+use aime_dynamic_planner::{Category, RouteSettings};
 use aime_llm::{
     ChatRequest, Effort, Image, Message, ModelLimits, ModelStack,
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{Models, RunRequest};
-use aime_planner::{Category, RouteSettings};
-use aime_progress::{PlanMode, ProgressEvent, ReasoningEffort, RunStatus};
+use aime_progress_management::{PlanMode, ProgressEvent, ReasoningEffort, RunStatus};
 use aime_redact::Redactor;
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
 use serde_json::json;

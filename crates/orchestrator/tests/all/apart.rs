@@ -2,12 +2,12 @@
 
 use std::{collections::VecDeque, future::pending};
 
-use aime_actors::{ActorEffect, ActorFact, ActorMachine};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
 use aime_orchestrator::{
     ActorOrder, Attempted, CallRecord, RemoteEffects, RunContext, RunEffect, RunFact, RunMachine, RunRequest, RunResult,
 };
-use aime_progress::{CallOutcome, Conclusion, Outcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -102,7 +102,7 @@ impl Driven<'_> {
         self.facts.push_back(RunFact::ActorReported { task, execution, call: None, number, event });
     }
 
-    async fn act(&mut self, order: &ActorOrder, input: aime_actors::ActorInput) -> Conclusion {
+    async fn act(&mut self, order: &ActorOrder, input: aime_actor_factory::ActorInput) -> Conclusion {
         let mut out = Outbox::default();
         let mut actor = ActorMachine::start(0, &input, &mut out);
         let (mut number, mut open) = (0, VecDeque::new());
@@ -130,7 +130,7 @@ impl Driven<'_> {
     }
 }
 
-fn driven<'a>(bench: &'a Bench, goal: &str, plan: aime_progress::Plan) -> Driven<'a> {
+fn driven<'a>(bench: &'a Bench, goal: &str, plan: aime_progress_management::Plan) -> Driven<'a> {
     let request = bench.request(goal, Some(plan));
     let so_far = RunContext::new(&bench.orchestrator().input(request.clone()).unwrap());
     Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new() }

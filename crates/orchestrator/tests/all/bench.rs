@@ -11,7 +11,7 @@ use aime_orchestrator::{
     HumanChannel, NobodyThere, Orchestrator, OrchestratorBuilder, PlanRoute, PublishedEvent, RunControl, RunMemory, RunRequest, RunResult,
     RunSettings, view,
 };
-use aime_progress::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
+use aime_progress_management::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
 use aime_tools::{Approval, Permissions, ToolContext, ToolOutput, ToolRegistry, ToolScope, TypedTool, ValidatedCall, builtin};
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
 //! Checks of the stored parts of a run, and repairs from its facts.
 
 use aime_orchestrator::{OrchestratorError, Place, RunCheck, check_run, check_told, view};
-use aime_progress::{RunStatus, Timed, Timestamp};
+use aime_progress_management::{RunStatus, Timed, Timestamp};
 
 use crate::bench::{Bench, four_lines, run_id};
 
@@ -43,7 +43,7 @@ async fn a_snapshot_and_the_list_are_made_anew_from_the_journal() {
     assert_eq!(places(&mended), [(Place::Snapshot, true), (Place::List, true)]);
     assert!(mended.is_whole());
     assert_eq!(check(&bench, false).await.findings, []);
-    assert_eq!(aime_progress::read_snapshot(&path).unwrap(), whole);
+    assert_eq!(aime_progress_management::read_snapshot(&path).unwrap(), whole);
     assert_eq!(bench.journal.runs().unwrap()[0].status, "completed");
 }
 

@@ -6,7 +6,7 @@ use aime_llm::{
     Message,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_progress::{ProgressEvent, RunStatus};
+use aime_progress_management::{ProgressEvent, RunStatus};
 use aime_tools::RuleLists;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aime_progress::{CallOutcome, Outcome, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress_management::{CallOutcome, Outcome, ProgressEvent, RunStatus, TaskStatus};
 
 use crate::bench::{Bench, Point, append, control, done, four_lines, plan, run_id, statuses, told};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
@@ -12,7 +12,7 @@ use serde_json::json;
 /// Continues the run, and drops it at an event if it has not ended before.
 async fn until(
     bench: &Bench,
-    plan: Option<aime_progress::Plan>,
+    plan: Option<aime_progress_management::Plan>,
     moment: impl AsyncFnOnce(tokio::sync::mpsc::UnboundedReceiver<aime_orchestrator::PublishedEvent>),
 ) -> Option<RunResult> {
     let ((control, events), orchestrator) = (control(), bench.orchestrator());

@@ -7,7 +7,7 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{Bounds, HumanChannel, HumanQuestion, InboxMessage, RunResult};
-use aime_progress::{CallOutcome, Plan, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress_management::{CallOutcome, Plan, ProgressEvent, RunStatus, TaskStatus};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -469,9 +469,9 @@ async fn a_task_of_the_plan_is_taken_over_and_settled() {
 fn the_profiles_stand_in_the_schema() {
     let registry = aime_tools::builtin();
     let rules = aime_tools::PermissionRules::at("/work", aime_tools::RuleLists::default()).unwrap();
-    let context = aime_actors::ActorContext::new("g", &registry, &rules);
-    let task = aime_progress::TaskSpec::actor("t".parse().unwrap(), "Write a.txt");
-    let made = aime_actors::ActorFactory::builtin().unwrap().compose(&task, &context).unwrap();
+    let context = aime_actor_factory::ActorContext::new("g", &registry, &rules);
+    let task = aime_progress_management::TaskSpec::actor("t".parse().unwrap(), "Write a.txt");
+    let made = aime_actor_factory::ActorFactory::builtin().unwrap().compose(&task, &context).unwrap();
     let schema = made.input.spec.tool("delegate_task").unwrap().definition.parameters.to_string();
     for profile in ["sisyphus", "oracle", "librarian", "explore", "atlas"] {
         assert!(schema.contains(&format!("`{profile}` (")), "{schema}");

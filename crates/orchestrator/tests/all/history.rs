@@ -2,7 +2,7 @@
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{OrchestratorError, RunMachine, RunStats, fork, state_at, stats, view};
-use aime_progress::{PlanDiff, PlanMode, RunId, RunStatus, TaskStatus, fold};
+use aime_progress_management::{PlanDiff, PlanMode, RunId, RunStatus, TaskStatus, fold};
 use serde_json::json;
 
 use crate::bench::{Bench, control, plan, run_id, statuses};
@@ -35,7 +35,7 @@ async fn a_version_is_seen_as_it_was_made() {
     let view = view(&bench.journal, &run_id()).unwrap();
     let (one, two) = (state_at(&view, 1).unwrap(), state_at(&view, 2).unwrap());
     assert_eq!(one.tasks.values().filter(|task| task.attempts > 0).count(), 0);
-    assert_eq!(two.tasks["first".parse::<aime_progress::TaskId>().as_ref().unwrap()].status, TaskStatus::Completed);
+    assert_eq!(two.tasks["first".parse::<aime_progress_management::TaskId>().as_ref().unwrap()].status, TaskStatus::Completed);
     assert!(state_at(&view, 0).is_none() && state_at(&view, 3).is_none());
     let diff = PlanDiff::between(&one, &two);
     assert_eq!((diff.added[0].as_str(), diff.removed[0].id.as_str()), ("other", "second"));
@@ -59,8 +59,11 @@ async fn a_fork_goes_on_from_a_version_and_repeats_nothing_of_before() {
         assert_eq!(bench.log(), log, "v{version}: what was completed before it is not done again");
         let ended = view(&bench.journal, &new).unwrap();
         assert!(statuses(&ended.state).iter().all(|(_, status)| !status.is_open()));
-        let events: Vec<_> =
-            ended.events.iter().map(|published| aime_progress::Timed { at: published.at, event: published.event.clone() }).collect();
+        let events: Vec<_> = ended
+            .events
+            .iter()
+            .map(|published| aime_progress_management::Timed { at: published.at, event: published.event.clone() })
+            .collect();
         assert_eq!(fold(&events).unwrap(), ended.state);
     }
     let source = view(&bench.journal, &run_id()).unwrap();

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
+use aime_dynamic_planner::{PlanFault, PlanValidator};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
     CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, Orchestrator, RunResult,
 };
-use aime_planner::{PlanFault, PlanValidator};
-use aime_progress::{CallOutcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress_management::{CallOutcome, Plan, PlanMode, ProgressEvent, RunStatus, TaskStatus};
 use aime_tools::Approval;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

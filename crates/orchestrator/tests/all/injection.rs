@@ -5,7 +5,7 @@ mod world;
 
 use std::{collections::BTreeSet, fs, sync::Arc};
 
-use aime_actors::{ActorFactory, ProfileCatalog, Prompts};
+use aime_actor_factory::{ActorFactory, ProfileCatalog, Prompts};
 use aime_memory::{Memory, MemoryKind, MemorySettings, MemoryStore};
 use aime_orchestrator::{
     Hook, HookAnswer, HookError, HookEvent, HookPayload, HookPoint, Hooks, OrchestratorBuilder, RunMemory, RunMemorySettings, RunRequest,

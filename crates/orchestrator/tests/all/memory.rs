@@ -8,7 +8,7 @@ use aime_llm::{
 };
 use aime_memory::{MemorySettings, MemoryStore, StoredMemory};
 use aime_orchestrator::{RunMemory, RunMemorySettings, RunRequest, RunResult};
-use aime_progress::{PlanMode, ProgressEvent, RecalledFrom, RunStatus};
+use aime_progress_management::{PlanMode, ProgressEvent, RecalledFrom, RunStatus};
 use serde_json::json;
 
 use crate::bench::{Bench, append, control, done};

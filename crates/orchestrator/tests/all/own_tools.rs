@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
-use aime_progress::PlanMode;
+use aime_progress_management::PlanMode;
 use aime_tools::{Approval, PermissionRule, RuleLists, Tool, ToolContext, ToolOutput, ToolRegistry, TypedTool, builtin};
 use schemars::JsonSchema;
 use serde::Deserialize;

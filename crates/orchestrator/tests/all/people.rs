@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{HumanChannel, HumanQuestion, InboxMessage};
-use aime_progress::{ProgressEvent, QuestionId, RunStatus};
+use aime_progress_management::{ProgressEvent, QuestionId, RunStatus};
 use futures::future::BoxFuture;
 use serde_json::json;
 
@@ -27,7 +27,7 @@ impl HumanChannel for Silent {
     }
 }
 
-fn painter() -> (ScriptedModel, aime_progress::Plan) {
+fn painter() -> (ScriptedModel, aime_progress_management::Plan) {
     let model = ScriptedModel::new("m")
         .on(When::tools().and_turn(0), [Reply::call("ask_human", json!({"question": "Which colour?"}))])
         .on(When::tools().and_contains("red").and_turn(1), [done("painted red")]);

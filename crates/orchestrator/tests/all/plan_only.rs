@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use aime_dynamic_planner::{Fallback, PlannerSettings, Prompts};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
     FailureCode, Hook, HookAnswer, HookError, HookEvent, HookPoint, Hooks, KeptPlans, ModelUse, OrchestratorBuilder, PlanResult,
     PublishedEvent, RunFailure, RunRequest,
 };
-use aime_planner::{Fallback, PlannerSettings, Prompts};
-use aime_progress::{PlanMode, ProgressEvent, RunStatus};
+use aime_progress_management::{PlanMode, ProgressEvent, RunStatus};
 use futures::future::BoxFuture;
 use serde_json::json;
 

@@ -5,7 +5,7 @@ use aime_llm::{
     scripted::{Reply, ScriptedModel, When},
 };
 use aime_orchestrator::{Bounds, OrchestratorError, view};
-use aime_progress::{PlanMode, RunStatus, TaskStatus, read_snapshot};
+use aime_progress_management::{PlanMode, RunStatus, TaskStatus, read_snapshot};
 use serde_json::json;
 
 use crate::{

@@ -6,7 +6,7 @@ use aime_llm::{
     ChatModel, ChatRequest, ModelError, ModelLimits, StreamPart,
     scripted::{Reply, ScriptedModel, When},
 };
-use aime_progress::RunStatus;
+use aime_progress_management::RunStatus;
 use futures::stream::BoxStream;
 use serde_json::json;
 

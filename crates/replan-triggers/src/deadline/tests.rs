@@ -1,4 +1,4 @@
-use aime_progress::{Plan, ProgressEvent, TaskId, TaskSpec, TaskStatus};
+use aime_progress_management::{Plan, ProgressEvent, TaskId, TaskSpec, TaskStatus};
 
 use super::*;
 use crate::{Verdict, decide, evaluate};

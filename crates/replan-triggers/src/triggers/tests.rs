@@ -1,4 +1,4 @@
-use aime_progress::{
+use aime_progress_management::{
     Decision, Evidence, EvidenceKind, PATCH_SCHEMA, Plan, PlanPatch, ProgressEvent, Question, TaskId, TaskSpec, TaskStatus,
 };
 use serde_json::json;

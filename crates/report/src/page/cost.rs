@@ -1,6 +1,6 @@
 //! Cost of the run.
 
-use aime_progress::{Spent, TimeUse};
+use aime_progress_management::{Spent, TimeUse};
 use maud::{Markup, html};
 
 use super::{name, section};

@@ -1,6 +1,6 @@
 //! Head of the page, and the outcome of the run.
 
-use aime_progress::CheckMethod;
+use aime_progress_management::CheckMethod;
 use maud::{Markup, html};
 
 use super::{markdown::markdown, name, prose, section, spent, time_at, tone, words};
@@ -16,7 +16,7 @@ const HEADING: usize = 220;
 pub(super) fn header(view: &ReportView) -> Markup {
     let first = view.goal.shown.lines().next().unwrap_or_default();
     let heading = fit(first, HEADING);
-    let done = view.tasks.iter().filter(|task| task.status == aime_progress::TaskStatus::Completed).count();
+    let done = view.tasks.iter().filter(|task| task.status == aime_progress_management::TaskStatus::Completed).count();
     let models: Vec<&str> = view.spending.by_model.iter().map(|(model, _)| model.as_str()).collect();
     html! {
         header #head {

@@ -1,6 +1,6 @@
 //! Evidence, questions, and the story of events.
 
-use aime_progress::Significance;
+use aime_progress_management::Significance;
 use maud::{Markup, html};
 
 use super::{Piece, name, rest, section, time_at, words};

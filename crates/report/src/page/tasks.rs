@@ -1,6 +1,6 @@
 //! Tasks, with the work on each.
 
-use aime_progress::TaskKind;
+use aime_progress_management::TaskKind;
 use maud::{Markup, html};
 
 use super::{Piece, block, lasted, name, outcome::criteria, prose, rest, section, spent, words};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use aime_progress::{CheckMethod, Owner, ProgressEvent, ProgressState, TaskId};
+use aime_progress_management::{CheckMethod, Owner, ProgressEvent, ProgressState, TaskId};
 use aime_redact::Redactor;
 
 use super::{
@@ -82,8 +82,9 @@ pub(crate) struct Titles {
 
 impl Titles {
     fn of(state: &ProgressState, reader: &Reader<'_>) -> Self {
-        let titled =
-            |(number, (id, task)): (usize, (&TaskId, &aime_progress::Task))| (id.clone(), (number, reader.line(task.spec.title(), TITLE)));
+        let titled = |(number, (id, task)): (usize, (&TaskId, &aime_progress_management::Task))| {
+            (id.clone(), (number, reader.line(task.spec.title(), TITLE)))
+        };
         Self { known: state.tasks.iter().enumerate().map(titled).collect() }
     }
 
@@ -147,7 +148,12 @@ impl<'a> Checks<'a> {
     }
 
     /// Returns the criteria of a task, or of the goal, and then the commands that its actor named.
-    pub(crate) fn read(&self, of: Option<&TaskId>, criteria: &[aime_progress::Criterion], reader: &Reader<'_>) -> Vec<Criterion> {
+    pub(crate) fn read(
+        &self,
+        of: Option<&TaskId>,
+        criteria: &[aime_progress_management::Criterion],
+        reader: &Reader<'_>,
+    ) -> Vec<Criterion> {
         let view = |words: &str, found: Found<'_>| {
             let Found { owner, how, passed, reason } = found;
             let held_before = self.tried.get(&(of, words)).copied();
@@ -165,7 +171,7 @@ impl<'a> Checks<'a> {
 
 /// Returns the turns. Of a very large number it keeps the first and the last ones.
 fn turns(state: &ProgressState, reader: &Reader<'_>) -> Vec<TurnView> {
-    let view = |turn: &aime_progress::Turn| TurnView {
+    let view = |turn: &aime_progress_management::Turn| TurnView {
         at: turn.started_at,
         goal: reader.text(&turn.goal, LONG),
         answer: turn.answer.as_ref().map(|answer| reader.text(answer, LONG)),
@@ -174,20 +180,20 @@ fn turns(state: &ProgressState, reader: &Reader<'_>) -> Vec<TurnView> {
 }
 
 fn evidence(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<EvidenceView> {
-    let view = |evidence: &aime_progress::Evidence| EvidenceView {
+    let view = |evidence: &aime_progress_management::Evidence| EvidenceView {
         at: evidence.at,
         task: evidence.task.as_ref().map(|task| titles.title(task)),
         kind: word(&evidence.kind),
         significance: evidence.significance,
         content: reader.text(&evidence.content, LONG),
         used: evidence.processed,
-        origins: reader.line(&aime_progress::Origin::line(&evidence.origins), TITLE),
+        origins: reader.line(&aime_progress_management::Origin::line(&evidence.origins), TITLE),
     };
     state.evidence.iter().take(MOST).map(view).collect()
 }
 
 fn questions(state: &ProgressState, titles: &Titles, reader: &Reader<'_>) -> Vec<QuestionView> {
-    let view = |question: &aime_progress::Question| QuestionView {
+    let view = |question: &aime_progress_management::Question| QuestionView {
         at: question.at,
         task: question.task.as_ref().map(|task| titles.title(task)),
         kind: reader.line(&question.kind, TITLE),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 use serde_json::Value;
 use similar::{Algorithm, ChangeTag, TextDiff};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aime_progress::{EdgeType, ProgressState, TaskId, TaskKind, TaskStatus};
+use aime_progress_management::{EdgeType, ProgressState, TaskId, TaskKind, TaskStatus};
 use serde::Serialize;
 
 use super::build::Titles;

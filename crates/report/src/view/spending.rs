@@ -1,6 +1,6 @@
 //! Cost of a run by purpose.
 
-use aime_progress::{ProgressEvent, Spent, TimeUse};
+use aime_progress_management::{ProgressEvent, Spent, TimeUse};
 use serde::Serialize;
 
 use super::{

@@ -1,6 +1,6 @@
 //! Events as lines, without the calls of tasks, which the tasks show.
 
-use aime_progress::{ProgressEvent, Timestamp, TriggerReason};
+use aime_progress_management::{ProgressEvent, Timestamp, TriggerReason};
 
 use super::{
     Moment,

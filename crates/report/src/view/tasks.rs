@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use aime_progress::{ProgressEvent, Spent, Task, TaskId, TaskKind, TaskStatus, Timestamp};
+use aime_progress_management::{ProgressEvent, Spent, Task, TaskId, TaskKind, TaskStatus, Timestamp};
 
 use super::{
     TaskView, Turn, TurnKind,
@@ -43,7 +43,7 @@ pub(super) fn tasks(source: &Source<'_>, titles: &Titles, times: &Times, reader:
             version: task.version,
             attempts: if spec.kind == TaskKind::Group { 0 } else { task.attempts },
             worked_ms: times.worked_ms(id),
-            summary: reader.text(conclusion.map(aime_progress::Conclusion::text).unwrap_or_default(), LONG * 2),
+            summary: reader.text(conclusion.map(aime_progress_management::Conclusion::text).unwrap_or_default(), LONG * 2),
             error: error.map(|error| reader.text(error, LONG)),
             references: conclusion
                 .map_or(&[][..], |conclusion| &conclusion.references)
@@ -68,7 +68,7 @@ struct Work<'a> {
     of: HashMap<&'a TaskId, (Happened<'a>, Spent)>,
     /// End of each call.
     ends: HashMap<(&'a TaskId, &'a str), &'a ProgressEvent>,
-    answers: HashMap<&'a aime_progress::QuestionId, &'a str>,
+    answers: HashMap<&'a aime_progress_management::QuestionId, &'a str>,
 }
 
 impl<'a> Work<'a> {

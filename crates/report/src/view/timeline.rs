@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use aime_progress::{ProgressEvent, ProgressState, TaskId, TaskKind, TaskStatus, Timestamp};
+use aime_progress_management::{ProgressEvent, ProgressState, TaskId, TaskKind, TaskStatus, Timestamp};
 
 use super::{
     Bar, Row, Timeline,
@@ -115,7 +115,7 @@ fn add<K: PartialEq + Clone>(all: &mut Vec<(K, Vec<Bar>)>, key: &K, bar: Bar) {
 }
 
 /// Returns the tasks that a task waits for, directly and through its groups. A group is replaced by its members.
-fn before(state: &ProgressState, graph: &aime_progress::TaskGraph, task: &TaskId) -> Vec<TaskId> {
+fn before(state: &ProgressState, graph: &aime_progress_management::TaskGraph, task: &TaskId) -> Vec<TaskId> {
     let parent = |id: &TaskId| state.tasks.get(id).and_then(|task| task.spec.parent.clone());
     let around = std::iter::successors(Some(task.clone()), parent).take(state.tasks.len());
     let mut open: Vec<TaskId> = around.flat_map(|id| graph.dependencies(&id).into_iter().cloned().collect::<Vec<_>>()).collect();

@@ -1,6 +1,6 @@
 //! Versions of the plan, with their changes and reasons.
 
-use aime_progress::{ChangedMember, DroppedChange, Edge, PlanDiff, ProgressEvent, ProgressState, Timestamp};
+use aime_progress_management::{ChangedMember, DroppedChange, Edge, PlanDiff, ProgressEvent, ProgressState, Timestamp};
 use serde_json::Value;
 
 use super::{
@@ -63,7 +63,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
             }
         };
         let (changes, left_out) = changes(before.as_ref(), state, titles, reader);
-        let is_new = |id: &aime_progress::TaskId| before.as_ref().is_some_and(|before| !before.tasks.contains_key(id));
+        let is_new = |id: &aime_progress_management::TaskId| before.as_ref().is_some_and(|before| !before.tasks.contains_key(id));
         let picture: Option<Graph> = pictured.then(|| graph(state, titles, |_| String::new(), is_new));
         versions.push(Version { changes, left_out, graph: picture, ..version });
         before = Some(state.clone());
@@ -89,7 +89,7 @@ fn empty(number: u32, at: Timestamp) -> Version {
     }
 }
 
-fn used(state: &ProgressState, decision: &aime_progress::Decision, reader: &Reader<'_>) -> Vec<crate::text::Text> {
+fn used(state: &ProgressState, decision: &aime_progress_management::Decision, reader: &Reader<'_>) -> Vec<crate::text::Text> {
     let used = state.evidence.iter().filter(|evidence| decision.evidence.contains(&evidence.id));
     used.map(|evidence| reader.text(&evidence.content, LONG)).collect()
 }

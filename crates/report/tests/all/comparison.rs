@@ -1,4 +1,4 @@
-use aime_progress::TaskStatus;
+use aime_progress_management::TaskStatus;
 use aime_report::{Comparison, Content, FileSource};
 use dom_query::Document;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! Test runs, and their pages read by an HTML parser.
 
-use aime_progress::{ProgressEvent, ProgressState, RunId, Timed, Timestamp, fold};
+use aime_progress_management::{ProgressEvent, ProgressState, RunId, Timed, Timestamp, fold};
 use aime_redact::Redactor;
 use aime_report::{Failure, FileSource, ReportView, Source};
 use dom_query::Document;

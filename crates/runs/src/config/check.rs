@@ -4,7 +4,7 @@ use std::path::Component;
 
 use aime_llm::check_base_url;
 use aime_memory::KnowledgeSettings;
-use aime_progress::Check;
+use aime_progress_management::Check;
 use aime_tools::Diagnostics;
 
 use super::{Config, ModelConfig, Provider};

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 use aime_orchestrator::{
     Bounds, HumanChannel, Models, NobodyThere, PlanResult, PublishedEvent, RunControl, RunRequest, RunResult, new_run_id,
 };
-use aime_progress::{Plan, RunId, TaskKind};
+use aime_progress_management::{Plan, RunId, TaskKind};
 use tokio::{
     sync::{mpsc, oneshot},
     task::AbortHandle,

@@ -2,7 +2,7 @@
 
 use aime_llm::{ChatModel, Usage};
 use aime_orchestrator::{Models, run_status};
-use aime_progress::{Plan, ProgressState, ReasoningEffort, RunId, RunStatus, TaskKind};
+use aime_progress_management::{Plan, ProgressState, ReasoningEffort, RunId, RunStatus, TaskKind};
 
 use super::Runs;
 use crate::{ErrorKind, RunsError};
@@ -126,7 +126,7 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::TaskSpec;
+    use aime_progress_management::TaskSpec;
 
     use super::*;
 

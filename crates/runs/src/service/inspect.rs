@@ -8,7 +8,7 @@ use aime_orchestrator::{
     FailureCode, OrchestratorError, PublishedEvent, RunCheck, RunFailure, RunOutput, RunResult, RunStats, RunStatusView, RunView,
     check_run, fork, new_run_id, run_status, stats, view,
 };
-use aime_progress::{ProgressState, RunId, RunStatus, Timestamp};
+use aime_progress_management::{ProgressState, RunId, RunStatus, Timestamp};
 use serde_json::{Value, json};
 
 use super::Runs;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use aime_durable::{Clock, LockError, SystemClock};
 use aime_orchestrator::{InboxMessage, NobodyThere, OrchestratorError, RunControl, RunView};
-use aime_progress::{Owner, PlanMode, PlanPatch, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind};
+use aime_progress_management::{Owner, PlanMode, PlanPatch, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind};
 use aime_tools::Consent;
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;

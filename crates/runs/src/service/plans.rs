@@ -1,9 +1,9 @@
 //! Checks plans that a user supplies against the configuration of this folder.
 
+use aime_dynamic_planner::{CheckedPlan, PlanChecker, PlanFault, ProfileBrief};
 use aime_llm::ToolDefinition;
 use aime_orchestrator::profile_briefs;
-use aime_planner::{CheckedPlan, PlanChecker, PlanFault, ProfileBrief};
-use aime_progress::Plan;
+use aime_progress_management::Plan;
 use aime_tools::{BUNDLES, Executor};
 
 use crate::{RunsError, Setup, models};

@@ -2,7 +2,7 @@
 
 use aime_durable::{Clock, SystemClock};
 use aime_orchestrator::PublishedEvent;
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 
 use crate::Consents;
 

@@ -2,7 +2,7 @@
 
 use aime_durable::{Clock, SystemClock};
 use aime_orchestrator::RunView;
-use aime_progress::{RunId, Timestamp};
+use aime_progress_management::{RunId, Timestamp};
 use aime_report::{Content, FileSource, MAX_COMPARED, ReportView, Source};
 use aime_undo::{Author, Entry, Kept, UndoError};
 

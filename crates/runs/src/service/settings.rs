@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use aime_orchestrator::{Bounds, RunSettings};
-use aime_progress::PlanMode;
+use aime_progress_management::PlanMode;
 
 use crate::config::{CheckConfig, Config, ModeConfig, RunConfig};
 

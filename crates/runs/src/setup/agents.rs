@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
-use aime_actors::Profile;
+use aime_actor_factory::Profile;
 use aime_agents::{AgentError, AgentLimits, AgentSettings, AgentWork, ExternalAgent};
 use aime_llm::ModelStack;
 use aime_orchestrator::{AgentOrder, ExternalAgents};

@@ -7,9 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aime_actors::{ProfileCatalog, Prompts as ActorPrompts};
+use aime_actor_factory::{ProfileCatalog, Prompts as ActorPrompts};
+use aime_dynamic_planner::{Prompts, default_categories, read_categories};
 use aime_orchestrator::AnswerPrompt;
-use aime_planner::{Prompts, default_categories, read_categories};
 
 use super::Setup;
 use crate::{
@@ -48,7 +48,7 @@ impl Setup {
     }
 
     /// Returns the built-in and the user's categories.
-    pub fn categories(&self) -> Result<Vec<aime_planner::Category>, RunsError> {
+    pub fn categories(&self) -> Result<Vec<aime_dynamic_planner::Category>, RunsError> {
         let mut categories = default_categories();
         // Faults in profiles are reported by the code that uses them.
         let profiles = self.profiles().ok();

@@ -2,7 +2,7 @@
 
 #[cfg(not(feature = "otel"))]
 use aime_orchestrator::PublishedEvent;
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 #[cfg(feature = "otel")]
 use aime_telemetry::{Telemetry, TelemetrySettings};
 

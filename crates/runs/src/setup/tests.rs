@@ -55,7 +55,7 @@ fn settings_arrive() {
     assert_eq!((planner.tries, planner.fallback), (5, Fallback::Fail));
     assert_eq!((planner.limits.max_tasks, planner.limits.max_sub_goals, planner.limits.max_actions), (9, 8, 7));
     let route = setup.route();
-    assert_eq!(route.strategy, aime_planner::Strategy::Always);
+    assert_eq!(route.strategy, aime_dynamic_planner::Strategy::Always);
     assert_eq!((route.bypass.max_input_length, route.bypass.single_file, route.bypass.clear_category), (7, false, false));
     let limit = |name: &str| setup.tools().get(name).unwrap().sheet().time_limit;
     assert_eq!((limit("bash"), limit("python")), (Duration::from_secs(11), Duration::from_secs(12)));

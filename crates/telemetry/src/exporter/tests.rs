@@ -1,6 +1,6 @@
 use std::sync::atomic::AtomicUsize;
 
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 use axum::{Router, body::Bytes, extract::State, http::HeaderMap as Headers, routing::post};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use reqwest::StatusCode;

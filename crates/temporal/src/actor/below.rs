@@ -2,10 +2,10 @@
 
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
 
-use aime_actors::{ActorEffect, ActorFact, ActorMachine};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Reason};
 use aime_orchestrator::delegated;
-use aime_progress::{Conclusion, Origin, Outcome};
+use aime_progress_management::{Conclusion, Origin, Outcome};
 use aime_tools::{DelegateTask, ToolOutput};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCancellationToken, WorkflowContext};
@@ -49,7 +49,7 @@ impl ActorCarrier {
 
     /// Returns the name of the journal of the actor that answers a call.
     pub(super) fn name_below(&self, call: &str) -> String {
-        aime_actors::effect_prefix(&self.input().spec.task, self.input().execution, Some(call))
+        aime_actor_factory::effect_prefix(&self.input().spec.task, self.input().execution, Some(call))
     }
 
     /// Passes answers on to the delegated actors. The run sends answers only to the actor that works for the plan.

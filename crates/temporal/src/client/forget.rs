@@ -1,6 +1,6 @@
 //! A run that has ended is forgotten by the engine, with its actors.
 
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use futures::TryStreamExt as _;
 use temporalio_client::{
     NamespacedClient as _, WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowListOptions,

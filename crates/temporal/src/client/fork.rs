@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use aime_actors::{ActorFact, ActorInput, ActorMachine, ActorOutput, effect_prefix};
+use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, ActorOutput, effect_prefix};
 use aime_durable::{Recorded, UnixMillis, replay};
 use aime_orchestrator::{ActorReport, RunFact, RunMachine, forked, view_of};
-use aime_progress::{Outcome, PlanId, ProgressEvent, RunId};
+use aime_progress_management::{Outcome, PlanId, ProgressEvent, RunId};
 use aime_tools::DELEGATE_TASK;
 use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
 
@@ -116,7 +116,7 @@ struct Past {
     text_limit: Option<usize>,
     facts: Vec<Recorded<ActorFact>>,
     events: Vec<ProgressEvent>,
-    ended: Option<aime_progress::Conclusion>,
+    ended: Option<aime_progress_management::Conclusion>,
 }
 
 impl Past {

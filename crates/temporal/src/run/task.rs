@@ -6,10 +6,10 @@ use std::{
     rc::Rc,
 };
 
-use aime_actors::{ActorFact, ActorMachine, PersonMessage};
+use aime_actor_factory::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::{EffectId, Machine as _, Reason};
 use aime_orchestrator::{ActorOrder, RunFact, RunMachine};
-use aime_progress::{Conclusion, FailureCause, Outcome, PlanMode, TaskId};
+use aime_progress_management::{Conclusion, FailureCause, Outcome, PlanMode, TaskId};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
 
@@ -40,7 +40,7 @@ struct Attempt {
 
 impl RunCarrier {
     pub(super) fn start_actor(&mut self, id: EffectId, order: ActorOrder) -> Begun<RunMachine> {
-        let name = aime_actors::effect_prefix(&order.task, order.execution, None);
+        let name = aime_actor_factory::effect_prefix(&order.task, order.execution, None);
         let attempt = Attempt {
             ctx: self.ctx.clone(),
             stop: self.cancels.token(&id),

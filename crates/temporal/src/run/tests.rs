@@ -1,7 +1,7 @@
 //! Tests which facts resume a suspended run, and its first facts then.
 
 use aime_orchestrator::{Bounds, FailureCode, RunFailure};
-use aime_progress::{EvidenceId, PlanId, QuestionId};
+use aime_progress_management::{EvidenceId, PlanId, QuestionId};
 
 use super::*;
 

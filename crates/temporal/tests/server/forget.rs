@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use aime_temporal::{Access, Blobs, Certificates, Client, EngineError, Queues, Runs, connect, run_workflow};
 use temporalio_client::{
     UntypedWorkflow, WorkflowDescribeOptions, WorkflowExecutionStatus, WorkflowListOptions, WorkflowStartOptions, WorkflowTerminateOptions,

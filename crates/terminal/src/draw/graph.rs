@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use aime_progress::{EdgeType, ProgressState, Task, TaskId, TaskKind};
+use aime_progress_management::{EdgeType, ProgressState, Task, TaskId, TaskKind};
 use ratatui_core::text::{Line, Span};
 use renderdag::{Ancestor, GraphRowRenderer, Renderer};
 
@@ -125,7 +125,7 @@ fn edges(state: &ProgressState) -> Edges<'_> {
 
 #[cfg(test)]
 mod tests {
-    use aime_progress::{PlanId, Timestamp};
+    use aime_progress_management::{PlanId, Timestamp};
     use serde_json::json;
 
     use super::*;

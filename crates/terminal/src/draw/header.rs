@@ -1,6 +1,6 @@
 //! Head of the screen: activity, progress and cost of the run.
 
-use aime_progress::{ProgressState, RunStatus, TaskStatus};
+use aime_progress_management::{ProgressState, RunStatus, TaskStatus};
 use ratatui_core::text::{Line, Span};
 
 use super::Eye;

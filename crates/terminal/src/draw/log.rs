@@ -1,6 +1,6 @@
 //! Log of events, the latest at the bottom.
 
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 use ratatui_core::text::Line;
 
 use super::{Eye, reach, title};

@@ -1,6 +1,6 @@
 //! Details of one task.
 
-use aime_progress::{CallOutcome, Task, TaskStatus, TodoStatus};
+use aime_progress_management::{CallOutcome, Task, TaskStatus, TodoStatus};
 use ratatui_core::text::{Line, Span};
 
 use super::{Eye, tree};
@@ -17,7 +17,7 @@ pub(super) fn lines(screen: &Screen, eye: Eye, width: usize) -> Vec<Line<'static
     let mut lines = head(screen, task, eye, width);
     let actor = screen.actors.of(&task.spec.id);
     lines.extend(who(screen, task, actor, eye, width));
-    let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress::TaskId::as_str).collect();
+    let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress_management::TaskId::as_str).collect();
     if !after.is_empty() {
         lines.extend(block(eye, Tone::Dim, &screen.says(Phrase::After(&after.join(", "))), width));
     }

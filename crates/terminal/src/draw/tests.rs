@@ -1,6 +1,6 @@
 //! Snapshots of whole screens.
 
-use aime_progress::ProgressState;
+use aime_progress_management::ProgressState;
 use proptest::prelude::*;
 use ratatui_core::{buffer::Buffer, layout::Rect, style::Color};
 use serde_json::{Value, json};

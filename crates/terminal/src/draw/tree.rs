@@ -1,6 +1,6 @@
 //! Plan as a tree, each task with its status.
 
-use aime_progress::{Task, TaskKind, TaskStatus};
+use aime_progress_management::{Task, TaskKind, TaskStatus};
 use ratatui_core::{
     style::Modifier,
     text::{Line, Span},
@@ -102,7 +102,7 @@ fn said(screen: &Screen, task: &Task) -> (String, Tone) {
 }
 
 fn waits_for(screen: &Screen, task: &Task) -> String {
-    let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress::TaskId::as_str).collect();
+    let after: Vec<&str> = task.spec.dependencies.iter().map(aime_progress_management::TaskId::as_str).collect();
     if after.is_empty() { String::new() } else { screen.says(Phrase::After(&after.join(", "))) }
 }
 

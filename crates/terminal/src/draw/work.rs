@@ -1,6 +1,6 @@
 //! Running tasks with their tools and times.
 
-use aime_progress::{Task, TaskKind, TaskStatus};
+use aime_progress_management::{Task, TaskKind, TaskStatus};
 use ratatui_core::text::{Line, Span};
 
 use super::{Eye, title, tree::time_of};

@@ -1,6 +1,6 @@
 //! English phrases.
 
-use aime_progress::CallOutcome;
+use aime_progress_management::CallOutcome;
 
 use super::{Help, Hint, Phrase};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use aime_progress::{CallOutcome, ProgressEvent, TaskId, Timestamp};
+use aime_progress_management::{CallOutcome, ProgressEvent, TaskId, Timestamp};
 use serde_json::{Map, Value};
 
 /// Number of recent calls that are kept for each task.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 
 use super::Scroll;
 use crate::{

@@ -1,6 +1,6 @@
 //! Effects of the keys.
 
-use aime_progress::{PlanMode, TaskId, TaskKind, Timestamp};
+use aime_progress_management::{PlanMode, TaskId, TaskKind, Timestamp};
 use tui_input::Input;
 
 use super::{Act, Panel, Part, Prompt, Said, Screen, Scroll, prompt::edit};

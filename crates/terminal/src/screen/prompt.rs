@@ -1,6 +1,6 @@
 //! Input of a person: a line of text, or a confirmation.
 
-use aime_progress::{QuestionId, TaskId};
+use aime_progress_management::{QuestionId, TaskId};
 use tui_input::{Input, InputRequest};
 
 use super::Act;

@@ -1,6 +1,6 @@
 //! Tests of the effects of keys and events.
 
-use aime_progress::{QuestionId, TaskId};
+use aime_progress_management::{QuestionId, TaskId};
 use serde_json::json;
 
 use super::*;

@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use aime_progress::Timestamp;
+use aime_progress_management::Timestamp;
 use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::{
     CrosstermBackend,

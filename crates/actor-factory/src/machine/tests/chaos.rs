@@ -2,7 +2,7 @@
 
 use aime_durable::{EffectId, Reason};
 use aime_llm::FinishReason;
-use aime_progress::{CallOutcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, ProgressEvent};
 use aime_tools::Approval;
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Tests of the history against the context window.
 
 use aime_llm::Usage;
-use aime_progress::{Outcome, ProgressEvent};
+use aime_progress_management::{Outcome, ProgressEvent};
 use serde_json::json;
 
 use super::support::{Play, answer, call, input, read};

@@ -1,6 +1,6 @@
 //! Forms of `terminate` and their effect on the task.
 
-use aime_progress::{CommandCheck, FailureCause, Outcome};
+use aime_progress_management::{CommandCheck, FailureCause, Outcome};
 use serde_json::json;
 
 use super::support::{Play, call, input, write};

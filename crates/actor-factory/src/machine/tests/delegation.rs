@@ -1,7 +1,7 @@
 //! Tests of work that an actor delegates to another one.
 
 use aime_durable::{EffectId, Reason};
-use aime_progress::{CallOutcome, Outcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, Outcome, ProgressEvent};
 use serde_json::{Value, json};
 
 use super::support::{Play, call, delegate, delegating, read, terminate};

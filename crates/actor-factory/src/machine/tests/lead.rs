@@ -1,7 +1,7 @@
 //! Tests of the lead: it looks around, rests on its plan calls, and continues when the run wakes it.
 
 use aime_durable::{EffectId, Machine, Outbox, Reason};
-use aime_progress::{LeadCommand, Outcome, ProgressEvent};
+use aime_progress_management::{LeadCommand, Outcome, ProgressEvent};
 use aime_tools::{Executor, ToolScope};
 use serde_json::json;
 

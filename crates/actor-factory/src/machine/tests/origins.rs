@@ -1,6 +1,6 @@
 //! Origins of results: marks around them, and the calls that need consent after an untrusted text.
 
-use aime_progress::{Origin, ProgressEvent};
+use aime_progress_management::{Origin, ProgressEvent};
 use aime_tools::{Executor, ToolScope, Trust};
 use serde_json::json;
 
@@ -97,7 +97,7 @@ fn what_was_read_goes_with_all_that_is_made_of_it() {
     let (id, ActorEffect::Delegate { origins, .. }) = play.open[0].clone() else { panic!("{:?}", play.open) };
     assert_eq!(origins, [Origin::Files]);
     // The caller also takes over the origins of what the delegated actor has read.
-    let mut ended = super::support::tool_ended(&id, aime_progress::CallOutcome::Ok, "success: done");
+    let mut ended = super::support::tool_ended(&id, aime_progress_management::CallOutcome::Ok, "success: done");
     if let crate::ActorFact::ToolEnded { origins, .. } = &mut ended {
         *origins = vec![Origin::Web("wiki.example".into())];
     }

@@ -1,5 +1,5 @@
 use aime_durable::EffectId;
-use aime_progress::CallOutcome;
+use aime_progress_management::CallOutcome;
 use serde_json::{Value, json};
 
 use super::support::*;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use aime_progress::Significance;
+use aime_progress_management::Significance;
 use serde_json::json;
 
 use super::support::*;
@@ -58,7 +58,7 @@ fn a_risk_that_comes_true_is_evidence_that_names_it() {
         let mut play = Play::start(ActorInput { risks: risks.clone(), ..input() });
         play.calls(vec![call("e", "report_evidence", &parameters)]);
         let found = play.events.iter().find_map(|event| match event {
-            aime_progress::ProgressEvent::EvidenceAdded { evidence } => Some((evidence.content.as_str(), evidence.significance)),
+            aime_progress_management::ProgressEvent::EvidenceAdded { evidence } => Some((evidence.content.as_str(), evidence.significance)),
             _ => None,
         });
         assert_eq!(found, Some((content, significance)), "{parameters}");

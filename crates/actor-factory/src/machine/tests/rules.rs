@@ -1,7 +1,7 @@
 //! Rules of a turn, with one table or case each.
 
 use aime_llm::{ChatResponse, FinishReason, ToolChoice};
-use aime_progress::{CallOutcome, FailureCause, Outcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, FailureCause, Outcome, ProgressEvent};
 use aime_tools::{Approval, RuleLists};
 use serde_json::json;
 

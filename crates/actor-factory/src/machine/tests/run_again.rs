@@ -1,7 +1,7 @@
 //! Tests of actors that have ended and run again.
 
 use aime_durable::Reason;
-use aime_progress::Outcome;
+use aime_progress_management::Outcome;
 
 use super::support::{Play, answer, input, read, terminate, write};
 use crate::{ActorFact, ActorInput, ActorStatus, ModelAnswer, ModelFault};

@@ -2,7 +2,7 @@
 
 use aime_durable::Reason;
 use aime_llm::Message;
-use aime_progress::{FailureCause, ProgressEvent};
+use aime_progress_management::{FailureCause, ProgressEvent};
 use aime_tools::Trust;
 
 use super::support::{Play, answer, input, read, terminate, told, write};
@@ -102,7 +102,7 @@ fn what_is_said_to_a_stopped_actor_is_heard_when_it_goes_on() {
         let mut play = Play::start(input());
         if stopped_first {
             play.fact(ActorFact::Stopped { why: Reason::Stopped }).acknowledge();
-            assert_eq!(play.output.take().unwrap().outcome, aime_progress::Outcome::Interrupted);
+            assert_eq!(play.output.take().unwrap().outcome, aime_progress_management::Outcome::Interrupted);
             play.fact(told(1, "slowly"));
             assert!(play.output.is_none(), "it waits for what comes after the words");
         } else {

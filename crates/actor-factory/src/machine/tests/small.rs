@@ -1,6 +1,6 @@
 //! Rules for small models, with one table or case each.
 
-use aime_progress::Outcome;
+use aime_progress_management::Outcome;
 use serde_json::json;
 
 use super::support::{Play, call, input, read, terminate, write};

@@ -1,7 +1,7 @@
 //! Stop and resume, one case each; `tests/all/drive.rs` tries every cut point.
 
 use aime_durable::Reason;
-use aime_progress::{CallOutcome, Outcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, Outcome, ProgressEvent};
 use aime_tools::Approval;
 use serde_json::json;
 

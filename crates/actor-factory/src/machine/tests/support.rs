@@ -4,7 +4,7 @@ use std::{fmt::Write, sync::Arc};
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_llm::{ChatRequest, ChatResponse, FinishReason, Message, ModelLimits, ToolCall, ToolDefinition, Usage};
-use aime_progress::{ActorId, CallOutcome, Conclusion, EvidenceId, PlanId, ProgressEvent, TaskId, Timestamp};
+use aime_progress_management::{ActorId, CallOutcome, Conclusion, EvidenceId, PlanId, ProgressEvent, TaskId, Timestamp};
 use aime_tools::{Approval, Executor, PermissionRules, RuleLists, ToolScope, ToolSpec};
 use serde_json::{Value, json};
 

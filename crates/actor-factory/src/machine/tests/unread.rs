@@ -1,7 +1,7 @@
 //! Text that was meant as a tool call: the actor runs or refuses it, and never takes it as a result.
 
 use aime_llm::{ChatResponse, FinishReason, Message};
-use aime_progress::Outcome;
+use aime_progress_management::Outcome;
 
 use super::support::{Play, answer, input, read, terminate, told};
 use crate::ActorInput;

@@ -4,7 +4,7 @@ use std::{path::Path, pin::pin};
 
 use aime_acp::{Chosen, Earlier, Folder, KnownRun, Refusal, Turn, Work};
 use aime_orchestrator::{InboxMessage, OrchestratorError, RunRequest, RunResult, RunView, view};
-use aime_progress::{Origin, RunId};
+use aime_progress_management::{Origin, RunId};
 use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError, settings_of};
 use futures::future::BoxFuture;
 

@@ -7,7 +7,7 @@ use std::{
 
 use aime_acp::{Folder, OfferedServer, Reach, Refusal, Workshop};
 use aime_orchestrator::new_run_id;
-use aime_progress::RunId;
+use aime_progress_management::RunId;
 use aime_runs::{Runs, RunsError, SetupBuilder, config::McpServerConfig};
 use futures::{future, future::BoxFuture};
 

@@ -7,7 +7,7 @@ use std::{
 
 use aime_durable::UnixMillis;
 use aime_orchestrator::{RunStats, RunView};
-use aime_progress::{ProgressState, RunId, RunStatus};
+use aime_progress_management::{ProgressState, RunId, RunStatus};
 use aime_runs::report_view;
 use aime_temporal::{Address, ListedRun, Runs};
 use futures::StreamExt as _;

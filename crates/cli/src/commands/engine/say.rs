@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_orchestrator::{RunFact, RunView};
-use aime_progress::{EvidenceId, RunId, RunStatus};
+use aime_progress_management::{EvidenceId, RunId, RunStatus};
 use aime_runs::{Setup, asks_nothing, has_ended, hearer, not_driven, part_of};
 use aime_temporal::{EngineError, ListedRun, Runs, Watched};
 use tokio::time::{Instant, sleep};
@@ -70,7 +70,7 @@ impl<'a> Spoken<'a> {
     pub(super) async fn tell(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
         let task = match &self.seen {
             Some(seen) => hearer(&self.run, seen, task.as_deref())?,
-            None => task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?,
+            None => task.map(aime_progress_management::TaskId::new).transpose().map_err(Failure::usage)?,
         };
         let id = EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)?;
         let told = match self.then() {
@@ -105,7 +105,7 @@ impl<'a> Spoken<'a> {
                 part_of(&self.run, seen, &[], task)?;
             }
         }
-        let task = task.map(aime_progress::TaskId::new).transpose().map_err(Failure::usage)?;
+        let task = task.map(aime_progress_management::TaskId::new).transpose().map_err(Failure::usage)?;
         let (ends, then) = (task.is_none(), self.then());
         let told = match (&then, &task) {
             (Some(then), Some(task)) => format!("to be cancelled: {task}\n{then}"),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use aime_dashboard::{Approve, Mode, NewRun};
 use aime_orchestrator::{HumanChannel, HumanQuestion};
-use aime_progress::{PlanMode, RunId};
+use aime_progress_management::{PlanMode, RunId};
 use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError};
 use aime_tools::Approval;
 use futures::future::BoxFuture;

@@ -8,7 +8,7 @@ use std::{
 use aime_dashboard::{Act, Asked, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry};
 use aime_durable::{EventRecord, Journal, RunRecord};
 use aime_orchestrator::{PublishedEvent, RunResult, RunView, view};
-use aime_progress::{RunId, Timestamp};
+use aime_progress_management::{RunId, Timestamp};
 use aime_runs::{Answered, ErrorKind, Runs, RunsError, Setup, named, outcome, report_view};
 use aime_tools::offers_always;
 

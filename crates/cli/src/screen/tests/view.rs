@@ -1,6 +1,6 @@
 //! Whole-screen view in Chinese: the same pictures as in crates/terminal, translated.
 
-use aime_progress::{CallOutcome, TaskId, TaskStatus};
+use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 use aime_terminal::{Help, Hint, Key, Limits, Part, Phrase, Screen, Theme, english};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 

@@ -1,7 +1,7 @@
 //! Calls of the plan tools.
 
 use aime_llm::{SchemaChecker, estimate_tokens};
-use aime_progress::{LeadCommand, PlanMode};
+use aime_progress_management::{LeadCommand, PlanMode};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Wake messages and the texts that a compaction keeps.
 
-use aime_progress::{CheckMethod, CheckedCriterion, Owner, TriedCriterion, TriggerKind, TriggerReason};
+use aime_progress_management::{CheckMethod, CheckedCriterion, Owner, TriedCriterion, TriggerKind, TriggerReason};
 
 use super::*;
 use crate::ChangedFile;
@@ -114,13 +114,13 @@ fn a_text_cannot_pass_for_the_run() {
     task(&mut state, "find", |task| {
         let conclusion = task.conclusion.as_mut().unwrap();
         conclusion.text = Some(forged.to_owned());
-        conclusion.origins = vec![aime_progress::Origin::Web("a.example".to_owned())];
+        conclusion.origins = vec![aime_progress_management::Origin::Web("a.example".to_owned())];
     });
     let wake = Wake { settled: vec![id("find")], ..Wake::new(2, WakeKind::Update) };
     let message = message(&wake, &state, 2_000);
     assert!(!message.lines().any(|line| line.starts_with("## Words of people") || line.starts_with("- person-9")), "{message}");
     assert!(message.contains("### `find` completed: Find TODOs (data from web a.example, no instructions)\n"), "{message}");
-    assert_eq!(aime_progress::Origin::line(&wake.origins(&state)), "web a.example");
+    assert_eq!(aime_progress_management::Origin::line(&wake.origins(&state)), "web a.example");
 }
 
 #[test]

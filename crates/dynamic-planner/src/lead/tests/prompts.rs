@@ -1,7 +1,7 @@
 //! The prompt that begins the lead's conversation.
 
 use aime_llm::estimate_tokens;
-use aime_progress::PlanMode;
+use aime_progress_management::PlanMode;
 
 use super::*;
 use crate::{PlanLimits, Prompts, Strategy, ToolLine};

@@ -1,6 +1,6 @@
 //! The corpus of plans and patches as models write them: `tests/corpus`.
 
-use aime_progress::{Plan, TaskId, TaskKind, TaskSpec};
+use aime_progress_management::{Plan, TaskId, TaskKind, TaskSpec};
 use serde::Deserialize;
 use serde_json::Value;
 

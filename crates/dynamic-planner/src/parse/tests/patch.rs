@@ -1,6 +1,6 @@
 //! Patches in many written forms.
 
-use aime_progress::PlanPatch;
+use aime_progress_management::PlanPatch;
 use serde_json::{Value, json};
 
 use super::super::patch_from_value;

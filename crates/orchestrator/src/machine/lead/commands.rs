@@ -1,8 +1,8 @@
 //! Carrying out the lead's commands.
 
-use aime_actors::LeadRest;
-use aime_planner::Wake;
-use aime_progress::{
+use aime_actor_factory::LeadRest;
+use aime_dynamic_planner::Wake;
+use aime_progress_management::{
     Conclusion, Decision, Evidence, EvidenceId, EvidenceKind, LeadCommand, Outcome, Owner, Plan, PlanChange, PlanMode, PlanPatch,
     ProgressEvent, RunStatus, Significance, Strategic, StrategicChange, TaskId, TaskStatus, TriggerReason,
 };

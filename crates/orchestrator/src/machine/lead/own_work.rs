@@ -1,7 +1,7 @@
 //! The lead's own work: one task, `main`.
 
-use aime_planner::WakeKind;
-use aime_progress::{Plan, PlanMode, ProgressEvent, RunStatus, TaskSpec, TaskStatus};
+use aime_dynamic_planner::WakeKind;
+use aime_progress_management::{Plan, PlanMode, ProgressEvent, RunStatus, TaskSpec, TaskStatus};
 
 use super::main_id;
 use crate::{

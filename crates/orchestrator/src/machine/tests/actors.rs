@@ -1,6 +1,6 @@
 //! Reports of an actor: each once, about its own task, and without a decision about the run.
 
-use aime_progress::{CheckMethod, Owner, PlanMode, ProgressEvent, ProgressReport, RunStatus, Significance, TaskStatus};
+use aime_progress_management::{CheckMethod, Owner, PlanMode, ProgressEvent, ProgressReport, RunStatus, Significance, TaskStatus};
 
 use super::{
     build::{conclusion, id},
@@ -134,7 +134,7 @@ fn an_actor_decides_nothing_about_the_run() {
             for_good: false,
             reason: None,
         },
-        ProgressEvent::TaskConcluded { task: id("a"), conclusion: conclusion(aime_progress::Outcome::Success, None, None) },
+        ProgressEvent::TaskConcluded { task: id("a"), conclusion: conclusion(aime_progress_management::Outcome::Success, None, None) },
         ProgressEvent::RunStatusChanged { from: RunStatus::Executing, to: RunStatus::Completed, reason: None },
         ProgressEvent::QuestionAsked { id: "q".parse().unwrap(), task: Some(id("a")), kind: "approval".into(), question: "May I?".into() },
         ProgressEvent::QuestionAnswered { id: "q".parse().unwrap(), answer: "yes".into() },

@@ -1,6 +1,6 @@
 //! Bounds on a run: each makes the run stop, and raising it lets the run continue.
 
-use aime_progress::{FailureCause, Outcome, ProgressEvent, ProgressReport, Spent};
+use aime_progress_management::{FailureCause, Outcome, ProgressEvent, ProgressReport, Spent};
 
 use super::{
     build::{conclusion, id},
@@ -50,13 +50,13 @@ fn time_runs_out_in_every_phase() {
                 break;
             }
             match step {
-                "route" => world.routed(aime_progress::PlanMode::Complex),
+                "route" => world.routed(aime_progress_management::PlanMode::Complex),
                 "plan" => {
                     let mut plan = super::build::plan("a; b: a");
                     plan.strategic.success_criteria = vec!["good".into()];
                     world.plans(crate::Planning::Planned { plan: Box::new(plan), repairs: vec![], refused: vec![], fallback: None })
                 }
-                "a" => world.reports("a", 0, replans::evidence("e", "a", aime_progress::Significance::High)),
+                "a" => world.reports("a", 0, replans::evidence("e", "a", aime_progress_management::Significance::High)),
                 "replan" => world.patched(vec![]).done("a").done("b"),
                 _ => world.verified(&[("good", Some(true))]),
             };
@@ -157,7 +157,7 @@ fn no_bound_at_all_is_reached_at_once() {
 #[test]
 fn what_was_spent_is_summed() {
     let mut world = World::new();
-    world.routed(aime_progress::PlanMode::Simple).planned("a");
+    world.routed(aime_progress_management::PlanMode::Simple).planned("a");
     let spent = Spent { requests: 1, input_tokens: 5, cached_input_tokens: 1, output_tokens: 2, cost_usd: 0.5, ..Spent::default() };
     let called = ProgressEvent::ModelCalled {
         task: Some(id("a")),

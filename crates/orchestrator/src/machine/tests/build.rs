@@ -1,8 +1,10 @@
 //! Builders of runs for the tests.
 
+use aime_dynamic_planner::Strategy;
 use aime_llm::ToolDefinition;
-use aime_planner::Strategy;
-use aime_progress::{Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanPatch, Strategic, TaskId, TaskKind, TaskSpec};
+use aime_progress_management::{
+    Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanPatch, Strategic, TaskId, TaskKind, TaskSpec,
+};
 use aime_tools::{Approval, PermissionRules, RuleLists, ToolScope, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -74,7 +76,7 @@ pub(super) fn add(text: &str, replaces: &[&str]) -> PlanChange {
 }
 
 pub(super) fn patch(changes: Vec<PlanChange>) -> PlanPatch {
-    PlanPatch { schema: aime_progress::PATCH_SCHEMA.to_owned(), reasoning: "because".to_owned(), changes }
+    PlanPatch { schema: aime_progress_management::PATCH_SCHEMA.to_owned(), reasoning: "because".to_owned(), changes }
 }
 
 pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<FailureCause>) -> Conclusion {
@@ -82,12 +84,12 @@ pub(super) fn conclusion(outcome: Outcome, error: Option<&str>, cause: Option<Fa
 }
 
 pub(super) fn model_use(purpose: &str, tokens: u64) -> ModelUse {
-    let spent = aime_progress::Spent { requests: 1, input_tokens: tokens, ..Default::default() };
+    let spent = aime_progress_management::Spent { requests: 1, input_tokens: tokens, ..Default::default() };
     ModelUse { purpose: purpose.to_owned(), model: "m".to_owned(), spent, duration_ms: 1, finish: None }
 }
 
 pub(super) fn check(criterion: &str, passed: Option<bool>) -> CriterionResult {
-    CriterionResult { passed, reason: "looked".to_owned(), ..CriterionResult::open(&aime_progress::Criterion::text(criterion)) }
+    CriterionResult { passed, reason: "looked".to_owned(), ..CriterionResult::open(&aime_progress_management::Criterion::text(criterion)) }
 }
 
 pub(super) fn parameters(value: Value) -> Map<String, Value> {

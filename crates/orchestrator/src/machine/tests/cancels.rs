@@ -1,6 +1,6 @@
 //! Runs and tasks that a person cancels for good.
 
-use aime_progress::{PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress_management::{PlanMode, ProgressEvent, RunStatus, TaskStatus};
 use serde_json::json;
 
 use super::{

@@ -1,6 +1,6 @@
 //! A claim is not enough: completion criteria of tasks, success criteria of the goal.
 
-use aime_progress::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic, StrategicChange};
+use aime_progress_management::{FailureCause, Outcome, PlanChange, ProgressEvent, Strategic, StrategicChange};
 
 use super::{
     build::{add, check, conclusion, id, plan},

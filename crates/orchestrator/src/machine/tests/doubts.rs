@@ -1,6 +1,6 @@
 //! Interrupted calls of actors whose task nobody resumes.
 
-use aime_progress::{CallOutcome, Owner, PlanChange, ProgressEvent, TaskStatus};
+use aime_progress_management::{CallOutcome, Owner, PlanChange, ProgressEvent, TaskStatus};
 
 use super::{build::id, world::World};
 use crate::RunFact;

@@ -1,6 +1,6 @@
 //! Failed attempts, and the consequences for the task and for others.
 
-use aime_progress::{CallOutcome, ConflictKind, FailureCause, MergeConflict, Outcome, ProgressEvent, Significance};
+use aime_progress_management::{CallOutcome, ConflictKind, FailureCause, MergeConflict, Outcome, ProgressEvent, Significance};
 
 use super::{
     build::{check, conclusion, id},

@@ -1,7 +1,7 @@
 //! The serialized form of the machine, as journals keep it in snapshots.
 
 use aime_durable::{EffectId, Machine, Recorded};
-use aime_progress::{ProgressEvent, ProgressState};
+use aime_progress_management::{ProgressEvent, ProgressState};
 use serde_json::Value;
 
 use super::{

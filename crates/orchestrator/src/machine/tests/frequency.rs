@@ -1,6 +1,6 @@
 //! Frequency control of replans, and the question to a person when it blocks one.
 
-use aime_progress::{PlanChange, ProgressEvent, RunStatus, Significance};
+use aime_progress_management::{PlanChange, ProgressEvent, RunStatus, Significance};
 
 use super::{
     build::{add, id},

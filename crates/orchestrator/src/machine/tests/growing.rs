@@ -1,7 +1,7 @@
 //! Plans that grow: emergent ones after their TODOs, complex ones between their tasks.
 
-use aime_planner::{Adaptive, GrowthSettings};
-use aime_progress::{PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, TaskStatus, TriggerKind};
+use aime_dynamic_planner::{Adaptive, GrowthSettings};
+use aime_progress_management::{PlanChange, PlanMode, ProgressEvent, RunStatus, Significance, TaskStatus, TriggerKind};
 
 use super::{
     build::{add, id},

@@ -1,8 +1,8 @@
 //! The lead: its wakes, and the effects of its commands.
 
-use aime_actors::LeadRest;
-use aime_planner::WakeKind;
-use aime_progress::{Conclusion, LeadCommand, Origin, Outcome, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus};
+use aime_actor_factory::LeadRest;
+use aime_dynamic_planner::WakeKind;
+use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus};
 
 use super::{
     build::{add, conclusion, id, patch, plan},

@@ -1,6 +1,6 @@
 //! Questions: who asks, who waits, and the effect of an answer.
 
-use aime_progress::{Owner, PlanChange, ProgressEvent, QuestionId, Significance, TaskChange, TriggerKind};
+use aime_progress_management::{Owner, PlanChange, ProgressEvent, QuestionId, Significance, TaskChange, TriggerKind};
 use aime_tools::Approval;
 use serde_json::json;
 
@@ -356,7 +356,7 @@ fn what_a_person_says_unasked_changes_the_plan_at_once() {
 #[test]
 fn what_is_said_before_there_is_a_plan_is_kept_for_it() {
     let mut world = World::new();
-    world.routed(aime_progress::PlanMode::Complex);
+    world.routed(aime_progress_management::PlanMode::Complex);
     world.send(RunFact::PersonSaid { id: "person-1".parse().unwrap(), task: None, text: "not by train".to_owned() });
     assert_eq!(world.open(), "plan");
     world.planned("a");

@@ -4,9 +4,9 @@
 mod long;
 mod random;
 
-use aime_actors::LeadRest;
+use aime_actor_factory::LeadRest;
 use aime_durable::Machine;
-use aime_progress::{FailureCause, LeadCommand, Outcome, PlanMode, RunStatus, TaskStatus};
+use aime_progress_management::{FailureCause, LeadCommand, Outcome, PlanMode, RunStatus, TaskStatus};
 use proptest::{prelude::*, sample::Index};
 
 use super::{
@@ -92,7 +92,7 @@ impl World {
         }
     }
 
-    fn cancel(&mut self, task: Option<aime_progress::TaskId>) {
+    fn cancel(&mut self, task: Option<aime_progress_management::TaskId>) {
         self.send(RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned(), message: None });
     }
 

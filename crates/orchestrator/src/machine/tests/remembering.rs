@@ -1,7 +1,7 @@
 //! Long-term memory: recalled first, extended at the end of the run, and never a reason to fail.
 
 use aime_durable::Reason;
-use aime_progress::{PlanMode, ProgressEvent, RecalledFrom, RecalledItem};
+use aime_progress_management::{PlanMode, ProgressEvent, RecalledFrom, RecalledItem};
 
 use super::{build::id, world::World};
 use crate::{KnownContext, RunEffect, RunFact};

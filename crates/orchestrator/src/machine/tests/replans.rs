@@ -1,7 +1,9 @@
 //! Replans: triggers, patches, decisions.
 
 use aime_durable::Reason;
-use aime_progress::{Evidence, EvidenceId, EvidenceKind, Outcome, Owner, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind};
+use aime_progress_management::{
+    Evidence, EvidenceId, EvidenceKind, Outcome, Owner, PlanChange, ProgressEvent, RunStatus, Significance, TriggerKind,
+};
 
 use super::{
     build::{add, conclusion, id, model_use},
@@ -13,7 +15,7 @@ pub(super) fn evidence(name: &str, task: &str, significance: Significance) -> Pr
     ProgressEvent::EvidenceAdded {
         evidence: Evidence {
             id: name.parse().unwrap(),
-            at: aime_progress::Timestamp::from_millis(0),
+            at: aime_progress_management::Timestamp::from_millis(0),
             task: Some(id(task)),
             kind: EvidenceKind::Discovery,
             significance,

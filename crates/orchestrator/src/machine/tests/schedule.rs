@@ -1,6 +1,6 @@
 //! Scheduling: the order of starts, and the absence of needless waits.
 
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 use serde_json::json;
 
 use super::{
@@ -48,7 +48,7 @@ fn tasks_with_a_common_name_never_run_at_once() {
     world.done("c");
     assert_eq!(world.open(), "a d");
     world.crashed();
-    assert_eq!(world.state().tasks.values().filter(|task| task.status == aime_progress::TaskStatus::Running).count(), 2);
+    assert_eq!(world.state().tasks.values().filter(|task| task.status == aime_progress_management::TaskStatus::Running).count(), 2);
     world.done("a");
     assert_eq!(world.open(), "d b");
     world.done("b");

@@ -1,7 +1,7 @@
 //! Leaving a run and continuing: neither stops nor crashes may lose or repeat work.
 
 use aime_durable::Reason;
-use aime_progress::{CallOutcome, Outcome, PlanMode, ProgressEvent, RunStatus};
+use aime_progress_management::{CallOutcome, Outcome, PlanMode, ProgressEvent, RunStatus};
 
 use super::{
     build::{conclusion, id},

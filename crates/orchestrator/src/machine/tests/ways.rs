@@ -1,6 +1,6 @@
 //! From the goal to the answer, in each mode.
 
-use aime_progress::{PlanMode, ProgressEvent, RunStatus};
+use aime_progress_management::{PlanMode, ProgressEvent, RunStatus};
 
 use super::{
     build::{add, patch, plan},

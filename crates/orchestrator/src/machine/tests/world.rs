@@ -1,7 +1,7 @@
 //! A scripted world around the machine, in place of `drive` and a host.
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
-use aime_progress::{Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
+use aime_progress_management::{Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
 use indexmap::IndexMap;
 use serde_json::Value;
 

@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
-use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, PersonMessage};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, PersonMessage};
 use aime_durable::{EffectContext, EffectId, FactSender, Issue, carry_out_alone, fact_channel};
-use aime_progress::{Origin, ProgressState, TaskSpec};
+use aime_progress_management::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
 

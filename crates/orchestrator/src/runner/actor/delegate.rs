@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aime_actors::{ActorInput, Delegated};
-use aime_progress::{CallOutcome, Conclusion, Origin, Outcome, Task, TaskId, TaskKind, TaskSpec, TaskStatus};
+use aime_actor_factory::{ActorInput, Delegated};
+use aime_progress_management::{CallOutcome, Conclusion, Origin, Outcome, Task, TaskId, TaskKind, TaskSpec, TaskStatus};
 use aime_tools::{DelegateTask, ToolOutput, cut_output};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;

@@ -6,10 +6,10 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use aime_actors::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
 use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
-use aime_progress::{CallOutcome, QuestionId, Timestamp};
+use aime_progress_management::{CallOutcome, QuestionId, Timestamp};
 use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};

@@ -5,9 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use aime_actors::ActorMachine;
+use aime_actor_factory::ActorMachine;
 use aime_durable::{Commit, JournalError, Sink, StreamWriter, UnixMillis};
-use aime_progress::ProgressEvent;
+use aime_progress_management::ProgressEvent;
 
 use super::Attempt;
 use crate::{BudgetError, RunFact};

@@ -1,11 +1,11 @@
 //! Plans and patches, with hooks around them.
 
-use aime_llm::Refused;
-use aime_planner::{
+use aime_dynamic_planner::{
     CheckedPlan, Fallback, ParsedPatch, PlanChecker, PlanFault, PlanRequest, Planned, Planner, PlannerError, ReplanRequest, Replanned,
     direct_plan, patch_from_value,
 };
-use aime_progress::{LeadCommand, Owner, Plan, PlanMode, PlanPatch, Spent};
+use aime_llm::Refused;
+use aime_progress_management::{LeadCommand, Owner, Plan, PlanMode, PlanPatch, Spent};
 use serde_json::{Value, to_value};
 
 use super::{Asking, Passed};
@@ -180,7 +180,7 @@ fn does_not_fit(what: &str, who: &str, faults: &[PlanFault]) -> String {
 struct Parts<'a> {
     tools: &'a [aime_llm::ToolDefinition],
     actor_tools: &'a [String],
-    profiles: &'a [aime_planner::ProfileBrief],
+    profiles: &'a [aime_dynamic_planner::ProfileBrief],
     models: &'a [String],
     bundles: &'a [String],
 }

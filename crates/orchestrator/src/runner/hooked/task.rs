@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use aime_actors::{ActorMachine, effect_prefix};
+use aime_actor_factory::{ActorMachine, effect_prefix};
 use aime_durable::{EffectId, Issue};
-use aime_progress::{Conclusion, FailureCause, Outcome, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, FailureCause, Outcome, TaskId, TaskSpec};
 
 use crate::{
     HookPoint, RunEffect, RunFact,

@@ -1,6 +1,6 @@
 //! Calls of tools, with hooks around them.
 
-use aime_progress::{Task, TaskId, TaskKind, TaskStatus};
+use aime_progress_management::{Task, TaskId, TaskKind, TaskStatus};
 use aime_tools::{
     Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, ToolScope, ValidatedCall, WriteGuard,
     changes_repository,

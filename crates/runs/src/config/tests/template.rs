@@ -120,7 +120,11 @@ fn files_of(folder: &str, ending: &str) -> BTreeMap<String, String> {
 fn the_files_to_copy_are_what_is_built_in() {
     let found = files_of("config", "toml");
     assert_eq!(found["defaults.toml"], TEMPLATE, "copy crates/runs/data/aime.toml to config/defaults.toml");
-    assert_eq!(found["categories.toml"], aime_planner::DEFAULT_CATEGORIES, "copy crates/dynamic-planner/data/categories.toml to config/");
+    assert_eq!(
+        found["categories.toml"],
+        aime_dynamic_planner::DEFAULT_CATEGORIES,
+        "copy crates/dynamic-planner/data/categories.toml to config/"
+    );
     assert_eq!(found.len(), 2, "each file in config/ is explained in its README.md: {:?}", found.keys());
     let profiles = files_of("config/profiles", "toml");
     assert_eq!(
@@ -128,11 +132,11 @@ fn the_files_to_copy_are_what_is_built_in() {
         files_of("crates/actor-factory/data/profiles", "toml"),
         "copy crates/actor-factory/data/profiles/ to config/profiles/"
     );
-    let mut catalog = aime_actors::ProfileCatalog::default();
+    let mut catalog = aime_actor_factory::ProfileCatalog::default();
     for (name, text) in &profiles {
         catalog.add_toml(text, name).unwrap();
     }
-    let built_in = aime_actors::ProfileCatalog::builtin();
+    let built_in = aime_actor_factory::ProfileCatalog::builtin();
     assert_eq!(catalog.iter().count(), built_in.iter().count());
     assert!(built_in.iter().all(|profile| catalog.get(&profile.name) == Some(profile)));
 }

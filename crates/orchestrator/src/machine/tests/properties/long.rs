@@ -1,7 +1,7 @@
 //! Long runs: a plan grows, is patched, fails, is stopped and continues from its facts, for thousands of steps.
 
-use aime_planner::{Adaptive, GrowthSettings};
-use aime_progress::{
+use aime_dynamic_planner::{Adaptive, GrowthSettings};
+use aime_progress_management::{
     Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, RunStatus, Significance, Strategic, Task,
     TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus, Timed, Timestamp, fold,
 };

@@ -1,7 +1,7 @@
 //! Generators of random runs: their inputs and their happenings.
 
-use aime_planner::{Adaptive, GrowthSettings};
-use aime_progress::{
+use aime_dynamic_planner::{Adaptive, GrowthSettings};
+use aime_progress_management::{
     Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId, Significance,
     TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus,
 };
