@@ -14,7 +14,7 @@ use fluent_syntax::{
 };
 
 use super::{
-    Language, LanguageChoice, asked, catalogue, counted, meant, message, msg, named, said,
+    Language, LanguageChoice, asked, catalogue, counted, message, msg, named, said,
     sentence::{Part, sentences},
 };
 
