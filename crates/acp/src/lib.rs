@@ -2,8 +2,8 @@
 //! communicate over its standard input and output.
 //!
 //! A session works in one folder; each prompt starts a run there, or continues the previous one. [`serve`] speaks the
-//! protocol. It carries out nothing itself: the caller provides a [`Workshop`], which opens folders and carries out
-//! runs in them. The updates for an editor are made from the run's events alone ([`Updates`]), so a session that is
+//! protocol over a [`Workshop`], which opens folders and carries out runs in them: [`Folders`] does so by `aime-runs`,
+//! as the folders are configured. The updates for an editor are made from the run's events alone ([`Updates`]), so a session that is
 //! loaded again looks the same.
 //!
 //! ```
@@ -16,6 +16,7 @@
 mod agent;
 mod choices;
 mod folder;
+mod folders;
 mod person;
 mod prompt;
 mod session;
@@ -26,6 +27,7 @@ mod updates;
 pub use agent::{AcpError, serve};
 pub use choices::Chosen;
 pub use folder::{Earlier, Folder, KnownRun, OfferedServer, Reach, Refusal, Turn, Work, Workshop};
+pub use folders::Folders;
 pub use turn::{Next, next};
 pub use updates::{Shown, Updates};
 

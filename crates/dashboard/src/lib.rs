@@ -3,10 +3,12 @@
 mod access;
 mod api;
 mod changes;
+mod folders;
 mod live;
 mod pages;
 mod runs;
 mod server;
 
+pub use folders::Folders;
 pub use runs::{Act, Approve, Asked, Event, Found, Hit, Looked, Mode, NewRun, Problem, Refusal, RunEntry, Runs};
 pub use server::{Dashboard, app};

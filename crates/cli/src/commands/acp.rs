@@ -2,11 +2,6 @@
 //!
 //! Standard output carries only the protocol. Runs belong to the folders that the editor opens, with their settings, rights and journals.
 
-#[cfg(feature = "acp")]
-mod folder;
-#[cfg(feature = "acp")]
-mod workshop;
-
 use aime_runs::Setup;
 
 use crate::failure::Failure;
@@ -21,18 +16,19 @@ pub(super) async fn acp(_: Setup) -> Result<u8, Failure> {
 pub(super) async fn acp(setup: Setup) -> Result<u8, Failure> {
     use std::sync::Arc;
 
-    use self::workshop::Opened;
+    use aime_acp::{Folders, Workshop};
+
     use super::run::interrupted;
     use crate::{failure::code, output};
 
     output::note("serving the Agent Client Protocol on standard input and output; it ends when the input is closed");
-    let opened = Arc::new(Opened::new(setup.opener().clone()));
-    let workshop: Arc<dyn aime_acp::Workshop> = Arc::clone(&opened) as _;
-    let served = aime_acp::serve(workshop, env!("CARGO_PKG_VERSION"), tokio::io::stdin(), tokio::io::stdout());
+    let folders = Arc::new(Folders::new(setup.opener().clone()));
+    let served =
+        aime_acp::serve(Arc::clone(&folders) as Arc<dyn Workshop>, env!("CARGO_PKG_VERSION"), tokio::io::stdin(), tokio::io::stdout());
     let served = tokio::select! {
         served = served => served,
         () = interrupted() => Ok(()),
     };
-    opened.end().await;
+    folders.end().await;
     served.map(|()| 0).map_err(|error| Failure::caused(code::USAGE, &error).hint("its client speaks ACP, one JSON object on each line"))
 }

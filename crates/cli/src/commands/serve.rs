@@ -1,28 +1,17 @@
 //! `aime serve`: the runs of folders in a browser.
 
-mod begin;
-mod folder;
-mod search;
-
 use std::{path::PathBuf, pin::pin, sync::Arc};
 
-use aime_dashboard::{Act, Dashboard, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry, Runs};
+use aime_dashboard::{Dashboard, Folders, Runs};
 use aime_orchestrator::FailureCode;
-use aime_runs::{ErrorKind, RunsError, Setup};
-use futures::{
-    FutureExt,
-    future::{BoxFuture, join_all},
-};
+use aime_runs::Setup;
+use futures::FutureExt;
 
-use self::folder::FolderRuns;
 use super::run::interrupted;
 use crate::{
     failure::{Failure, code},
     output,
 };
-
-/// Separator between the folder and the run in a run's name.
-const SEPARATOR: char = ':';
 
 /// Serves until Ctrl-C or TERM, then stops the runs it started so that they can be resumed. `more` are folders beside the
 /// working folder.
@@ -33,10 +22,10 @@ pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u
     let dashboard = Dashboard::bind(port).await.map_err(taken)?;
     // The token has 244 random bits.
     let token = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|id| id.simple().to_string()).concat();
-    let folders: Vec<String> = std::iter::once(&setup).chain(&others).map(|setup| setup.folder.display().to_string()).collect();
+    let served: Vec<String> = std::iter::once(&setup).chain(&others).map(|setup| setup.folder.display().to_string()).collect();
     output::note(&format!(
         "the runs of {}, for this machine alone; Ctrl-C ends it, and stops the runs that it carries out",
-        folders.join(", ")
+        served.join(", ")
     ));
     // A reader of the address may end this process immediately, so the signal handler is installed before.
     let mut stop = pin!(interrupted());
@@ -44,140 +33,17 @@ pub(super) async fn serve(port: u16, more: &[PathBuf], setup: Setup) -> Result<u
         return Ok(0);
     }
     output::result(&dashboard.address(&token));
-    let rooms = Arc::new(Rooms::new(std::iter::once(setup).chain(others)));
-    let mut serving = pin!(dashboard.serve(Arc::clone(&rooms) as Arc<dyn Runs>, token));
+    let folders = Arc::new(Folders::new(std::iter::once(setup).chain(others)));
+    let mut serving = pin!(dashboard.serve(Arc::clone(&folders) as Arc<dyn Runs>, token));
     let served = tokio::select! {
         served = &mut serving => served.map(|()| 0).map_err(|error| Failure::caused(code::USAGE, &error)),
         () = stop => Ok(0),
     };
     tokio::select! {
-        _ = join_all(rooms.folders.iter().map(|folder| folder.end())) => served,
+        () = folders.end() => served,
         () = interrupted() => {
             output::note("stopped at once; `aime resume` goes on with what was under way");
             Ok(FailureCode::Interrupted.exit_code())
         }
-    }
-}
-
-/// Served folders, the working folder first.
-struct Rooms {
-    folders: Vec<Arc<FolderRuns>>,
-}
-
-impl Rooms {
-    fn new(setups: impl Iterator<Item = Setup>) -> Self {
-        let mut folders: Vec<Arc<FolderRuns>> = Vec::new();
-        for setup in setups {
-            if folders.iter().any(|known| known.is_at(&setup.folder)) {
-                continue;
-            }
-            let name = free_name(&setup.folder, &folders.iter().map(|folder| folder.name()).collect::<Vec<_>>());
-            let prefix = if folders.is_empty() { String::new() } else { format!("{name}{SEPARATOR}") };
-            folders.push(Arc::new(FolderRuns::new(name, prefix, aime_runs::Runs::new(setup).for_clients())));
-        }
-        Self { folders }
-    }
-
-    /// Returns the folder of a run, and the run's name in it.
-    fn room<'a>(&self, run: &'a str) -> Result<(&Arc<FolderRuns>, &'a str), Refusal> {
-        match run.split_once(SEPARATOR) {
-            Some((folder, run)) => Ok((self.folder(Some(folder))?, run)),
-            None => Ok((self.folder(None)?, run)),
-        }
-    }
-
-    fn folder(&self, name: Option<&str>) -> Result<&Arc<FolderRuns>, Refusal> {
-        let found = match name {
-            Some(name) => self.folders.iter().find(|folder| folder.name() == name),
-            None => self.folders.first(),
-        };
-        found.ok_or_else(|| Refusal {
-            problem: Problem::NotFound,
-            message: format!("no folder {:?} is served", name.unwrap_or_default()),
-            hint: Some("start `aime serve` with --folder DIR for each further folder".to_owned()),
-        })
-    }
-}
-
-/// Returns a short, unused name for a folder, of characters that need no escape in a URL.
-fn free_name(folder: &std::path::Path, taken: &[&str]) -> String {
-    let own = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let plain: String = own.chars().map(|character| if character.is_ascii_alphanumeric() { character } else { '-' }).take(40).collect();
-    let name = if plain.is_empty() { "root".to_owned() } else { plain };
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(&name.as_str())).unwrap_or(name)
-}
-
-impl Runs for Rooms {
-    fn folders(&self) -> Vec<String> {
-        self.folders.iter().map(|folder| folder.name().to_owned()).collect()
-    }
-
-    fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
-        let mut all = Vec::new();
-        for folder in &self.folders {
-            all.extend(folder.list()?);
-        }
-        all.sort_by(|one, other| other.created.cmp(&one.created));
-        Ok(all)
-    }
-
-    fn look(&self, run: &str) -> Result<Looked, Refusal> {
-        let (folder, run) = self.room(run)?;
-        folder.look(run)
-    }
-
-    fn is_driven(&self, run: &str) -> Result<bool, Refusal> {
-        let (folder, run) = self.room(run)?;
-        folder.is_driven(run)
-    }
-
-    fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal> {
-        let (folder, run) = self.room(run)?;
-        folder.events(run, after, most)
-    }
-
-    fn search(&self, words: &[String]) -> Result<Found, Refusal> {
-        let mut all = Found::default();
-        for folder in &self.folders {
-            let found = folder.search(words)?;
-            all.hits.extend(found.hits);
-            all.more |= found.more;
-        }
-        Ok(all)
-    }
-
-    fn start(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>> {
-        Box::pin(async move {
-            let folder = self.folder(new.folder.as_deref())?;
-            folder.start(new).await
-        })
-    }
-
-    fn act<'a>(&'a self, run: &'a str, act: Act) -> BoxFuture<'a, Result<String, Refusal>> {
-        Box::pin(async move {
-            let (folder, run) = self.room(run)?;
-            folder.act(run, act).await
-        })
-    }
-}
-
-fn refusal(error: impl Into<RunsError>) -> Refusal {
-    let error = error.into();
-    let problem = if error.kind == ErrorKind::Run(FailureCode::Internal) { Problem::Fault } else { Problem::Refused };
-    Refusal { problem, message: error.with_causes(), hint: error.hint }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    #[test]
-    fn folders_have_short_names_of_their_own() {
-        assert_eq!(free_name(Path::new("projects/my project"), &[]), "my-project");
-        assert_eq!(free_name(Path::new("projects/a"), &["a", "a-2"]), "a-3");
-        assert_eq!(free_name(Path::new("/"), &[]), "root");
     }
 }

@@ -1,9 +1,9 @@
 //! Search in runs. It searches the texts as they are shown, with secrets removed, so that a search cannot reveal them.
 
-use aime_dashboard::{Found, Hit};
+use aime_terminal::first_line;
 use serde_json::Value;
 
-use crate::screen::first_line;
+use crate::{Found, Hit};
 
 /// Number of events that are read at once.
 pub(super) const PAGE: usize = 500;

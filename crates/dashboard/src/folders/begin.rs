@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use aime_dashboard::{Approve, Mode, NewRun};
 use aime_orchestrator::{HumanChannel, HumanQuestion};
 use aime_progress_management::{PlanMode, RunId};
 use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError};
 use aime_tools::Approval;
 use futures::future::BoxFuture;
 
-use crate::output;
+use crate::{Approve, Mode, NewRun};
 
 /// Longest goal, in bytes.
 const LONGEST_GOAL: usize = 100_000;
@@ -26,7 +25,7 @@ pub(super) async fn start(runs: &Arc<Runs>, new: NewRun) -> Result<RunId, RunsEr
     let runs = Arc::clone(runs);
     unhurried(async move {
         let run = request.run.clone();
-        begun(runs.start(request, Drive::default().human(Arc::new(InThePage))).await?).await?;
+        begun(&runs, runs.start(request, Drive::default().human(Arc::new(InThePage))).await?).await?;
         Ok(run)
     })
     .await
@@ -37,7 +36,7 @@ pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsErro
     let (runs, run) = (Arc::clone(runs), run.clone());
     unhurried(async move {
         runs.check_resumable(&run)?;
-        begun(runs.resume(&run, None, Drive::default().human(Arc::new(InThePage))).await?).await
+        begun(&runs, runs.resume(&run, None, Drive::default().human(Arc::new(InThePage))).await?).await
     })
     .await
 }
@@ -45,7 +44,8 @@ pub(super) async fn resume(runs: &Arc<Runs>, run: &RunId) -> Result<(), RunsErro
 /// Continues a run that has ended.
 pub(super) async fn continue_run(runs: &Arc<Runs>, run: &RunId, goal: String) -> Result<(), RunsError> {
     let (runs, run) = (Arc::clone(runs), run.clone());
-    unhurried(async move { begun(runs.continue_run(&run, goal, None, Drive::default().human(Arc::new(InThePage))).await?).await }).await
+    unhurried(async move { begun(&runs, runs.continue_run(&run, goal, None, Drive::default().human(Arc::new(InThePage))).await?).await })
+        .await
 }
 
 /// Runs `work` to its end even if the caller stops waiting: a browser may leave at any time.
@@ -54,15 +54,16 @@ async fn unhurried<T: Send + 'static>(work: impl Future<Output = Result<T, RunsE
 }
 
 /// Waits until a run has emitted an event, or has failed before.
-async fn begun(mut driven: RunHandle) -> Result<(), RunsError> {
+async fn begun(runs: &Arc<Runs>, mut driven: RunHandle) -> Result<(), RunsError> {
     let mut news = driven.take_news();
     if news.recv().await.is_none() {
         return driven.result().await.map(drop);
     }
+    let runs = Arc::clone(runs);
     tokio::spawn(async move {
         while let Some(news) = news.recv().await {
             if let RunNews::Note(note) = news {
-                output::note(&note);
+                runs.setup().note(&note);
             }
         }
     });

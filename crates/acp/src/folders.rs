@@ -1,31 +1,34 @@
-//! Folders that an editor has opened.
+//! Folders that an editor has opened, as they are configured.
+
+mod working;
 
 use std::{
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use aime_acp::{Folder, OfferedServer, Reach, Refusal, Workshop};
 use aime_orchestrator::new_run_id;
 use aime_progress_management::RunId;
 use aime_runs::{Runs, RunsError, SetupBuilder, config::McpServerConfig};
 use futures::{future, future::BoxFuture};
 
-use super::folder::WorkingFolder;
+use self::working::WorkingFolder;
+use crate::{Folder, OfferedServer, Reach, Refusal, Workshop};
 
-/// Opens folders, each with its own setup.
-pub(super) struct Opened {
+/// Workshop of folders as they are configured, each with its own setup.
+pub struct Folders {
     opener: SetupBuilder,
     folders: Mutex<Vec<(Vec<OfferedServer>, Arc<WorkingFolder>)>>,
 }
 
-impl Opened {
-    pub(super) fn new(opener: SetupBuilder) -> Self {
+impl Folders {
+    /// Creates a workshop that opens folders by this builder.
+    pub fn new(opener: SetupBuilder) -> Self {
         Self { opener, folders: Mutex::default() }
     }
 
     /// Stops all runs resumably, and ends everything that was started for them.
-    pub(super) async fn end(&self) {
+    pub async fn end(&self) {
         let folders = std::mem::take(&mut *self.folders.lock().unwrap_or_else(PoisonError::into_inner));
         future::join_all(folders.iter().map(|(_, folder)| folder.runs.end())).await;
     }
@@ -37,7 +40,7 @@ impl Opened {
     }
 }
 
-impl Workshop for Opened {
+impl Workshop for Folders {
     fn new_name(&self) -> Result<RunId, Refusal> {
         Ok(new_run_id())
     }
@@ -51,7 +54,7 @@ impl Workshop for Opened {
             setup.tell_notes();
             let offered = servers.iter().map(|server| (server.name.clone(), configured(server))).collect();
             setup.offer_servers(offered).map_err(invalid)?;
-            let opened = Arc::new(WorkingFolder { runs: Runs::new(setup).for_clients() });
+            let opened = Arc::new(WorkingFolder { runs: Arc::new(Runs::new(setup).for_clients()) });
             opened.runs.ready().await.map_err(refusal)?;
             self.folders.lock().unwrap_or_else(PoisonError::into_inner).push((servers, Arc::clone(&opened)));
             Ok(opened as _)
@@ -75,7 +78,7 @@ fn words(error: &RunsError) -> String {
 }
 
 /// Converts an error on this side.
-pub(super) fn refusal(error: impl Into<RunsError>) -> Refusal {
+fn refusal(error: impl Into<RunsError>) -> Refusal {
     Refusal::Failed(words(&error.into()))
 }
 

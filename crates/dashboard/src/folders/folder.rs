@@ -5,15 +5,15 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use aime_dashboard::{Act, Asked, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry};
 use aime_durable::{EventRecord, Journal, RunRecord};
 use aime_orchestrator::{PublishedEvent, RunResult, RunView, view};
 use aime_progress_management::{RunId, Timestamp};
-use aime_runs::{Answered, ErrorKind, Runs, RunsError, Setup, named, outcome, report_view};
+use aime_runs::{Answered, ErrorKind, Runs, RunsError, Setup, named, outcome, report_view, rfc3339};
+use aime_terminal::plain;
 use aime_tools::offers_always;
 
 use super::{begin, refusal, search};
-use crate::{output, screen::rfc3339};
+use crate::{Act, Asked, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry};
 
 /// Number of runs whose views are cached, so that the next page reads only new events.
 const KEPT: usize = 8;
@@ -88,7 +88,7 @@ impl FolderRuns {
     }
 
     fn goal(&self, run: &RunRecord) -> String {
-        self.setup().redactor().text(&output::plain(&run.title)).into_owned()
+        self.setup().redactor().text(&plain(&run.title)).into_owned()
     }
 
     pub(super) fn list(&self) -> Result<Vec<RunEntry>, Refusal> {
@@ -142,7 +142,7 @@ impl FolderRuns {
             id: question.id.to_string(),
             kind: question.kind.clone(),
             task: question.task.as_ref().map(ToString::to_string),
-            question: redactor.text(&output::plain(&question.question)).into_owned(),
+            question: redactor.text(&plain(&question.question)).into_owned(),
             always: question.kind == "approval" && offers_always(&question.question),
         });
         let looked = Looked {

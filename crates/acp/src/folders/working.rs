@@ -1,22 +1,21 @@
 //! Folder in which an editor works.
 
-use std::{path::Path, pin::pin};
+use std::{path::Path, pin::pin, sync::Arc};
 
-use aime_acp::{Chosen, Earlier, Folder, KnownRun, Refusal, Turn, Work};
 use aime_orchestrator::{InboxMessage, OrchestratorError, RunRequest, RunResult, RunView, view};
 use aime_progress_management::{Origin, RunId};
-use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError, settings_of};
+use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError, rfc3339, settings_of};
 use futures::future::BoxFuture;
 
-use super::workshop::refusal;
-use crate::{output, screen::rfc3339};
+use super::refusal;
+use crate::{Chosen, Earlier, Folder, KnownRun, Refusal, Turn, Work};
 
 /// Longest text of each earlier question and answer, in characters.
 const REMEMBERED: usize = 2_000;
 
 /// Open folder.
 pub(super) struct WorkingFolder {
-    pub(super) runs: Runs,
+    pub(super) runs: Arc<Runs>,
 }
 
 impl WorkingFolder {
@@ -39,12 +38,13 @@ impl WorkingFolder {
             Work::Say { text } => self.go_on(&run, InboxMessage::Say { task: None, text }, drive).await?,
         };
         let mut news = driven.take_news();
+        let runs = Arc::clone(&self.runs);
         tokio::spawn(async move {
             while let Some(news) = news.recv().await {
                 match news {
                     // Sending fails if the session is closed; the journal still has the event.
                     RunNews::Event(event) => drop(events.send(*event)),
-                    RunNews::Note(note) => output::note(&note),
+                    RunNews::Note(note) => runs.setup().note(&note),
                 }
             }
         });
