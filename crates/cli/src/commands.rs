@@ -8,10 +8,14 @@ mod doctor;
 #[cfg(feature = "temporal")]
 mod engine;
 mod evaluate;
+mod input;
 mod man;
 mod mcp;
 mod memory;
 mod models;
+mod models_in_use;
+mod opening;
+mod outcome;
 mod permissions;
 mod plan;
 mod profiles;
@@ -22,6 +26,7 @@ mod run;
 mod runs;
 mod schema;
 mod serve;
+mod settings;
 mod showing;
 mod stats;
 mod steering;
@@ -30,25 +35,16 @@ mod undo;
 mod viewing;
 mod watch;
 
-use std::{
-    io::{self, Read},
-    path::{Path, PathBuf},
-    sync::Arc,
-};
-
-use aime_llm::Image;
-use aime_orchestrator::MAX_GOAL_IMAGES;
-use aime_runs::{Environment, Runs, Setup, SetupBuilder};
-use aime_sandbox::Launcher;
+use aime_runs::{Environment, Runs, Setup};
 use clap::CommandFactory;
 
-pub(crate) use run::{interrupted, model_line};
+pub(crate) use models_in_use::model_line;
 
+use self::opening::{opener, setup_of};
 use crate::{
-    args::{Cli, Command, Global, McpCommand, as_typed, language_in},
+    args::{Cli, Command, McpCommand, as_typed, language_in},
     failure::Failure,
-    i18n::{self, Language, LanguageChoice, msg},
-    notices::NoticePrinter,
+    i18n::{self, Language, LanguageChoice},
 };
 
 /// Runs the command and returns the exit code.
@@ -85,7 +81,11 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
     #[cfg(feature = "temporal")]
     if global.engine.on.is_some() {
-        return on_runs(setup, async |runs| engine::command(command, &global, runs).await);
+        return on_runs(setup, async |runs| match command {
+            // Workers call the tools of servers; the client needs their list only for the plan.
+            Command::Run(args) => run::run(args, &global, runs).await,
+            command => engine::command(command, &global, runs).await,
+        });
     }
     match command {
         Command::Run(args) => on_runs(setup, async |runs| run::run(args, &global, runs).await),
@@ -135,63 +135,6 @@ fn on_runs(setup: Setup, command: impl AsyncFnOnce(&Runs) -> Result<u8, Failure>
         runs.end().await;
         done
     })
-}
-
-/// Reads a file, or standard input for `-`; `what` names the file in errors.
-fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
-    if path == Path::new("-") {
-        let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&i18n::said("standard input"), &error))?;
-        return Ok(text);
-    }
-    std::fs::read_to_string(path).map_err(|error| unreadable(what, &error))
-}
-
-/// Reads the images of a goal. Each is named by its path as given.
-fn read_images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
-    if paths.len() > MAX_GOAL_IMAGES {
-        return Err(Failure::usage(format!("{} images were given; a goal takes at most {MAX_GOAL_IMAGES}", paths.len())));
-    }
-    let image = |path: &PathBuf| {
-        let bytes = std::fs::read(path).map_err(|error| unreadable(&msg!("image-of-file", file = path.display()), &error))?;
-        Image::new(path.display().to_string(), &bytes).map_err(Failure::usage)
-    };
-    paths.iter().map(image).collect()
-}
-
-fn unreadable(what: &str, error: &io::Error) -> Failure {
-    match error.kind() {
-        io::ErrorKind::InvalidData => Failure::usage(format!("{what} is not text in UTF-8")).hint("is it the right file?"),
-        io::ErrorKind::NotFound => {
-            Failure::usage(format!("{what} was not found")).hint("check the path: it is relative to the current folder, not to -C")
-        }
-        _ => Failure::usage(format!("{what} cannot be read: {error}")),
-    }
-}
-
-/// Returns the goal from the command line, or from standard input for `-`.
-fn read_goal(goal: &str) -> Result<String, Failure> {
-    let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
-    let text = text.trim();
-    if text.is_empty() { Err(Failure::usage("the goal is empty").hint("write the goal: aime run \"…\"")) } else { Ok(text.to_owned()) }
-}
-
-/// Opens the working folder with its configuration, and sets the language that they ask for.
-fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure> {
-    let setup = opener(environment, global.config.clone()).open(global.directory.as_deref())?;
-    i18n::speak(Language::of(global.lang, setup.config.messages.language.into(), &setup.environment));
-    Ok(setup)
-}
-
-/// Returns a builder for folders whose notices go to the terminal.
-fn opener(environment: Environment, config: Option<PathBuf>) -> SetupBuilder {
-    let printer = NoticePrinter::new(environment.text("TERM") == Some("dumb"));
-    Setup::builder(environment).config_file(config).caller(Arc::new(printer)).launcher(launcher())
-}
-
-/// Returns the launcher that gives a confined command its own network: this program, started again.
-fn launcher() -> Launcher {
-    Launcher::this_program([crate::LAUNCH])
 }
 
 /// Returns the language for someone whose arguments do not parse: from `--lang`, else the settings, else the locale.

@@ -11,6 +11,7 @@ mod output;
 mod person;
 mod plan_formats;
 mod screen;
+mod signals;
 
 use std::{panic::AssertUnwindSafe, process::ExitCode};
 

@@ -60,7 +60,7 @@ impl Caller for NoticePrinter {
     }
 
     fn interrupted(&self) -> BoxFuture<'static, ()> {
-        Box::pin(crate::commands::interrupted())
+        Box::pin(crate::signals::interrupted())
     }
 }
 

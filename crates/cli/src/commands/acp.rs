@@ -18,8 +18,7 @@ pub(super) async fn acp(setup: Setup) -> Result<u8, Failure> {
 
     use aime_acp::{Folders, Workshop};
 
-    use super::run::interrupted;
-    use crate::{failure::code, output};
+    use crate::{failure::code, output, signals::interrupted};
 
     output::note("serving the Agent Client Protocol on standard input and output; it ends when the input is closed");
     let folders = Arc::new(Folders::new(setup.opener().clone()));

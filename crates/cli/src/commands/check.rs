@@ -6,7 +6,7 @@ use aime_dynamic_planner::PlanFault;
 use aime_runs::Setup;
 use serde_json::json;
 
-use super::read_text;
+use super::input::read_text;
 use crate::{
     args::CheckFormat,
     failure::{Failure, code},

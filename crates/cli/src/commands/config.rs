@@ -9,7 +9,7 @@ use aime_runs::{
     working_folder, write_whole,
 };
 
-use super::setup_of;
+use super::opening::setup_of;
 use crate::{
     args::{ConfigCommand, Global},
     failure::{Failure, code},

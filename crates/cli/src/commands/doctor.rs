@@ -47,7 +47,7 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     if let Some(code) = check_memory(setup) {
         worst = if worst == 0 { code } else { worst };
     }
-    for protection in probe(&super::launcher()) {
+    for protection in probe(&super::opening::launcher()) {
         if protection.enforced {
             good(protection.name, &protection.detail);
         } else {

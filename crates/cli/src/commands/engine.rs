@@ -29,7 +29,10 @@ use tokio::sync::mpsc;
 
 use self::say::{Spoken, named};
 use super::{
-    run::{Carry, bounds, interrupted, run, tell, tell_model},
+    models_in_use::tell_model,
+    outcome::tell,
+    settings::bounds,
+    showing::Carry,
     undo::recorder,
     watch::{tell_end, tell_event},
 };
@@ -38,6 +41,7 @@ use crate::{
     failure::{Failure, code},
     output,
     screen::{Form, Screen, Sight},
+    signals::interrupted,
 };
 
 /// Polling interval of a run.
@@ -55,8 +59,6 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
     let setup = here.setup();
     let Some(on) = &global.engine.on else { return Err(Failure::internal("no engine is named")) };
     match command {
-        // Workers call the tools of servers; the client needs their list only for the plan.
-        Command::Run(args) => run(args, global, here).await,
         Command::Resume(args) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => Spoken::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await,
         Command::Tell { run, task, text } => {

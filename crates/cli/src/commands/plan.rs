@@ -8,8 +8,9 @@ use aime_runs::{ForecastBasis, Review, Runs, RunsError, models, settings_of, wri
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    read_goal, read_images,
-    run::{bounds, interrupted, mode_of, model_line, tell_unpriced},
+    input::{read_goal, read_images},
+    models_in_use::{model_line, tell_unpriced},
+    settings::{bounds, mode_of},
 };
 use crate::{
     args::{PlanArgs, PlanFormat},
@@ -18,6 +19,7 @@ use crate::{
     output::{self, BOLD, DIM, count},
     plan_formats,
     screen::{describe_plan, line_of, plan_notes, span},
+    signals::interrupted,
 };
 
 pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {

@@ -4,8 +4,12 @@ use aime_orchestrator::{Bounds, Models, RunOutput, RunResult, RunStatusView};
 use aime_runs::{Runs, Setup, models, raised};
 
 use super::{
-    read_goal,
-    run::{Carry, Work, at_hand, bounds, carry_out, tell_model, tell_unpriced, told_as_result},
+    input::read_goal,
+    models_in_use::{at_hand, tell_model, tell_unpriced},
+    outcome::told_as_result,
+    run::{Work, carry_out},
+    settings::bounds,
+    showing::Carry,
 };
 use crate::{
     args::{ContinueArgs, Global, ResumeArgs},

@@ -7,10 +7,10 @@ use aime_orchestrator::FailureCode;
 use aime_runs::Setup;
 use futures::FutureExt;
 
-use super::run::interrupted;
 use crate::{
     failure::{Failure, code},
     output,
+    signals::interrupted,
 };
 
 /// Serves until Ctrl-C or TERM, then stops the runs it started so that they can be resumed. `more` are folders beside the

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use aime_orchestrator::{HumanChannel, NobodyThere};
-use aime_progress_management::{ProgressState, RunStatus};
+use aime_orchestrator::{Bounds, HumanChannel, Models, NobodyThere};
+use aime_progress_management::{ProgressState, RunId, RunStatus};
 use aime_runs::{RunNews, Setup};
 use tokio::{
     sync::{Notify, mpsc},
@@ -11,18 +11,26 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    run::{Carry, interrupted},
-    viewing::{Hearing, acts},
-};
+use super::viewing::{Hearing, acts};
 use crate::{
-    args::Global,
+    args::{Global, Output},
     failure::Failure,
     i18n::msg,
     output::{self, BOLD},
     person::{AtTerminal, OnScreen},
     screen::{Form, Screen, Sight, Whole, column, limits_of},
+    signals::interrupted,
 };
+
+/// Run with its display options.
+pub(super) struct Carry {
+    pub(super) run: RunId,
+    pub(super) output: Output,
+    pub(super) unattended: bool,
+    pub(super) models: Option<Models>,
+    /// Bounds of the run, for display.
+    pub(super) bounds: Bounds,
+}
 
 /// Display of a run, and the channel for questions to people.
 pub(super) struct Shown {

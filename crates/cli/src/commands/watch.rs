@@ -10,7 +10,7 @@ use aime_terminal::Part;
 use tokio::sync::Notify;
 
 use super::{
-    run::{interrupted, summary},
+    outcome::summary,
     showing::sight,
     viewing::{Hearing, acts},
 };
@@ -19,6 +19,7 @@ use crate::{
     failure::Failure,
     output,
     screen::{Form, Screen, Whole, limits_of, line_of, rfc3339},
+    signals::interrupted,
 };
 
 /// Polling interval: another process writes the journal.

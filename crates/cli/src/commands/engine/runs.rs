@@ -19,7 +19,7 @@ use crate::{
     commands::{
         check_run,
         report::report,
-        runs::{diff, events, in_list, show, told_of_fork},
+        runs::{diff, events, in_list, show as show_run, told_of_fork},
         stats,
         undo::{redo_on_engine, undo_on_engine},
     },
@@ -45,7 +45,7 @@ pub(super) async fn show(
         RunsCommand::Show { run, at, format } => {
             let run = named(&run, &runs).await?;
             let seen = seen(&run, &runs).await?;
-            show(run, seen, at, (form, format))?;
+            show_run(run, seen, at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
             let run = named(&run, &runs).await?;

@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep};
 use super::{LOOK, failure_of};
 use crate::{
     failure::Failure,
-    i18n::{self, msg},
+    i18n::msg,
     output,
     screen::first_line,
 };

@@ -4,12 +4,7 @@ use aime_mcp_server::Texts;
 use aime_runs::{Runs, Setup};
 use anstream::adapter::strip_str;
 
-use crate::{
-    commands::run::{interrupted, summary},
-    failure::Failure,
-    output,
-    screen::line_of,
-};
+use crate::{commands::outcome::summary, failure::Failure, output, screen::line_of, signals::interrupted};
 
 /// Serves one client until it closes its end of the pipe, or this process gets Ctrl-C or TERM.
 pub(super) async fn serve(setup: Setup) -> Result<u8, Failure> {

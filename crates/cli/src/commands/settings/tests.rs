@@ -1,5 +1,6 @@
 //! Tests of the conversion from arguments and settings to the settings of a run.
 
+use aime_orchestrator::FailureCode;
 use clap::Parser;
 
 use super::*;

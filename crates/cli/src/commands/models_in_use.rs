@@ -1,0 +1,53 @@
+//! Prints the models in use.
+
+use aime_orchestrator::{Bounds, Models};
+use aime_runs::{Setup, models};
+
+use crate::{
+    failure::Failure,
+    i18n::{msg, said},
+    output::{self, BOLD, DIM},
+    screen::column,
+};
+
+/// Returns the models that are available for a replan when the run needs none; this downloads nothing.
+pub(super) fn at_hand(choice: Option<&models::Choice>, setup: &Setup) -> Option<Models> {
+    let found = choice.and_then(|choice| Some((choice, models::build(choice, setup).ok()?)));
+    tell_model(found.as_ref().map(|(choice, _)| *choice), setup);
+    found.map(|(_, models)| models)
+}
+
+/// Names the models that a cost limit does not cover.
+pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, setup: &Setup) -> Result<(), Failure> {
+    let Some(choice) = choice.filter(|_| bounds.max_cost_usd.is_some()) else { return Ok(()) };
+    let unpriced: Vec<String> = models::unpriced(choice, setup)?.into_iter().map(|name| format!("models.{name}")).collect();
+    if !unpriced.is_empty() {
+        let settings: Vec<String> = unpriced.iter().map(|model| format!("{model}.prices")).collect();
+        let (models, settings) = (unpriced.join(", "), settings.join(", "));
+        output::note(&format!("the bound on cost cannot hold: no prices are known for {models}; set {settings}, or bound --max-tokens"));
+    }
+    Ok(())
+}
+
+/// Prints the model in use with the reason, then the notes on the configuration.
+pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
+    output::note(&model_line(choice, setup));
+    output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), said(&setup.confinement().to_string())));
+    setup.tell_notes();
+    setup.skills().notes.iter().for_each(|note| output::note(note));
+    for missing in setup.missing_skills().unwrap_or_default() {
+        output::note(&format!("{}: {}", said(&missing.message), said(&missing.hint.unwrap_or_default())));
+    }
+}
+
+/// Names the model in use and the reason.
+pub(crate) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
+    let head = column(&format!("{BOLD}{}{BOLD:#}", msg!("head-model")), 8);
+    match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
+        Some((choice, model)) => {
+            let (name, place) = (models::model_name(model), models::place(model, &setup.environment));
+            format!("{head}{name} {} {DIM}({}){DIM:#}", said(&place), said(&choice.because))
+        }
+        None => format!("{head}{}", msg!("model-none", because = format!("{DIM}({}){DIM:#}", msg!("model-not-needed")))),
+    }
+}

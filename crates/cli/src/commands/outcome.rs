@@ -1,0 +1,133 @@
+//! Prints the outcome of a run.
+
+use aime_orchestrator::{CriterionOutcome, FailureCode, RunFailure, RunResult, view};
+use aime_progress_management::{CheckMethod, RunId};
+use aime_runs::{Setup, outcome};
+
+use crate::{
+    args::Output,
+    failure::Failure,
+    i18n::{msg, named, row, said},
+    output::{self, DIM, count, plain},
+    screen::{conflict_line, first_line, span},
+};
+
+/// Prints the documented result for a run that ends before it starts or resumes, because no model is available or planning for a review
+/// fails.
+pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce(RunFailure) -> RunResult) -> Failure {
+    let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
+    let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
+    if let Some(code) = end.filter(|_| form != Output::Text) {
+        let failed = RunFailure { code, message: failure.message.clone(), hint: failure.hint.clone() };
+        if let Err(lost) = tell(&result(failed), form) {
+            return lost;
+        }
+    }
+    failure
+}
+
+/// Prints the documented result of a run that was stopped immediately, as far as its journal has it.
+pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
+    if form == Output::Text {
+        return;
+    }
+    let stands = setup.journal().ok().and_then(|journal| view(&journal, run).ok());
+    let result = match stands {
+        Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)),
+        None => {
+            let message = "stopped before anything was recorded".to_owned();
+            RunResult::unbegun(run.clone(), RunFailure { code: FailureCode::Interrupted, message, hint: None })
+        }
+    };
+    if let Err(failure) = tell(&result, form) {
+        output::failure(&failure.message, failure.hint.as_deref());
+    }
+}
+
+/// Prints the result and returns the exit code.
+pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
+    match form {
+        Output::Json => output::json(result, true)?,
+        Output::Jsonl => output::json(result, false)?,
+        Output::Text => {
+            if !result.answer.is_empty() {
+                output::answer(&result.answer);
+            }
+            result.notes.iter().for_each(|note| output::note(note));
+            checks(result).into_iter().chain(doubts(result)).for_each(|line| output::note(&line));
+            result.conflicts.iter().filter(|conflict| !conflict.resolved).for_each(|conflict| output::note(&conflict_line(conflict)));
+            output::note(&summary(result));
+        }
+    }
+    let Some(error) = &result.error else { return Ok(0) };
+    if form == Output::Text {
+        match error.code {
+            code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted) => {
+                output::open_end(code, &error.message, error.hint.as_deref());
+            }
+            _ => output::failure(&error.message, error.hint.as_deref()),
+        }
+    }
+    Ok(error.code.exit_code())
+}
+
+/// Returns the number of checks by their result, and of the amended ones; none if there were no checks.
+fn checks(result: &RunResult) -> Option<String> {
+    let checks = |number: usize| count(number, "check");
+    let of = |holds: Option<bool>| result.criteria.iter().filter(move |known| known.holds == holds);
+    let passed = of(Some(true)).count();
+    let judged = of(Some(true)).filter(|known| known.how == CheckMethod::Audited).count();
+    let (failed, open, amended) = (of(Some(false)).count(), of(None).count(), result.amended.len());
+    let told = row([
+        (passed > 0).then(|| msg!("run-checks-passed", checks = checks(passed))),
+        (judged > 0).then(|| msg!("run-checks-judged", number = judged)),
+        (failed > 0).then(|| msg!("run-checks-failed", checks = checks(failed))),
+        (open > 0).then(|| msg!("run-checks-open", checks = checks(open))),
+        (amended > 0).then(|| msg!("run-checks-amended", checks = checks(amended))),
+    ]
+    .into_iter()
+    .flatten());
+    (!told.is_empty()).then(|| format!("{DIM}{told}{DIM:#}"))
+}
+
+/// Maximum width of the reason why a criterion was not checked.
+const REASON: usize = 160;
+
+/// Names the criteria that nobody checked, with the reasons, and those that held already before the work.
+fn doubts(result: &RunResult) -> Vec<String> {
+    let line = |known: &CriterionOutcome| {
+        let (unchecked, before) = (known.how == CheckMethod::Unchecked && !known.evidence.is_empty(), known.held_before == Some(true));
+        let said = match (unchecked, before) {
+            (true, _) => msg!("run-unchecked", criterion = plain(&known.text), reason = first_line(&said(&known.evidence), REASON)),
+            (false, true) => msg!("run-held-before", criterion = plain(&known.text)),
+            (false, false) => return None,
+        };
+        Some(format!("{DIM}{said}{DIM:#}"))
+    };
+    result.criteria.iter().filter_map(line).collect()
+}
+
+/// Returns the last line: the outcome and the cost of the run.
+pub(super) fn summary(result: &RunResult) -> String {
+    let done = result.tasks.iter().filter(|task| task.status == aime_progress_management::TaskStatus::Completed).count();
+    let tokens = result.usage.input_tokens + result.usage.output_tokens;
+    let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
+    let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.word().replace('_', " "));
+    let told = msg!(
+        "run-summary",
+        run = result.run_id,
+        ended = named("ended", &ended),
+        done = done,
+        tasks = count(result.tasks.len(), "task"),
+        replans = count(usize::try_from(result.replans).unwrap_or(usize::MAX), "replan"),
+        span = span(result.duration_ms),
+        tokens = tokens,
+        requests = count(usize::try_from(result.usage.requests).unwrap_or(usize::MAX), "request"),
+    );
+    let cached = match result.usage.cached_input_tokens {
+        0 => String::new(),
+        tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens = tokens)),
+    };
+    let by_who = output::by_who(&result.usage_by).map(|text| format!(" · {text}")).unwrap_or_default();
+    format!("{DIM}{told}{cached}{cost}{by_who}{DIM:#}")
+}
