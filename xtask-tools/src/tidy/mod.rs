@@ -3,6 +3,7 @@
 //! Each rule is a function from the [`Codebase`] to [`Fault`]s. All faults are reported at once.
 
 mod codebase;
+mod cycles;
 mod dependencies;
 mod imports;
 mod layers;
@@ -73,6 +74,7 @@ fn faults(codebase: &Codebase) -> Result<Vec<Fault>> {
     faults.extend(dependencies::check(codebase));
     faults.extend(sources::check(codebase));
     faults.extend(imports::check(codebase));
+    faults.extend(cycles::check(codebase));
     faults.extend(one_path::check(codebase));
     faults.extend(texts::check(codebase));
     faults.extend(prose::check(codebase));

@@ -112,6 +112,20 @@ fn an_edge_within_a_layer_is_refused_and_a_needless_permission_too() {
 }
 
 #[test]
+fn commands_that_import_in_a_circle_are_refused() {
+    let command = |name: &'static str, text: &'static str| (name, text);
+    let run = command("crates/cli/src/commands/run.rs", "//! Runs.\nuse super::{plan::made, texts::said};\n");
+    let plan = command("crates/cli/src/commands/plan.rs", "//! Plans.\nuse crate::{args, commands::show::shown};\n");
+    let texts = command("crates/cli/src/commands/texts.rs", "//! Texts.\n");
+    let show = command("crates/cli/src/commands/show.rs", "//! Shows.\nuse super::texts::said;\n");
+    assert_eq!(faults_with(&[run, plan, texts, show]), Vec::<String>::new());
+    let below = command("crates/cli/src/commands/show/lines.rs", "//! Lines.\nuse super::super::run::begun;\n");
+    one_fault(&[run, plan, texts, show, below], "crates/cli/src/commands/plan.rs:2:", "plan → show → run → plan");
+    let direct = command("crates/cli/src/commands/texts.rs", "//! Texts.\nfn a() { super::show::shown() }\n");
+    one_fault(&[run, plan, direct, show], "crates/cli/src/commands/show.rs:2:", "show → texts → show");
+}
+
+#[test]
 fn a_crate_says_its_layer_and_has_a_readme() {
     let manifest = "[package]\nname = \"new\"\n";
     let faults = faults_with(&[("crates/new/Cargo.toml", manifest), ("crates/new/src/lib.rs", "//! New.\n")]);

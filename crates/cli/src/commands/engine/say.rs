@@ -13,12 +13,7 @@ use aime_temporal::{EngineError, ListedRun, Runs, Watched};
 use tokio::time::{Instant, sleep};
 
 use super::{LOOK, failure_of};
-use crate::{
-    failure::Failure,
-    i18n::msg,
-    output,
-    screen::first_line,
-};
+use crate::{failure::Failure, i18n::msg, output, screen::first_line};
 
 /// Number of newest runs whose start times are requested.
 const NEWEST: usize = 8;
