@@ -136,17 +136,17 @@ fn the_user_can_turn_it_off_by_name_and_is_told() {
 
 // Requirement: 12.22, 15.5
 #[test]
-fn what_cannot_be_had_is_refused_with_the_mend() {
+fn what_cannot_be_had_is_refused_with_the_hint() {
     // The working folder is the home folder, and holds keys.
     let script = Script::new().on(When::tools().and_turn(0), [bash("echo x > made")]).on(When::tools(), [gives_up("I may not")]);
     let mut world = World::with(script);
     world.file(".ssh/id_rsa", "the secret key\n");
     let home = world.work().display().to_string();
     world.set("HOME", &home);
-    let ended = world.aime(RUN).must(1).tells(&["sandbox none", "go_without = [\"keys\"]"]);
+    let ended = world.aime(RUN).must(1).tells(&["sandbox none", "allow_missing = [\"keys\"]"]);
     assert!(!world.exists("made"), "{ended}");
     let told = said(&world.server().requests()[1]);
-    assert!(told.contains("was not run") && told.contains("go_without"), "{told}");
+    assert!(told.contains("was not run") && told.contains("allow_missing"), "{told}");
     world.user_settings("[sandbox]\ngo_without = [\"keys\"]\n");
     let call = json!({"command": "echo x > made"}).to_string();
     world.aime(["tools", "call", "bash", &call]).must(0);

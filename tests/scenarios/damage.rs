@@ -1,4 +1,4 @@
-//! Disks and files that are not as they should be: one clear message with the mend, no panic, nothing half written.
+//! Disks and files that are not as they should be: one clear message with the repair, no panic, nothing half written.
 
 use aime_scripted_server::{Script, When};
 use serde_json::{Value, json};
@@ -240,7 +240,7 @@ fn a_plan_is_written_whole_or_not_at_all() {
 
 // Requirement: 7.19
 #[test]
-fn a_run_is_checked_and_what_follows_from_its_journal_is_mended() {
+fn a_run_is_checked_and_what_follows_from_its_journal_is_repaired() {
     let world = after_a_run();
     let check = |arguments: &[&str]| world.aime(["runs", "check", "first", "--output", "json"].iter().chain(arguments));
     let whole = check(&[]).must(0).json();
@@ -257,15 +257,15 @@ fn a_run_is_checked_and_what_follows_from_its_journal_is_mended() {
             continue;
         }
         world.file(".aime/progress/first.json", damaged);
-        let found = check(&[]).must(1).tells(&["--mend"]).json();
+        let found = check(&[]).must(1).tells(&["--repair"]).json();
         let finding = &found["findings"][0];
         assert_eq!(
-            (&finding["place"], &finding["mended"], found["findings"].as_array().unwrap().len()),
+            (&finding["place"], &finding["repaired"], found["findings"].as_array().unwrap().len()),
             (&json!("snapshot"), &json!(false), 1)
         );
         assert!(finding["detail"].as_str().unwrap().contains(words), "{words}: {finding}");
         assert_eq!(world.read(".aime/progress/first.json"), damaged, "a look changes nothing");
-        assert_eq!(check(&["--mend"]).must(0).json()["findings"][0]["mended"], json!(true));
+        assert_eq!(check(&["--repair"]).must(0).json()["findings"][0]["repaired"], json!(true));
         assert_eq!(world.read(".aime/progress/first.json"), snapshot, "the journal makes it anew");
         assert_eq!(check(&[]).must(0).json()["findings"], json!([]));
     }
@@ -282,7 +282,7 @@ fn contents(world: &World) -> Vec<std::path::PathBuf> {
 
 // Requirement: 7.19
 #[test]
-fn each_damage_to_what_is_kept_is_found_and_mended_or_said() {
+fn each_damage_to_what_is_kept_is_found_and_repaired_or_said() {
     type Harm = fn(&World);
     let cases: [(&str, &str, bool, Harm); 7] = [
         ("undo", "is not as it was written", false, |world| {
@@ -306,18 +306,18 @@ fn each_damage_to_what_is_kept_is_found_and_mended_or_said() {
         ("snapshot", "cannot be read", true, |world| std::fs::remove_file(world.path(".aime/progress/first.json")).unwrap()),
         ("folder", "1 files that were being written", true, |world| world.file(".aime/runs/first/undo/.tmpA1b2C3", "half of")),
     ];
-    for (place, words, mends, harm) in cases {
+    for (place, words, repairs, harm) in cases {
         let world = after_a_run();
         world.aime(["runs", "check", "first"]).must(0);
         harm(&world);
         let check = |arguments: &[&str]| world.aime(["runs", "check", "first", "--output", "json"].iter().chain(arguments));
         let found = check(&[]).must(1).json();
         let finding = &found["findings"][0];
-        assert_eq!((&finding["place"], finding["mend"].is_null()), (&json!(place), !mends), "{words}: {found}");
+        assert_eq!((&finding["place"], finding["repair"].is_null()), (&json!(place), !repairs), "{words}: {found}");
         assert!(finding["detail"].as_str().unwrap().contains(words), "{words}: {found}");
-        let mended = check(&["--mend"]).must(i32::from(!mends)).json();
-        assert_eq!(mended["findings"][0]["mended"], json!(mends), "{words}: {mended}");
-        check(&[]).must(i32::from(!mends));
+        let repaired = check(&["--repair"]).must(i32::from(!repairs)).json();
+        assert_eq!(repaired["findings"][0]["repaired"], json!(repairs), "{words}: {repaired}");
+        check(&[]).must(i32::from(!repairs));
     }
 }
 
@@ -330,15 +330,15 @@ fn a_run_whose_beginning_was_damaged_is_found_so() {
     let places: Vec<usize> = (0..bytes.len() - goal.len()).filter(|at| bytes[*at..].starts_with(goal)).collect();
     places.iter().for_each(|place| bytes[*place] ^= 0x20);
     std::fs::write(&path, &bytes).unwrap();
-    for arguments in [&["runs", "check", "first", "--output", "json"][..], &["runs", "check", "first", "--mend", "--output", "json"]] {
+    for arguments in [&["runs", "check", "first", "--output", "json"][..], &["runs", "check", "first", "--repair", "--output", "json"]] {
         let ended = world.aime(arguments).must(1);
         let finding = ended.json()["findings"][0].clone();
-        assert_eq!((&finding["place"], &finding["mend"]), (&json!("journal"), &json!(null)), "{ended}");
+        assert_eq!((&finding["place"], &finding["repair"]), (&json!("journal"), &json!(null)), "{ended}");
         assert!(finding["detail"].as_str().unwrap().contains("start a new run"), "{ended}");
         assert!(!ended.stderr.contains("aime resume"), "{ended}");
     }
     let told = world.aime(["resume", "first"]).must(2).tells(&["start a new run", "aime runs delete first"]);
-    assert!(!told.stderr.contains("mend it, then"), "{told}");
+    assert!(!told.stderr.contains("repair it, then"), "{told}");
     world.aime(["runs", "delete", "first"]).must(0);
 }
 
@@ -362,6 +362,6 @@ fn a_record_that_was_damaged_is_found_and_cut() {
     let found = check(&[]).must(1).json();
     assert_eq!(found["findings"][0]["place"], json!("journal"), "{found}");
     assert!(found["findings"][0]["detail"].as_str().unwrap().contains("is not as it was written"), "{found}");
-    check(&["--mend"]).must(0);
+    check(&["--repair"]).must(0);
     assert_eq!(check(&[]).must(0).json()["findings"], json!([]));
 }

@@ -1,4 +1,4 @@
-//! `aime doctor` in front of what is commonly wrong: each fault is found, and told with its mend.
+//! `aime doctor` in front of what is commonly wrong: each fault is found, and told with its hint.
 
 use aime_scripted_server::{Provider, Reply, Script, When};
 use serde_json::json;
@@ -128,7 +128,7 @@ fn but_for(when: When, reply: Reply) -> World {
 }
 
 #[test]
-fn a_part_that_fails_is_told_with_its_mend() {
+fn a_part_that_fails_is_told_with_its_hint() {
     let failed = |status, message: &str| Reply::status(status, json!({"error": {"message": message}}), []);
     let (first, second) = (When::tools().and_turn(0), When::tools().and_turn(1));
     let (calls, results, form) = ("no tool call: ", "no answer to a tool's result: ", "no answer in a given form: ");
@@ -168,7 +168,7 @@ fn a_model_that_is_lost_in_its_trial_is_broken() {
 
 // Requirement: 12.22
 #[test]
-fn a_model_that_cannot_be_had_is_told_with_its_mend() {
+fn a_model_that_cannot_be_had_is_told_with_its_hint() {
     let refused = |status, message: &str, code: &str| ill(Reply::status(status, json!({"error": {"message": message, "code": code}}), []));
     for (world, words) in [
         (refused(401, "Incorrect API key provided", "invalid_api_key"), ["Incorrect API key", "fix: "]),

@@ -34,7 +34,7 @@ const OTHERWISE: [(&str, Option<i32>); 12] = [
 ];
 
 /// What belongs to an engine: only what it is called with is looked at, and only where the build has one. `cargo xtask temporal` runs it on a server.
-const ENGINE: [&str; 2] = ["aime worker", "--on temporal"];
+const ENGINE: [&str; 2] = ["aime worker", "--engine temporal"];
 
 /// A suite of the name that the documents call. A folder comes before what is built in.
 const SUITE: &str = "[[task]]\nname = \"repair\"\ngoal = \"GOAL\"\ncheck = \"test -f out.txt\"\nsolution = \"touch out.txt\"\n";
@@ -194,7 +194,7 @@ fn every_command_that_the_documents_name_in_passing_is_there() {
             if words.first() == Some(&"help") {
                 continue;
             }
-            if !cfg!(feature = "temporal") && (words.first() == Some(&"worker") || words.contains(&"--on")) {
+            if !cfg!(feature = "temporal") && (words.first() == Some(&"worker") || words.contains(&"--engine")) {
                 continue;
             }
             let place = format!("{}: `{span}`", document.display());

@@ -119,24 +119,24 @@ fn settings_are_compared() {
 fn checks_are_proven_without_a_model() {
     let world = World::alone();
     world.file("suite/suite.toml", SUITE);
-    let ended = world.aime(["eval", "suite", "--prove"]).must(0).tells(&["2 of 2 checks hold"]);
+    let ended = world.aime(["eval", "suite", "--verify-checks"]).must(0).tells(&["2 of 2 checks hold"]);
     assert!(ended.stdout.contains("good: good"), "{ended}");
     world.file("suite/more.toml", "[[task]]\nname = \"idle\"\ngoal = \"g\"\ncheck = \"true\"\n");
-    let ended = world.aime(["eval", "suite", "--prove"]).must(1).tells(&["2 of 3 checks hold"]);
+    let ended = world.aime(["eval", "suite", "--verify-checks"]).must(1).tells(&["2 of 3 checks hold"]);
     assert!(ended.stdout.contains("idle: the check passes although nothing was done"), "{ended}");
     let (_, example) = include_str!("../../docs/src/guide/evaluation.md").split_once("```toml\n").unwrap();
     world.file("guide/suite.toml", example.split("```").next().unwrap());
-    world.aime(["eval", "guide", "--prove"]).must(0).tells(&["2 of 2 checks hold"]);
+    world.aime(["eval", "guide", "--verify-checks"]).must(0).tells(&["2 of 2 checks hold"]);
     // What a run keeps in its folder is there when a check is proven too.
     let counts = "[[task]]\nname = \"idle\"\ngoal = \"g\"\ncheck = \"echo files: $(find . -type f | wc -l); test $(find . -type f | wc -l) = 2\"\n\
                   solution = \"touch one two\"\n";
     world.file("suite/more.toml", counts);
-    let ended = world.aime(["eval", "suite", "--prove"]).must(1);
+    let ended = world.aime(["eval", "suite", "--verify-checks"]).must(1);
     assert!(ended.stdout.contains("idle: the check fails after the solution\n  files: 3\n  exit code 1\n"), "{ended}");
 }
 
 #[test]
-fn wrong_use_is_told_with_the_mend() {
+fn wrong_use_is_told_with_the_hint() {
     let world = World::alone();
     world.aime(["eval", "nowhere"]).must(2).tells(&["there is no folder \"nowhere\"", "suite.toml"]);
     world.file("suite/suite.toml", "[[task]]\nname = \"a\"\n");
@@ -149,7 +149,7 @@ fn wrong_use_is_told_with_the_mend() {
     world.aime(["eval", "suite", "--agent", "other=true", "--fault", "flaky-tools"]).must(2).tells(&["aime's own", "--mode"]);
     let held = std::fs::File::create(world.path(".aime/evaluations/small/lock")).unwrap();
     held.lock().unwrap();
-    world.aime(["eval", "suite", "--prove"]).must(2).tells(&["another evaluation is under way in", "-o"]);
+    world.aime(["eval", "suite", "--verify-checks"]).must(2).tells(&["another evaluation is under way in", "-o"]);
     world.file("suite/suite.toml", &SUITE.replace("\"small\"", "\"../small\""));
     world.aime(["eval", "suite"]).must(2).tells(&["suite.toml: the name \"../small\" is no name"]);
     world.file("x.toml", "");
@@ -178,7 +178,7 @@ fn a_projects_settings_do_not_count_in_trials_and_folders_of_others_stay() {
     for part in ["trials", "proofs"] {
         world.file(&format!("{part}-of-mine/{part}/work.txt"), "mine");
         let kept = format!("{part}-of-mine");
-        let refused = ["eval", "suite", "--prove", "-o", &kept];
+        let refused = ["eval", "suite", "--verify-checks", "-o", &kept];
         world.aime(refused).must(2).tells(&["was there before and is no evaluation's", "-o"]);
         assert!(world.exists(&format!("{kept}/{part}/work.txt")));
     }

@@ -280,9 +280,9 @@ fn four_when_the_money_is_spent() {
     assert!(!ended.stderr.contains("the bound on cost cannot hold"), "{ended}");
     let world =
         world.settings("[models.default]\nmodel = \"m\"\nprices = { input = 2.0, output = 8.0 }\n[models.planner]\nmodel = \"p\"\n");
-    let mend = "no prices are known for models.planner; set models.planner.prices, or bound --max-tokens";
-    world.aime(["run", "write out.txt", "--max-cost", "1.5", "--run-id", "r"]).must(4).tells(&["the bound on cost cannot hold", mend]);
-    world.aime(["resume", "r", "--max-cost", "1.6"]).must(4).tells(&["the bound on cost cannot hold", mend]);
+    let hint = "no prices are known for models.planner; set models.planner.prices, or bound --max-tokens";
+    world.aime(["run", "write out.txt", "--max-cost", "1.5", "--run-id", "r"]).must(4).tells(&["the bound on cost cannot hold", hint]);
+    world.aime(["resume", "r", "--max-cost", "1.6"]).must(4).tells(&["the bound on cost cannot hold", hint]);
 }
 
 // Requirement: 10.4

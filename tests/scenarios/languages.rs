@@ -171,11 +171,11 @@ fn faults_of_plans_are_told_in_chinese() {
     let json = |lang: &str| world.aime(["check", "plan.json", "--format", "json", "--lang", lang]).must(2).stdout;
     assert_eq!(json("zh"), json("en"));
 
-    // A plan of a model that cannot stand, and one that was mended.
-    let mut mended = plan(&[actor("a", "write out.txt", &[])]);
-    mended["tasks"][0]["colour"] = json!("red");
+    // A plan of a model that cannot stand, and one that was repaired.
+    let mut repaired = plan(&[actor("a", "write out.txt", &[])]);
+    repaired["tasks"][0]["colour"] = json!("red");
     let script = Script::new()
-        .on(When::schema("aime_plan"), [Reply::json(faulty), Reply::json(mended)])
+        .on(When::schema("aime_plan"), [Reply::json(faulty), Reply::json(repaired)])
         .on(When::tools(), [done("done")])
         .on(When::any(), [Reply::text("好了。")]);
     let world = World::with(script);
@@ -287,7 +287,7 @@ fn what_programs_read_is_the_same_in_every_language() {
 
 // Requirement: 19.1
 #[test]
-fn what_fails_is_told_with_its_mend() {
+fn what_fails_is_told_with_its_hint() {
     let alone = |arguments: &[&str]| World::alone().aime(arguments.iter().copied().chain(["--lang", "zh"]));
     for (arguments, code, lines) in [
         (&["run"][..], 2, &["错误：没有目标", "提示：aime run \"在这里写目标\""][..]),
@@ -381,7 +381,7 @@ fn consent_is_asked_for_and_given_in_chinese() {
 
 // Requirement: 19.1
 #[test]
-fn what_waits_for_consent_is_told_with_its_mend() {
+fn what_waits_for_consent_is_told_with_its_hint() {
     let world = commander();
     let ended = world.aime(["run", "刷墙", "--mode", "direct", "--run-id", "paint", "--lang", "zh"]).must(5);
     tells(

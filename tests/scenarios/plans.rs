@@ -129,7 +129,7 @@ fn check_says_when_a_plan_is_valid() {
 
 // Requirement: 3.39, 3.40
 #[test]
-fn harmless_faults_are_mended_and_reported() {
+fn harmless_faults_are_repaired_and_reported() {
     let world = World::alone();
     world.file(
         "plan.json",

@@ -50,7 +50,7 @@ fn a_task_that_fails_is_replanned_at_once_and_the_run_completes() {
 }
 
 #[test]
-fn what_was_mended_in_a_patch_is_told() {
+fn what_was_repaired_in_a_patch_is_told() {
     let patch = replace("flaky", "other", "OTHER-WAY");
     let script = Script::new()
         .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("flaky", "FLAKY-WAY", &[])]))])

@@ -321,7 +321,7 @@ fn a_crash_after_any_event_loses_and_repeats_nothing() {
         // A process that is killed while it writes a file leaves that, and nothing else.
         let left = findings.iter().all(|finding| finding.to_string().contains("being written when a process died"));
         assert!(left && findings.len() <= 1, "killed after {after} events: {checked}");
-        world.aime(["runs", "check", "trip", "--mend"]);
+        world.aime(["runs", "check", "trip", "--repair"]);
         world.aime(["runs", "check", "trip"]).must(0);
     }
 }

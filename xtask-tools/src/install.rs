@@ -59,9 +59,9 @@ pub(crate) fn node_script(program: &Path, name: &str, [package, lock]: [&str; 2]
 }
 
 /// Returns the first output line of a program.
-pub(crate) fn answer(command: &mut Command, mend: &str) -> Result<String> {
+pub(crate) fn answer(command: &mut Command, hint: &str) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("{name} does not start: {mend}"))?;
-    ensure!(output.status.success(), "{name} does not work ({}): {mend}", output.status);
+    let output = command.stderr(Stdio::inherit()).output().with_context(|| format!("{name} does not start: {hint}"))?;
+    ensure!(output.status.success(), "{name} does not work ({}): {hint}", output.status);
     Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
 }

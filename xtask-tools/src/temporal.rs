@@ -155,7 +155,7 @@ impl World {
         let runs = self.worker("there", "runs-1", &url, &address, "runs")?;
         let llm = self.worker("there", "llm-1", &url, &address, "llm")?;
         let _rest = self.worker("there", "rest", &url, &address, "planner,tools.files,tools.shell")?;
-        let client = self.start("there", "client-1", &url, &[&go[..], &["--on", &on]].concat())?;
+        let client = self.start("there", "client-1", &url, &[&go[..], &["--engine", &on]].concat())?;
 
         self.appears("there/at-second")?;
         drop(client);
@@ -166,7 +166,7 @@ impl World {
         until("the model is asked", || Ok(!model.requests().is_empty()))?;
         drop(llm);
         let _llm = self.worker("there", "llm-2", &url, &address, "llm")?;
-        let there = self.start("there", "client-2", &url, &["resume", "three", "--on", &on, "--output", "json"])?.ended(0)?;
+        let there = self.start("there", "client-2", &url, &["resume", "three", "--engine", &on, "--output", "json"])?.ended(0)?;
 
         self.record(&engine, "run", "aime-run-three", "there/.aime/blobs")?;
         self.record(&engine, "actor", "aime-run-three/third/1", "there/.aime/blobs")?;
@@ -191,7 +191,7 @@ impl World {
         let on = format!("temporal://{address}");
         let _drives = self.worker("cut", "cut-runs", &url, &address, "runs,planner,tools.files")?;
         let shell = self.worker("cut", "cut-shell-1", &url, &address, "tools.shell")?;
-        let go = ["run", "--plan", "plan.json", "--run-id", "cut", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+        let go = ["run", "--plan", "plan.json", "--run-id", "cut", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let client = self.start("cut", "cut-client", &url, &go)?;
         self.appears("cut/at-cut")?;
         drop(shell);
@@ -235,7 +235,8 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&self.root.join("engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let serve = |folder: &str, serves: &str| {
-            let arguments = ["worker", "--temporal", &address, "--serve", serves, "--trees", "--blobs", &blobs, "--payload-key", &key];
+            let arguments =
+                ["worker", "--temporal", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs, "--payload-key", &key];
             self.start(folder, &format!("trees-{folder}"), &url, &arguments)
         };
         let _workers = [
@@ -250,7 +251,7 @@ impl World {
                 "client",
                 name,
                 &url,
-                &[&arguments[..], &["--on", &on, "--trees", "--blobs", &blobs, "--payload-key", &key]].concat(),
+                &[&arguments[..], &["--engine", &on, "--git-handoff", "--blobs", &blobs, "--payload-key", &key]].concat(),
             )
         };
         // Both are under way at once, each in its own folder without the changes of the other.
@@ -286,7 +287,7 @@ impl World {
                 "client",
                 "across-events",
                 &url,
-                &["runs", "events", "across", "--output", "jsonl", "--on", &on, "--payload-key", &key, "--blobs", &blobs],
+                &["runs", "events", "across", "--output", "jsonl", "--engine", &on, "--payload-key", &key, "--blobs", &blobs],
             )?
             .printed(0)?;
         let evidence = events.lines().filter(|event| event.contains("evidence_added") && event.contains("conflicts with")).count();
@@ -319,12 +320,13 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&self.root.join("lost"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let worker = |name: &str, serves: &str| {
-            self.start("lost", name, &url, &["worker", "--temporal", &address, "--serve", serves, "--place", "box"])
+            self.start("lost", name, &url, &["worker", "--temporal", &address, "--serve", serves, "--workspace", "box"])
         };
         let _drives = worker("lost-runs", "runs,planner,tools.files")?;
         let shell = worker("lost-shell", "tools.shell")?;
-        let go = ["run", "--plan", "plan.json", "--run-id", "lost", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
-        let client = self.start("lost", "lost-client", &url, &[&go[..], &["--place", "box", "--lost-after", "2s"]].concat())?;
+        let go =
+            ["run", "--plan", "plan.json", "--run-id", "lost", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
+        let client = self.start("lost", "lost-client", &url, &[&go[..], &["--workspace", "box", "--worker-timeout", "2s"]].concat())?;
         self.appears("lost/at-lost")?;
         drop(shell);
         let result = client.ended(1)?;

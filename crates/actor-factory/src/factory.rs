@@ -347,7 +347,7 @@ impl ActorFactory {
             limits,
             attended: context.attended && delegated.is_none_or(|delegated| delegated.by.attended),
             nudge_each_step: class.step_notes,
-            retry_reported: class.retry_reported,
+            retry_reported_failures: class.retry_reported_failures,
             plain_answer_ends: context.plain_answer_ends && !profile.agent,
             risks: Vec::new(),
             images: context.images.to_vec(),

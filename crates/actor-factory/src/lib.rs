@@ -26,7 +26,7 @@ pub use marks::marked;
 pub use profile::{Complexity, Profile, ProfileCatalog, ProfileError, SmallModel};
 pub use prompts::{PromptError, Prompts};
 
-pub(crate) use repeats::{CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
+pub(crate) use repeats::{ABORT_AFTER_REPEATS, CONCLUDE_AFTER_REPEATS, WARN_AFTER_REPEATS};
 pub use run::{RunError, run};
 pub use select::{Selection, select};
 pub use sheets::ActorTools;

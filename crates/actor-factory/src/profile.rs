@@ -331,7 +331,7 @@ mod tests {
 
     // Requirement: 4.7
     #[test]
-    fn a_bad_file_is_refused_with_the_place_and_the_mend() {
+    fn a_bad_file_is_refused_with_the_place_and_the_hint() {
         let cases = [
             ("name = \"x\"\ndescription = \"d\"\npromt = \"p\"\n", "mine.toml:3: a profile has no key `promt`; the nearest is `prompt`"),
             ("name = \"x\"\ndescription = \n", "mine.toml:2: "),

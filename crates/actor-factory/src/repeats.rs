@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use crate::text::hash;
 
 /// Number of repetitions since the last change after which the actor is told to try another way.
-pub(crate) const STUCK_AFTER: u32 = 3;
+pub(crate) const WARN_AFTER_REPEATS: u32 = 3;
 /// Number of repetitions after which the actor is asked for its conclusion only.
-pub(crate) const CONCLUDE_AFTER: u32 = 6;
+pub(crate) const CONCLUDE_AFTER_REPEATS: u32 = 6;
 /// Number of repetitions after which the task fails.
-pub(crate) const HOPELESS_AFTER: u32 = 20;
+pub(crate) const ABORT_AFTER_REPEATS: u32 = 20;
 
 /// Number of times that each call had each result since the last change. It compares calls and results, never messages: a result is not an
 /// answer.

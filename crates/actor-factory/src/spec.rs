@@ -9,7 +9,7 @@ use aime_tools::{Approval, FAILURES_BEFORE_HINT, PermissionRules, ToolSpec, Trus
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ActorTools, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
+use crate::{ABORT_AFTER_REPEATS, ActorTools, CONCLUDE_AFTER_REPEATS, WARN_AFTER_REPEATS};
 
 /// Default temperature of an actor's model. It is low, so that small models keep to their tools.
 pub(crate) const DEFAULT_TEMPERATURE: f32 = 0.2;
@@ -28,11 +28,11 @@ pub struct ActorSettings {
     /// Number of rounds without an update of an open TODO list after which the actor is reminded of it.
     pub rounds_before_todo_reminder: u32,
     /// Number of identical calls with the same result after which the actor is told to change its approach.
-    pub stuck_after: u32,
+    pub warn_after_repeats: u32,
     /// Number of such calls after which the actor is asked for its conclusion only.
-    pub conclude_after: u32,
+    pub conclude_after_repeats: u32,
     /// Number of such calls after which the task has failed.
-    pub hopeless_after: u32,
+    pub abort_after_repeats: u32,
     /// Share of the context window, above 0 and up to 1, at which the history is compacted.
     pub compact_at: f64,
     /// Number of messages at the end that compaction never removes.
@@ -48,9 +48,9 @@ impl ActorSettings {
         Self {
             failures_before_hint: never,
             rounds_before_todo_reminder: never,
-            stuck_after: never,
-            conclude_after: never,
-            hopeless_after: never,
+            warn_after_repeats: never,
+            conclude_after_repeats: never,
+            abort_after_repeats: never,
             ..self
         }
     }
@@ -62,9 +62,9 @@ impl Default for ActorSettings {
             temperature: DEFAULT_TEMPERATURE,
             failures_before_hint: FAILURES_BEFORE_HINT,
             rounds_before_todo_reminder: 3,
-            stuck_after: STUCK_AFTER,
-            conclude_after: CONCLUDE_AFTER,
-            hopeless_after: HOPELESS_AFTER,
+            warn_after_repeats: WARN_AFTER_REPEATS,
+            conclude_after_repeats: CONCLUDE_AFTER_REPEATS,
+            abort_after_repeats: ABORT_AFTER_REPEATS,
             compact_at: 0.8,
             kept_messages: 6,
             max_depth: DEFAULT_MAX_DEPTH,
@@ -159,7 +159,7 @@ pub struct ActorInput {
     pub nudge_each_step: bool,
     /// True if the run retries the task when the actor reports a failure.
     #[serde(default)]
-    pub retry_reported: bool,
+    pub retry_reported_failures: bool,
     /// True if the first answer without a tool call may be the result, as for a plain question.
     pub plain_answer_ends: bool,
     /// Risks that the plan expects, one line each, in the order in which the prompt numbers them. One that comes true is evidence.

@@ -76,11 +76,11 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         _ => setup.tell_notes(),
     }
     #[cfg(feature = "temporal")]
-    if let (None, false, Some(option)) = (&global.engine.on, matches!(command, Command::Worker(_)), global.engine.any()) {
-        return Err(Failure::usage(format!("{option} is for runs on an engine")).hint("name the engine by --on, or leave it out"));
+    if let (None, false, Some(option)) = (&global.engine.engine, matches!(command, Command::Worker(_)), global.engine.any()) {
+        return Err(Failure::usage(format!("{option} is for runs on an engine")).hint("name the engine by --engine, or leave it out"));
     }
     #[cfg(feature = "temporal")]
-    if global.engine.on.is_some() {
+    if global.engine.engine.is_some() {
         return on_runs(setup, async |runs| match command {
             // Workers call the tools of servers; the client needs their list only for the plan.
             Command::Run(args) => run::run(args, &global, runs).await,

@@ -27,7 +27,7 @@ use crate::{
 pub(crate) const LAUNCH: &str = "sandbox-launch";
 
 const FAULT: &str = "this is a fault in aime itself";
-const FAULT_MEND: &str = "a run goes on with `aime resume`; please report what is told above";
+const FAULT_HINT: &str = "a run goes on with `aime resume`; please report what is told above";
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 
 /// Treats a panic as a fault in aime itself. The panic handler has already printed its location.
 fn guarded(command: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
-    std::panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| Err(Failure::internal(FAULT).hint(FAULT_MEND)))
+    std::panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| Err(Failure::internal(FAULT).hint(FAULT_HINT)))
 }
 
 /// Turns this process into a confined command, before anything else is done. The sandbox starts this program anew for each command with its

@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             }
             Err(error) => {
                 state.fail(now, &task, Conclusion::failure(&error), 0)?;
-                mend(&planner, &mut state, task, error).await?;
+                repair(&planner, &mut state, task, error).await?;
             }
         }
     }
@@ -75,7 +75,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Asks for a patch. Answers are checked against the current plan, and the model is asked again if one does not fit.
-async fn mend(planner: &Planner, state: &mut ProgressState, failed: TaskId, error: String) -> Result<(), Box<dyn Error>> {
+async fn repair(planner: &Planner, state: &mut ProgressState, failed: TaskId, error: String) -> Result<(), Box<dyn Error>> {
     println!("  {failed} failed: {error}");
     let trigger = TriggerReason { tasks: vec![failed], ..TriggerReason::new(TriggerKind::TaskFailed, 90, error) };
     let request = ReplanRequest::of(state, vec![trigger.clone()]);
@@ -91,6 +91,6 @@ async fn mend(planner: &Planner, state: &mut ProgressState, failed: TaskId, erro
 }
 
 #[test]
-fn a_plan_is_carried_out_and_mended() {
+fn a_plan_is_carried_out_and_repaired() {
     main().unwrap();
 }

@@ -170,8 +170,8 @@ fn letters(goal: &str) -> String {
 fn likeness(one: &str, other: &str) -> f64 {
     let pairs = |one: usize, other: usize| (one + other).saturating_sub(2).max(1) as f64;
     // The library divides by the number of bytes instead of letters.
-    let mend = pairs(one.len(), other.len()) / pairs(one.chars().count(), other.chars().count());
-    (strsim::sorensen_dice(one, other) * mend).min(1.0)
+    let repair = pairs(one.len(), other.len()) / pairs(one.chars().count(), other.chars().count());
+    (strsim::sorensen_dice(one, other) * repair).min(1.0)
 }
 
 #[cfg(test)]

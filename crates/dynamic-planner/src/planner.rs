@@ -167,7 +167,7 @@ impl Planner {
             }
             PlanMode::Simple | PlanMode::Direct => (self.prompts.plan_simple(context)?, schema::plan_simple(shape, limits.max_tasks)),
         };
-        let mut question = self.question("aime_plan", schema, with_images(messages, &request.images), self.settings.tries);
+        let mut question = self.question("aime_plan", schema, with_images(messages, &request.images), self.settings.max_attempts);
         if request.mode == PlanMode::Emergent {
             question.temperature = Some(self.settings.first_todos_temperature);
         }

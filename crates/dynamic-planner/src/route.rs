@@ -33,7 +33,7 @@ pub enum Strategy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct BypassSettings {
-    /// Maximum length of such a goal; a character of a dense script counts [more than one](ClassifierSettings::dense).
+    /// Maximum length of such a goal; a character of a dense script counts [more than one](ClassifierSettings::cjk_weight).
     pub max_input_length: usize,
     /// True if goals that work on one named file go straight to an actor.
     pub single_file: bool,

@@ -37,7 +37,7 @@ pub struct Sandbox {
     /// If true, they are not confined.
     pub off: bool,
     /// Guarantees that may be missing on this machine; if another one is missing, nothing is run.
-    pub go_without: BTreeSet<Guarantee>,
+    pub allow_missing: BTreeSet<Guarantee>,
 }
 
 impl Sandbox {
@@ -45,7 +45,7 @@ impl Sandbox {
         if self.off {
             return Confinement::off();
         }
-        settings.go_without.clone_from(&self.go_without);
+        settings.allow_missing.clone_from(&self.allow_missing);
         Confinement::or_refuse(settings)
     }
 }

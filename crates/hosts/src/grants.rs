@@ -66,11 +66,11 @@ pub enum Denied {
 
 /// Error for a text that is not a valid grant or pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} names no host: {reason}; {mend}")]
+#[error("{text:?} names no host: {reason}; {hint}")]
 pub struct UnreadableGrant {
     text: String,
     reason: &'static str,
-    mend: &'static str,
+    hint: &'static str,
 }
 
 /// Advice on the syntax of a grant.
@@ -92,8 +92,8 @@ pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
     }
     match Grant::read(text) {
         Ok(Grant { port: None, .. }) => Ok(()),
-        Ok(_) => Err(UnreadableGrant { mend: PATTERN, ..unreadable(text, "it is about every port, and names one") }),
-        Err(fault) => Err(UnreadableGrant { mend: PATTERN, ..fault }),
+        Ok(_) => Err(UnreadableGrant { hint: PATTERN, ..unreadable(text, "it is about every port, and names one") }),
+        Err(fault) => Err(UnreadableGrant { hint: PATTERN, ..fault }),
     }
 }
 
@@ -104,15 +104,15 @@ pub fn check_pattern(text: &str) -> Result<(), UnreadableGrant> {
 pub fn check_single(text: &str) -> Result<(), UnreadableGrant> {
     match Grant::read(text) {
         Ok(Grant { pattern: Pattern::Names(name), .. }) if name.starts_with('*') => {
-            Err(UnreadableGrant { mend: SINGLE, ..unreadable(text, "each host is named by itself, without a *") })
+            Err(UnreadableGrant { hint: SINGLE, ..unreadable(text, "each host is named by itself, without a *") })
         }
         Ok(_) => Ok(()),
-        Err(fault) => Err(UnreadableGrant { mend: SINGLE, ..fault }),
+        Err(fault) => Err(UnreadableGrant { hint: SINGLE, ..fault }),
     }
 }
 
 fn unreadable(text: &str, reason: &'static str) -> UnreadableGrant {
-    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, mend: GRANT }
+    UnreadableGrant { text: text.chars().take(LONGEST).collect(), reason, hint: GRANT }
 }
 
 impl HostGrants {

@@ -9,9 +9,9 @@ mod closers;
 mod cursor;
 #[cfg(test)]
 pub(crate) mod json_text;
-mod mend;
 mod outside;
 mod reasoning;
+mod repair;
 mod scan;
 mod signs;
 mod walk;
@@ -35,8 +35,8 @@ const LIMIT: usize = 4 * 1024 * 1024;
 /// Maximum number of JSON strings in which JSON may be wrapped.
 const WRAPPINGS: usize = 3;
 /// Maximum number of spans of one text, and of their bytes, that are repaired; a repair costs more than reading.
-const MENDED: usize = 16;
-const MENDED_BYTES: usize = LIMIT + LIMIT / 2;
+const MAX_REPAIRED: usize = 16;
+const MAX_REPAIRED_BYTES: usize = LIMIT + LIMIT / 2;
 
 /// JSON as it was understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -237,8 +237,8 @@ fn candidates<'t>(answer: &'t str, group: &'t [Span]) -> impl Iterator<Item = (R
         .filter(|span| span.ending == Ending::Whole)
         .filter_map(move |span| strict(span.of(answer)).ok().filter(|value| span.keeps_parts(value)).map(|value| (value, span)))
         .map(|(value, span)| (ReadJson { value, repairs: Vec::new(), cut: false }, span));
-    let mut left = MENDED_BYTES;
-    let mended = group.iter().take(MENDED).filter_map(move |span| {
+    let mut left = MAX_REPAIRED_BYTES;
+    let repaired = group.iter().take(MAX_REPAIRED).filter_map(move |span| {
         if span.doubt == Doubt::Serious {
             return None;
         }
@@ -247,10 +247,10 @@ fn candidates<'t>(answer: &'t str, group: &'t [Span]) -> impl Iterator<Item = (R
         if span.ending == Ending::Whole && strict(text).is_ok() {
             return None;
         }
-        let (value, repairs) = mend::mend(text, span)?;
+        let (value, repairs) = repair::repair(text, span)?;
         Some((ReadJson { value, repairs, cut: span.ending == Ending::Cut || span.elided() }, span))
     });
-    strictly.chain(mended)
+    strictly.chain(repaired)
 }
 
 fn has_other_text(answer: &str, group: &[Span]) -> bool {

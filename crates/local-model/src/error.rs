@@ -31,14 +31,14 @@ pub enum LocalModelError {
         reason: String,
     },
     /// The file is valid, but this engine cannot run its kind of model.
-    #[error("{} cannot be run here: {reason}; {mend}", .file.display())]
+    #[error("{} cannot be run here: {reason}; {hint}", .file.display())]
     Unsupported {
         /// The file.
         file: PathBuf,
         /// Feature that is unsupported or missing.
         reason: String,
         /// Suggested alternative.
-        mend: String,
+        hint: String,
     },
     /// The weights need more memory than the settings grant.
     #[error(

@@ -89,7 +89,7 @@ impl Header {
         LocalModelError::Damaged { file: self.file.clone(), reason: reason.into() }
     }
 
-    pub(crate) fn unsupported(&self, reason: impl Into<String>, mend: impl Into<String>) -> LocalModelError {
-        LocalModelError::Unsupported { file: self.file.clone(), reason: reason.into(), mend: mend.into() }
+    pub(crate) fn unsupported(&self, reason: impl Into<String>, hint: impl Into<String>) -> LocalModelError {
+        LocalModelError::Unsupported { file: self.file.clone(), reason: reason.into(), hint: hint.into() }
     }
 }

@@ -48,9 +48,9 @@ pub struct Finding {
     /// Description of the fault.
     pub detail: String,
     /// Description of the repair; absent if the check cannot repair the fault.
-    pub mend: Option<String>,
+    pub repair: Option<String>,
     /// True if the check repaired the fault.
-    pub mended: bool,
+    pub repaired: bool,
 }
 
 /// Part of a run that a check looks at.
@@ -99,11 +99,11 @@ impl RunCheck {
     /// Returns true if no fault was found or all of them were repaired.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.findings.iter().all(|finding| finding.mended)
+        self.findings.iter().all(|finding| finding.repaired)
     }
 }
 
-/// Checks all stored parts of a run. If `mend` is set, also repairs them from its facts: cuts a damaged journal after
+/// Checks all stored parts of a run. If `repair` is set, also repairs them from its facts: cuts a damaged journal after
 /// its last good record, as a resume does; rewrites a snapshot or a list entry that disagrees; and removes the
 /// leftovers of a crash. `keep` is the `.aime` of the folder, `now` the timestamp of rewritten parts, `path` the `PATH` on
 /// which `git` is found.
@@ -116,7 +116,7 @@ pub async fn check_run(
     journal: &Journal,
     keep: &Path,
     run: &RunId,
-    mend: bool,
+    repair: bool,
     now: UnixMillis,
     path: OsString,
 ) -> Result<RunCheck, OrchestratorError> {
@@ -124,7 +124,7 @@ pub async fn check_run(
     // parts from changing.
     drop(begun(journal, run)?);
     let _lock = RunLock::take(&keep.join("runs").join(run.as_str()).join("lock"))?;
-    let mut checking = Checking { journal, run, mend, findings: Vec::new() };
+    let mut checking = Checking { journal, run, repair, findings: Vec::new() };
     let actors = checking.actors().await?;
     let events = match begun(journal, run)? {
         Ok(seen) => {
@@ -157,7 +157,7 @@ fn begun(journal: &Journal, run: &RunId) -> Result<Result<RunView, String>, Orch
 /// the engine rebuilds these parts from its history.
 #[must_use]
 pub fn check_told(run: &RunId, seen: &RunView, told: &[Timed], state: Option<&ProgressState>) -> RunCheck {
-    let wrong = |place: Place, detail: String| Finding { place, detail, mend: None, mended: false };
+    let wrong = |place: Place, detail: String| Finding { place, detail, repair: None, repaired: false };
     let mut findings: Vec<Finding> = contradictions(seen).into_iter().map(|detail| wrong(Place::State, detail)).collect();
     let follow = seen.events.iter().zip(told);
     if let Some((published, _)) = follow.clone().find(|(follows, told)| follows.event != told.event || follows.at != told.at) {
@@ -191,14 +191,14 @@ fn not_following(seq: u64) -> String {
 struct Checking<'a> {
     journal: &'a Journal,
     run: &'a RunId,
-    mend: bool,
+    repair: bool,
     findings: Vec<Finding>,
 }
 
 impl Checking<'_> {
-    fn found(&mut self, place: Place, detail: impl Into<String>, mend: Option<String>) {
-        let mended = self.mend && mend.is_some();
-        self.findings.push(Finding { place, detail: detail.into(), mend, mended });
+    fn found(&mut self, place: Place, detail: impl Into<String>, repair: Option<String>) {
+        let repaired = self.repair && repair.is_some();
+        self.findings.push(Finding { place, detail: detail.into(), repair, repaired });
     }
 
     /// Checks the facts and the parts that follow from them.
@@ -221,12 +221,12 @@ impl Checking<'_> {
 
     async fn journal(&mut self, seen: &RunView) -> Result<(), OrchestratorError> {
         if let Some(damage) = &seen.damage {
-            let mend = format!("cut it there, and rewrite the {} events that follow from the rest", seen.events.len());
-            self.found(Place::Journal, damage, Some(mend));
-            if self.mend
+            let repair = format!("cut it there, and rewrite the {} events that follow from the rest", seen.events.len());
+            self.found(Place::Journal, damage, Some(repair));
+            if self.repair
                 && let Some(loaded) = self.journal.load::<RunMachine>(self.run.as_str(), RUN_STREAM)?
             {
-                self.journal.stream(self.run.as_str(), RUN_STREAM).after(&loaded).mend::<RunMachine>().await?;
+                self.journal.stream(self.run.as_str(), RUN_STREAM).after(&loaded).repair::<RunMachine>().await?;
             }
             return Ok(());
         }
@@ -247,10 +247,10 @@ impl Checking<'_> {
             match self.journal.load::<ActorMachine>(self.run.as_str(), stream) {
                 Ok(Some(loaded)) => {
                     let Some(damage) = &loaded.damage else { continue };
-                    let mend = "cut it there: the actor goes on from its last good record".to_owned();
-                    self.found(Place::Actor, format!("{stream}: {damage}"), Some(mend));
-                    if self.mend {
-                        self.journal.stream(self.run.as_str(), stream).after(&loaded).mend::<ActorMachine>().await?;
+                    let repair = "cut it there: the actor goes on from its last good record".to_owned();
+                    self.found(Place::Actor, format!("{stream}: {damage}"), Some(repair));
+                    if self.repair {
+                        self.journal.stream(self.run.as_str(), stream).after(&loaded).repair::<ActorMachine>().await?;
                     }
                 }
                 Ok(None) => {}
@@ -273,10 +273,10 @@ impl Checking<'_> {
             return Ok(());
         }
         for (snapshot, why) in &wrong {
-            let mend = "remove it: a resume replays the facts instead".to_owned();
-            self.found(Place::Snapshot, format!("in the journal, after fact {}: {why}", snapshot.seq), Some(mend));
+            let repair = "remove it: a resume replays the facts instead".to_owned();
+            self.found(Place::Snapshot, format!("in the journal, after fact {}: {why}", snapshot.seq), Some(repair));
         }
-        if self.mend {
+        if self.repair {
             let seqs = wrong.iter().map(|(snapshot, _)| snapshot.seq).collect();
             self.journal.drop_snapshots(self.run.as_str(), RUN_STREAM, seqs).await?;
         }
@@ -302,7 +302,7 @@ impl Checking<'_> {
         }
         if unused > 0 {
             self.found(Place::Blob, format!("no run uses {unused} of them"), Some("remove them".to_owned()));
-            if self.mend {
+            if self.repair {
                 self.journal.drop_unused_blobs().await?;
             }
         }
@@ -319,7 +319,7 @@ impl Checking<'_> {
         }
         if faults.cut {
             let detail = "its log ends in a line that was cut";
-            match if self.mend { aime_undo::mend(keep, self.run.as_str()) } else { Ok(()) } {
+            match if self.repair { aime_undo::repair(keep, self.run.as_str()) } else { Ok(()) } {
                 Ok(()) => self.found(Place::Undo, detail, Some("remove the line".to_owned())),
                 Err(error) => self.found(Place::Undo, format!("{detail}; and {error}"), None),
             }
@@ -332,7 +332,7 @@ impl Checking<'_> {
     /// Finds a merge that was cut off, and private folders of the tasks of an ended run, whose end removes them.
     async fn private_folders(&mut self, keep: &Path, path: OsString, has_ended: bool) {
         let place = private_place(keep, self.run);
-        let folder = keep.parent().filter(|_| self.mend);
+        let folder = keep.parent().filter(|_| self.repair);
         if PrivateFolders::is_cut_off(&place).await {
             let detail = "the merge of a task's work was cut off";
             let finished = match folder {
@@ -373,7 +373,7 @@ impl Checking<'_> {
             return;
         }
         let detail = format!("{} files that were being written when a process died", half_written.len());
-        let removed = if self.mend { half_written.iter().try_for_each(std::fs::remove_file) } else { Ok(()) };
+        let removed = if self.repair { half_written.iter().try_for_each(std::fs::remove_file) } else { Ok(()) };
         match removed {
             Ok(()) => self.found(Place::Folder, detail, Some("remove them".to_owned())),
             Err(error) => self.found(Place::Folder, format!("{detail}; and they cannot be removed: {error}"), None),
@@ -390,7 +390,7 @@ impl Checking<'_> {
             Err(SnapshotError::Damaged { why, .. }) => format!("it is damaged: {why}"),
             Err(other) => other.to_string(),
         };
-        let written = if self.mend { write_snapshot(&path, &seen.state) } else { Ok(()) };
+        let written = if self.repair { write_snapshot(&path, &seen.state) } else { Ok(()) };
         match written {
             Ok(()) => self.found(Place::Snapshot, detail, Some("rewrite it from the journal".to_owned())),
             Err(error) => self.found(Place::Snapshot, format!("{detail}; and {error}"), None),
@@ -409,7 +409,7 @@ impl Checking<'_> {
         let entry = self.journal.runs()?.into_iter().find(|entry| entry.id == self.run.as_str());
         let Some(entry) = entry.filter(|entry| entry.status != status) else { return Ok(()) };
         self.found(Place::List, format!("the list says {}, the journal {status}", entry.status), Some(format!("list it as {status}")));
-        if self.mend {
+        if self.repair {
             self.journal.set_status(self.run.as_str(), now, &status).await?;
         }
         Ok(())

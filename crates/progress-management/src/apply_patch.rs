@@ -29,11 +29,11 @@ mod rewire;
 mod touch;
 mod verify;
 
-use touch::{MEND_RUNNING, MEND_SETTLED};
+use touch::{HINT_RUNNING, HINT_SETTLED};
 
-const MEND_BLOCK_FAILED: &str = "a failed task does not run: leave it, or remove it with remove_task";
-const MEND_NOT_RUNNING: &str = "there is nothing to cancel";
-const MEND_COMPLETED: &str = "completed work is kept; add a task that depends on it instead";
+const HINT_BLOCK_FAILED: &str = "a failed task does not run: leave it, or remove it with remove_task";
+const HINT_NOT_RUNNING: &str = "there is nothing to cancel";
+const HINT_COMPLETED: &str = "completed work is kept; add a task that depends on it instead";
 
 impl ProgressState {
     /// Checks that a patch can be applied now.
@@ -219,7 +219,7 @@ impl Patching {
         let Some(status) = self.status_of(place, id) else { return false };
         match status {
             TaskStatus::Completed => {
-                self.untouchable(place, id, status, MEND_COMPLETED);
+                self.untouchable(place, id, status, HINT_COMPLETED);
                 return false;
             }
             TaskStatus::Skipped | TaskStatus::RolledBack => {}
@@ -244,8 +244,8 @@ impl Patching {
         let place = format!("{place}.id");
         let Some(status) = self.status_of(&place, id) else { return };
         if status.is_settled() {
-            let mend = if cancel { MEND_NOT_RUNNING } else { MEND_SETTLED };
-            return self.untouchable(&place, id, status, mend);
+            let hint = if cancel { HINT_NOT_RUNNING } else { HINT_SETTLED };
+            return self.untouchable(&place, id, status, hint);
         }
         let verb = if cancel && status == TaskStatus::Running { "cancelled" } else { "removed" };
         let reason = if reason.trim().is_empty() { format!("{verb} by the plan") } else { format!("{verb}: {}", reason.trim()) };
@@ -269,7 +269,7 @@ impl Patching {
             self.state.tasks.get(*id).is_some_and(|task| task.status == TaskStatus::Running && task.spec.kind != TaskKind::Group)
         };
         if !cancel && let Some(running) = going.iter().find(runs).cloned() {
-            self.untouchable(place, &running, TaskStatus::Running, MEND_RUNNING);
+            self.untouchable(place, &running, TaskStatus::Running, HINT_RUNNING);
             return false;
         }
         for task in &going {
@@ -305,7 +305,7 @@ impl Patching {
     fn block(&mut self, place: &str, id: &TaskId, reason: &str) {
         let place = format!("{place}.id");
         if self.state.tasks.get(id).is_some_and(|task| task.status == TaskStatus::Failed) {
-            return self.untouchable(&place, id, TaskStatus::Failed, MEND_BLOCK_FAILED);
+            return self.untouchable(&place, id, TaskStatus::Failed, HINT_BLOCK_FAILED);
         }
         if !self.touchable(&place, id) {
             return;

@@ -105,14 +105,14 @@ pub enum Problem {
         id: TaskId,
     },
     /// A task cannot be changed in its current status.
-    #[error("the task {:?} is {status}; {mend}", .id.as_str())]
+    #[error("the task {:?} is {status}; {hint}", .id.as_str())]
     Untouchable {
         /// The task.
         id: TaskId,
         /// The task's status.
         status: TaskStatus,
         /// Suggestion of another change.
-        mend: &'static str,
+        hint: &'static str,
     },
     /// A merge of fewer than two tasks.
     #[error("merging takes at least two tasks")]

@@ -252,7 +252,7 @@ pub struct PlanningConfig {
     /// True if plans of identical goals are reused while the process lives.
     pub cache: bool,
     /// Number of planner answers before a simplified plan is tried.
-    pub tries: u32,
+    pub max_attempts: u32,
     /// Temperature for plans and patches, 0 to 2.
     pub temperature: f32,
     /// Temperature for the first TODOs of an emergent plan, 0 to 2.
@@ -283,7 +283,7 @@ impl Default for PlanningConfig {
             mode: ModeConfig::Auto,
             fallback: FallbackConfig::Category,
             cache: true,
-            tries: planner.tries,
+            max_attempts: planner.max_attempts,
             temperature: planner.temperature,
             first_todos_temperature: planner.first_todos_temperature,
             bypass: BypassSettings::default(),

@@ -236,8 +236,8 @@ pub fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Re
     ModelStack::server(settings(name, config, environment)?).map_err(|error| {
         let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
         let variable = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
-        let mend = if from_environment { format!("correct {variable}") } else { format!("correct [models.{name}]") };
-        RunsError::caused(ErrorKind::Usage, error).hint(mend)
+        let hint = if from_environment { format!("correct {variable}") } else { format!("correct [models.{name}]") };
+        RunsError::caused(ErrorKind::Usage, error).hint(hint)
     })
 }
 

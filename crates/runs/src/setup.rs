@@ -302,7 +302,7 @@ impl Setup {
         settings.secrets.extend([self.places.user_folder(), self.places.state_folder()].into_iter().flatten().map(Path::to_owned));
         settings.network = reach::network(&sandbox.network, "sandbox.network", self.launcher());
         settings.limits = sandbox.limits();
-        settings.go_without = sandbox.go_without().collect();
+        settings.allow_missing = sandbox.allow_missing().collect();
         change(&mut settings);
         Confinement::or_refuse(settings)
     }
@@ -356,7 +356,7 @@ impl Setup {
     /// Returns the settings for requesting and checking plans.
     pub fn planner(&self) -> PlannerSettings {
         PlannerSettings {
-            tries: self.config.planning.tries,
+            max_attempts: self.config.planning.max_attempts,
             temperature: self.config.planning.temperature,
             first_todos_temperature: self.config.planning.first_todos_temperature,
             fallback: match self.config.planning.fallback {
@@ -468,9 +468,9 @@ impl Setup {
 /// Returns the folder that `-C` names, or the current one.
 pub fn working_folder(directory: Option<&Path>) -> Result<PathBuf, RunsError> {
     let wanted = directory.unwrap_or(Path::new("."));
-    let mend = "name an existing folder with -C";
+    let hint = "name an existing folder with -C";
     let folder = wanted
         .canonicalize()
-        .map_err(|error| RunsError::usage(format!("the working folder {} cannot be used: {error}", wanted.display())).hint(mend))?;
-    if folder.is_dir() { Ok(folder) } else { Err(RunsError::usage(format!("{} is not a folder", folder.display())).hint(mend)) }
+        .map_err(|error| RunsError::usage(format!("the working folder {} cannot be used: {error}", wanted.display())).hint(hint))?;
+    if folder.is_dir() { Ok(folder) } else { Err(RunsError::usage(format!("{} is not a folder", folder.display())).hint(hint)) }
 }

@@ -100,7 +100,7 @@ pub enum ConfinementError {
     #[error(
         "commands that may reach {hosts} could reach any machine that listens at the port of their proxy, so none is run: {reason}; allow network \
          namespaces to programs (such as by kernel.unprivileged_userns_clone = 1), write \"none\" or \"all\" for the network, or go without by name: \
-         sandbox.go_without = [\"network-namespace\"]"
+         sandbox.allow_missing = [\"network-namespace\"]"
     )]
     Machines {
         /// Granted hosts.
@@ -110,7 +110,7 @@ pub enum ConfinementError {
     },
     /// A readable folder contains keys or passwords.
     #[error(
-        "commands in {folder} could read {secret}: choose another working folder, or go without this by name: sandbox.go_without = [\"keys\"]"
+        "commands in {folder} could read {secret}: choose another working folder, or go without this by name: sandbox.allow_missing = [\"keys\"]"
     )]
     Exposed {
         /// The folder, as it is named.
@@ -123,16 +123,16 @@ pub enum ConfinementError {
 fn unkept(guarantees: &[Guarantee]) -> String {
     let without: Vec<&str> = guarantees.iter().map(|guarantee| guarantee.without()).collect();
     let names: Vec<String> = guarantees.iter().map(|guarantee| format!("\"{guarantee}\"")).collect();
-    let mend = mend(Path::new("/proc/self/status").exists());
+    let hint = hint(Path::new("/proc/self/status").exists());
     format!(
-        "commands cannot be confined here, so none is run; unconfined, {}. {mend}, or go without by name: sandbox.go_without = [{}]",
+        "commands cannot be confined here, so none is run; unconfined, {}. {hint}, or go without by name: sandbox.allow_missing = [{}]",
         without.join("; "),
         names.join(", ")
     )
 }
 
 /// Returns advice on how to make this machine keep more; `tells` is true if `/proc` shows the capabilities of the kernel.
-const fn mend(tells: bool) -> &'static str {
+const fn hint(tells: bool) -> &'static str {
     match (cfg!(target_os = "linux"), cfg!(windows)) {
         (true, _) if tells => "use Linux 6.12 or later with Landlock (it is turned on by `lsm=` at boot) and seccomp",
         (true, _) => "mount /proc, without which nobody can tell what this kernel keeps",
@@ -153,9 +153,9 @@ impl Confinement {
     /// # Errors
     /// [`ConfinementError`] if this machine cannot keep a guarantee that the settings do not give up.
     pub fn new(settings: ConfinementSettings) -> Result<Self, ConfinementError> {
-        let go_without = |guarantee: &Guarantee| settings.go_without.contains(guarantee);
+        let allow_missing = |guarantee: &Guarantee| settings.allow_missing.contains(guarantee);
         let mut missing: Vec<Guarantee> = unkept_here();
-        let refused: Vec<Guarantee> = missing.iter().copied().filter(|guarantee| !go_without(guarantee)).collect();
+        let refused: Vec<Guarantee> = missing.iter().copied().filter(|guarantee| !allow_missing(guarantee)).collect();
         if !refused.is_empty() {
             return Err(ConfinementError::Unkept(refused));
         }
@@ -164,7 +164,7 @@ impl Confinement {
                 return Err(ConfinementError::Hosts(gate.hosts()));
             }
             if let Err(reason) = gate.tells_machines_apart() {
-                if !go_without(&Guarantee::NetworkNamespace) {
+                if !allow_missing(&Guarantee::NetworkNamespace) {
                     return Err(ConfinementError::Machines { hosts: gate.hosts(), reason });
                 }
                 missing.push(Guarantee::NetworkNamespace);
@@ -172,7 +172,7 @@ impl Confinement {
         }
         let (rules, exposed) = Rules::new(&settings);
         if let Some(Exposed { folder, secret }) = exposed.into_iter().next() {
-            if !go_without(&Guarantee::Keys) {
+            if !allow_missing(&Guarantee::Keys) {
                 return Err(ConfinementError::Exposed { folder: folder.display().to_string(), secret: secret.display().to_string() });
             }
             missing.push(Guarantee::Keys);

@@ -66,7 +66,7 @@ fn hosts(keeps_to_a_port: bool, tells_machines_apart: Result<(), String>) -> Pro
         (true, Err(reason)) => (
             false,
             format!(
-                "commands that are to reach single hosts are refused: {reason}; the user can go without by name: sandbox.go_without = \
+                "commands that are to reach single hosts are refused: {reason}; the user can go without by name: sandbox.allow_missing = \
                  [\"network-namespace\"]"
             )
             .into(),

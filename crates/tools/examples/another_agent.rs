@@ -25,7 +25,7 @@ async fn roll(Roll { sides }: Roll, _: ToolContext) -> Result<ToolOutput, ToolEr
 /// Stands in for your model. Returns one call after the other, including typical mistakes.
 fn model() -> impl Iterator<Item = (&'static str, Value)> {
     [
-        ("roll", json!({"sides": "6"})),                                        // text for a number: mended
+        ("roll", json!({"sides": "6"})),                                        // text for a number: repaired
         ("roll", json!({"side": 6})),                                           // a wrong name: told, with the right one
         ("throw", json!({})),                                                   // no such tool: told, with those that exist
         ("write_file", json!({"path": "games/roll.txt", "content": "four\n"})), // folders are made

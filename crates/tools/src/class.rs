@@ -38,7 +38,7 @@ pub struct ModelClass {
     /// If true, a note on how to continue follows each round of results.
     pub step_notes: bool,
     /// If true, a task whose actor reports failure is retried.
-    pub retry_reported: bool,
+    pub retry_reported_failures: bool,
 }
 
 /// Settings as a user gives them; each is optional.
@@ -65,7 +65,7 @@ struct GivenClass {
     /// True if a note on how to go on follows each round of results.
     step_notes: Option<bool>,
     /// True if a task is retried when its actor reports failure.
-    retry_reported: Option<bool>,
+    retry_reported_failures: Option<bool>,
 }
 
 impl From<GivenClasses> for ModelClasses {
@@ -83,7 +83,7 @@ impl GivenClass {
             line_numbers: self.line_numbers.unwrap_or(usual.line_numbers),
             max_steps: self.max_steps.unwrap_or(usual.max_steps),
             step_notes: self.step_notes.unwrap_or(usual.step_notes),
-            retry_reported: self.retry_reported.unwrap_or(usual.retry_reported),
+            retry_reported_failures: self.retry_reported_failures.unwrap_or(usual.retry_reported_failures),
         }
     }
 }
@@ -97,7 +97,7 @@ impl Default for ModelClasses {
                 line_numbers: false,
                 max_steps: 20,
                 step_notes: true,
-                retry_reported: true,
+                retry_reported_failures: true,
             },
             capable: ModelClass {
                 output_characters: 30_000,
@@ -105,7 +105,7 @@ impl Default for ModelClasses {
                 line_numbers: true,
                 max_steps: 100,
                 step_notes: false,
-                retry_reported: false,
+                retry_reported_failures: false,
             },
         }
     }

@@ -14,7 +14,7 @@ use crate::{
 pub struct UndoFaults {
     /// Reason why the log cannot be read: nothing of the run can be undone.
     pub log: Option<String>,
-    /// True if the log ends in a truncated line, as after a crash. The next record removes it, and so does [`mend`].
+    /// True if the log ends in a truncated line, as after a crash. The next record removes it, and so does [`repair`].
     pub cut: bool,
     /// Missing or damaged contents: files with these contents cannot be restored.
     pub contents: Vec<String>,
@@ -62,6 +62,6 @@ pub fn check(keep: &Path, run: &str) -> Result<UndoFaults, UndoError> {
 ///
 /// # Errors
 /// [`UndoError`] if the log cannot be read or written.
-pub fn mend(keep: &Path, run: &str) -> Result<(), UndoError> {
+pub fn repair(keep: &Path, run: &str) -> Result<(), UndoError> {
     Log::open(&Store::new(keep).log(run)).map(drop)
 }

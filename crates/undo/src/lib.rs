@@ -21,7 +21,7 @@ mod system;
 #[cfg(unix)]
 mod tests;
 
-pub use check::{UndoFaults, check, mend};
+pub use check::{UndoFaults, check, repair};
 pub use diff::{LineDiff, line_diff};
 pub use entry::{Author, Change, Entry, NotKept};
 pub use error::UndoError;

@@ -53,13 +53,14 @@ impl World {
             self.with(&[("AWS_ACCESS_KEY_ID", KEY), ("AWS_SECRET_ACCESS_KEY", secret), ("AWS_ENDPOINT_URL", &endpoint)])
         };
         let (ours, strangers) = (keyed(KEY), keyed("guessed"));
-        let shared = ["--trees", "--blobs", BUCKET];
+        let shared = ["--git-handoff", "--blobs", BUCKET];
         let work = |folder: &str, serves: &str| {
             let worker = ["worker", "--temporal", &on, "--serve", serves];
             ours.start(folder, &format!("{folder}-worker"), &url, &[&worker[..], &shared].concat())
         };
         let _workers = [work("bucket-drives", "runs,llm,planner")?, work("bucket-host", "tools.files,tools.shell")?];
-        let go = ["run", "--plan", "plan.json", "--run-id", "page", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+        let go =
+            ["run", "--plan", "plan.json", "--run-id", "page", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let go = [&go[..], &shared].concat();
         strangers.start("bucket", "bucket-stranger", &url, &go)?.printed(2)?;
         let told = fs::read_to_string(self.root.join("bucket-stranger.err"))?;

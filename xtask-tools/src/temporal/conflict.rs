@@ -38,12 +38,12 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&self.root.join("conflict-engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let serve = |folder: &str, serves: &str| {
-            let arguments = ["worker", "--temporal", &address, "--serve", serves, "--trees", "--blobs", &blobs];
+            let arguments = ["worker", "--temporal", &address, "--serve", serves, "--git-handoff", "--blobs", &blobs];
             self.start(folder, &format!("{folder}-worker"), &url, &arguments)
         };
         let tools = "tools.files,tools.shell";
         let _workers = [serve("conflict-drives", "runs,llm,planner")?, serve(HOSTS[0], tools)?, serve(HOSTS[1], tools)?];
-        let on = ["--on", &on, "--trees", "--blobs", &blobs];
+        let on = ["--engine", &on, "--git-handoff", "--blobs", &blobs];
         let run = ["run", "--plan", "plan.json", "--run-id", "conflict", "--approve", "all", "--unattended", "--output", "json"];
         let client_of_it = self.start("conflict-client", "conflict-run", &url, &[&run[..], &on].concat())?;
 

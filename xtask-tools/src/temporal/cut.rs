@@ -127,7 +127,7 @@ impl World {
         let from_there = forward(address.clone())?;
         let far = ["worker", "--temporal", &from_there, "--serve", "tools.shell"];
         let _far = self.start_by(&["ip", "netns", "exec", &cable.space], "off", "off-far", &url, &far)?;
-        let go = ["run", "--plan", "plan.json", "--run-id", "off", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+        let go = ["run", "--plan", "plan.json", "--run-id", "off", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let client = self.start("off", "off-client", &url, &go)?;
         self.appears("off/at-off")?;
         cable.set("down")?;
@@ -138,7 +138,7 @@ impl World {
         // The worker learns that the call is no longer its own, or reports its result too late.
         cable.set("up")?;
         fs::write(folder.join("go-off"), "")?;
-        let again = self.start("off", "off-again", &url, &["resume", "off", "--on", &on, "--output", "json"])?.ended(1)?;
+        let again = self.start("off", "off-again", &url, &["resume", "off", "--engine", &on, "--output", "json"])?.ended(1)?;
         ensure!(
             compared(again.clone()) == compared(result.clone()),
             "what a worker says too late has changed the result: {again:#}\nwhere it was {result:#}"

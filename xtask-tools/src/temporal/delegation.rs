@@ -24,7 +24,7 @@ impl World {
             ScriptedServer::try_start(parted(), 0).context("the scripted model does not start")?,
         );
         let _worker = self.start("parted", "parted-worker", &model.url(), &["worker", "--temporal", &engine.address()])?;
-        let there = self.asked_below("parted", &model, &["--on", &format!("temporal://{}", engine.address())])?;
+        let there = self.asked_below("parted", &model, &["--engine", &format!("temporal://{}", engine.address())])?;
         ensure!(here == there, "`aime runs` shows other things: {there:#?}\nwhere one process has {here:#?}");
         self.record(&engine, "answered", "aime-run-parted", "parted/.aime/blobs")?;
         self.record(&engine, "delegated", "aime-run-parted/whole/1", "parted/.aime/blobs")?;

@@ -54,7 +54,7 @@ impl World {
         let here = self.ends_in("ends-here", &url, &[])?;
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _worker = self.start("ends", "ends-worker", &url, &["worker", "--temporal", &address])?;
-        let there = self.ends_in("ends", &url, &["--on", &on])?;
+        let there = self.ends_in("ends", &url, &["--engine", &on])?;
         fs::remove_file(&settings)?;
         for (name, run) in [("cancelled", "ended"), ("stopped", "stopped"), ("asked", "asked")] {
             self.record(&engine, name, &format!("aime-run-{run}"), "ends/.aime/blobs")?;

@@ -24,7 +24,7 @@ impl World {
         let model = ScriptedServer::try_start(Script::new(), 0).context("the scripted model does not start")?;
         // The worker that drives the run and calls tools sends no model requests.
         let _drives = self.worker("judged", "judged-drives", &model.url(), &engine.address(), "runs,tools.files,tools.shell")?;
-        let there = self.paused_while_judged("judged", &["--on", &format!("temporal://{}", engine.address())])?;
+        let there = self.paused_while_judged("judged", &["--engine", &format!("temporal://{}", engine.address())])?;
         ensure!(here == there, "the result is another: {there:#}\nwhere one process gives {here:#}");
         let log = fs::read_to_string(self.root.join("judged/log"))?;
         ensure!(log == "actor\n", "the work was done again: {log:?}");

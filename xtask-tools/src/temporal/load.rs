@@ -75,7 +75,7 @@ impl World {
         let begun = Instant::now();
         let run = |run| {
             let id = format!("{name}-{kind}-{run}");
-            let go = ["run", "--plan", &plan, "--run-id", &id, "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+            let go = ["run", "--plan", &plan, "--run-id", &id, "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
             self.start("load", &id, model, &go)
         };
         let under_way = (0..number).map(run).collect::<Result<Vec<_>>>()?;

@@ -44,7 +44,7 @@ impl World {
         let (url, engine) = (model.url(), Server::start_with(&self.root.join("long"), SOON)?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _worker = self.start("long", "long-worker", &url, &["worker", "--temporal", &address])?;
-        let client = self.start("long", "long-client", &url, &[&go[..], &["--on", &on]].concat())?;
+        let client = self.start("long", "long-client", &url, &[&go[..], &["--engine", &on]].concat())?;
         self.appears("long/at-call-1")?;
         let said: Vec<String> = scope(|scope| {
             let talk = |person: &'static str| {
@@ -53,7 +53,7 @@ impl World {
                     (1..=WORDS)
                         .map(|number| {
                             let word = format!("{person}-says-{number}.");
-                            let tell = ["tell", "long", "--task", "end", &word, "--on", on];
+                            let tell = ["tell", "long", "--task", "end", &word, "--engine", on];
                             self.start("long", &format!("long-{person}-{number}"), url, &tell)?.printed(0)?;
                             anyhow::Ok(word)
                         })
@@ -65,10 +65,13 @@ impl World {
             anyhow::Ok(said.collect::<Result<Vec<_>>>()?.concat())
         })?;
         self.appears("long/at-end")?;
-        self.start("long", "long-delete-early", &url, &["runs", "delete", "long", "--on", &on])?.printed(2).context("a run under way")?;
+        self.start("long", "long-delete-early", &url, &["runs", "delete", "long", "--engine", &on])?
+            .printed(2)
+            .context("a run under way")?;
         fs::write(self.root.join("long/go-end"), "")?;
         let there = client.ended(0)?;
-        let events = self.start("long", "long-events", &url, &["runs", "events", "long", "--on", &on, "--output", "jsonl"])?.printed(0)?;
+        let events =
+            self.start("long", "long-events", &url, &["runs", "events", "long", "--engine", &on, "--output", "jsonl"])?.printed(0)?;
         for word in &said {
             let heard = events.lines().filter(|event| event.contains("evidence_added") && event.contains(word)).count();
             ensure!(heard == 1, "{word:?} was heard {heard} times");
@@ -114,7 +117,7 @@ impl World {
         let engine = Server::start_with(&self.root.join("busy-engine"), SOON)?;
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _worker = self.start("busy", "busy-worker", &url, &["worker", "--temporal", &address])?;
-        let there = self.start("busy", "busy-client", &url, &[&go[..], &["--on", &on]].concat())?.ended(0)?;
+        let there = self.start("busy", "busy-client", &url, &[&go[..], &["--engine", &on]].concat())?.ended(0)?;
         self.record_first(&engine, "busy", "aime-run-busy", "busy/.aime/blobs")?;
         let histories = engine.histories("aime-run-busy")?;
         ensure!(histories > 1, "the run has one history: it was never left");
@@ -136,7 +139,7 @@ impl World {
             let words = [&["runs"][..], words, on].concat();
             self.start(folder, &format!("{folder}-{}", words.get(1).unwrap_or(&"")), "http://127.0.0.1:1", &words)
         };
-        let on = ["--on", on.as_str()];
+        let on = ["--engine", on.as_str()];
         let checked = ask("long", &["check", "long", "--output", "json"], &on)?.ended(0)?;
         let (findings, actors) = (checked.pointer("/findings"), checked.pointer("/actors").and_then(Value::as_u64));
         ensure!(findings == Some(&json!([])) && actors == Some(2), "it is not whole: {checked:#}");

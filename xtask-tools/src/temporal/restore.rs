@@ -27,14 +27,14 @@ impl World {
         let (url, mut engine) = (model.url(), Server::start(&self.root.join("backup-engine"))?);
         let on = format!("temporal://{}", engine.address());
         let _worker = self.start("backup", "backup-worker", &url, &["worker", "--temporal", &engine.address()])?;
-        let run = ["run", "--plan", "plan.json", "--run-id", "backup", "--approve", "all", "--output", "json", "--on", &on];
+        let run = ["run", "--plan", "plan.json", "--run-id", "backup", "--approve", "all", "--output", "json", "--engine", &on];
         self.start("backup", "backup-run", &url, &run)?.ended(5)?;
         engine.back_up(&self.root.join("backup-kept"))?;
         let answered = |colour: &str| {
-            self.start("backup", &format!("backup-{colour}"), &url, &["answer", "backup", colour, "--on", &on])?.printed(0)?;
-            let resume = ["resume", "backup", "--output", "json", "--on", &on];
+            self.start("backup", &format!("backup-{colour}"), &url, &["answer", "backup", colour, "--engine", &on])?.printed(0)?;
+            let resume = ["resume", "backup", "--output", "json", "--engine", &on];
             self.start("backup", &format!("backup-{colour}-ends"), &url, &resume)?.ended(0)?;
-            let events = ["runs", "events", "backup", "--output", "jsonl", "--on", &on];
+            let events = ["runs", "events", "backup", "--output", "jsonl", "--engine", &on];
             let events = self.start("backup", &format!("backup-{colour}-events"), &url, &events)?.printed(0)?;
             let events = events.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
             let answers = events.iter().filter(|event| event.get("type").and_then(Value::as_str) == Some("question_answered"));

@@ -34,10 +34,11 @@ impl World {
         let (url, engine) = (model.url(), Server::start(&world.root.join("secret-engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _worker = world.start("secret", "secret-worker", &url, &["worker", "--temporal", &address])?;
-        let go = ["run", "--plan", "plan.json", "--run-id", "secret", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+        let go =
+            ["run", "--plan", "plan.json", "--run-id", "secret", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let client = world.start("secret", "secret-client", &url, &go)?;
         world.appears("secret/at-end")?;
-        world.start("secret", "secret-tell", &url, &["tell", "secret", &format!("it is {KEY}"), "--on", &on])?.printed(0)?;
+        world.start("secret", "secret-tell", &url, &["tell", "secret", &format!("it is {KEY}"), "--engine", &on])?.printed(0)?;
         fs::write(folder.join("go-end"), "")?;
         let result = client.ended(0)?.to_string();
         ensure!(!result.contains(KEY), "the key stands in the result: {result}");

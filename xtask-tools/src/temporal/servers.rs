@@ -58,12 +58,12 @@ impl World {
             serve(&has, host, "tools.mcp,tools.shell")?,
         ];
         let go = ["run", "--plan", "plan.json", "--run-id", "servers", "--approve", "all", "--unattended", "--output", "json"];
-        let shared = ["--on", &on, "--blobs", &blobs];
+        let shared = ["--engine", &on, "--blobs", &blobs];
         let result = offered.start(client, "mcp-run", &url, &[&go[..], &shared].concat())?.ended(0)?;
         let shown = offered.start(client, "mcp-show", &url, &[&["runs", "show", "servers", "--output", "json"][..], &shared].concat())?;
         let shown = shown.printed(0)?;
 
-        let listed = |name: &str, on: &str| offered.start(client, name, &url, &["runs", "--output", "json", "--on", on])?.printed(0);
+        let listed = |name: &str, on: &str| offered.start(client, name, &url, &["runs", "--output", "json", "--engine", on])?.printed(0);
         let (ours, others) = (listed("mcp-list", &on)?, listed("mcp-others", &format!("temporal://{}", engine.address()))?);
         ensure!(ours.contains("\"servers\"") && !others.contains("\"servers\""), "the run is not in its namespace alone: {ours}\n{others}");
 

@@ -23,19 +23,20 @@ impl World {
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let _drives = self.worker("told", "told-drives", &url, &address, "runs,llm,tools.files,tools.shell")?;
         let plans = self.worker("told", "told-plans", &url, &address, "planner")?;
-        let run = ["run", "--plan", "plan.json", "--run-id", "told", "--approve", "all", "--unattended", "--output", "json", "--on", &on];
+        let run =
+            ["run", "--plan", "plan.json", "--run-id", "told", "--approve", "all", "--unattended", "--output", "json", "--engine", &on];
         let client = self.start("told", "told-run", &url, &run)?;
         self.appears("told/at-wait")?;
         plans.told_to_end()?;
         plans.printed(0).context("the worker that plans and makes actors")?;
         fs::write(self.root.join("told/go-wait"), "")?;
         until("the task has begun", || {
-            let events = ["runs", "events", "told", "--on", &on, "--output", "jsonl"];
+            let events = ["runs", "events", "told", "--engine", &on, "--output", "jsonl"];
             let events = self.start("told", "told-events", &url, &events)?.printed(0)?;
             let begun = ["task_status_changed", "\"act\"", "\"running\""];
             Ok(events.lines().any(|event| begun.iter().all(|words| event.contains(words))))
         })?;
-        self.start("told", "told-tell", &url, &["tell", "told", "--task", "act", WORDS, "--on", &on])?.printed(0)?;
+        self.start("told", "told-tell", &url, &["tell", "told", "--task", "act", WORDS, "--engine", &on])?.printed(0)?;
         let _makes = self.worker("told", "told-makes", &url, &address, "planner")?;
         client.ended(0)?;
         self.record(&engine, "told", "aime-run-told", "told/.aime/blobs")?;

@@ -55,7 +55,7 @@ impl World {
         let (engine, other) = (engine?, other?);
         let (address, away) = (engine.address(), other.address());
         let blobs = self.root.join("undo-blobs").display().to_string();
-        let travels = ["--trees", "--blobs", &blobs];
+        let travels = ["--git-handoff", "--blobs", &blobs];
         let host = |folder: &str, serves: &str| {
             self.start(folder, folder, &url, &[&["worker", "--temporal", &away, "--serve", serves][..], &travels].concat())
         };
@@ -67,8 +67,8 @@ impl World {
         ];
         let go = ["run", "--plan", "plan.json", "--run-id", "tidied", "--approve", "all", "--unattended", "--output", "json"];
         let (on, away) = (format!("temporal://{address}"), format!("temporal://{away}"));
-        let there = ["--on", &on];
-        let brought = [&["--on", away.as_str()][..], &travels].concat();
+        let there = ["--engine", &on];
+        let brought = [&["--engine", away.as_str()][..], &travels].concat();
         let ways: [(&str, &[&str]); 3] = [("undo-here", &[]), ("undo", &there), ("undo-client", &brought)];
         let before = self.texts("undo-here");
         for (folder, on) in ways {

@@ -36,7 +36,7 @@ impl World {
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
         let drives = old.worker("new", "new-old-drives", &url, &address, "runs,llm,planner,tools.files")?;
         let shell = old.worker("new", "new-old-shell", &url, &address, "tools.shell")?;
-        let client = old.start("new", "new-client", &url, &[&go[..], &["--on", &on]].concat())?;
+        let client = old.start("new", "new-client", &url, &[&go[..], &["--engine", &on]].concat())?;
         self.appears("new/at-first")?;
         let _drives = self.worker("new", "new-new-drives", &url, &address, "runs,llm,planner,tools.files")?;
         drives.told_to_end()?;
@@ -53,7 +53,7 @@ impl World {
         );
         let log = fs::read_to_string(self.root.join("new/log"))?;
         ensure!(log == "first\nfirst ended\nactor\nthird\n", "calls were repeated, or lost: {log:?}");
-        let (here, seen) = (self.shown("new-here", "new", &[])?, self.shown("new", "new", &["--on", &on])?);
+        let (here, seen) = (self.shown("new-here", "new", &[])?, self.shown("new", "new", &["--engine", &on])?);
         ensure!(here == seen, "`aime runs` shows other things: {seen:#?}\nwhere one process has {here:#?}");
         ensure!(seen.0 == compared(there), "`aime runs show` has another result than the run");
         let builds = engine.builds("aime-run-new")?;

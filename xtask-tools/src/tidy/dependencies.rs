@@ -24,8 +24,8 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
         }
         let own = value.as_table().is_some_and(|table| table.contains_key("path"));
         if !own && !rows(reasons).any(|(_, row)| row == name) {
-            let mend = format!("say in {REASONS} what it does, why this one, and what was passed over");
-            faults.push(Fault::new("Cargo.toml", manifest_line(name), format!("no reason for {name}"), mend));
+            let hint = format!("say in {REASONS} what it does, why this one, and what was passed over");
+            faults.push(Fault::new("Cargo.toml", manifest_line(name), format!("no reason for {name}"), hint));
         }
     }
     let mut seen = BTreeSet::new();
@@ -43,13 +43,13 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
             let inherited = value.as_table().and_then(|table: &Table| table.get("workspace")).and_then(Value::as_bool) == Some(true);
             if !inherited {
                 let line = codebase.file(&path).map_or(1, |file| file.line_starting(name));
-                let mend = "write `workspace = true`, and its version in the workspace's manifest";
-                faults.push(Fault::new(&path, line, format!("{name} has a version of its own"), mend));
+                let hint = "write `workspace = true`, and its version in the workspace's manifest";
+                faults.push(Fault::new(&path, line, format!("{name} has a version of its own"), hint));
             }
         }
         if codebase.file(&format!("{}/README.md", package.folder)).is_none() {
-            let mend = "write one: what it is for, an example that runs, what it never does";
-            faults.push(Fault::new(&path, 1, format!("{} has no README.md", package.name), mend));
+            let hint = "write one: what it is for, an example that runs, what it never does";
+            faults.push(Fault::new(&path, 1, format!("{} has no README.md", package.name), hint));
         }
         faults.extend(licences(codebase, package));
     }

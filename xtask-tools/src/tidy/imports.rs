@@ -9,28 +9,28 @@ use super::codebase::Codebase;
 struct Reserved {
     paths: &'static [&'static str],
     owners: &'static [&'static str],
-    mend: &'static str,
+    hint: &'static str,
 }
 
 const RESERVED: [Reserved; 7] = [
-    Reserved { paths: &["async_openai"], owners: &["crates/llm"], mend: "speak to models through `aime_llm::ModelStack`" },
-    Reserved { paths: &["rmcp"], owners: &["crates/tools"], mend: "speak to MCP servers through `aime_tools`" },
+    Reserved { paths: &["async_openai"], owners: &["crates/llm"], hint: "speak to models through `aime_llm::ModelStack`" },
+    Reserved { paths: &["rmcp"], owners: &["crates/tools"], hint: "speak to MCP servers through `aime_tools`" },
     Reserved {
         paths: &["process_wrap", "process::Command", "tokio::process"],
         owners: &["crates/sandbox", "xtask", "xtask-tools"],
-        mend: "start processes through `aime_sandbox`",
+        hint: "start processes through `aime_sandbox`",
     },
     Reserved {
         paths: &["temporalio_client", "temporalio_common", "temporalio_macros", "temporalio_sdk", "temporalio_workflow"],
         owners: &["crates/temporal"],
-        mend: "speak to an engine through `aime_temporal`",
+        hint: "speak to an engine through `aime_temporal`",
     },
     Reserved {
         paths: &["aime_temporal"],
         owners: &["crates/temporal", "crates/cli", "crates/runs"],
-        mend: "nothing but the command knows where runs are carried out: a machine is driven through `aime_durable::Host`",
+        hint: "nothing but the command knows where runs are carried out: a machine is driven through `aime_durable::Host`",
     },
-    Reserved { paths: &["rusqlite"], owners: &["crates/durable", "crates/memory"], mend: "store through `aime_durable`" },
+    Reserved { paths: &["rusqlite"], owners: &["crates/durable", "crates/memory"], hint: "store through `aime_durable`" },
     Reserved {
         paths: &[
             "env::var",
@@ -46,7 +46,7 @@ const RESERVED: [Reserved; 7] = [
             "env::current_exe",
         ],
         owners: &["crates/cli", "crates/runs", "xtask", "xtask-tools"],
-        mend: "take it as a setting: only the command and `aime-runs` read the environment",
+        hint: "take it as a setting: only the command and `aime-runs` read the environment",
     },
 ];
 
@@ -78,7 +78,7 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
             for reserved in RESERVED.iter().filter(|reserved| !within(reserved.owners)) {
                 if reserved.paths.iter().any(|name| names(&path, name)) {
                     let what = format!("{shown} outside of {}", reserved.owners.join(" and "));
-                    faults.push(Fault::new(&file.path, line, what, reserved.mend));
+                    faults.push(Fault::new(&file.path, line, what, reserved.hint));
                 }
             }
             if pure && FORBIDDEN.iter().any(|name| names(&path, name)) {

@@ -31,8 +31,8 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
                 upward.push(name);
                 if reason(package, name).is_none() {
                     let what = format!("{} (layer {own}) depends on {name} (layer {})", package.name, layer(other).unwrap_or(0));
-                    let mend = format!("move what is needed down, or give a reason: `[package.metadata.aime.allow] {name} = \"…\"`");
-                    faults.push(Fault::new(&path, line(codebase, package, name), what, mend));
+                    let hint = format!("move what is needed down, or give a reason: `[package.metadata.aime.allow] {name} = \"…\"`");
+                    faults.push(Fault::new(&path, line(codebase, package, name), what, hint));
                 }
             }
         }

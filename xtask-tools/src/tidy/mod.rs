@@ -30,18 +30,18 @@ pub(crate) struct Fault {
     file: String,
     line: usize,
     what: String,
-    mend: String,
+    hint: String,
 }
 
 impl Fault {
-    fn new(file: &str, line: usize, what: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), line, what: what.into(), mend: mend.into() }
+    fn new(file: &str, line: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, what: what.into(), hint: hint.into() }
     }
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {} → {}", self.file, self.line, self.what, self.mend)
+        write!(f, "{}:{}: {} → {}", self.file, self.line, self.what, self.hint)
     }
 }
 

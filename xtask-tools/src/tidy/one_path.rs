@@ -15,7 +15,7 @@ struct OnePath {
     items: &'static [&'static str],
     /// Path prefixes of the files that may contain them.
     owners: &'static [&'static str],
-    mend: &'static str,
+    hint: &'static str,
 }
 
 const PATHS: [OnePath; 6] = [
@@ -24,7 +24,7 @@ const PATHS: [OnePath; 6] = [
         items: &["Planner :: new", "ask_route"],
         // The machine's own function of that name issues the effect.
         owners: &["crates/dynamic-planner/src/", "crates/orchestrator/src/runner/plan.rs", "crates/orchestrator/src/machine/planning.rs"],
-        mend: "plan through `aime_orchestrator::Orchestrator::plan`: a second one leaked secrets",
+        hint: "plan through `aime_orchestrator::Orchestrator::plan`: a second one leaked secrets",
     },
     OnePath {
         of: "starting a run",
@@ -36,7 +36,7 @@ const PATHS: [OnePath; 6] = [
             "crates/orchestrator/src/runner/actor.rs",
             "crates/actor-factory/src/run.rs",
         ],
-        mend: "start it through `aime_orchestrator::Orchestrator`, which redacts, bounds and journals it",
+        hint: "start it through `aime_orchestrator::Orchestrator`, which redacts, bounds and journals it",
     },
     OnePath {
         of: "a model call",
@@ -44,13 +44,13 @@ const PATHS: [OnePath; 6] = [
         items: &["ChatModel for"],
         // These have the real models, the local model, external agents, and two fakes for tests of the runtime.
         owners: &["crates/llm/src/", "crates/local-model/src/", "crates/agents/src/", "crates/simulation/src/", "crates/bench/src/"],
-        mend: "a wrapper is a layer in `crates/llm/src/stack`, where its place in the order is documented and tested",
+        hint: "a wrapper is a layer in `crates/llm/src/stack`, where its place in the order is documented and tested",
     },
     OnePath {
         of: "a model call",
         items: &["dyn ChatModel", ": impl ChatModel", "& impl ChatModel", ": ChatModel"],
         owners: &["crates/llm/src/"],
-        mend: "take an `aime_llm::Model`, which only `ModelStack::build` makes: what else can be asked may miss the redactor",
+        hint: "take an `aime_llm::Model`, which only `ModelStack::build` makes: what else can be asked may miss the redactor",
     },
     OnePath {
         of: "a tool call",
@@ -62,13 +62,13 @@ const PATHS: [OnePath; 6] = [
             "crates/actor-factory/src/run.rs",
             "crates/cli/src/commands/tools.rs",
         ],
-        mend: "decide on it through `aime_tools::Permissions` and hand on the `ValidatedCall`, or call it through a `ToolSession`",
+        hint: "decide on it through `aime_tools::Permissions` and hand on the `ValidatedCall`, or call it through a `ToolSession`",
     },
     OnePath {
         of: "a layer of a model",
         items: &["Layer for"],
         owners: &["crates/llm/src/stack"],
-        mend: "put it beside the others, into the order of `assemble`",
+        hint: "put it beside the others, into the order of `assemble`",
     },
 ];
 
@@ -81,7 +81,7 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
                 let sequence: Vec<&str> = item.split(' ').collect();
                 for line in rust.places(&sequence).into_iter().filter(|line| !rust.is_test_line(*line)) {
                     let what = format!("`{item}` is a second path for {}", path.of);
-                    faults.push(Fault::new(&file.path, line, what, path.mend));
+                    faults.push(Fault::new(&file.path, line, what, path.hint));
                 }
             }
         }

@@ -121,8 +121,8 @@ fn marks(codebase: &Codebase) -> (Tests<'_>, Vec<Fault>) {
                 packages.entry(package(codebase, file)).or_default().insert(test);
             }
             (Err(text), _) => {
-                let mend = "write `// Requirement: 3.4`, or several numbers with `, ` between them";
-                faults.push(Fault::new(&file.path, line, format!("{text} is no number of a requirement"), mend));
+                let hint = "write `// Requirement: 3.4`, or several numbers with `, ` between them";
+                faults.push(Fault::new(&file.path, line, format!("{text} is no number of a requirement"), hint));
             }
             (_, None) => {
                 faults.push(Fault::new(&file.path, line, "a mark without a test below it", "put it above the attributes of a test"))

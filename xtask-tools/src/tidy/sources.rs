@@ -23,8 +23,8 @@ const DOCUMENTATION: [&str; 2] = ["//!", "#![doc = include_str!("];
 
 /// Unfinished code: tokens, description, and correction.
 const UNFINISHED: [(&[&str], &str, &str); 6] = [
-    (&["#", "[", "allow", "("], "a silenced lint", "mend what it points at, or `#[expect(…, reason = \"…\")]`"),
-    (&["#", "!", "[", "allow", "("], "a silenced lint", "mend what it points at, or `#![expect(…, reason = \"…\")]`"),
+    (&["#", "[", "allow", "("], "a silenced lint", "correct what it points at, or `#[expect(…, reason = \"…\")]`"),
+    (&["#", "!", "[", "allow", "("], "a silenced lint", "correct what it points at, or `#![expect(…, reason = \"…\")]`"),
     (&["#", "[", "ignore"], "a test that does not run", "make it run, or remove it"),
     (&["todo", "!"], "unfinished code", "finish it"),
     (&["unimplemented", "!"], "unfinished code", "finish it"),
@@ -35,16 +35,16 @@ const UNFINISHED: [(&[&str], &str, &str); 6] = [
 pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (file, rust) in codebase.rust() {
-        let mut fault = |line, what: String, mend: &str| faults.push(Fault::new(&file.path, line, what, mend));
+        let mut fault = |line, what: String, hint: &str| faults.push(Fault::new(&file.path, line, what, hint));
         if !rust.is_test() && !DOCUMENTATION.iter().any(|start| file.text.trim_start().starts_with(start)) {
             fault(1, "no module documentation".into(), "begin with `//!`: what this file owns");
         }
         if rust.lines() > REFUSED {
             fault(REFUSED, format!("{} lines", rust.lines()), "split it by idea");
         }
-        for (tokens, what, mend) in UNFINISHED {
+        for (tokens, what, hint) in UNFINISHED {
             for line in rust.places(tokens) {
-                fault(line, what.into(), mend);
+                fault(line, what.into(), hint);
             }
         }
         for (line, path) in included_from_outside(codebase, file, rust) {

@@ -116,7 +116,7 @@ fn check_link(codebase: &Codebase, places: &BTreeSet<&str>, file: &TextFile, lin
     if elsewhere {
         return None;
     }
-    let fault = |what: String| Some(Fault::new(&file.path, link.line, what, "mend the link"));
+    let fault = |what: String| Some(Fault::new(&file.path, link.line, what, "correct the link"));
     let Some(path) = resolve(&file.path, target).filter(|path| path.is_empty() || places.contains(path.as_str())) else {
         return fault(format!("the link to {target} leads nowhere"));
     };

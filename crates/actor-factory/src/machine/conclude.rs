@@ -69,7 +69,7 @@ impl ActorMachine {
             conclusion.needs = said.needs;
             conclusion.cause = match said.status {
                 _ if self.denied => Some(FailureCause::Denied),
-                _ if self.input.retry_reported => None,
+                _ if self.input.retry_reported_failures => None,
                 TerminateStatus::Blocked => Some(FailureCause::Blocked),
                 TerminateStatus::Success | TerminateStatus::Failure => Some(FailureCause::Reported),
             };

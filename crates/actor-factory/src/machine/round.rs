@@ -67,12 +67,12 @@ impl ActorMachine {
         }
         let (count, name, succeeded) = most_repeated;
         // Without a step left, the step limit is the more precise reason for the failure.
-        if count >= self.input.settings.hopeless_after && self.steps_left() > 0 {
+        if count >= self.input.settings.abort_after_repeats && self.steps_left() > 0 {
             self.fail(format!("stuck: `{name}` was called {count} times with the same arguments and the same result"), None);
             return;
         }
         self.withheld = None;
-        if count >= self.input.settings.stuck_after {
+        if count >= self.input.settings.warn_after_repeats {
             let note = if succeeded { Note::Repeated } else { Note::Stuck };
             let note = note.text(&self.input.notes, &[("name", &name), ("count", &count.to_string())]);
             self.nudged("stuck", &note, out);
@@ -81,7 +81,7 @@ impl ActorMachine {
             // worth more.
             self.withheld = self.input.limits.small.then_some(name);
         }
-        let most = self.input.settings.conclude_after;
+        let most = self.input.settings.conclude_after_repeats;
         // Models other than small ones learn from failures.
         let hopeless = self.input.limits.small && self.failed_in_row >= most;
         self.must_conclude = (done_again || hopeless || count >= most) && self.sheet(TERMINATE).is_some();

@@ -3,7 +3,7 @@
 doctor-works = works
 doctor-broken = broken
 doctor-absent = absent
-doctor-mend = fix: {$mend}
+doctor-hint = fix: {$hint}
 doctor-permissions = {$mode}; rules: {$deny} deny, {$ask} ask, {$allow} allow; {$remembered} remembered for this folder
 doctor-as-above = {$model} {$place}, as above
 
@@ -39,7 +39,7 @@ said-journal-broken = move the file away, or choose another working folder with 
 said-own-files-broken = correct the file, or move it away
 said-program-absent = there is no {$program} on the PATH
 said-program-install = install {$program}
-said-server-mend = correct its settings, or set enabled = false; `aime mcp list` lists the servers
+said-server-hint = correct its settings, or set enabled = false; `aime mcp list` lists the servers
 said-see-models = see `aime models list`
 said-model-answers-as = {$model} answers as {$name}
 said-model-answers = {$model} answers
@@ -47,9 +47,9 @@ said-model-silent = {$model} said nothing within {$seconds} s
 said-model-busy = is the server busy? A smaller model answers sooner
 said-file-fetched-later = none needed: it is fetched when it is first used; `aime models pull {$model}` does it now
 said-knowledge-unreadable = memory.knowledge names {$folder}, which cannot be read: {$reason}
-said-knowledge-mend = make the folder, or take it out of the configuration
+said-knowledge-hint = make the folder, or take it out of the configuration
 said-folder-unwritable = cannot write to {$folder}: {$reason}
-said-folder-mend = fix the permissions of the folder, or choose another working folder with -C
+said-folder-hint = fix the permissions of the folder, or choose another working folder with -C
 
 said-process-groups = a command and all it started in its group end at its time limit, when it is cancelled, and with the run
 said-clean-environment = commands see listed variables only, and none that looks like a secret
@@ -60,7 +60,7 @@ said-detached-not = there is no /proc here: what leaves its group, as by `setsid
 said-kernel-all = {$means} can keep commands to their folder, off the network, and away from keys and other processes
 said-kernel-some = {$means} is all there is: {$reason}
 said-hosts-yes = commands can be kept to single hosts: they reach a proxy, in a network of their own, and nothing else
-said-hosts-refused = commands that are to reach single hosts are refused: {$reason}; the user can go without by name: sandbox.go_without = ["network-namespace"]
+said-hosts-refused = commands that are to reach single hosts are refused: {$reason}; the user can go without by name: sandbox.allow_missing = ["network-namespace"]
 said-hosts-none = commands reach all of the network or nothing: single hosts need Linux 6.7 with Landlock and seccomp, and are refused
 
 # How commands are confined.
@@ -78,16 +78,16 @@ said-without-signals = commands may send signals to processes outside, and so en
 said-without-calls = commands may use the network and trace processes
 said-without-keys = commands may read keys and passwords that lie in the folders they work in
 said-without-namespace = commands that may reach single hosts may reach any machine that listens at the port of their proxy
-said-unconfined = commands cannot be confined here, so none is run; unconfined, {$reason}. {$mend}, or go without by name: sandbox.go_without = [{$names}]
+said-unconfined = commands cannot be confined here, so none is run; unconfined, {$reason}. {$hint}, or go without by name: sandbox.allow_missing = [{$names}]
 doctor-model = {$model} {$place} over {$protocol}, window {$number}
 doctor-model-as = {$model} as {$name}
 doctor-model-works = {$model}: calls a tool, reads its result, keeps to a form
 doctor-no-calls = no tool call: {$why}
-doctor-no-calls-mend = choose a model that calls tools for [models.{$name}], or start its server with support for tools
+doctor-no-calls-hint = choose a model that calls tools for [models.{$name}], or start its server with support for tools
 doctor-no-results = no answer to a tool's result: {$why}
-doctor-no-results-mend = set protocol in [models.{$name}], or choose another model
+doctor-no-results-hint = set protocol in [models.{$name}], or choose another model
 doctor-no-form = no answer in a given form: {$why}
-doctor-no-form-mend = nothing, for actors; a planner needs another model
+doctor-no-form-hint = nothing, for actors; a planner needs another model
 doctor-why-cut = the answer was cut after {$tokens} tokens
 doctor-why-withheld = the provider withheld the answer
 doctor-why-empty = the answer was empty

@@ -1,10 +1,10 @@
-# Faults of plans and patches, and what was mended in them. All are recognised by the English sentence.
+# Faults of plans and patches, and what was repaired in them. All are recognised by the English sentence.
 
-# Where a fault stands, what it is, and how it is mended.
+# Where a fault stands, what it is, and how to repair it.
 said-fault = {$word-place}: {$known}
-said-fault-hint = {$word-place}: {$known} ({$reason-mend})
+said-fault-hint = {$word-place}: {$known} ({$reason-hint})
 said-fault-task = {$word-place} (task {$quoted-task}): {$known}
-said-fault-task-hint = {$word-place} (task {$quoted-task}): {$known} ({$reason-mend})
+said-fault-task-hint = {$word-place} (task {$quoted-task}): {$known} ({$reason-hint})
 plan-faults = {$plan} has {$faults}:
 plan-of-file = the plan {$file}
 plan-of-person = the plan
@@ -54,14 +54,14 @@ said-read-no-op = it names no `op`
 said-read-no-such-op = there is no change {$quoted-op}
 said-read-no-successor = the task that takes their place is missing
 said-read-nested = a new task holds tasks
-said-read-nested-mend = add each of them by a change of its own, with `parent`
+said-read-nested-hint = add each of them by a change of its own, with `parent`
 said-read-nothing-to-do = the task `{$word-task}` does not say what is to be done
 said-read-nothing-changed = nothing is changed
 
 # Tools, profiles, and what a mode allows.
 said-check-no-tool-named = the tool task `{$word-task}` names no tool
 said-check-of-actors = {$quoted-tool} can only be called by an actor in the middle of its work
-said-check-of-actors-mend = leave the tool out and describe the task
+said-check-of-actors-hint = leave the tool out and describe the task
 said-check-no-tool = there is no tool {$quoted-tool}
 said-check-no-profile = there is no profile {$quoted-profile}
 said-check-no-model = there is no model {$quoted-model}
@@ -74,7 +74,7 @@ said-check-too-many-goals = there are {$number} sub-goals, and at most {$number-
 said-check-too-many-actions = the sub-goal `{$word-goal}` has {$number} actions, and at most {$number-most} may be planned
 said-check-merge = merge some of them
 said-check-only-groups = there are only groups, and nothing to do
-said-check-only-groups-mend = add actions with `parent`
+said-check-only-groups-hint = add actions with `parent`
 
 # Rules between tasks.
 said-rule-schema = the schema is {$quoted-found}; this is read as {$quoted-expected}
@@ -95,7 +95,7 @@ said-rule-reference-to-group = `{$reference}`: {$quoted-group} is a group and ha
 said-rule-merge = merging takes at least two tasks
 said-rule-no-edge = there is no edge from {$quoted-from} to {$quoted-to}
 said-rule-id = {$quoted-text} is not an identifier: use 1 to {$number} of A-Z a-z 0-9 _ - .
-said-rule-again = task {$quoted-task} takes the place of {$quoted-failed} and does the same as it: {$mend}
+said-rule-again = task {$quoted-task} takes the place of {$quoted-failed} and does the same as it: {$hint}
 said-rule-unblock-again = unblock_task of {$quoted-task} would only do again what failed: tell another way in `description` (modify_task), put smaller tasks in its place, or let it depend on a new task that prepares it
 
 # Parameters that do not fit.
@@ -117,44 +117,44 @@ said-fit-pattern = is {$value}, must match {$quoted-pattern}
 said-fit-twice = has an item twice
 said-fit-not-there = must not be there
 
-# What was mended in a plan, and which plan it is.
-said-mended-of = parameters of `{$word-task}`: {$known}
-said-mended-list = a plan that was only a list was read as its tasks
-said-mended-member = the member `{$word-key}` of the plan is not known and was left out
-said-mended-task-member = the member `{$word-key}` of a task is not known and was left out
-said-mended-content = the content of `{$word-key}` was taken out
-said-mended-inside = `{$word-task}` needs no dependency on `{$word-other}`: one is inside the other
-said-mended-name = the name of `{$word-task}` is also its description
-said-mended-parent = the parent {$quoted-parent} of `{$word-task}` is no task and was left out
-said-mended-not-tool = `{$word-task}` is not run as a tool; its tool `{$word-tool}` was left out
-said-mended-group = `{$word-task}` has tasks inside it and is a group
-said-mended-empty-group = the group `{$word-task}` has no tasks and is done by an actor
-said-mended-no-tool = `{$word-task}` names no tool and is done by an actor
-said-mended-key = read `{$word-key}` as `{$word-name}`
-said-mended-no-id = task {$number} had no id and is now `{$word-id}`
-said-mended-id = the id {$quoted-id} is now `{$word-id}`
-said-mended-mention = {$quoted-mention} was read as the task `{$word-id}`
-said-mended-keys = `{$word-place}` was an object; its keys were read as ids
-said-mended-lines = `{$word-place}` was a text; each line was read as a task
-said-mended-text = a task that was only a text was read as its description
-said-mended-children = tasks inside `{$word-key}` of a task were read as tasks with a parent
-said-mended-null = `{$word-place}` was null and was left out
-said-mended-inner = the task inside `{$word-key}` was taken out
-said-mended-numbers = ids that were numbers were read as text
-said-mended-kind = {$word-place}: the kind {$quoted-kind} is not known; it follows from the other members
-said-mended-criteria = criteria that were one text were read as a list of one
-said-mended-dependencies = dependencies that were no list of ids were read as one
-said-mended-call = a tool call that was an object was read as tool and parameters
-said-mended-parameters = {$word-place}: parameters that were a text were read as an object
-said-mended-profile = the profile {$quoted-name} of `{$word-task}` was read as `{$word-same}`
-said-mended-no-profile = the profile {$quoted-name} of `{$word-task}` does not exist; the runtime chooses one
-said-mended-profile-out = the profile {$quoted-name} of `{$word-task}` does not exist and was left out
-said-mended-model = the model {$quoted-name} of `{$word-task}` is not configured and was left out
-said-mended-effort = {$word-place}: there is no effort {$quoted-effort}; it was left out
-said-mended-bundle = the bundle {$quoted-name} of `{$word-task}` does not exist and was left out
-said-mended-phase = the phase {$quoted-name} of `{$word-task}` is none of the plan's and was left out
-said-mended-row = no task named a dependency, so each waits for the one before it
-said-mended-tool = the tool {$quoted-name} of `{$word-task}` was read as `{$word-tool}`
+# What was repaired in a plan, and which plan it is.
+said-repaired-of = parameters of `{$word-task}`: {$known}
+said-repaired-list = a plan that was only a list was read as its tasks
+said-repaired-member = the member `{$word-key}` of the plan is not known and was left out
+said-repaired-task-member = the member `{$word-key}` of a task is not known and was left out
+said-repaired-content = the content of `{$word-key}` was taken out
+said-repaired-inside = `{$word-task}` needs no dependency on `{$word-other}`: one is inside the other
+said-repaired-name = the name of `{$word-task}` is also its description
+said-repaired-parent = the parent {$quoted-parent} of `{$word-task}` is no task and was left out
+said-repaired-not-tool = `{$word-task}` is not run as a tool; its tool `{$word-tool}` was left out
+said-repaired-group = `{$word-task}` has tasks inside it and is a group
+said-repaired-empty-group = the group `{$word-task}` has no tasks and is done by an actor
+said-repaired-no-tool = `{$word-task}` names no tool and is done by an actor
+said-repaired-key = read `{$word-key}` as `{$word-name}`
+said-repaired-no-id = task {$number} had no id and is now `{$word-id}`
+said-repaired-id = the id {$quoted-id} is now `{$word-id}`
+said-repaired-mention = {$quoted-mention} was read as the task `{$word-id}`
+said-repaired-keys = `{$word-place}` was an object; its keys were read as ids
+said-repaired-lines = `{$word-place}` was a text; each line was read as a task
+said-repaired-text = a task that was only a text was read as its description
+said-repaired-children = tasks inside `{$word-key}` of a task were read as tasks with a parent
+said-repaired-null = `{$word-place}` was null and was left out
+said-repaired-inner = the task inside `{$word-key}` was taken out
+said-repaired-numbers = ids that were numbers were read as text
+said-repaired-kind = {$word-place}: the kind {$quoted-kind} is not known; it follows from the other members
+said-repaired-criteria = criteria that were one text were read as a list of one
+said-repaired-dependencies = dependencies that were no list of ids were read as one
+said-repaired-call = a tool call that was an object was read as tool and parameters
+said-repaired-parameters = {$word-place}: parameters that were a text were read as an object
+said-repaired-profile = the profile {$quoted-name} of `{$word-task}` was read as `{$word-same}`
+said-repaired-no-profile = the profile {$quoted-name} of `{$word-task}` does not exist; the runtime chooses one
+said-repaired-profile-out = the profile {$quoted-name} of `{$word-task}` does not exist and was left out
+said-repaired-model = the model {$quoted-name} of `{$word-task}` is not configured and was left out
+said-repaired-effort = {$word-place}: there is no effort {$quoted-effort}; it was left out
+said-repaired-bundle = the bundle {$quoted-name} of `{$word-task}` does not exist and was left out
+said-repaired-phase = the phase {$quoted-name} of `{$word-task}` is none of the plan's and was left out
+said-repaired-row = no task named a dependency, so each waits for the one before it
+said-repaired-tool = the tool {$quoted-name} of `{$word-task}` was read as `{$word-tool}`
 said-simplified = simplified: no full plan could be used; the last fault was: {$reason}
 said-by-category = category: no plan could be used, so one actor does the whole goal; the last fault was: {$reason}
 said-no-usable-plan = no plan of {$model} could be used; the last was refused because: {$reason}

@@ -86,21 +86,21 @@ said-bound-calls-used = {$number} tool calls are allowed, and all are used
 said-bound-actors = {$number} of {$limit} actors were used
 said-bound-actors-used = {$number} actors are allowed, and all are used
 
-# Their mends.
-said-mend-resume = go on with `aime resume {$run}`
-said-mend-resume-alone = if nothing drives it, go on with `aime resume {$run}`
-said-mend-bound = raise the bound: `aime resume {$run} {$flag}`
-said-mend-plan-bound = plan it again with a higher bound: `{$flag}`
-said-mend-setting = raise {$setting} in [run], then `aime resume {$run}`
-said-mend-steps = raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)
-said-mend-allow = allow it with `aime answer {$run} yes`, refuse it with `aime answer {$other} no`, then `aime resume {$again}`
-said-mend-answer = answer with `aime answer {$run} TEXT`, then `aime resume {$again}`
-said-mend-fork = `aime runs fork {$run} --at {$version}` makes a run that goes on from there
-said-mend-model = check the server and the model's name with `aime doctor`, then `aime resume` the run
-said-mend-model-plan = check the server and the model's name with `aime doctor`, then plan again
-said-mend-report = this is a fault in aime: please report it
+# Their hints.
+said-hint-resume = go on with `aime resume {$run}`
+said-hint-resume-alone = if nothing drives it, go on with `aime resume {$run}`
+said-hint-bound = raise the bound: `aime resume {$run} {$flag}`
+said-hint-plan-bound = plan it again with a higher bound: `{$flag}`
+said-hint-setting = raise {$setting} in [run], then `aime resume {$run}`
+said-hint-steps = raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)
+said-hint-allow = allow it with `aime answer {$run} yes`, refuse it with `aime answer {$other} no`, then `aime resume {$again}`
+said-hint-answer = answer with `aime answer {$run} TEXT`, then `aime resume {$again}`
+said-hint-fork = `aime runs fork {$run} --at {$version}` makes a run that goes on from there
+said-hint-model = check the server and the model's name with `aime doctor`, then `aime resume` the run
+said-hint-model-plan = check the server and the model's name with `aime doctor`, then plan again
+said-hint-report = this is a fault in aime: please report it
 
-# What models answer with, and the mends.
+# What models answer with, and the hints.
 said-model-unreachable = cannot reach {$url}: {$why}
 said-model-late = {$model} did not answer within {$span}
 said-model-cut = the answer of {$model} was cut off
@@ -120,6 +120,6 @@ said-hint-timeout = raise the model's idle timeout if it is slow, or use a faste
 said-hint-limited = wait a while, lower the number of parallel tasks, or name a fallback model
 said-hint-balance = check the balance and the limits of the account
 said-hint-key = set the key for {$url} in the environment variable that the model's api_key_env names
-said-hint-model = name one of the models that {$url}/models lists, with --model or AIME_MODEL
+said-no-such-model-hint = name one of the models that {$url}/models lists, with --model or AIME_MODEL
 said-hint-overflow = use a model with a larger context window, or set its context_tokens to what the server holds
 said-hint-later = try again later, or name a fallback model

@@ -3,7 +3,7 @@
 doctor-works = 正常
 doctor-broken = 故障
 doctor-absent = 缺少
-doctor-mend = 解决办法：{$mend}
+doctor-hint = 解决办法：{$hint}
 doctor-permissions = {$mode}；规则：{$deny} 条禁止，{$ask} 条询问，{$allow} 条允许；此文件夹记住了 {$remembered} 条
 doctor-as-above = {$model} {$place}，同上
 
@@ -39,7 +39,7 @@ said-journal-broken = 把文件移走，或用 -C 选择另一个工作文件夹
 said-own-files-broken = 修正文件，或把它移走
 said-program-absent = PATH 中没有 {$program}
 said-program-install = 请安装 {$program}
-said-server-mend = 修正它的设置，或设 enabled = false；`aime mcp list` 列出这些服务器
+said-server-hint = 修正它的设置，或设 enabled = false；`aime mcp list` 列出这些服务器
 said-see-models = 见 `aime models list`
 said-model-answers-as = {$model} 有回应，自称 {$name}
 said-model-answers = {$model} 有回应
@@ -47,9 +47,9 @@ said-model-silent = {$model} 在 {$seconds} 秒内没有回应
 said-model-busy = 服务器是否繁忙？较小的模型回应更快
 said-file-fetched-later = 不必处理：首次使用时会自动下载；`aime models pull {$model}` 可立即下载
 said-knowledge-unreadable = memory.knowledge 指定的 {$folder} 无法读取：{$reason}
-said-knowledge-mend = 建立这个文件夹，或从配置中去掉它
+said-knowledge-hint = 建立这个文件夹，或从配置中去掉它
 said-folder-unwritable = 无法写入 {$folder}：{$reason}
-said-folder-mend = 修正文件夹的权限，或用 -C 选择另一个工作文件夹
+said-folder-hint = 修正文件夹的权限，或用 -C 选择另一个工作文件夹
 
 said-process-groups = 命令及其进程组内的一切，在超时、取消和运行结束时一并结束
 said-clean-environment = 命令只看到列出的环境变量，看不到任何像密钥的变量
@@ -60,7 +60,7 @@ said-detached-not = 这里没有 /proc：脱离进程组的进程（如用 `sets
 said-kernel-all = {$means} 可以把命令限制在其文件夹内，不让它接触网络、密钥和其他进程
 said-kernel-some = 只有 {$means}：{$reason}
 said-hosts-yes = 可以只允许命令访问指定的主机：它们在自己的网络里只能到达一个代理
-said-hosts-refused = 只允许访问指定主机的命令会被拒绝：{$reason}；可以明确放弃这一保证：sandbox.go_without = ["network-namespace"]
+said-hosts-refused = 只允许访问指定主机的命令会被拒绝：{$reason}；可以明确放弃这一保证：sandbox.allow_missing = ["network-namespace"]
 said-hosts-none = 命令要么能访问整个网络，要么完全不能：按主机限制需要 Linux 6.7 及 Landlock 和 seccomp，因此会被拒绝
 
 # 命令受到怎样的限制。
@@ -78,16 +78,16 @@ said-without-signals = 命令可以向外部进程发信号，从而结束它们
 said-without-calls = 命令可以使用网络并跟踪进程
 said-without-keys = 命令可以读取其工作文件夹中的密钥和密码
 said-without-namespace = 只允许访问指定主机的命令，可以到达任何在其代理端口上监听的机器
-said-unconfined = 这里无法限制命令，因此不运行任何命令；若不加限制，{$reason}。{$mend}，或明确放弃这些保证：sandbox.go_without = [{$names}]
+said-unconfined = 这里无法限制命令，因此不运行任何命令；若不加限制，{$reason}。{$hint}，或明确放弃这些保证：sandbox.allow_missing = [{$names}]
 doctor-model = {$model} {$place}，协议 {$protocol}，窗口 {$number}
 doctor-model-as = {$model}（服务器称 {$name}）
 doctor-model-works = {$model}：能调用工具、读取结果、按格式回答
 doctor-no-calls = 没有工具调用：{$why}
-doctor-no-calls-mend = 为 [models.{$name}] 选一个会调用工具的模型，或让其服务器启用工具支持
+doctor-no-calls-hint = 为 [models.{$name}] 选一个会调用工具的模型，或让其服务器启用工具支持
 doctor-no-results = 没有回应工具结果：{$why}
-doctor-no-results-mend = 在 [models.{$name}] 中设置 protocol，或换一个模型
+doctor-no-results-hint = 在 [models.{$name}] 中设置 protocol，或换一个模型
 doctor-no-form = 没有按给定格式回答：{$why}
-doctor-no-form-mend = 执行者无需处理；规划者需要换一个模型
+doctor-no-form-hint = 执行者无需处理；规划者需要换一个模型
 doctor-why-cut = 回答在 {$tokens} 个 token 后被截断
 doctor-why-withheld = 提供方未给出回答
 doctor-why-empty = 回答为空

@@ -3,24 +3,24 @@
 said-caused = 起因：{$reason}
 
 said-own-fault = 这是 aime 自身的故障
-said-own-fault-mend = 运行可用 `aime resume` 继续；请把上面的信息报告给我们
+said-own-fault-hint = 运行可用 `aime resume` 继续；请把上面的信息报告给我们
 
 # 目标和计划。
 said-no-goal = 没有目标
-said-no-goal-mend = aime run "在这里写目标"
+said-no-goal-hint = aime run "在这里写目标"
 said-empty-goal = 目标为空
-said-empty-goal-mend = 请写目标：aime run "…"
+said-empty-goal-hint = 请写目标：aime run "…"
 said-no-image = {$image} 不是 PNG、JPEG、GIF 或 WebP 图像
 said-image-bytes = 图像 {$image} 有 {$bytes} 字节，模型最多接受 {$most} 字节：请先缩小它
 said-image-pixels = 图像 {$image} 为 {$size} 像素，模型每边最多接受 {$most} 像素：请先缩小它
 said-many-images = 给出了 {$count} 张图像；一个目标最多接受 {$most} 张
 said-not-text = {$what} 不是 UTF-8 文本
-said-not-text-mend = 是不是选错了文件？
+said-not-text-hint = 是不是选错了文件？
 said-not-there = {$what} 不存在
-said-not-there-mend = 请检查路径：它相对于当前文件夹，而不是 -C 指定的文件夹
+said-not-there-hint = 请检查路径：它相对于当前文件夹，而不是 -C 指定的文件夹
 said-unreadable = 无法读取 {$what}：{$reason}
-said-plan-mend = `aime check` 给出同样的列表；`aime schema plan` 给出格式
-said-plan-mended = 已修复计划：{$reason}
+said-plan-hint = `aime check` 给出同样的列表；`aime schema plan` 给出格式
+said-plan-repaired = 已修复计划：{$reason}
 said-cost-bound = 费用上限无法生效：不知道 {$models} 的价格；请设 {$settings}，或用 --max-tokens 限制
 said-review-again = 再编辑一次？
 
@@ -29,21 +29,21 @@ said-no-runs = 这个文件夹里还没有运行
 said-no-run = {$folder} 中没有运行 {$run}
 said-no-run-name = 运行的名称是空的
 said-no-run-yet = 那里还没有运行：用 `aime run "…"` 开始一个，或用 -C 指定另一个文件夹
-said-no-run-mend = `aime runs` 列出这个文件夹的运行
+said-no-run-hint = `aime runs` 列出这个文件夹的运行
 said-run-unclear = {$text} 可能指 {$runs}
-said-run-unclear-mend = 请多写几个字符
+said-run-unclear-hint = 请多写几个字符
 said-no-run-last = 运行不能叫 `last`：它指最新的运行
 said-run-secret = 运行的名称里有被视为机密的内容，机密不会被写到任何地方
 said-other-id = 请换一个 --run-id
 said-run-taken = 已有名为 {$word-run} 的运行
 said-other-id-or-resume = 请换一个 --run-id，或用 `aime resume` 继续它
 said-no-follow-up = 不能接着做运行 {$run}：{$reason}
-said-no-follow-up-mend = `aime resume {$run}` 继续被停止的运行；否则请开始新的运行
+said-no-follow-up-hint = `aime resume {$run}` 继续被停止的运行；否则请开始新的运行
 said-versions = `aime runs show {$run}` 显示每个版本及其原因
-said-locked-mend = 等它结束，或在那边按 Ctrl-C 停止
-said-recorded-mend = 之前的记录是安全的：解决问题后，用 `aime resume` 继续
+said-locked-hint = 等它结束，或在那边按 Ctrl-C 停止
+said-recorded-hint = 之前的记录是安全的：解决问题后，用 `aime resume` 继续
 said-no-beginning = 运行 {$run}（流 {$stream}）的开头已损坏（{$reason}）：请开始新的运行
-said-no-beginning-mend = `aime runs check {$run}` 说明还有什么损坏，`aime runs delete {$run-again}` 可以删除它
+said-no-beginning-hint = `aime runs check {$run}` 说明还有什么损坏，`aime runs delete {$run-again}` 可以删除它
 said-stopped-at-once = 已立即停止；用 `aime resume {$run}` 继续
 said-run-only = 只在这次运行中允许：{$reason}
 said-journal-damaged = 运行 {$run} 的日志已损坏：{$damage}；从最后一条完好的记录继续
@@ -69,16 +69,16 @@ said-say-yes = 请加 --yes
 
 # 模型。
 said-none-configured = 没有配置模型
-said-none-configured-mend = 请设置某个服务商的密钥（{$keys}），或把 OPENAI_BASE_URL 设为支持 OpenAI 协议的服务器（llama.cpp、Ollama、vLLM 等）；也可以在 aime.toml 中写 [models.default]（`aime config init`）
+said-none-configured-hint = 请设置某个服务商的密钥（{$keys}），或把 OPENAI_BASE_URL 设为支持 OpenAI 协议的服务器（llama.cpp、Ollama、vLLM 等）；也可以在 aime.toml 中写 [models.default]（`aime config init`）
 said-no-key = models.{$name} 没有密钥：{$variable} 未设置
-said-no-key-mend = 请 export {$variable}=…，或把 {$word-address} 设为不需要密钥的服务器
+said-no-key-hint = 请 export {$variable}=…，或把 {$word-address} 设为不需要密钥的服务器
 said-no-key-other = 已设置 {$word-key}：要使用它，请在 [models.{$name}] 中写 provider = "{$provider}"；或 export {$variable}=…
 said-fallback = models.{$name}.fallback 指定的 {$other} 没有配置
-said-fallback-mend = 请添加 [models.{$other}]，或去掉这个名字
+said-fallback-hint = 请添加 [models.{$other}]，或去掉这个名字
 said-model-section = 请修正 [models.{$name}]
-said-base-url-mend = 请修正 {$word-variable}
+said-base-url-hint = 请修正 {$word-variable}
 said-no-local = 这个版本没有内置本地模型
-said-no-local-mend = 请用特性 `local-model` 构建 aime，或使用服务器：provider = "openai" 并设 base_url
+said-no-local-hint = 请用特性 `local-model` 构建 aime，或使用服务器：provider = "openai" 并设 base_url
 said-no-local-model = 没有本地模型 {$name}
 said-model-not-here = {$model} 不在本机：缺少 {$file}
 said-model-kept = 已下载的部分会保留：再次运行同一命令即可继续
@@ -98,14 +98,14 @@ said-never-overwritten = 不会覆盖它：请先移走，或查看 `aime config
 said-wrote = 已写入 {$file}
 said-own-configuration = {$file} 中的 [{$section}] 已略去，因为项目不能决定这些：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
 said-not-written = 无法写入 {$file}：{$reason}
-said-not-written-mend = 用 -C 选择另一个文件夹，修正其权限，或腾出磁盘空间
+said-not-written-hint = 用 -C 选择另一个文件夹，修正其权限，或腾出磁盘空间
 said-not-a-folder = {$folder} 不是文件夹
 said-folder-unusable = 无法使用工作文件夹 {$folder}：{$reason}
 said-name-folder = 请用 -C 指定一个存在的文件夹
-said-keep-mend = 用 -C 选择另一个工作文件夹，修正其权限，或腾出磁盘空间
+said-keep-hint = 用 -C 选择另一个工作文件夹，修正其权限，或腾出磁盘空间
 said-keep-closed = 无法查看 {$folder}：{$reason}
 said-keep-taken = {$folder} 不是文件夹，而运行要保存在这个名字的文件夹里
-said-keep-taken-mend = 请把它移走，或用 -C 选择另一个工作文件夹
+said-keep-taken-hint = 请把它移走，或用 -C 选择另一个工作文件夹
 
 # 工具、角色及其他。
 said-tools-list = `aime tools list` 列出它们
@@ -114,6 +114,6 @@ said-memory-list = `aime memory list` 列出它们
 said-no-profile = 没有角色 {$name}
 said-no-memory = 没有记忆 {$name}
 said-report-not-written = 无法把报告写入 {$file}：{$reason}
-said-report-mend = 请指定一个存在的文件夹里的文件：-o F.html
+said-report-hint = 请指定一个存在的文件夹里的文件：-o F.html
 said-no-editor = 没有可用来审阅计划的编辑器，也没有终端
-said-no-editor-mend = 请设 EDITOR，或用 `aime plan GOAL -o plan.json --format json`，编辑后 `aime run --plan plan.json`
+said-no-editor-hint = 请设 EDITOR，或用 `aime plan GOAL -o plan.json --format json`，编辑后 `aime run --plan plan.json`

@@ -87,18 +87,18 @@ said-bound-actors = 已使用 {$number} 个执行者，上限 {$limit} 个
 said-bound-actors-used = 允许 {$number} 个执行者，已全部用完
 
 # 解决办法。
-said-mend-resume = 用 `aime resume {$run}` 继续
-said-mend-resume-alone = 若没有进程在推进它，用 `aime resume {$run}` 继续
-said-mend-bound = 提高上限：`aime resume {$run} {$flag}`
-said-mend-plan-bound = 提高上限后重新计划：`{$flag}`
-said-mend-setting = 在 [run] 中提高 {$setting}，然后 `aime resume {$run}`
-said-mend-steps = 在 [run] 中提高 max_steps，执行者的配置（profile）允许得更少时也在那里提高，或让目标分成更小的任务（--mode complex）
-said-mend-allow = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$other} no` 拒绝，然后 `aime resume {$again}`
-said-mend-answer = 用 `aime answer {$run} TEXT` 回答，然后 `aime resume {$again}`
-said-mend-fork = `aime runs fork {$run} --at {$version}` 新建一个从那里继续的运行
-said-mend-model = 用 `aime doctor` 检查服务器和模型名称，然后 `aime resume` 这个运行
-said-mend-model-plan = 用 `aime doctor` 检查服务器和模型名称，然后重新规划
-said-mend-report = 这是 aime 的错误，请报告
+said-hint-resume = 用 `aime resume {$run}` 继续
+said-hint-resume-alone = 若没有进程在推进它，用 `aime resume {$run}` 继续
+said-hint-bound = 提高上限：`aime resume {$run} {$flag}`
+said-hint-plan-bound = 提高上限后重新计划：`{$flag}`
+said-hint-setting = 在 [run] 中提高 {$setting}，然后 `aime resume {$run}`
+said-hint-steps = 在 [run] 中提高 max_steps，执行者的配置（profile）允许得更少时也在那里提高，或让目标分成更小的任务（--mode complex）
+said-hint-allow = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$other} no` 拒绝，然后 `aime resume {$again}`
+said-hint-answer = 用 `aime answer {$run} TEXT` 回答，然后 `aime resume {$again}`
+said-hint-fork = `aime runs fork {$run} --at {$version}` 新建一个从那里继续的运行
+said-hint-model = 用 `aime doctor` 检查服务器和模型名称，然后 `aime resume` 这个运行
+said-hint-model-plan = 用 `aime doctor` 检查服务器和模型名称，然后重新规划
+said-hint-report = 这是 aime 的错误，请报告
 
 # 模型的错误及解决办法。
 said-model-unreachable = 无法连接 {$url}：{$why}
@@ -120,6 +120,6 @@ said-hint-timeout = 若模型较慢，请提高其空闲超时，或换用更快
 said-hint-limited = 稍等片刻、减少并行任务数，或指定后备模型
 said-hint-balance = 请检查账户的余额和限额
 said-hint-key = 请把 {$url} 的密钥放进该模型 api_key_env 所指的环境变量
-said-hint-model = 请用 --model 或 AIME_MODEL 指定 {$url}/models 列出的模型之一
+said-no-such-model-hint = 请用 --model 或 AIME_MODEL 指定 {$url}/models 列出的模型之一
 said-hint-overflow = 请换用上下文窗口更大的模型，或把 context_tokens 设为服务器实际支持的值
 said-hint-later = 稍后再试，或指定后备模型

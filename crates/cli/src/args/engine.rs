@@ -11,40 +11,40 @@ const ENGINE: &str = "Runs on an engine";
 /// Engine of a run that is carried out elsewhere.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EngineArgs {
-    /// Carry the run out on Temporal, where workers do it: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
+    /// Run on Temporal, where workers do the work: temporal://HOST:PORT/NAMESPACE, or temporals:// with TLS
     #[arg(long, value_name = "ADDRESS", global = true, help_heading = ENGINE)]
-    pub(crate) on: Option<Address>,
-    /// Where workers and clients share what is large: a folder, or a bucket as s3://BUCKET/PREFIX, with its key in AWS_ACCESS_KEY_ID and
-    /// AWS_SECRET_ACCESS_KEY; .aime/blobs of the working folder unless given
+    pub(crate) engine: Option<Address>,
+    /// Store of large contents that workers and clients share: a folder, or a bucket as s3://BUCKET/PREFIX, with its key in
+    /// AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; .aime/blobs of the working folder by default
     #[arg(long, value_name = "DIR", global = true, help_heading = ENGINE)]
     pub(crate) blobs: Option<PathBuf>,
-    /// A file of keys with which all is encrypted that goes to the engine and to --blobs; or AIME_TEMPORAL_PAYLOAD_KEY holds one
+    /// File of keys that encrypt everything that goes to the engine and to --blobs; or set AIME_TEMPORAL_PAYLOAD_KEY to one
     #[arg(long, value_name = "FILE", global = true, help_heading = ENGINE)]
     pub(crate) payload_key: Option<PathBuf>,
-    /// Whose certificates are trusted in the engine, as PEM, beside temporals://; those that the system trusts unless given
+    /// CA certificates to trust for the engine with temporals://, as PEM; those of the system by default
     #[arg(long, value_name = "FILE", global = true, help_heading = ENGINE)]
     pub(crate) tls_ca: Option<PathBuf>,
-    /// The certificate that is shown to the engine, as PEM
+    /// Client certificate for the engine, as PEM
     #[arg(long, value_name = "FILE", global = true, requires = "tls_key", help_heading = ENGINE)]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Its private key, as PEM
+    /// Private key of --tls-cert, as PEM
     #[arg(long, value_name = "FILE", global = true, requires = "tls_cert", help_heading = ENGINE)]
     pub(crate) tls_key: Option<PathBuf>,
-    /// The name in the engine's certificate, where it is another than that in its address
+    /// Name in the engine's certificate, if it differs from its address
     #[arg(long, value_name = "NAME", global = true, help_heading = ENGINE)]
     pub(crate) tls_name: Option<String>,
-    /// The name of the working folder, where not all workers share it: only those of this name do what needs it
+    /// Name of the workspace (the working folder), if not all workers share it: only workers with this name do what needs it
     #[arg(long, value_name = "NAME", global = true, help_heading = ENGINE)]
-    pub(crate) place: Option<String>,
-    /// Hand the working folder over as states of git, which workers that say the same check out; needs --blobs, and git on every host
-    #[arg(long, global = true, conflicts_with = "place", requires = "blobs", help_heading = ENGINE)]
-    pub(crate) trees: bool,
-    /// How long it is waited for a worker of --place before its host counts as lost, such as 90s, 10m; 10m unless given
-    #[arg(long, value_name = "TIME", global = true, requires = "place", value_parser = super::parse_duration, help_heading = ENGINE)]
-    pub(crate) lost_after: Option<Duration>,
-    /// Beginning of the names of the queues
+    pub(crate) workspace: Option<String>,
+    /// Hand the working folder from host to host as git commits; workers need this option too, --blobs, and git on every host
+    #[arg(long, global = true, conflicts_with = "workspace", requires = "blobs", help_heading = ENGINE)]
+    pub(crate) git_handoff: bool,
+    /// Time to wait for a worker of --workspace before its host counts as lost, such as 90s, 10m; 10m by default
+    #[arg(long, value_name = "TIME", global = true, requires = "workspace", value_parser = super::parse_duration, help_heading = ENGINE)]
+    pub(crate) worker_timeout: Option<Duration>,
+    /// Prefix of the queue names
     #[arg(long, value_name = "PREFIX", global = true, default_value = "aime", help_heading = ENGINE)]
-    pub(crate) queues: String,
+    pub(crate) queue_prefix: String,
 }
 
 impl EngineArgs {
@@ -56,26 +56,29 @@ impl EngineArgs {
             ("--tls-ca", self.tls_ca.is_some()),
             ("--tls-cert", self.tls_cert.is_some()),
             ("--tls-name", self.tls_name.is_some()),
-            ("--place", self.place.is_some()),
-            ("--trees", self.trees),
+            ("--workspace", self.workspace.is_some()),
+            ("--git-handoff", self.git_handoff),
         ];
         given.into_iter().find_map(|(name, given)| given.then_some(name))
     }
 
     pub(crate) fn queues(&self) -> Queues {
-        let queues =
-            Queues { prefix: self.queues.clone(), place: self.place.clone(), lost_after_s: self.lost_after.map(|time| time.as_secs()) };
-        if self.trees { queues.of_trees() } else { queues }
+        let queues = Queues {
+            prefix: self.queue_prefix.clone(),
+            place: self.workspace.clone(),
+            lost_after_s: self.worker_timeout.map(|time| time.as_secs()),
+        };
+        if self.git_handoff { queues.of_trees() } else { queues }
     }
 }
 
 /// Work of a worker, and its engine.
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
-    /// The engine: HOST:PORT, or as for --on
+    /// Address of the engine: HOST:PORT, or as for --engine
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) temporal: Address,
-    /// What it serves: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of it unless given
+    /// What it serves: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of them by default
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = capability)]
     pub(crate) serve: Vec<Capability>,
     /// The model, as for `aime run`

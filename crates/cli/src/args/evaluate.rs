@@ -9,7 +9,7 @@ use super::ModeArg;
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
-  aime eval core --prove
+  aime eval core --verify-checks
   aime eval core --mode direct --mode auto --repeat 3
   aime eval my-suite --model small --model large --jobs 4
   aime eval core --mode auto --agent 'other=python3 other.py $GOAL_FILE'
@@ -62,7 +62,7 @@ pub(crate) struct EvalArgs {
     pub(crate) level: Vec<u8>,
     /// Call no model: show that each check passes after the task's solution and fails after nothing
     #[arg(long, conflicts_with = "fresh")]
-    pub(crate) prove: bool,
+    pub(crate) verify_checks: bool,
     /// Of these tasks only so many, spread evenly over categories and levels, the same ones each time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) sample: Option<u32>,

@@ -59,13 +59,13 @@ pub(crate) enum RunsCommand {
         #[arg(short, value_name = "F.html")]
         output_file: Option<PathBuf>,
     },
-    /// Whether what is kept of one run fits together: its journal, those of its actors, its snapshot, its entry in the list
+    /// Check that the stored parts of one run agree: its journal, those of its actors, its snapshot, its entry in the list
     Check {
         /// The run
         run: String,
-        /// Cut a damaged journal after its last good record, and write anew what follows from it
+        /// Repair it: cut a damaged journal after its last good record, and rewrite what follows from it
         #[arg(long)]
-        mend: bool,
+        repair: bool,
     },
     /// Time, tokens and plans: over all runs of this folder, or of one, what the time and the tokens went to, how often a plan was made and how often it reached its goal
     Stats {

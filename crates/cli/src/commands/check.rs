@@ -32,7 +32,7 @@ pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u
         (CheckFormat::Json, Err(faults)) => output::json(&json!({"valid": false, "repairs": [], "faults": faults}), true)?,
         (CheckFormat::Text, Ok(checked)) => {
             for repair in &checked.repairs {
-                output::result(&msg!("line-mended", repair = said(repair)));
+                output::result(&msg!("line-repaired", repair = said(repair)));
             }
             output::result(&format!("{GREEN}{}{GREEN:#}: {}", msg!("check-valid"), count(checked.plan.tasks.len(), "task")));
         }

@@ -11,12 +11,12 @@ use crate::{
 };
 
 /// Checks the stored data of a run, and repairs it on demand. Returns 0 if no fault is left, else 1.
-pub(super) async fn check(run: &str, mend: bool, form: Output, runs: &Runs) -> Result<u8, Failure> {
+pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
-    let checked = runs.check(&run, mend).await?;
+    let checked = runs.check(&run, repair).await?;
     let code = tell(&checked, form)?;
-    if !mend && checked.findings.iter().any(|finding| finding.mend.is_some()) {
-        output::note(&format!("`aime runs check {run} --mend` repairs it"));
+    if !repair && checked.findings.iter().any(|finding| finding.repair.is_some()) {
+        output::note(&format!("`aime runs check {run} --repair` repairs it"));
     }
     Ok(code)
 }
@@ -33,12 +33,12 @@ pub(super) fn tell(checked: &RunCheck, form: Output) -> Result<u8, Failure> {
 fn text(checked: &RunCheck) -> String {
     let looked_at = msg!("checked-run", events = count(checked.events, "event"), actors = count(checked.actors, "actor"));
     let mut lines = vec![format!("{BOLD}{}{BOLD:#}  {DIM}{looked_at}{DIM:#}", checked.run_id)];
-    for Finding { place, detail, mend, mended } in &checked.findings {
+    for Finding { place, detail, repair, repaired } in &checked.findings {
         lines.push(format!("{YELLOW}{}{YELLOW:#}: {}", named("place", place.word()), plain(&said(detail))));
-        lines.push(match (mend, mended) {
-            (Some(mend), true) => format!("  {GREEN}{}{GREEN:#}: {}", msg!("checked-mended"), said(mend)),
-            (Some(mend), false) => format!("  {DIM}{}{DIM:#}: {}", msg!("checked-mend"), said(mend)),
-            (None, _) => format!("  {DIM}{}{DIM:#}", msg!("checked-nothing-mends")),
+        lines.push(match (repair, repaired) {
+            (Some(repair), true) => format!("  {GREEN}{}{GREEN:#}: {}", msg!("checked-repaired"), said(repair)),
+            (Some(repair), false) => format!("  {DIM}{}{DIM:#}: {}", msg!("checked-repair"), said(repair)),
+            (None, _) => format!("  {DIM}{}{DIM:#}", msg!("checked-not-repairable")),
         });
     }
     if checked.findings.is_empty() {

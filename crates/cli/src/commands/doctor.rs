@@ -136,20 +136,20 @@ fn good(what: &str, detail: &str) {
     line(GREEN, &msg!("doctor-works"), what, &said(detail), "");
 }
 
-fn broken(what: &str, failure: &Failure, mend: &str) {
-    line(RED, &msg!("doctor-broken"), what, &said(&failure.message), failure.hint.as_deref().unwrap_or(mend));
+fn broken(what: &str, failure: &Failure, hint: &str) {
+    line(RED, &msg!("doctor-broken"), what, &said(&failure.message), failure.hint.as_deref().unwrap_or(hint));
 }
 
-fn absent(what: &str, detail: &str, mend: &str) {
-    line(YELLOW, &msg!("doctor-absent"), what, &said(detail), mend);
+fn absent(what: &str, detail: &str, hint: &str) {
+    line(YELLOW, &msg!("doctor-absent"), what, &said(detail), hint);
 }
 
-fn line(style: Style, state: &str, what: &str, detail: &str, mend: &str) {
+fn line(style: Style, state: &str, what: &str, detail: &str, hint: &str) {
     let indent = format!("\n{}", " ".repeat(WIDTH + 10));
     let state = column(&format!("{style}{state}{style:#}"), 8);
     let mut text = format!("{state}{}{}", column(&thing(what), WIDTH + 2), detail.replace('\n', &indent));
-    if !mend.is_empty() {
-        text.push_str(&format!("{indent}{}", msg!("doctor-mend", mend = said(mend))));
+    if !hint.is_empty() {
+        text.push_str(&format!("{indent}{}", msg!("doctor-hint", hint = said(hint))));
     }
     output::result(&text);
 }

@@ -57,7 +57,7 @@ const PAYLOAD_KEY: &str = "AIME_TEMPORAL_PAYLOAD_KEY";
 /// Runs a command whose run is on an engine.
 pub(super) async fn command(command: Command, global: &Global, here: &aime_runs::Runs) -> Result<u8, Failure> {
     let setup = here.setup();
-    let Some(on) = &global.engine.on else { return Err(Failure::internal("no engine is named")) };
+    let Some(on) = &global.engine.engine else { return Err(Failure::internal("no engine is named")) };
     match command {
         Command::Resume(args) => resume(args, on, global, setup).await,
         Command::Answer { run, text } => Spoken::to(&run, &runs(on, global, setup).await?).await?.answer(text.join(" "), setup).await,
@@ -73,7 +73,7 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
 
 fn not_there() -> Failure {
     Failure::usage("this command does not work on an engine yet")
-        .hint("run, resume, answer, tell, pause, cancel and runs do; leave --on out for what is in this folder")
+        .hint("run, resume, answer, tell, pause, cancel and runs do; leave --engine out for what is in this folder")
 }
 
 /// Starts a run on the engine and watches it until it ends.
@@ -160,7 +160,7 @@ async fn watch(
                 return Ok(0);
             }
             if std::mem::replace(&mut stop, true) {
-                output::note(&format!("not watched any more; `aime resume {run}` with the same --on goes on"));
+                output::note(&format!("not watched any more; `aime resume {run}` with the same --engine goes on"));
                 return Ok(code::INTERRUPTED);
             }
             screen.say("stopping … (again to stop watching)");
@@ -242,7 +242,7 @@ fn interruptions() -> mpsc::UnboundedReceiver<()> {
 
 /// Returns the folder's content as the initial state of a run; none if the run works in this folder itself.
 async fn handed_over(run: &RunId, global: &Global, setup: &Setup) -> Result<Option<Tree>, Failure> {
-    if !global.engine.trees {
+    if !global.engine.git_handoff {
         return Ok(None);
     }
     let trees = trees(Side::Client, global, setup).await?;
@@ -327,7 +327,7 @@ async fn serve(
             _ => None,
         };
         let orchestrator = setup.orchestrator(models, Arc::new(NobodyThere))?;
-        let trees = match global.engine.trees {
+        let trees = match global.engine.git_handoff {
             true => Some(trees(Side::Worker, global, setup).await?),
             false => None,
         };
@@ -415,10 +415,10 @@ fn failure_of(error: EngineError) -> Failure {
     match error {
         EngineError::Connect { .. } => failure.hint("is the server there? `cargo xtask services` starts one for trials"),
         EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
-        EngineError::NotEnded { .. } => failure.hint("`aime cancel` with the same --on ends it"),
+        EngineError::NotEnded { .. } => failure.hint("`aime cancel` with the same --engine ends it"),
         EngineError::ActorForgotten { .. } => failure.hint("take a version that came when none was, or keep histories longer (retention)"),
         EngineError::Past(error) => RunsError::from(error).into(),
-        EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --on lists them"),
+        EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --engine lists them"),
         EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
         EngineError::Client(_) | EngineError::NoTls { .. } => failure,
     }

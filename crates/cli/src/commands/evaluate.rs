@@ -59,7 +59,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     if setup.places.project.is_file() {
         output::note(&msg!("eval-project", file = setup.places.project.display()));
     }
-    if args.prove {
+    if args.verify_checks {
         return prove_all(&suite, &folder, args.output, &of_trials).await;
     }
     let modes: Vec<String> = args.mode.iter().filter_map(|mode| Some(mode.to_possible_value()?.get_name().to_owned())).collect();
@@ -248,7 +248,7 @@ fn in_use(config: &ModelConfig, environment: &Environment) -> ModelInUse {
 /// Returns the environment of checks: the configured sandbox, own folders, no network.
 fn scripts(setup: &Setup) -> Scripts {
     let sandbox = &setup.config.sandbox;
-    let sandbox = Sandbox { off: sandbox.mode == SandboxMode::Off, go_without: sandbox.go_without().collect() };
+    let sandbox = Sandbox { off: sandbox.mode == SandboxMode::Off, allow_missing: sandbox.allow_missing().collect() };
     Scripts { environment: setup.clean_environment(), sandbox }
 }
 

@@ -109,7 +109,7 @@ async fn reviewed(mut request: RunRequest, models: Option<&Models>, runs: &Runs)
 /// Returns true if an engine carries the run out, with the tools and models of its workers.
 #[cfg(feature = "temporal")]
 const fn is_elsewhere(global: &Global) -> bool {
-    global.engine.on.is_some()
+    global.engine.engine.is_some()
 }
 
 #[cfg(not(feature = "temporal"))]
@@ -156,7 +156,7 @@ pub(super) enum Work {
 pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: Work) -> Result<u8, Failure> {
     let setup = runs.setup();
     #[cfg(feature = "temporal")]
-    if let (Some(on), Work::Start(request)) = (&global.engine.on, &work) {
+    if let (Some(on), Work::Start(request)) = (&global.engine.engine, &work) {
         return super::engine::carry_out(carry, on, request.as_ref().clone(), global, setup).await;
     }
     let before = match &work {

@@ -44,7 +44,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
             let (run, seen) = runs.read(&run)?;
             super::report::report(&run, &runs.report(&run, &seen), output_file.as_deref(), form, runs.setup())?;
         }
-        RunsCommand::Check { run, mend } => return super::check_run::check(&run, mend, form, runs).await,
+        RunsCommand::Check { run, repair } => return super::check_run::check(&run, repair, form, runs).await,
         RunsCommand::Stats { run } => {
             let run = run.map(|run| runs.find(&run)).transpose()?;
             super::stats::tell(&runs.stats(run.as_ref())?, form)?;

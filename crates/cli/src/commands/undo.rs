@@ -89,7 +89,7 @@ fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Ke
     let kept = Kept::read(&setup.keep(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
     if kept.is_none() && may_have_changed(seen) {
         return Err(Failure::usage(format!("this folder keeps nothing of run {run}: it changed no file, or did so elsewhere"))
-            .hint("undo it in the folder of its workers, or, with --trees, in the one where it began"));
+            .hint("undo it in the folder of its workers, or, with --git-handoff, in the one where it began"));
     }
     Ok(kept)
 }

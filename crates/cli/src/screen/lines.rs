@@ -179,7 +179,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{YELLOW}{}: {}{YELLOW:#}", text("task"), msg!("line-not-cancelled", why = told(text("message"), 2 * WIDTH)))
         }
         event => {
-            let told: Vec<String> = event.patch_repairs()?.into_iter().map(|repair| msg!("line-mended", repair = said(repair))).collect();
+            let told: Vec<String> = event.patch_repairs()?.into_iter().map(|repair| msg!("line-repaired", repair = said(repair))).collect();
             format!("{}{DIM}{}{DIM:#}", head(BOLD, "head-replan"), told.join("; "))
         }
     };
@@ -201,7 +201,7 @@ pub(crate) fn conflict_line(conflict: &MergeConflict) -> String {
 
 /// Formats the notes on a new plan: repaired faults, and the reason for a fallback.
 pub(crate) fn plan_notes(repairs: &[String], fallback: Option<&str>) -> Vec<String> {
-    let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-mended", repair = said(repair))));
+    let repairs = repairs.iter().map(|repair| format!("{DIM}{}{DIM:#}", msg!("line-repaired", repair = said(repair))));
     let fallback = fallback.map(|why| format!("{YELLOW}{}{YELLOW:#}", msg!("line-fallback", why = said(why))));
     repairs.chain(fallback).collect()
 }

@@ -140,7 +140,7 @@ pub(super) fn words_of(event: &ProgressEvent, line: Option<&str>) -> Option<Stri
     match event {
         E::PlanCreated { plan, repairs, fallback } => {
             let mut words = format!("{}v1: {}", head(BOLD, "head-plan"), count(plan.tasks.len(), "task"));
-            repairs.iter().for_each(|repair| words.push_str(&format!("\n  {}", msg!("line-mended", repair = said(repair)))));
+            repairs.iter().for_each(|repair| words.push_str(&format!("\n  {}", msg!("line-repaired", repair = said(repair)))));
             fallback.iter().for_each(|why| words.push_str(&format!("\n  {}", msg!("line-fallback", why = said(why)))));
             Some(output::bare(&words))
         }

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_fault_has_its_own_text_with_the_file_and_the_mend() {
+    fn each_fault_has_its_own_text_with_the_file_and_the_hint() {
         let cases = [
             (rusqlite::ffi::SQLITE_FULL, "no room left", "free some disk space"),
             (rusqlite::ffi::SQLITE_READONLY, "may only be read", "writable"),
@@ -230,10 +230,10 @@ mod tests {
             (rusqlite::ffi::SQLITE_CANTOPEN, "cannot open", "check"),
             (rusqlite::ffi::SQLITE_IOERR, "cannot be used", ""),
         ];
-        for (code, what, mend) in cases {
+        for (code, what, hint) in cases {
             let fault = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
             let text = JournalError::from_sqlite(Path::new("some/aime.db"), fault).to_string();
-            assert!(text.contains("some/aime.db") && text.contains(what) && text.contains(mend), "{code}: {text}");
+            assert!(text.contains("some/aime.db") && text.contains(what) && text.contains(hint), "{code}: {text}");
         }
     }
 }

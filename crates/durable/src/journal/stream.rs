@@ -135,7 +135,7 @@ impl StreamWriter {
     ///
     /// # Errors
     /// As [`StreamWriter::append`].
-    pub async fn mend<M: Machine>(&mut self) -> Result<(), JournalError> {
+    pub async fn repair<M: Machine>(&mut self) -> Result<(), JournalError> {
         if self.end.cut.is_none() {
             return Ok(());
         }
@@ -247,7 +247,7 @@ impl Append {
     /// Gives the number of the stream, where something was appended.
     fn write(&self, connection: &Connection) -> Result<Option<i64>, Fault> {
         if let Some(cut) = &self.cut {
-            self.mend(connection, cut)?;
+            self.repair(connection, cut)?;
         }
         let Some(last) = self.rows.last() else { return Ok(None) };
         let stream = self.advance(connection, self.first - 1, last.last_fact)?;
@@ -291,7 +291,7 @@ impl Append {
     }
 
     /// Takes away what is damaged, and writes what stays anew.
-    fn mend(&self, connection: &Connection, cut: &Cut) -> Result<(), Fault> {
+    fn repair(&self, connection: &Connection, cut: &Cut) -> Result<(), Fault> {
         let stream = self.advance(connection, cut.last, cut.from - 1)?;
         connection.execute("DELETE FROM entry WHERE stream = ?1", [stream])?;
         // Snapshots that depend on the deleted facts.

@@ -297,7 +297,7 @@ impl Planner {
         let messages = with_images(messages, &request.images);
         let names = |ids: &[TaskId]| ids.iter().map(ToString::to_string).collect();
         let nameable = Nameable { waiting: names(&request.waiting), running: names(&request.running) };
-        let question = self.question("aime_patch", schema::patch(shape, &nameable), messages, self.settings.tries);
+        let question = self.question("aime_patch", schema::patch(shape, &nameable), messages, self.settings.max_attempts);
         let checker = PlanChecker {
             tools: &request.tools,
             actor_tools: &request.actor_tools,
@@ -315,7 +315,7 @@ impl Planner {
             // Both checks run, so that all faults are reported at once.
             let mut faults = Vec::new();
             match checker.check_patch(&mut patch, &request.plan) {
-                Ok(mended) => repairs.extend(mended),
+                Ok(repaired) => repairs.extend(repaired),
                 Err(found) => faults.extend(found),
             }
             if !patch.changes.is_empty() {

@@ -28,7 +28,7 @@ pub enum Fallback {
 #[serde(default, deny_unknown_fields)]
 pub struct PlannerSettings {
     /// Number of answers that the planner asks for before it falls back to something simpler.
-    pub tries: u32,
+    pub max_attempts: u32,
     /// Temperature for plans and patches; low, but above 0 so that a second try can differ from the first.
     pub temperature: f32,
     /// Temperature for the first TODOs of an emergent plan.
@@ -52,7 +52,7 @@ pub struct PlannerSettings {
 impl Default for PlannerSettings {
     fn default() -> Self {
         Self {
-            tries: 3,
+            max_attempts: 3,
             temperature: 0.2,
             first_todos_temperature: 0.3,
             tool_tasks: true,

@@ -230,7 +230,7 @@ async fn when_nothing_fits_the_categorys_actor_does_the_goal() {
 #[tokio::test]
 async fn without_a_fallback_planning_fails_with_all_faults() {
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [cycle()]);
-    let settings = PlannerSettings { fallback: Fallback::Fail, tries: 1, ..PlannerSettings::default() };
+    let settings = PlannerSettings { fallback: Fallback::Fail, max_attempts: 1, ..PlannerSettings::default() };
     let error = Planner::new(model.built(), settings).plan(&request(PlanMode::Simple)).await.unwrap_err();
     assert!(matches!(&error, PlannerError::NoPlan { refused, .. } if refused.len() == 2), "{error:?}");
     assert!(error.to_string().contains("a → b → a"), "{error}");
@@ -286,11 +286,11 @@ async fn an_earlier_plan_that_does_not_fit_any_more_is_left_out() {
 
 // Requirement: 3.40
 #[tokio::test]
-async fn what_was_mended_in_the_json_of_an_answer_is_told() {
+async fn what_was_repaired_in_the_json_of_an_answer_is_told() {
     let loose = "Here it is:\n{'tasks': [{'id': 'a', 'description': 'x'},]}";
     let told = ["left out the text around the JSON", "replaced single quotes", "left out trailing commas"];
     let model = ScriptedModel::new("m").on(When::schema("aime_plan"), [Reply::text(loose)]);
-    let settings = PlannerSettings { tries: 1, ..PlannerSettings::default() };
+    let settings = PlannerSettings { max_attempts: 1, ..PlannerSettings::default() };
     let planner = Planner::new(model.built(), settings);
     assert_eq!(planner.plan(&request(PlanMode::Simple)).await.unwrap().repairs, told);
     let model = ScriptedModel::new("m").once(When::schema("aime_plan"), [cycle()]).on(When::any(), [Reply::text(loose)]);

@@ -13,9 +13,9 @@ use super::keywords::{
 #[serde(default, deny_unknown_fields)]
 pub struct ClassifierSettings {
     /// Lengths below which a goal gets points, each with its points; the shortest that applies counts.
-    pub shorter: Vec<(usize, i32)>,
+    pub shorter_than: Vec<(usize, i32)>,
     /// Lengths above which a goal gets points, each with its points; the longest that applies counts.
-    pub longer: Vec<(usize, i32)>,
+    pub longer_than: Vec<(usize, i32)>,
     /// Points for one word that puts a step after another, and for several of them.
     pub multi_step: [i32; 2],
     /// Points for a condition.
@@ -25,25 +25,25 @@ pub struct ClassifierSettings {
     /// Points for up to one action verb, for two, and for more.
     pub verbs: [i32; 3],
     /// Highest score of a simple goal.
-    pub simple: i32,
+    pub max_simple_score: i32,
     /// Lowest score of a complex goal.
-    pub complex: i32,
+    pub min_complex_score: i32,
     /// Weight of a character of a dense script (Chinese, Japanese, Korean) in a length.
-    pub dense: usize,
+    pub cjk_weight: usize,
 }
 
 impl Default for ClassifierSettings {
     fn default() -> Self {
         Self {
-            shorter: vec![(30, -2), (60, -1)],
-            longer: vec![(120, 1), (200, 2)],
+            shorter_than: vec![(30, -2), (60, -1)],
+            longer_than: vec![(120, 1), (200, 2)],
             multi_step: [1, 3],
             conditional: 2,
             parallel: 2,
             verbs: [-1, 1, 2],
-            simple: -1,
-            complex: 2,
-            dense: 3,
+            max_simple_score: -1,
+            min_complex_score: 2,
+            cjk_weight: 3,
         }
     }
 }
@@ -121,7 +121,7 @@ impl Stage1 {
 /// simple, from 2 on it is complex.
 #[must_use]
 pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
-    let signals = read(goal, settings.dense);
+    let signals = read(goal, settings.cjk_weight);
     let mut score = 0;
     let mut reasons = Vec::new();
     let mut count = |points: i32, reason: String| {
@@ -131,8 +131,8 @@ pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
         }
     };
     let length = signals.length;
-    let shorter = settings.shorter.iter().filter(|(below, _)| length < *below).min();
-    let longer = settings.longer.iter().filter(|(above, _)| length > *above).max();
+    let shorter = settings.shorter_than.iter().filter(|(below, _)| length < *below).min();
+    let longer = settings.longer_than.iter().filter(|(above, _)| length > *above).max();
     let points = [shorter, longer].into_iter().flatten().map(|(_, points)| points).sum();
     count(points, format!("length {length}"));
     let [one, more] = settings.multi_step;
@@ -155,8 +155,8 @@ pub fn classify(goal: &str, settings: &ClassifierSettings) -> Stage1 {
     count(points, verbs);
     let verdict = if signals.exploratory.is_empty() {
         match score {
-            score if score <= settings.simple => Stage1Verdict::Simple,
-            score if score >= settings.complex => Stage1Verdict::Complex,
+            score if score <= settings.max_simple_score => Stage1Verdict::Simple,
+            score if score >= settings.min_complex_score => Stage1Verdict::Complex,
             _ => Stage1Verdict::Unsure,
         }
     } else {

@@ -117,10 +117,11 @@ fn points_are_as_the_rules_say() {
 
 #[test]
 fn what_is_counted_is_a_setting() {
-    let settings = ClassifierSettings { shorter: vec![(50, 1), (10, 5)], verbs: [7, 0, 0], dense: 1, ..ClassifierSettings::default() };
+    let settings =
+        ClassifierSettings { shorter_than: vec![(50, 1), (10, 5)], verbs: [7, 0, 0], cjk_weight: 1, ..ClassifierSettings::default() };
     assert_eq!((classify("fix it", &settings).score, classify("fix it, or else", &settings).score), (12, 8), "the shortest counts");
     assert_eq!(classify("字", &settings).signals.length, 1);
-    let settings = ClassifierSettings { simple: -3, complex: -1, ..ClassifierSettings::default() };
+    let settings = ClassifierSettings { max_simple_score: -3, min_complex_score: -1, ..ClassifierSettings::default() };
     let verdicts = ["Fix the bug", "Go there, then stop", "Write the code and test it"].map(|goal| classify(goal, &settings).verdict);
     assert_eq!(verdicts, [Stage1Verdict::Simple, Stage1Verdict::Unsure, Stage1Verdict::Complex]);
 }

@@ -179,8 +179,8 @@ fn a_denial_names_what_would_allow_it() {
             Some(address) => granted.check_address(&target, address.parse().unwrap()).unwrap_err(),
         };
         assert_eq!(denied.remedy(), remedy, "{text}");
-        let mended = grants(&["intern.example", "*:80", remedy]);
-        let mended = address.map_or_else(|| mended.check(&target), |address| mended.check_address(&target, address.parse().unwrap()));
-        assert_eq!(mended, Ok(()), "{text}");
+        let repaired = grants(&["intern.example", "*:80", remedy]);
+        let repaired = address.map_or_else(|| repaired.check(&target), |address| repaired.check_address(&target, address.parse().unwrap()));
+        assert_eq!(repaired, Ok(()), "{text}");
     }
 }

@@ -76,7 +76,7 @@ fn nearly(json: &str) -> Option<Value> {
     let closed = ["}", "]"].iter().find_map(|close| serde_json::from_str(&format!("{}{close}", json.trim_end())).ok());
     closed.or_else(|| {
         let read = read_json(json).ok()?;
-        let partial = |repair: &String| repair == "mended brackets" || repair.starts_with("took one of");
+        let partial = |repair: &String| repair == "repaired brackets" || repair.starts_with("took one of");
         (!read.cut && !read.repairs.iter().any(partial)).then_some(read.value)
     })
 }

@@ -30,7 +30,7 @@ fn repairs_are_told_in_words() {
         (r#""{\"a\": 1}""#, vec!["read the JSON inside a JSON string"]),
         ("<think>hm</think>{\"a\": 1}", vec!["left out the reasoning"]),
         (r#"{"a": "\d"}"#, vec!["doubled 1 backslash"]),
-        (r#"{"a": [1, 2"#, vec!["mended brackets", "closed what was cut off"]),
+        (r#"{"a": [1, 2"#, vec!["repaired brackets", "closed what was cut off"]),
         ("{\"a\": 1 // one\n}", vec!["left out comments"]),
     ];
     for (text, expected) in cases {
@@ -124,5 +124,5 @@ fn text_made_to_be_slow_ends() {
 fn a_second_try_is_bounded_by_the_length_of_the_text() {
     let text = |length: usize| format!("{{\"a\": \"{}he said \"hi\"\", \"b\": 2}}", "x".repeat(length));
     assert!(read_json(&text(100)).is_ok());
-    assert!(read_json(&text(super::mend::LONGEST_SECOND_TRY)).is_err());
+    assert!(read_json(&text(super::repair::LONGEST_SECOND_TRY)).is_err());
 }

@@ -207,7 +207,7 @@ impl Source<'_> {
         let format = Format::of(kind).ok_or_else(|| LocalModelError::Unsupported {
             file: self.file.to_owned(),
             reason: format!("tensor {name} is quantised as {}", Format::name_of(kind)),
-            mend: "use a file quantised as Q4_K_M, Q5_K_M, Q6_K or Q8_0".to_owned(),
+            hint: "use a file quantised as Q4_K_M, Q5_K_M, Q6_K or Q8_0".to_owned(),
         })?;
         let bytes = format.bytes(&shape).ok_or_else(|| self.damaged(format!("tensor {name} has the impossible shape {shape:?}")))?;
         Ok(TensorPlace { name, shape, format, offset, bytes })

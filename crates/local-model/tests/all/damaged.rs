@@ -14,7 +14,7 @@ fn open(file: &Path) -> Result<LocalModel, LocalModelError> {
 
 /// Each wrong file causes one message that names the file, the fault, and a remedy.
 #[test]
-fn wrong_files_say_what_is_wrong_and_how_to_mend_it() {
+fn wrong_files_say_what_is_wrong_and_how_to_repair_it() {
     let folder = folder();
     let sound = Tiny::default().bytes();
     let cases: Vec<(&str, Vec<u8>, &[&str])> = vec![

@@ -66,7 +66,7 @@ fn a_damaged_file_is_told_and_left() {
 }
 
 #[test]
-fn each_fault_has_its_own_text_with_the_file_and_the_mend() {
+fn each_fault_has_its_own_text_with_the_file_and_the_hint() {
     use rusqlite::ffi;
     let cases = [
         (ffi::SQLITE_FULL, "no room left", "free some disk space"),
@@ -78,10 +78,10 @@ fn each_fault_has_its_own_text_with_the_file_and_the_mend() {
         (ffi::SQLITE_CANTOPEN, "cannot open", "check"),
         (ffi::SQLITE_IOERR, "cannot be used", ""),
     ];
-    for (code, what, mend) in cases {
+    for (code, what, hint) in cases {
         let fault = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
         let text = MemoryError::from_sqlite("some/memory.db".as_ref(), fault).to_string();
-        assert!(text.contains("some/memory.db") && text.contains(what) && text.contains(mend), "{code}: {text}");
+        assert!(text.contains("some/memory.db") && text.contains(what) && text.contains(hint), "{code}: {text}");
     }
 }
 

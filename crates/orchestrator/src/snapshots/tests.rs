@@ -38,10 +38,10 @@ async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
     places.iter().for_each(|place| bytes[*place + 8] ^= 0x20);
     std::fs::write(&path, &bytes).unwrap();
     let journal = Journal::open(&path).unwrap();
-    for mend in [false, true] {
-        let checked = check_run(&journal, folder.path(), &run, mend, 7, std::ffi::OsString::new()).await.unwrap();
+    for repair in [false, true] {
+        let checked = check_run(&journal, folder.path(), &run, repair, 7, std::ffi::OsString::new()).await.unwrap();
         let [finding] = checked.findings.as_slice() else { panic!("{checked:?}") };
-        assert_eq!((finding.place, &finding.mend), (Place::Journal, &None));
+        assert_eq!((finding.place, &finding.repair), (Place::Journal, &None));
         assert!(finding.detail.contains("the run goes on from it"), "{}", finding.detail);
         let stands = run_status(&journal, &run).unwrap();
         assert_eq!((&stands.state, stands.damage), (&run_cut_off.state, None), "nothing of it is lost");

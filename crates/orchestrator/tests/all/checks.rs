@@ -8,8 +8,8 @@ use crate::bench::{Bench, four_lines, run_id};
 /// `PATH` on which `git` is found.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-async fn check(bench: &Bench, mend: bool) -> RunCheck {
-    check_run(&bench.journal, &bench.path(".aime"), &run_id(), mend, 7, PATH.into()).await.unwrap()
+async fn check(bench: &Bench, repair: bool) -> RunCheck {
+    check_run(&bench.journal, &bench.path(".aime"), &run_id(), repair, 7, PATH.into()).await.unwrap()
 }
 
 async fn after_a_run() -> Bench {
@@ -35,13 +35,13 @@ async fn a_snapshot_and_the_list_are_made_anew_from_the_journal() {
     let (path, whole) = (bench.path(".aime/progress/trip.json"), bench.state());
     std::fs::remove_file(&path).unwrap();
     bench.journal.set_status("trip", 7, "planning").await.unwrap();
-    let places = |checked: &RunCheck| checked.findings.iter().map(|finding| (finding.place, finding.mended)).collect::<Vec<_>>();
+    let places = |checked: &RunCheck| checked.findings.iter().map(|finding| (finding.place, finding.repaired)).collect::<Vec<_>>();
     let found = check(&bench, false).await;
     assert_eq!(places(&found), [(Place::Snapshot, false), (Place::List, false)]);
     assert!(!found.is_whole() && !path.exists(), "a look changes nothing");
-    let mended = check(&bench, true).await;
-    assert_eq!(places(&mended), [(Place::Snapshot, true), (Place::List, true)]);
-    assert!(mended.is_whole());
+    let repaired = check(&bench, true).await;
+    assert_eq!(places(&repaired), [(Place::Snapshot, true), (Place::List, true)]);
+    assert!(repaired.is_whole());
     assert_eq!(check(&bench, false).await.findings, []);
     assert_eq!(aime_progress_management::read_snapshot(&path).unwrap(), whole);
     assert_eq!(bench.journal.runs().unwrap()[0].status, "completed");

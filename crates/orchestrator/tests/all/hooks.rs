@@ -377,7 +377,7 @@ async fn a_patch_may_be_refused_and_the_plan_stays() {
 }
 
 #[tokio::test]
-async fn what_was_mended_in_a_patch_and_who_changed_it_is_told() {
+async fn what_was_repaired_in_a_patch_and_who_changed_it_is_told() {
     let patch = "{'changes': [{'op': 'add_task', 'task': {'id': 'again', 'description': 'Write it another way'}, 'replaces': ['write']}]}";
     let model = ScriptedModel::new("m")
         .on(When::schema("aime_patch"), [Reply::text(patch)])

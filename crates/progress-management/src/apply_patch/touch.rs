@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use super::Patching;
 use crate::{EdgeType, Problem, Task, TaskId, TaskStatus, fault::nearest};
 
-pub(super) const MEND_RUNNING: &str = "cancel it with cancel_task, and add a task that replaces it";
-pub(super) const MEND_SETTLED: &str = "what is done stays as it is; add a new task instead";
-const MEND_ROLLING_BACK: &str = "what it had done is being undone; add a task that replaces it";
-const MEND_GROUP_SETTLED: &str = "its group has come to an end; add a new task outside of the group";
+pub(super) const HINT_RUNNING: &str = "cancel it with cancel_task, and add a task that replaces it";
+pub(super) const HINT_SETTLED: &str = "what is done stays as it is; add a new task instead";
+const HINT_ROLLING_BACK: &str = "what it had done is being undone; add a task that replaces it";
+const HINT_GROUP_SETTLED: &str = "its group has come to an end; add a new task outside of the group";
 
 impl Patching {
     /// Returns the status of a task that the patch names. Adds a fault for an unknown task.
@@ -21,32 +21,32 @@ impl Patching {
         None
     }
 
-    pub(super) fn untouchable(&mut self, place: &str, id: &TaskId, status: TaskStatus, mend: &'static str) {
-        self.found.add(place, Problem::Untouchable { id: id.clone(), status, mend });
+    pub(super) fn untouchable(&mut self, place: &str, id: &TaskId, status: TaskStatus, hint: &'static str) {
+        self.found.add(place, Problem::Untouchable { id: id.clone(), status, hint });
     }
 
     /// Returns true if the task itself may be changed, because it has not run. Otherwise adds a fault.
     pub(super) fn touchable(&mut self, place: &str, id: &TaskId) -> bool {
         match self.status_of(place, id) {
             Some(status) if status.is_open() && self.has_begun(id) => {
-                self.untouchable(place, id, TaskStatus::Running, MEND_RUNNING);
+                self.untouchable(place, id, TaskStatus::Running, HINT_RUNNING);
                 false
             }
             Some(status @ TaskStatus::Failed) if self.group_of(id).is_some_and(|group| !group.status.is_open()) => {
-                self.untouchable(place, id, status, MEND_GROUP_SETTLED);
+                self.untouchable(place, id, status, HINT_GROUP_SETTLED);
                 false
             }
             Some(status @ TaskStatus::Failed) if self.is_being_undone(id) => {
-                self.untouchable(place, id, status, MEND_ROLLING_BACK);
+                self.untouchable(place, id, status, HINT_ROLLING_BACK);
                 false
             }
             Some(TaskStatus::Pending | TaskStatus::Ready | TaskStatus::Blocked | TaskStatus::Failed) => true,
             Some(status @ TaskStatus::Running) => {
-                self.untouchable(place, id, status, MEND_RUNNING);
+                self.untouchable(place, id, status, HINT_RUNNING);
                 false
             }
             Some(status) => {
-                self.untouchable(place, id, status, MEND_SETTLED);
+                self.untouchable(place, id, status, HINT_SETTLED);
                 false
             }
             None => false,

@@ -37,7 +37,7 @@ fn a_failed_write_leaves_the_former_file() {
 }
 
 #[test]
-fn damaged_files_are_named_with_the_mend() {
+fn damaged_files_are_named_with_the_hint() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("plan.json");
     assert!(matches!(read_snapshot(&path), Err(SnapshotError::Read { .. })));

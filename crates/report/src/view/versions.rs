@@ -23,7 +23,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
     let mut before: Option<ProgressState> = None;
     let mut versions = Vec::new();
     // Repairs of the patch from which the next version is made.
-    let mut mended: Vec<String> = Vec::new();
+    let mut repaired: Vec<String> = Vec::new();
     for (at, event) in events {
         // The events of a valid journal can be folded. After an invalid event no further versions are shown.
         let folded = match &mut state {
@@ -37,7 +37,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
         let pictured = versions.len() < PICTURES && state.tasks.len() <= IN_PICTURE;
         let version = match event {
             ProgressEvent::PlanCreated { repairs, fallback, .. } => {
-                let mut lowered: Vec<String> = repairs.iter().map(|repair| repaired(repair, reader)).collect();
+                let mut lowered: Vec<String> = repairs.iter().map(|repair| write_repair(repair, reader)).collect();
                 lowered.extend(fallback.iter().map(|why| format!("a fallback: {}", reader.text(why, LONG).shown)));
                 Version { reasoning: reader.text("The first plan.", LONG), lowered, ..empty(state.version, *at) }
             }
@@ -49,16 +49,16 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
                     let lowered = decision.lowered.iter().map(|lowered| reader.line(&lowered.to_string(), VALUE));
                     let no_longer_fits = |dropped: &DroppedChange| format!("a change was dropped: {}", dropped.faults.join("; "));
                     let dropped = decision.dropped.iter().map(|dropped| reader.line(&no_longer_fits(dropped), VALUE));
-                    mended.drain(..).chain(lowered).chain(dropped).collect()
+                    repaired.drain(..).chain(lowered).chain(dropped).collect()
                 },
                 ..empty(state.version, *at)
             },
             ProgressEvent::PlanningStarted { .. } => {
-                mended.clear();
+                repaired.clear();
                 continue;
             }
             event => {
-                mended.extend(event.patch_repairs().into_iter().flatten().map(|repair| repaired(repair, reader)));
+                repaired.extend(event.patch_repairs().into_iter().flatten().map(|repair| write_repair(repair, reader)));
                 continue;
             }
         };
@@ -71,7 +71,7 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
     versions
 }
 
-fn repaired(repair: &str, reader: &Reader<'_>) -> String {
+fn write_repair(repair: &str, reader: &Reader<'_>) -> String {
     format!("repaired: {}", reader.text(repair, LONG).shown)
 }
 

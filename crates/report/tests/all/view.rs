@@ -42,15 +42,15 @@ fn the_critical_path_goes_through_what_changed_the_plan() {
 
 // Requirement: 3.40
 #[test]
-fn what_was_mended_in_a_patch_stands_with_its_version() {
+fn what_was_repaired_in_a_patch_stands_with_its_version() {
     let asked = json!({"type": "planning_started", "purpose": "patch"});
-    let mended = |repair: &str| json!({"type": "noted", "topic": "patch_repaired", "detail": {"repairs": [repair]}});
+    let repaired = |repair: &str| json!({"type": "noted", "topic": "patch_repaired", "detail": {"repairs": [repair]}});
     let change = |version: u32| {
         let patch = json!({"changes": [{"op": "set_strategic", "strategic": {}}]});
         json!({"type": "plan_changed", "decision": {"version": version, "at": 0, "triggers": [], "patch": patch}})
     };
     // The first patch produced no version.
-    let events = [asked.clone(), mended("a comma"), asked.clone(), mended("a quote"), change(2), asked, change(3)];
+    let events = [asked.clone(), repaired("a comma"), asked.clone(), repaired("a quote"), change(2), asked, change(3)];
     let run = Run::of(one_task("Go", json!({"id": "t", "kind": "actor", "description": "x"}), events));
     let told: Vec<_> = run.view(&[]).versions.into_iter().map(|version| version.lowered.join("; ")).collect();
     assert_eq!(told, ["", "repaired: a quote", ""]);
@@ -62,7 +62,7 @@ fn files_are_compared_as_the_run_found_and_left_them() {
     let mut run = Run::nightly();
     let told: Vec<(String, bool)> = run.view(&[]).files.changed.iter().map(|file| (file.path.clone(), file.lines.is_empty())).collect();
     assert_eq!(told, [("src/parser.py".to_owned(), false), ("src/migrate.py".to_owned(), false)], "what tools told, where nothing is kept");
-    let file = |path: &str, before, after| FileSource { path: path.into(), by: vec!["mend-parser".into(), "bash".into()], before, after };
+    let file = |path: &str, before, after| FileSource { path: path.into(), by: vec!["repair-parser".into(), "bash".into()], before, after };
     let text = |text: &str| Content::File(text.as_bytes().to_vec());
     run.files = Some(vec![
         file("a.txt", text("one\ntwo\nthree\n"), text("one\n2\nthree\n")),

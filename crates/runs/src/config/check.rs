@@ -45,7 +45,7 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     if let Some(cost) = run.max_cost_usd {
         want(cost.is_finite() && cost > 0.0, "run.max_cost_usd", &cost, "a number above 0, or leave it out for no bound");
     }
-    want(planning.tries > 0, "planning.tries", &planning.tries, "at least 1");
+    want(planning.max_attempts > 0, "planning.max_attempts", &planning.max_attempts, "at least 1");
     let limits = &planning.limits;
     for (key, limit) in [
         ("max_tasks", limits.max_tasks),
@@ -63,8 +63,13 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
         want((0.0..=2.0).contains(&temperature), &format!("planning.{key}"), &temperature, "0 to 2");
     }
     let classifier = &planning.classifier;
-    want(classifier.simple < classifier.complex, "planning.classifier.simple", &classifier.simple, "less than `complex`");
-    want(classifier.dense > 0, "planning.classifier.dense", &classifier.dense, "at least 1");
+    want(
+        classifier.max_simple_score < classifier.min_complex_score,
+        "planning.classifier.max_simple_score",
+        &classifier.max_simple_score,
+        "less than `min_complex_score`",
+    );
+    want(classifier.cjk_weight > 0, "planning.classifier.cjk_weight", &classifier.cjk_weight, "at least 1");
     want((0.0..=1.0).contains(&growth.merge_at), "planning.growth.merge_at", &growth.merge_at, "0 to 1");
     let threshold = config.triggers.token_budget_threshold;
     want((0.0..=1.0).contains(&threshold), "triggers.token_budget_threshold", &threshold, "0 to 1");
@@ -90,9 +95,9 @@ pub(super) fn faults(config: &Config) -> Vec<String> {
     for (key, number) in [
         ("failures_before_hint", actors.failures_before_hint),
         ("rounds_before_todo_reminder", actors.rounds_before_todo_reminder),
-        ("stuck_after", actors.stuck_after),
-        ("conclude_after", actors.conclude_after),
-        ("hopeless_after", actors.hopeless_after),
+        ("warn_after_repeats", actors.warn_after_repeats),
+        ("conclude_after_repeats", actors.conclude_after_repeats),
+        ("abort_after_repeats", actors.abort_after_repeats),
     ] {
         want(number > 0, &format!("actors.{key}"), &number, "at least 1");
     }

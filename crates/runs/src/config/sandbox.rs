@@ -32,7 +32,7 @@ pub struct SandboxConfig {
     pub file_mb: u64,
     /// Guarantees that may be missing on this machine: `files`, `truncation`, `signals`, `system-calls`, `keys`, `network-namespace`.
     #[serde(deserialize_with = "guarantees")]
-    pub go_without: Vec<String>,
+    pub allow_missing: Vec<String>,
 }
 
 /// Confinement of processes.
@@ -57,7 +57,7 @@ impl Default for SandboxConfig {
             processes: limits.processes,
             memory_mb: limits.memory_bytes >> 20,
             file_mb: limits.file_bytes >> 20,
-            go_without: Vec::new(),
+            allow_missing: Vec::new(),
         }
     }
 }
@@ -70,8 +70,8 @@ impl SandboxConfig {
     }
 
     /// Returns the sandbox guarantees that may be missing on this machine. Their names were validated when the settings were read.
-    pub fn go_without(&self) -> impl Iterator<Item = Guarantee> {
-        self.go_without.iter().filter_map(|name| name.parse().ok())
+    pub fn allow_missing(&self) -> impl Iterator<Item = Guarantee> {
+        self.allow_missing.iter().filter_map(|name| name.parse().ok())
     }
 
     /// Returns a message for every invalid value.

@@ -172,7 +172,7 @@ fn names_of_models_are_kept_as_they_are() {
 }
 
 #[test]
-fn faults_name_the_place_and_the_mend() {
+fn faults_name_the_place_and_the_hint() {
     let cases = [
         ("aime.toml", "[run]\nmax_paralel = 2\n"),
         ("aime.yaml", "run:\n  max_paralel: 2\n"),
@@ -223,20 +223,20 @@ fn values_that_cannot_stand_are_refused() {
         ("run.max_seconds", "[run]\nmax_seconds = 0"),
         ("run.max_cost_usd", "[run]\nmax_cost_usd = -1"),
         ("run.max_cost_usd", "[run]\nmax_cost_usd = nan"),
-        ("planning.tries", "[planning]\ntries = 0"),
+        ("planning.max_attempts", "[planning]\nmax_attempts = 0"),
         ("planning.limits.max_actions", "[planning.limits]\nmax_actions = 0"),
         ("triggers.token_budget_threshold", "[triggers]\ntoken_budget_threshold = 20"),
         ("actors.temperature", "[actors]\ntemperature = 3"),
         ("actors.compact_at", "[actors]\ncompact_at = 80"),
-        ("actors.stuck_after", "[actors]\nstuck_after = 0"),
+        ("actors.warn_after_repeats", "[actors]\nstuck_after = 0"),
         ("tools.bash_timeout_seconds", "[tools]\nbash_timeout_seconds = 0"),
         ("tools.python_timeout_seconds", "[tools]\npython_timeout_seconds = 601"),
         ("classes.small.output_characters", "[classes.small]\noutput_characters = 10"),
         ("classes.small.max_steps", "[classes.small]\nmax_steps = 0"),
         ("classes.capable.file_share", "[classes.capable]\nfile_share = 0.5"),
         ("planning.temperature", "[planning]\ntemperature = 3"),
-        ("planning.classifier.simple", "[planning.classifier]\nsimple = 2"),
-        ("planning.classifier.dense", "[planning.classifier]\ndense = 0"),
+        ("planning.classifier.max_simple_score", "[planning.classifier]\nmax_simple_score = 2"),
+        ("planning.classifier.cjk_weight", "[planning.classifier]\ncjk_weight = 0"),
         ("memory.chunk_tokens", "[memory]\nchunk_tokens = 49"),
         ("models.default.prices.output", "[models.default]\nprices = { input = 1, output = -1 }"),
         ("models.default.timeout_seconds", "[models.default]\ntimeout_seconds = 0"),

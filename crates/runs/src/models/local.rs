@@ -281,8 +281,8 @@ pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsE
     if reached {
         return Ok(Health::CanBeFetched(detail));
     }
-    let mend = fetch_hint(&model);
-    Ok(Health::Missing(RunsError::model(detail).hint(mend)))
+    let hint = fetch_hint(&model);
+    Ok(Health::Missing(RunsError::model(detail).hint(hint)))
 }
 
 /// Loads a file with the settings of this machine.

@@ -102,10 +102,10 @@ impl Runs {
         read.collect()
     }
 
-    /// Checks that the stored parts of a run fit together. With `mend` it repairs what can be repaired.
-    pub async fn check(&self, run: &RunId, mend: bool) -> Result<RunCheck, RunsError> {
+    /// Checks that the stored parts of a run fit together. With `repair` it repairs what can be repaired.
+    pub async fn check(&self, run: &RunId, repair: bool) -> Result<RunCheck, RunsError> {
         let path = self.setup.environment.path("PATH").unwrap_or_default().into();
-        Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, mend, SystemClock.now(), path).await?)
+        Ok(check_run(&self.setup.journal()?, &self.setup.keep(), run, repair, SystemClock.now(), path).await?)
     }
 
     /// Returns statistics over all runs of the folder, or of one run.

@@ -43,7 +43,7 @@ fn said<T>(result: Result<T, RunsError>) -> String {
 #[test]
 fn settings_arrive() {
     let world = World::new(
-        "[planning]\ntries = 5\nfallback = \"none\"\nstrategy = \"always\"\n\
+        "[planning]\nmax_attempts = 5\nfallback = \"none\"\nstrategy = \"always\"\n\
          [planning.bypass]\nmax_input_length = 7\nsingle_file = false\nclear_category = false\n\
          [planning.limits]\nmax_tasks = 9\nmax_sub_goals = 8\nmax_actions = 7\n\
          [tools]\nbash_timeout_seconds = 11\npython_timeout_seconds = 12\n\
@@ -52,7 +52,7 @@ fn settings_arrive() {
     );
     let setup = world.setup();
     let planner = setup.planner();
-    assert_eq!((planner.tries, planner.fallback), (5, Fallback::Fail));
+    assert_eq!((planner.max_attempts, planner.fallback), (5, Fallback::Fail));
     assert_eq!((planner.limits.max_tasks, planner.limits.max_sub_goals, planner.limits.max_actions), (9, 8, 7));
     let route = setup.route();
     assert_eq!(route.strategy, aime_dynamic_planner::Strategy::Always);

@@ -132,7 +132,7 @@ pub struct ConfinementSettings {
     /// Resource limits.
     pub limits: ResourceLimits,
     /// Guarantees that the user gives up if this machine cannot keep them.
-    pub go_without: BTreeSet<Guarantee>,
+    pub allow_missing: BTreeSet<Guarantee>,
 }
 
 impl ConfinementSettings {
@@ -162,7 +162,7 @@ impl ConfinementSettings {
             secrets: own.into_iter().collect(),
             network: Network::None,
             limits: ResourceLimits::default(),
-            go_without: BTreeSet::new(),
+            allow_missing: BTreeSet::new(),
         }
     }
 }

@@ -179,11 +179,11 @@ fn a_folder_that_holds_keys_is_no_place_to_work_in() {
     assert!(Confinement::new(home(place.settings())).is_ok(), "there are none yet");
     fs::create_dir(place.at("home/.ssh")).unwrap();
     let error = Confinement::new(home(place.settings())).unwrap_err();
-    assert!(error.to_string().contains(".ssh") && error.to_string().contains("go_without = [\"keys\"]"), "{error}");
+    assert!(error.to_string().contains(".ssh") && error.to_string().contains("allow_missing = [\"keys\"]"), "{error}");
     let refused = Confinement::or_refuse(home(place.settings()));
     assert_eq!(refused.refusal(), Some(error.to_string().as_str()));
     let mut without = home(place.settings());
-    without.go_without.insert(Guarantee::Keys);
+    without.allow_missing.insert(Guarantee::Keys);
     assert!(Confinement::new(without).unwrap().to_string().contains("without keys"), "it is told");
     let mut read = place.settings();
     read.read.push(place.at("home"));
@@ -222,13 +222,13 @@ fn guarantees_have_names() {
     }
     assert!("all".parse::<Guarantee>().unwrap_err().to_string().contains("system-calls"));
     let error = ConfinementError::Unkept(vec![Guarantee::Truncation, Guarantee::Signals]).to_string();
-    assert!(error.contains("may empty files") && error.contains("go_without = [\"truncation\", \"signals\"]"), "{error}");
+    assert!(error.contains("may empty files") && error.contains("allow_missing = [\"truncation\", \"signals\"]"), "{error}");
 }
 
 #[test]
-fn where_nobody_can_tell_what_the_kernel_keeps_that_is_the_mend() {
-    assert!(mend(true).starts_with("use Linux 6.12"));
-    assert!(mend(false).starts_with("mount /proc"));
+fn where_nobody_can_tell_what_the_kernel_keeps_that_is_the_hint() {
+    assert!(hint(true).starts_with("use Linux 6.12"));
+    assert!(hint(false).starts_with("mount /proc"));
 }
 
 #[tokio::test]

@@ -299,7 +299,7 @@ fn relative_and_resolved_paths() {
 }
 
 #[test]
-fn errors_name_the_path_and_the_mend() {
+fn errors_name_the_path_and_the_hint() {
     let (_outer, folder) = folder();
     let text = folder.read("../secret").unwrap_err().to_string();
     assert_eq!(text, format!("`../secret` is outside of the working folder {}; use a path inside it", folder.path().display()));

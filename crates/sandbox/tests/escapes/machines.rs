@@ -44,10 +44,10 @@ fn settings(place: &Place, by: Option<Launcher>) -> (ConfinementSettings, Arc<Mu
 }
 
 /// Returns true if the machine is reached.
-async fn is_reached(by: Option<Launcher>, go_without: BTreeSet<Guarantee>) -> bool {
+async fn is_reached(by: Option<Launcher>, allow_missing: BTreeSet<Guarantee>) -> bool {
     let place = Place::new();
     let (mut settings, machine) = settings(&place, by);
-    settings.go_without = go_without;
+    settings.allow_missing = allow_missing;
     let confinement = Confinement::new(settings).unwrap();
     let code = format!(
         "port = int(E['HTTPS_PROXY'].rsplit(':', 1)[1])\ntry:\n    socket.create_connection(('{MACHINE}', port), 2); print('connected')\nexcept OSError as e: print(e)"
@@ -85,9 +85,9 @@ async fn without_a_network_of_its_own_no_command_is_run_unless_that_is_said_by_n
     for by in [None, Some(nowhere)] {
         let error = Confinement::new(settings(&place, by.clone()).0).unwrap_err();
         assert!(matches!(error, ConfinementError::Machines { .. }), "{error}");
-        assert!(error.to_string().contains("sandbox.go_without = [\"network-namespace\"]"), "{error}");
+        assert!(error.to_string().contains("sandbox.allow_missing = [\"network-namespace\"]"), "{error}");
         let (mut settings, _) = settings(&place, by);
-        settings.go_without = BTreeSet::from([Guarantee::NetworkNamespace]);
+        settings.allow_missing = BTreeSet::from([Guarantee::NetworkNamespace]);
         let told = Confinement::new(settings).unwrap().to_string();
         assert!(told.contains("without network-namespace: "), "{told}");
     }

@@ -58,13 +58,13 @@ pub(super) fn name(context: &ToolContext, path: &str) -> Result<String, ToolErro
 pub(super) fn read(context: &ToolContext, path: &str) -> Result<Vec<u8>, ToolError> {
     admit(context, &context.folder.relative(path)?)?;
     let bytes = context.folder.read(path).map_err(|error| {
-        let mend = match &error {
+        let repair = match &error {
             FileError::NotFound { .. } => meant(context, path),
             FileError::NotAFile { kind: EntryKind::Folder, .. } => Some("; use `list_dir`".to_owned()),
             FileError::TooLarge { .. } => Some("; use `grep`, or `bash` with head, tail or sed".to_owned()),
             _ => return explained(context, path, error),
         };
-        ToolError::from(error).map_text(|text| text + mend.as_deref().unwrap_or_default())
+        ToolError::from(error).map_text(|text| text + repair.as_deref().unwrap_or_default())
     })?;
     learn_private_keys(&bytes, &context.redactor);
     Ok(bytes)

@@ -248,17 +248,17 @@ fn refused(process: &Process) -> Vec<String> {
 
 fn broken(settings: &McpServerSettings, reason: &str, process: &Process) -> McpError {
     let said = said(process);
-    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), mend: mend(settings, &said, &refused(process)), said }
+    McpError::Handshake { server: settings.name.clone(), reason: reason.to_owned(), hint: hint(settings, &said, &refused(process)), said }
 }
 
 fn slow(settings: &McpServerSettings, process: &Process) -> McpError {
     let said = said(process);
-    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, mend: mend(settings, &said, &refused(process)), said }
+    McpError::Slow { server: settings.name.clone(), limit: settings.start_limit, hint: hint(settings, &said, &refused(process)), said }
 }
 
 /// Describes the sandbox denials for a program with this output, and the settings that would allow more. Empty for a program outside of the
 /// sandbox.
-fn mend(settings: &McpServerSettings, said: &str, refused: &[String]) -> String {
+fn hint(settings: &McpServerSettings, said: &str, refused: &[String]) -> String {
     let McpTransport::Stdio { confinement, .. } = &settings.transport else { return String::new() };
     if confinement.is_off() {
         return String::new();

@@ -17,7 +17,7 @@ pub enum McpError {
         source: ProcessError,
     },
     /// The server runs or responds, but violates the protocol.
-    #[error("the MCP server `{server}` could not be reached: {reason}{}{}", last_words(.said), line(.mend))]
+    #[error("the MCP server `{server}` could not be reached: {reason}{}{}", last_words(.said), line(.hint))]
     Handshake {
         /// Name of the server.
         server: String,
@@ -26,10 +26,10 @@ pub enum McpError {
         /// Output to standard error.
         said: String,
         /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
-        mend: String,
+        hint: String,
     },
     /// The server took too long to start or to list its tools.
-    #[error("the MCP server `{server}` was not ready within {} s{}{}", limit.as_secs_f32(), last_words(.said), line(.mend))]
+    #[error("the MCP server `{server}` was not ready within {} s{}{}", limit.as_secs_f32(), last_words(.said), line(.hint))]
     Slow {
         /// Name of the server.
         server: String,
@@ -38,7 +38,7 @@ pub enum McpError {
         /// Output to standard error.
         said: String,
         /// Possible denials of the sandbox, and the settings that would allow more. Empty for a server outside of the sandbox.
-        mend: String,
+        hint: String,
     },
     /// The server requires a login.
     #[error(

@@ -72,8 +72,8 @@ fn file_of(installed: &InstalledSkill, file: &str) -> Result<String, ToolError> 
     let bytes = ConfinedFolder::open(&installed.folder)?.read(file).map_err(|error| {
         let error = ToolError::from(error);
         let files: Vec<&str> = nearest_first(file, installed.files.iter().map(String::as_str)).into_iter().take(5).collect();
-        let mend = if files.is_empty() { String::new() } else { format!("; its files are: {}", quoted(files)) };
-        error.map_text(|text| text + &mend)
+        let hint = if files.is_empty() { String::new() } else { format!("; its files are: {}", quoted(files)) };
+        error.map_text(|text| text + &hint)
     })?;
     match no_text(&bytes) {
         Some(kind) => Err(ToolError::Failed(format!("`{file}` is {kind} of {} bytes; only text can be read", bytes.len()))),

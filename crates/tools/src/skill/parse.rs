@@ -79,8 +79,8 @@ impl Front<'_> {
     fn skill(&self, source: &Path, body: &str) -> Result<Skill, Fault> {
         let name = self.needed("name", "the name of its folder")?;
         if !well_named(&name) {
-            let mend = format!("use 1 to {MAX_NAME} of a-z 0-9 -, no hyphen at an end and no two in a row");
-            return Err((self.line("name"), format!("`name` is {name:?}: {mend}")));
+            let hint = format!("use 1 to {MAX_NAME} of a-z 0-9 -, no hyphen at an end and no two in a row");
+            return Err((self.line("name"), format!("`name` is {name:?}: {hint}")));
         }
         let folder = source.parent().and_then(Path::file_name).map(|folder| folder.to_string_lossy().into_owned());
         if let Some(folder) = folder.filter(|folder| *folder != name) {

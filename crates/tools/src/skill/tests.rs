@@ -37,7 +37,7 @@ fn what_writers_do_is_read() {
 }
 
 #[test]
-fn faults_name_the_line_and_the_mend() {
+fn faults_name_the_line_and_the_hint() {
     let long = format!("---\nname: trim-pdf\ndescription: {}\n---\nbody", "x".repeat(1_025));
     let table = [
         ("", "SKILL.md:1: a skill begins with a line of `---`"),

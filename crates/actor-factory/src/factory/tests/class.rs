@@ -39,7 +39,7 @@ fn limits_follow_the_model_that_is_used() {
     ];
     for (of_profile, of_task, default_is_small, steps, notes) in table {
         let input = composed(of_profile, of_task, default_is_small, ModelClasses::default(), None).input;
-        let found = (input.spec.max_steps, input.nudge_each_step, input.retry_reported, input.limits.small);
+        let found = (input.spec.max_steps, input.nudge_each_step, input.retry_reported_failures, input.limits.small);
         assert_eq!(found, (steps, notes, notes, notes), "{of_profile:?} {of_task:?} {default_is_small}");
     }
 }

@@ -33,8 +33,8 @@ fn a_reported_failure_says_why_nobody_need_try_again() {
         ("blocked", true, false, None),
         ("blocked", false, true, Some(FailureCause::Denied)),
     ];
-    for (status, retry_reported, denied, expected) in table {
-        let mut of_class = ActorInput { retry_reported, ..input() };
+    for (status, retry_reported_failures, denied, expected) in table {
+        let mut of_class = ActorInput { retry_reported_failures, ..input() };
         if denied {
             of_class.spec.approval = aime_tools::Approval::ReadOnly;
         }
@@ -44,7 +44,7 @@ fn a_reported_failure_says_why_nobody_need_try_again() {
         }
         play.calls(vec![call("b", "terminate", &json!({"status": status, "message": "m"}))]);
         let conclusion = play.output.unwrap();
-        assert_eq!((conclusion.outcome, conclusion.cause), (Outcome::Failure, expected), "{status} {retry_reported} {denied}");
+        assert_eq!((conclusion.outcome, conclusion.cause), (Outcome::Failure, expected), "{status} {retry_reported_failures} {denied}");
         assert_eq!(conclusion.cause.is_some_and(FailureCause::is_final), expected.is_some());
     }
 }

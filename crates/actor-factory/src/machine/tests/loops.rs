@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::support::{Play, answer, call, input, read};
-use crate::{ActorEffect, CONCLUDE_AFTER, HOPELESS_AFTER, STUCK_AFTER};
+use crate::{ABORT_AFTER_REPEATS, ActorEffect, CONCLUDE_AFTER_REPEATS, WARN_AFTER_REPEATS};
 
 /// Plays an actor with the calls of `turn` and the results of `result` until it ends. Returns the number of turns.
 fn turns(play: &mut Play, mut turn: impl FnMut(&mut Play, usize), mut result: impl FnMut(usize) -> String) -> usize {
@@ -53,9 +53,9 @@ proptest! {
         );
         // The first change restarts the count, so the first round does not count.
         let rounds = |count: u32| before + period * (count as usize + usize::from(changes));
-        prop_assert!(told_at.is_some_and(|at| at <= rounds(STUCK_AFTER)), "told at {told_at:?}");
-        prop_assert!(bound_at.is_some_and(|at| at <= rounds(CONCLUDE_AFTER)), "bound at {bound_at:?}");
-        prop_assert!(ended <= rounds(HOPELESS_AFTER), "ended after {ended} turns");
+        prop_assert!(told_at.is_some_and(|at| at <= rounds(WARN_AFTER_REPEATS)), "told at {told_at:?}");
+        prop_assert!(bound_at.is_some_and(|at| at <= rounds(CONCLUDE_AFTER_REPEATS)), "bound at {bound_at:?}");
+        prop_assert!(ended <= rounds(ABORT_AFTER_REPEATS), "ended after {ended} turns");
     }
 
     // Requirement: 4.34

@@ -511,8 +511,8 @@ fn when_an_actor_is_told_something_can_be_set() {
     input.settings = ActorSettings {
         failures_before_hint: 1,
         rounds_before_todo_reminder: 1,
-        stuck_after: 2,
-        hopeless_after: 4,
+        warn_after_repeats: 2,
+        abort_after_repeats: 4,
         ..ActorSettings::default()
     };
     let mut play = Play::start(input.clone());

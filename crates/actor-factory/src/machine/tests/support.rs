@@ -68,7 +68,7 @@ pub(super) fn input() -> ActorInput {
         limits: ModelLimits::default(),
         attended: true,
         nudge_each_step: false,
-        retry_reported: false,
+        retry_reported_failures: false,
         plain_answer_ends: false,
         risks: Vec::new(),
         notes: std::collections::BTreeMap::new(),

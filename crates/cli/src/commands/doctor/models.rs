@@ -21,7 +21,7 @@ use crate::{
 /// Time limit of a model for one part of its trial.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
-const MEND: &str = "see `aime models list`";
+const HINT: &str = "see `aime models list`";
 
 /// Tries each model and prints one line for it. Returns the exit code of the first model that cannot be used.
 pub(super) async fn check(setup: &Setup) -> Option<u8> {
@@ -30,7 +30,7 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         Ok(choice) => choice,
         Err(error) => {
             let failure = Failure::from(error);
-            broken("model", &failure, MEND);
+            broken("model", &failure, HINT);
             return Some(failure.code);
         }
     };
@@ -60,9 +60,9 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         asked.push(same);
         match verdict(name, config, &choice, &mut opened, setup).await {
             Verdict::Works(detail) => good(&what, &detail),
-            Verdict::Limited { detail, mend } => absent(&what, &detail, &mend),
+            Verdict::Limited { detail, hint } => absent(&what, &detail, &hint),
             Verdict::Unusable(failure) => {
-                broken(&what, &failure, MEND);
+                broken(&what, &failure, HINT);
                 worst = worst.or(Some(failure.code));
             }
         }
@@ -123,14 +123,14 @@ async fn check_file(name: &str, config: &ModelConfig, setup: &Setup) -> Result<b
             Ok(true)
         }
         Ok(Health::CanBeFetched(detail)) => {
-            let mend =
+            let hint =
                 format!("none needed: it is fetched when it is first used; `aime models pull {}` does it now", models::model_name(config));
-            absent(&what, &detail, &mend);
+            absent(&what, &detail, &hint);
             Ok(false)
         }
         Ok(Health::Missing(error)) | Err(error) => {
             let failure = Failure::from(error);
-            broken(&what, &failure, MEND);
+            broken(&what, &failure, HINT);
             Err(failure.code)
         }
     }

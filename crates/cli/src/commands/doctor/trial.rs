@@ -68,7 +68,7 @@ pub(super) enum Verdict {
     /// The model answers, but some parts do not work.
     Limited {
         detail: String,
-        mend: String,
+        hint: String,
     },
     Unusable(Failure),
 }
@@ -125,12 +125,12 @@ impl Trial {
         let faults = self.faults.iter().map(|(part, fault)| part.describe(&fault.failure));
         let detail: Vec<String> = std::iter::once(detail).chain(faults).collect();
         let detail = detail.join("\n");
-        let mends = self.faults.iter().map(|(part, fault)| fault.failure.hint.clone().unwrap_or_else(|| part.mend(name)));
-        let mut mends: Vec<String> = mends.map(|mend| said(&mend).into_owned()).collect();
-        mends.dedup();
-        let mend = mends.join(&msg!("row-separator"));
+        let hints = self.faults.iter().map(|(part, fault)| fault.failure.hint.clone().unwrap_or_else(|| part.hint(name)));
+        let mut hints: Vec<String> = hints.map(|hint| said(&hint).into_owned()).collect();
+        hints.dedup();
+        let hint = hints.join(&msg!("row-separator"));
         let answers = self.works || self.faults.iter().any(|(_, fault)| fault.kind == FaultKind::Answer);
-        if answers { Verdict::Limited { detail, mend } } else { Verdict::Unusable(Failure::new(code::MODEL, detail).hint(mend)) }
+        if answers { Verdict::Limited { detail, hint } } else { Verdict::Unusable(Failure::new(code::MODEL, detail).hint(hint)) }
     }
 }
 
@@ -145,11 +145,11 @@ impl Part {
         }
     }
 
-    fn mend(self, name: &str) -> String {
+    fn hint(self, name: &str) -> String {
         match self {
-            Self::Calls => msg!("doctor-no-calls-mend", name = name),
-            Self::Results => msg!("doctor-no-results-mend", name = name),
-            Self::Form => msg!("doctor-no-form-mend"),
+            Self::Calls => msg!("doctor-no-calls-hint", name = name),
+            Self::Results => msg!("doctor-no-results-hint", name = name),
+            Self::Form => msg!("doctor-no-form-hint"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `aime runs … --on`: shows runs on an engine. The journal there describes a run just as the journal of a folder does.
+//! `aime runs … --engine`: shows runs on an engine. The journal there describes a run just as the journal of a folder does.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -64,10 +64,10 @@ pub(super) async fn show(
             report(&run, &report_view(&run, &seen, true, setup), output_file.as_deref(), form, setup)?;
         }
         RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
-        RunsCommand::Check { mend: true, .. } => {
-            return Err(Failure::usage("nothing is repaired on an engine: its records follow from its history").hint("omit --mend"));
+        RunsCommand::Check { repair: true, .. } => {
+            return Err(Failure::usage("nothing is repaired on an engine: its records follow from its history").hint("omit --repair"));
         }
-        RunsCommand::Check { run, mend: false } => {
+        RunsCommand::Check { run, repair: false } => {
             let checked = runs.check(&named(&run, &runs).await?).await.map_err(failure_of)?;
             return check_run::tell(&checked, form);
         }

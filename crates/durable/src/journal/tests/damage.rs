@@ -39,10 +39,10 @@ async fn a_stream_is_cut_before_what_is_damaged_and_goes_on() {
         let mut writer = fixture.journal.stream("r", RUN_STREAM).after(&loaded);
         note(&mut writer, &["new"]).await.unwrap();
         note(&mut writer, &["newer"]).await.unwrap();
-        let mended = fixture.load().unwrap();
-        assert_eq!(mended.damage, None, "{harm}");
+        let repaired = fixture.load().unwrap();
+        assert_eq!(repaired.damage, None, "{harm}");
         let expected: Vec<_> = ["a", "b", "c", "d"][..good].iter().copied().chain(["new", "newer"]).collect();
-        assert_eq!(texts(&mended), expected, "{harm}");
+        assert_eq!(texts(&repaired), expected, "{harm}");
         let expected: Vec<_> = std::iter::once("began").chain(expected).collect();
         assert_eq!(events(&fixture.journal, "r"), numbered(&expected), "{harm}");
     }
@@ -60,16 +60,16 @@ async fn what_was_appended_together_is_cut_together() {
 
 // Requirement: 7.19
 #[tokio::test]
-async fn what_is_damaged_can_be_mended_without_going_on() {
+async fn what_is_damaged_can_be_repaired_without_going_on() {
     let fixture = Fixture::written(&["a", "b", "c"]).await;
     fixture.raw().execute("UPDATE entry SET facts = '' WHERE last_fact = 2", []).unwrap();
     for _ in 0..2 {
         // The second time there is nothing to repair.
         let loaded = fixture.load().unwrap();
-        fixture.journal.stream("r", RUN_STREAM).after(&loaded).mend::<Toy>().await.unwrap();
+        fixture.journal.stream("r", RUN_STREAM).after(&loaded).repair::<Toy>().await.unwrap();
     }
-    let mended = fixture.load().unwrap();
-    assert_eq!((texts(&mended), mended.damage.clone()), (vec!["a"], None));
+    let repaired = fixture.load().unwrap();
+    assert_eq!((texts(&repaired), repaired.damage.clone()), (vec!["a"], None));
     assert_eq!(events(&fixture.journal, "r"), numbered(&["began", "a"]));
 }
 

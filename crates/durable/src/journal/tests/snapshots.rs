@@ -121,9 +121,9 @@ async fn a_snapshot_that_cannot_be_used_is_said_and_all_facts_are_replayed() {
         assert!(said.contains(why) && said.is_empty() == why.is_empty(), "{harm}: {said}");
         // The stream continues, and the append repairs the damage.
         note(&mut fixture.journal.stream("r", "").after_standing(&stood), &["e"]).await.unwrap();
-        let mended = fixture.load().unwrap();
-        assert_eq!((mended.damage.clone(), texts(&mended).last()), (None, Some(&"e")), "{harm}");
-        assert_eq!(stand(&fixture.journal, "r").standing.events(), mended.events, "{harm}");
+        let repaired = fixture.load().unwrap();
+        assert_eq!((repaired.damage.clone(), texts(&repaired).last()), (None, Some(&"e")), "{harm}");
+        assert_eq!(stand(&fixture.journal, "r").standing.events(), repaired.events, "{harm}");
     }
 }
 
@@ -150,7 +150,7 @@ async fn what_stood_on_facts_that_are_cut_goes_with_them() {
     fixture.raw().execute("UPDATE entry SET facts = '' WHERE last_fact = 2", []).unwrap();
     assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 0, "what is before the snapshot is not looked at");
     let loaded = fixture.load().unwrap();
-    fixture.journal.stream("r", "").after(&loaded).mend::<Toy>().await.unwrap();
+    fixture.journal.stream("r", "").after(&loaded).repair::<Toy>().await.unwrap();
     assert_eq!(fixture.journal.snapshots("r", "").unwrap(), []);
     assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 1);
 }

@@ -85,7 +85,7 @@ async fn the_hub_goes_on_where_the_packages_ended() {
 }
 
 #[tokio::test]
-async fn a_missing_client_is_told_with_its_mend() {
+async fn a_missing_client_is_told_with_its_hint() {
     let mut world = World::of_packages();
     let source = world.model.sources[0].clone();
     assert!(try_source(&source, &world.settings).await.is_ok());

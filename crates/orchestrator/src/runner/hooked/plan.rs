@@ -34,7 +34,7 @@ impl RunRunner {
         if !asking.at(HookPoint::AfterPlan) {
             return planner.plan(request).await;
         }
-        for _ in 0..self.parts.planner.tries.max(1) {
+        for _ in 0..self.parts.planner.max_attempts.max(1) {
             let planned = planner.plan(request).await.map_err(|error| tries.before(error))?;
             tries.took(&planned.model, &planned.refused, &planned.spent);
             match self.judge_plan(&asking, request, planned).await {
@@ -80,7 +80,7 @@ impl RunRunner {
         if !asking.at(HookPoint::AfterPlan) {
             return planner.replan(request, judge).await;
         }
-        for _ in 0..self.parts.planner.tries.max(1) {
+        for _ in 0..self.parts.planner.max_attempts.max(1) {
             let replanned = planner.replan(request, &judge).await.map_err(|error| tries.before(error))?;
             tries.took(&replanned.model, &replanned.refused, &replanned.spent);
             match self.judge_patch(&asking, request, replanned, &judge).await {

@@ -66,7 +66,7 @@ fn the_tools_of_a_hook_are_tools_that_there_can_be() {
 }
 
 #[test]
-fn what_is_wrong_with_a_hook_is_told_with_its_place_and_the_mend() {
+fn what_is_wrong_with_a_hook_is_told_with_its_place_and_the_hint() {
     let cases = [
         ("aime.toml", "[[hooks.before_tools]]\ncommand = \"x\"\n"),
         ("aime.toml", "[hooks]\n\n[[hooks.stop]]\ncommand = \" \"\n"),

@@ -66,7 +66,7 @@ fn offline_is_a_variable_or_a_setting() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_told_with_its_mend() {
+async fn what_is_missing_is_told_with_its_hint() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path().display().to_string();
     let variables = [("AIME_OFFLINE", "1"), ("AIME_MODEL_DIR", at.as_str())];

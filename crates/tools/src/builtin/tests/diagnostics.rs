@@ -33,7 +33,7 @@ async fn only_new_lines_are_shown() {
     assert!(!text.contains("New since"), "{text}");
     assert_eq!(place.runs(), 3, "what was printed before is known");
     // A line that was removed and returns is new again.
-    for (content, shown) in [("mended\n", false), ("old bad line\n", true)] {
+    for (content, shown) in [("repaired\n", false), ("old bad line\n", true)] {
         let text = place.text("write_file", json!({"path": "a.txt", "content": content})).await;
         assert_eq!(text.contains("New since"), shown, "{text}");
     }

@@ -20,7 +20,7 @@ pub(super) const LONGEST_SECOND_TRY: usize = 64 * 1_024;
 ///
 /// Backslashes are cared for first, because the repair library drops those it does not know, and a path or a pattern that
 /// lost them is worse than no answer.
-pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
+pub(super) fn repair(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     let mut repairs: Vec<String> = span.oddities.iter().map(|oddity| words(*oddity).to_owned()).collect();
     if span.ending == Ending::Cut {
         repairs.push("closed what was cut off".to_owned());
@@ -46,7 +46,7 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     let text = escaped.text;
     let value = match strict(&text) {
         Ok(value) => value,
-        Err(_) => match jsonrepair(&text).ok().and_then(|mended| strict(&mended).ok()) {
+        Err(_) => match jsonrepair(&text).ok().and_then(|repaired| strict(&repaired).ok()) {
             Some(value) => value,
             None if text.len() > LONGEST_SECOND_TRY => return None,
             None => strict(&jsonrepair(&with_inner_quotes_escaped(&text)).ok()?).ok()?,
@@ -54,7 +54,7 @@ pub(super) fn mend(text: &str, span: &Span) -> Option<(Value, Vec<String>)> {
     };
     let same_kind = if text.starts_with('{') { value.is_object() } else { value.is_array() };
     if repairs.is_empty() {
-        repairs.push("mended quotes and punctuation".to_owned());
+        repairs.push("repaired quotes and punctuation".to_owned());
     }
     (same_kind && span.keeps_parts(&value)).then_some((value, repairs))
 }
@@ -72,7 +72,7 @@ fn words(oddity: JsonDeviation) -> &'static str {
         JsonDeviation::NotANumber => "read NaN, Infinity and undefined as null",
         JsonDeviation::Unquoted => "quoted what was not quoted",
         JsonDeviation::Ellipsis => "left out an ellipsis",
-        JsonDeviation::Bracket => "mended brackets",
+        JsonDeviation::Bracket => "repaired brackets",
     }
 }
 
