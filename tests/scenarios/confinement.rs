@@ -112,7 +112,7 @@ fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
 
 #[test]
 fn a_project_cannot_let_itself_out() {
-    for settings in ["[sandbox]\nmode = \"off\"\n", "[sandbox]\nread = [\"../home\"]\n", "[sandbox]\ngo_without = [\"keys\", \"files\"]\n"]
+    for settings in ["[sandbox]\nmode = \"off\"\n", "[sandbox]\nread = [\"../home\"]\n", "[sandbox]\nallow_missing = [\"keys\", \"files\"]\n"]
     {
         let mut world = world("cat \"$HOME/.ssh/id_rsa\"").settings(settings);
         secret(&world);
@@ -147,7 +147,7 @@ fn what_cannot_be_had_is_refused_with_the_hint() {
     assert!(!world.exists("made"), "{ended}");
     let told = said(&world.server().requests()[1]);
     assert!(told.contains("was not run") && told.contains("allow_missing"), "{told}");
-    world.user_settings("[sandbox]\ngo_without = [\"keys\"]\n");
+    world.user_settings("[sandbox]\nallow_missing = [\"keys\"]\n");
     let call = json!({"command": "echo x > made"}).to_string();
     world.aime(["tools", "call", "bash", &call]).must(0);
     assert!(world.exists("made"));

@@ -324,7 +324,7 @@ fn four_when_the_tool_calls_are_used_up() {
 #[test]
 fn four_when_the_actors_are_used_up() {
     let world = World::with(Script::new().on(When::tools(), [gives_up("once more")]))
-        .settings("[run]\nmax_actors = 2\n[classes.capable]\nretry_reported = true\n");
+        .settings("[run]\nmax_actors = 2\n[classes.capable]\nretry_reported_failures = true\n");
     let ended = world.aime(["run", "write out.txt", "--output", "json"]).must(4);
     assert_eq!(ended.json()["error"]["code"], "bound_reached", "{ended}");
     assert_eq!(world.server().requests().len(), 2);

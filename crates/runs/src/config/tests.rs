@@ -228,7 +228,7 @@ fn values_that_cannot_stand_are_refused() {
         ("triggers.token_budget_threshold", "[triggers]\ntoken_budget_threshold = 20"),
         ("actors.temperature", "[actors]\ntemperature = 3"),
         ("actors.compact_at", "[actors]\ncompact_at = 80"),
-        ("actors.warn_after_repeats", "[actors]\nstuck_after = 0"),
+        ("actors.warn_after_repeats", "[actors]\nwarn_after_repeats = 0"),
         ("tools.bash_timeout_seconds", "[tools]\nbash_timeout_seconds = 0"),
         ("tools.python_timeout_seconds", "[tools]\npython_timeout_seconds = 601"),
         ("classes.small.output_characters", "[classes.small]\noutput_characters = 10"),
