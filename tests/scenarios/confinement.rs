@@ -112,7 +112,8 @@ fn single_hosts_are_reached_and_who_asks_for_another_is_told_what_gives_it() {
 
 #[test]
 fn a_project_cannot_let_itself_out() {
-    for settings in ["[sandbox]\nmode = \"off\"\n", "[sandbox]\nread = [\"../home\"]\n", "[sandbox]\nallow_missing = [\"keys\", \"files\"]\n"]
+    for settings in
+        ["[sandbox]\nmode = \"off\"\n", "[sandbox]\nread = [\"../home\"]\n", "[sandbox]\nallow_missing = [\"keys\", \"files\"]\n"]
     {
         let mut world = world("cat \"$HOME/.ssh/id_rsa\"").settings(settings);
         secret(&world);
