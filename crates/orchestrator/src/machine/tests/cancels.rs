@@ -69,8 +69,8 @@ fn a_run_that_waits_or_was_stopped_is_cancelled_at_once() {
     world.deferred("approval");
     assert_eq!(world.ended(), "waiting_for_human");
     let hint = world.output.take().and_then(|output| output.error).and_then(|error| error.hint);
-    let hint = "allow it with `aime answer run yes`, refuse it with `aime answer run no`, then `aime resume run`";
-    assert_eq!(hint.as_deref(), Some(hint));
+    let expected = "allow it with `aime answer run yes`, refuse it with `aime answer run no`, then `aime resume run`";
+    assert_eq!(hint.as_deref(), Some(expected));
     cancelled(&mut world, None);
     assert_eq!((world.ended(), world.statuses().as_str()), ("cancelled", "shell:skipped b:skipped"));
     assert!(world.state().questions.iter().all(|question| question.answer.is_some()), "nobody is asked any more");
