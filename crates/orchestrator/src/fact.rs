@@ -272,6 +272,11 @@ pub enum RunFact {
         task: TaskId,
         /// Duration in milliseconds.
         duration_ms: u64,
+        /// Number of changed files in the working folder; 0 if changes are not recorded.
+        files: usize,
+        /// Changes of the first of these files.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<FileChange>,
     },
     /// The run is to stop and stay resumable.
     StopRequested {

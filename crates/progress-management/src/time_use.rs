@@ -75,10 +75,11 @@ impl TimeUse {
 }
 
 impl ProgressEvent {
-    /// Returns the note that merging a task's changes into the working folder took this long.
+    /// Returns the note that merging a task's changes into the working folder took this long and changed this many files.
     #[must_use]
-    pub fn changes_merged(task: &str, duration_ms: u64) -> Self {
-        let detail = BTreeMap::from([("task".to_owned(), task.into()), ("duration_ms".to_owned(), duration_ms.into())]);
+    pub fn changes_merged(task: &str, duration_ms: u64, files: usize) -> Self {
+        let detail = [("task", task.into()), ("duration_ms", duration_ms.into()), ("files", files.into())];
+        let detail: BTreeMap<_, _> = detail.map(|(name, value)| (name.to_owned(), value)).into();
         Self::Noted { topic: MERGED.to_owned(), detail }
     }
 }
@@ -241,7 +242,7 @@ mod tests {
     fn each_millisecond_has_its_user() {
         let asked = json!({"type": "question_asked", "id": "q", "kind": "question", "question": "?"});
         let told = json!({"type": "question_answered", "id": "q", "answer": "yes"});
-        let merged = serde_json::to_value(ProgressEvent::changes_merged("a", 30)).unwrap();
+        let merged = serde_json::to_value(ProgressEvent::changes_merged("a", 30, 0)).unwrap();
         let cases = [
             ("nothing", vec![], [0; 7]),
             ("aime alone", vec![(100, started()), (150, answered())], [50, 0, 0, 0, 0, 0, 50]),

@@ -139,12 +139,30 @@ impl Recorder {
 
     /// Closes the window.
     pub fn close(&self, window: Window) {
+        drop(self.close_with_changes(window));
+    }
+
+    /// Closes the window, and returns the changes since the last scan that only its author can have made.
+    #[must_use]
+    pub fn close_with_changes(&self, window: Window) -> Vec<Change> {
         let mut state = self.state();
-        if let Some(live) = state.live.as_mut() {
+        let author = state.live.as_mut().and_then(|live| {
+            let author = live.open.get(&window.number).cloned();
             live.ended(window.number);
-        }
-        self.keeping(&mut state, |live, counts| self.look_around(live, counts));
+            author
+        });
+        let changes = self.keeping(&mut state, |live, counts| {
+            let before = live.records.len();
+            self.look_around(live, counts)?;
+            let new = live.records.get(before..).unwrap_or_default().iter();
+            let own = new.filter_map(|record| match record {
+                Record::Changed { by, changes } if author.iter().eq(by) => Some(changes.clone()),
+                _ => None,
+            });
+            Ok(own.flatten().collect())
+        });
         drop(state);
+        changes.unwrap_or_default()
     }
 
     /// Ends the recording at the end of the run, and closes the open windows of this recorder. Prunes the data of older runs if there is

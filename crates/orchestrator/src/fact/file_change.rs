@@ -4,12 +4,12 @@ use aime_progress_management::ProgressEvent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A change that a file tool made to a file.
+/// A change of a file by a file tool, or by the merge of the private folder of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// The task that the tool call was for, if any.
     pub task: Option<String>,
-    /// The tool.
+    /// The tool; `join` for a merge.
     pub tool: String,
     /// Path relative to the working folder. Bytes that are not UTF-8 are replaced.
     pub path: String,

@@ -101,8 +101,9 @@ impl RunMachine {
                 self.emit(ProgressEvent::Noted { topic: "folder_awaited".to_owned(), detail }, out);
                 self.advance(out);
             }
-            (RunFact::ChangesMerged { task, duration_ms }, _) => {
-                self.emit(ProgressEvent::changes_merged(task.as_str(), *duration_ms), out);
+            (RunFact::ChangesMerged { task, duration_ms, files, changes }, _) => {
+                self.emit(ProgressEvent::changes_merged(task.as_str(), *duration_ms, *files), out);
+                changes.iter().for_each(|change| self.emit(change.event(), out));
             }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),

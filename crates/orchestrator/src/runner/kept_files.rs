@@ -20,6 +20,11 @@ const DIFF_LINES: usize = 30;
 /// The author of the changes that the commands of checks make to files.
 pub(super) const CHECK: &str = "check";
 
+/// The author of the changes that merging a private folder makes.
+pub(super) const JOIN: &str = "join";
+/// Maximum number of files of a merge of which people see the changes during a run.
+const MERGED_FILES: usize = 100;
+
 type Facts = aime_durable::FactSender<RunMachine>;
 
 /// Recorder of the file changes of a run's tasks; records nothing if that is turned off. Cheap to clone.
@@ -133,6 +138,23 @@ impl KeptFiles {
             }
             _ => self.tell(facts).await,
         }
+    }
+
+    /// Ends the recording of a merge. Returns the number of changed files, and the changes of the first of them.
+    pub(super) async fn close_merge(&self, recording: Recording, task: &TaskId, facts: &Facts) -> (usize, Vec<FileChange>) {
+        let (Some(window), Some(recorder)) = (recording.window, self.recorder.clone()) else {
+            self.tell(facts).await;
+            return (0, Vec::new());
+        };
+        let by = author(Some(task), JOIN);
+        let merged = self.blocking(facts, move || {
+            let changes = recorder.close_with_changes(window).into_iter().filter(|change| did(change).is_some());
+            let changes: Vec<Change> = changes.collect();
+            let files = changes.len();
+            let shown = changes.into_iter().take(MERGED_FILES).filter_map(|change| file_change(&recorder, by.clone(), change));
+            (files, shown.collect())
+        });
+        merged.await.unwrap_or_default()
     }
 
     /// Records the file changes of `work` without a report to the run.

@@ -16,7 +16,11 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Context, RunRunner, kept_files::author, millis_since};
+use super::{
+    Context, RunRunner,
+    kept_files::{JOIN, author},
+    millis_since,
+};
 use crate::{ActorBrief, CriterionResult, FoundConflict, Isolation, Parts, RunFact, WorktreeSettings};
 
 /// The criterion that a conflict violates, as the actor and people read it.
@@ -193,11 +197,12 @@ impl RunRunner {
         };
         let folders = self.private.folders.lock().await;
         let Some(folders) = &*folders else { return Ok(Vec::new()) };
-        let recording = self.kept_files.open_in(in_use, author(Some(task), "join"), &context.facts).await;
+        let recording = self.kept_files.open_in(in_use, author(Some(task), JOIN), &context.facts).await;
         let begun = Instant::now();
         let joined = folders.join(&place.private, task.as_str()).await;
-        self.kept_files.close(recording, &context.facts).await;
-        let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms: millis_since(begun) });
+        let duration_ms = millis_since(begun);
+        let (files, changes) = self.kept_files.close_merge(recording, task, &context.facts).await;
+        let _gone = context.facts.send(RunFact::ChangesMerged { task: task.clone(), duration_ms, files, changes });
         let (conflicts, resolved) =
             match joined.map_err(|error| format!("the changes of the task cannot be joined with the working folder: {error}"))? {
                 Joined::Unchanged | Joined::Clean => return Ok(Vec::new()),
