@@ -39,6 +39,7 @@ mod kept_plans;
 mod languages;
 mod lead;
 mod left_behind;
+mod lines;
 mod local_models;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -21,13 +21,14 @@ use crate::{failure::Failure, output};
 pub(crate) use self::{
     diff::describe_file_change,
     form::{Form, Sight},
-    lines::{conflict_line, describe_change, head, line_of, plan_notes},
+    lines::{conflict_line, describe_change, head, line_of, plan_notes, why_changed},
     live::Live,
     text::{column, moment},
     tree::{describe_plan, describe_tasks},
     whole::{Whole, limits_of},
 };
 pub(crate) use aime_runs::rfc3339;
+use aime_terminal::telling_line;
 pub(crate) use aime_terminal::{first_line, fit, span};
 
 /// Pauses the screen while a person types.

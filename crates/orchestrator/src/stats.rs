@@ -132,7 +132,7 @@ impl Counted {
             self.time.record(at, event);
         }
         match event {
-            ProgressEvent::PlanningStarted { purpose } if purpose == "plan" => self.asked_at = Some(at),
+            ProgressEvent::PlanningStarted { purpose } if ["plan", "lead"].contains(&purpose.as_str()) => self.asked_at = Some(at),
             ProgressEvent::PlanReused { .. } => {
                 self.asked_at = None;
                 if at >= self.began {

@@ -105,9 +105,9 @@ pub enum ProgressEvent {
         /// Reasons for the choice.
         reasons: Vec<String>,
     },
-    /// The planner was asked for a plan or a patch.
+    /// The planner was asked for a plan or a patch, or the lead began.
     PlanningStarted {
-        /// Purpose of the request: `plan`, `patch`, `update`.
+        /// Purpose of the request: `lead`, `plan`, `patch`, `update`.
         purpose: String,
     },
     /// The planner's answer was refused because of its faults.

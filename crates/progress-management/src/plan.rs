@@ -186,6 +186,15 @@ pub struct TaskSpec {
 }
 
 impl Plan {
+    /// The only task of a run that works on its goal without a plan.
+    pub const DIRECT_TASK: &str = "main";
+
+    /// Returns true if the run works on its goal without a plan.
+    #[must_use]
+    pub fn is_direct(&self) -> bool {
+        matches!(self.tasks.as_slice(), [task] if task.id.as_str() == Self::DIRECT_TASK)
+    }
+
     /// Returns a plan of these tasks. [`check`](Self::check) validates it.
     #[must_use]
     pub fn new(goal: impl Into<String>, tasks: impl IntoIterator<Item = TaskSpec>) -> Self {

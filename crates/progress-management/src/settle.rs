@@ -314,14 +314,7 @@ impl<'a> View<'a> {
         let parts: Vec<String> = by
             .iter()
             .map(|at| match self.task(*at) {
-                Some(task) => {
-                    let why = match task.status {
-                        TaskStatus::Failed => task.conclusion.as_ref().and_then(|conclusion| conclusion.error.as_deref()),
-                        _ => task.reason.as_deref(),
-                    };
-                    let why = why.map(|why| format!(": {}", cut(why))).unwrap_or_default();
-                    format!("{:?} is {}{why}", self.name(*at), task.status)
-                }
+                Some(task) => format!("{:?} is {}", self.name(*at), task.status),
                 None => format!("{:?} is missing", self.name(*at)),
             })
             .collect();
@@ -387,12 +380,6 @@ impl<'a> View<'a> {
         let passed = |at: &usize| matches!(self.status(*at), Some(TaskStatus::Completed | TaskStatus::Skipped));
         node.undone_by.iter().all(passed) && node.undone_by.iter().any(done)
     }
-}
-
-fn cut(text: &str) -> String {
-    const SHOWN: usize = 200;
-    let line = text.lines().next().unwrap_or_default();
-    if line.chars().count() <= SHOWN { line.to_owned() } else { line.chars().take(SHOWN).chain(['…']).collect() }
 }
 
 #[cfg(test)]

@@ -16,6 +16,6 @@ pub use key::Key;
 pub use labels::{Help, Hint, Phrase, Words, english};
 pub use order::tree_order;
 pub use screen::{Act, Limits, Part, Screen};
-pub use text::{clock, first_line, fit, plain, span, steers};
+pub use text::{clock, first_line, fit, plain, span, steers, telling_line};
 pub use theme::Theme;
 pub use view::{Heard, Tty, View, forget_typed};

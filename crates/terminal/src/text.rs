@@ -33,6 +33,26 @@ pub fn first_line(text: &str, limit: usize) -> String {
     if cut == line { line } else { format!("{}…", cut.trim_end_matches('…').trim_end()) }
 }
 
+/// Returns the line of a text that tells most about it: of a script the first one that does something, else the first one.
+#[must_use]
+pub fn telling_line(text: &str) -> &str {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines().map(after_options).find(|line| !is_preamble(line)).or_else(|| lines().next()).unwrap_or_default()
+}
+
+/// Returns a line of a script without the shell options at its beginning.
+fn after_options(line: &str) -> &str {
+    let after = line.strip_prefix("set -").and_then(|options| options.split_once([';', '&']));
+    after.map(|(_, after)| after.trim_start_matches(['&', ';', ' '])).filter(|after| !after.is_empty()).unwrap_or(line)
+}
+
+/// Returns true for a line of a script that does nothing by itself: a comment, an option, an import, a change of the folder.
+fn is_preamble(line: &str) -> bool {
+    let is_alone = !line.contains([';', '&', '|']);
+    let begins = |words: &[&str]| words.iter().any(|word| line.starts_with(word));
+    begins(&["#", "//"]) || (is_alone && begins(&["set -", "set +", "cd ", "import ", "from ", "export "]))
+}
+
 /// Cuts a coloured line to `columns`.
 #[must_use]
 pub fn fit(line: &str, columns: usize) -> String {
@@ -149,6 +169,26 @@ mod tests {
     fn numbers_are_grouped() {
         for (number, text) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn a_script_is_told_by_what_it_does() {
+        for (text, line) in [
+            ("ls -l", "ls -l"),
+            ("\n  ls\nrm x", "ls"),
+            ("#!/bin/bash\nset -euo pipefail\n\n# Test it.\ncd src\nexport A=1\ncargo test\n", "cargo test"),
+            ("set -e; cargo test", "cargo test"),
+            ("set -e && cargo test", "cargo test"),
+            ("cd src && make", "cd src && make"),
+            ("import os\nfrom sys import argv\n\nprint(1)", "print(1)"),
+            ("// A comment.\nrun();", "run();"),
+            // A text that is nothing else is told by its beginning.
+            ("# Title\n\n# Another", "# Title"),
+            ("set -e", "set -e"),
+            ("\n \n", ""),
+        ] {
+            assert_eq!(telling_line(text), line, "{text:?}");
         }
     }
 

@@ -30,6 +30,10 @@ count-line = { $number ->
     [one] {$number} line
    *[other] {$number} lines
 }
+count-file = { $number ->
+    [one] {$number} file
+   *[other] {$number} files
+}
 count-plan = { $number ->
     [one] {$number} plan
    *[other] {$number} plans

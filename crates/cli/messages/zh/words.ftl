@@ -9,6 +9,7 @@ count-fault = {$number} 处错误
 count-path = {$number} 个路径
 count-change = {$number} 处改动
 count-line = {$number} 行
+count-file = {$number} 个文件
 count-plan = {$number} 个计划
 count-memory = {$number} 条记忆
 count-time = {$number} 次

@@ -65,6 +65,10 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
             code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted) => {
                 output::open_end(code, &error.message, error.hint.as_deref());
             }
+            // The answer on standard output tells the whole error.
+            FailureCode::GoalNotReached if result.answer.contains(&error.message) => {
+                output::failure(&msg!("run-not-reached"), error.hint.as_deref());
+            }
             _ => output::failure(&error.message, error.hint.as_deref()),
         }
     }

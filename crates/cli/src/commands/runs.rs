@@ -10,7 +10,10 @@ use crate::{
     failure::Failure,
     i18n::{asked, message, msg, named, row, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
-    screen::{column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span},
+    screen::{
+        column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span,
+        why_changed,
+    },
 };
 
 /// Largest number of lines in the list of file changes.
@@ -123,7 +126,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     lines.push(describe_tasks(state, WIDTH));
     lines.extend(state.tasks.values().filter_map(actor_of));
     for decision in &state.decisions {
-        let why = row(decision.triggers.iter().map(|reason| reason.detail.as_str()));
+        let why = why_changed(&decision.triggers);
         let told = msg!("run-decided", version = decision.version, why = why, reasoning = decision.patch.reasoning);
         lines.push(head("head-decided", &told));
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
@@ -141,7 +144,10 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     lines.push(format!("{DIM}{took}{DIM:#}"));
     lines.extend(output::by_who(&state.spent_by).map(|text| format!("{DIM}{text}{DIM:#}")));
     if let Some(error) = &result.error {
-        lines.push(format!("{BOLD}{}{BOLD:#} {}", named("code", error.code.word()), plain(&asked(&said(&error.message)))));
+        // The answer below may tell the whole error.
+        let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message));
+        let message = if is_said { String::new() } else { format!(" {}", plain(&asked(&said(&error.message)))) };
+        lines.push(format!("{BOLD}{}{BOLD:#}{message}", named("code", error.code.word())));
         lines.extend(error.hint.iter().map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), said(hint))));
     }
     if let Some(answer) = &state.answer {

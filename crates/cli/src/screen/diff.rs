@@ -18,8 +18,8 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
     };
     let mut lines =
         vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", named("did", did), plain(path))];
-    // The lines of a deleted file are of no interest.
-    let shown = if did == "deleted" { "" } else { diff.as_str() };
+    // The number of lines says enough of a file that is new or deleted.
+    let shown = if did == "changed" { diff.as_str() } else { "" };
     lines.extend(shown.lines().map(|line| {
         let color = match line.chars().next() {
             Some('+') => GREEN,
@@ -54,6 +54,8 @@ mod tests {
         let told = describe_file_change(&change("changed", "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
         insta::assert_snapshot!(told.replace('\u{1b}', "<"));
         assert!(!told.replace("\u{1b}[", "").contains('\u{1b}'), "nothing but colours: {told:?}");
-        assert_eq!(describe_file_change(&change("deleted", "-a")).lines().count(), 1);
+        for did in ["created", "deleted"] {
+            assert_eq!(describe_file_change(&change(did, "-a")).lines().count(), 1, "{did}");
+        }
     }
 }

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 use aime_orchestrator::{FileChange, PublishedEvent};
 use aime_progress_management::{
     CallOutcome, GoalImage, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId, TaskStatus,
+    TriggerKind, TriggerReason,
 };
 use anstyle::Style;
 use serde_json::{Map, Value};
 
-use super::{column, describe_file_change, first_line, span, tree::describe_plan};
+use super::{column, describe_file_change, first_line, span, telling_line, tree::describe_plan};
 use crate::{
     i18n::{asked, message, msg, named, row, said},
-    output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, plain},
+    output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
 const WIDTH: usize = 160;
+/// Tools whose calls are shown by their effect: a conclusion, a report, a question, a plan.
+const SHOWN_BY_EFFECT: [&str; 6] = ["terminate", "update_progress", "report_evidence", "ask_human", "submit_plan", "change_plan"];
 /// Width of the leading word of a line, in columns.
 const HEAD: usize = 8;
 
@@ -66,6 +69,8 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::Recalled { items, left_out, .. } => recalled_lines(items, *left_out),
         E::MemoryFailed { message } => format!("{}{}", head(YELLOW, "head-memory"), told(message, 2 * WIDTH)),
+        // The lead's own lines follow.
+        E::PlanningStarted { purpose } if purpose == "lead" => return None,
         E::PlanningStarted { purpose } => {
             format!("{DIM}{}{DIM:#}", msg!("line-asking", what = named("purpose", purpose)))
         }
@@ -80,13 +85,18 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             head(BOLD, "head-plan") + &told
         }
         E::PlanCreated { plan, repairs, fallback } => {
+            let notes = plan_notes(repairs, fallback.as_deref());
+            // The goal is shown already.
+            if plan.is_direct() && notes.is_empty() {
+                return None;
+            }
             let mut text = format!("{}v1\n{}", head(BOLD, "head-plan"), describe_plan(plan));
-            plan_notes(repairs, fallback.as_deref()).iter().for_each(|note| text.push_str(&format!("\n  {note}")));
+            notes.iter().for_each(|note| text.push_str(&format!("\n  {note}")));
             text
         }
         E::PlanChanged { decision } => {
-            let why = row(decision.triggers.iter().map(|reason| reason.detail.as_str()));
-            let mut text = format!("{}v{}: {}", head(BOLD, "head-replan"), decision.version, plain(&why));
+            let why = why_changed(&decision.triggers);
+            let mut text = format!("{}v{}: {why}", head(BOLD, "head-replan"), decision.version);
             if !decision.patch.reasoning.is_empty() {
                 text.push_str(&format!("\n  {}", msg!("line-because", why = first_line(&decision.patch.reasoning, WIDTH))));
             }
@@ -109,14 +119,18 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             return status_line(task.as_str(), *to, *attempt, *for_good, reason.as_deref());
         }
         E::TaskConcluded { task, conclusion } => {
+            // The status that follows has the error.
+            if conclusion.error.is_some() {
+                return None;
+            }
             // The actor wrote the summary itself, so it is not translated.
-            let said = conclusion.error.as_ref().map_or_else(|| first_line(&conclusion.summary, WIDTH), |error| told(error, WIDTH));
-            format!("{DIM}{task}: {said}{DIM:#}")
+            format!("{DIM}{task}: {}{DIM:#}", first_line(&conclusion.summary, WIDTH))
         }
         E::ActorCreated { task, profile, model, .. } => {
             let task = who(task.as_ref());
             format!("{DIM}{task}: {}{DIM:#}", msg!("line-actor", profile = profile, model = model))
         }
+        E::ToolCallStarted { tool, .. } if SHOWN_BY_EFFECT.contains(&tool.as_str()) => return None,
         E::ToolCallStarted { task, tool, parameters, .. } => {
             let task = who(task.as_ref());
             format!("{DIM}{task}: {CYAN}{tool}{CYAN:#}{DIM} {}{DIM:#}", parameter_text(parameters))
@@ -166,6 +180,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", who(task.as_ref()), msg!("line-told")),
         E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
         event @ E::Noted { topic, .. } if topic == FileChange::TOPIC => describe_file_change(&FileChange::from_event(event)?),
+        E::Noted { topic, detail } if topic == "changes_merged" => return merged_line(detail),
         E::Noted { topic, detail } if topic == "undo" => {
             let message = detail.get("message").and_then(Value::as_str).unwrap_or_default();
             format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH))
@@ -184,6 +199,27 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
     };
     Some(line)
+}
+
+/// Describes the causes of a change of the plan. Lines above tell why tasks failed or are blocked.
+pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
+    let why = |reason: &TriggerReason| {
+        let tasks = reason.tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ");
+        match reason.kind {
+            TriggerKind::TaskFailed if !tasks.is_empty() => msg!("line-task-failed", tasks = tasks),
+            TriggerKind::Blocked if !tasks.is_empty() => msg!("line-task-blocked", tasks = tasks),
+            _ => told(&reason.detail, WIDTH),
+        }
+    };
+    triggers.iter().map(why).collect::<Vec<_>>().join(&msg!("row-separator"))
+}
+
+/// Tells that the changes of a task were merged; `None` if there were none. A line for each of the first files follows.
+fn merged_line(detail: &BTreeMap<String, Value>) -> Option<String> {
+    let files = detail.get("files").and_then(Value::as_u64).filter(|files| *files > 0)?;
+    let task = detail.get("task").and_then(Value::as_str).unwrap_or_default();
+    let files = count(usize::try_from(files).unwrap_or(usize::MAX), "file");
+    Some(format!("{}{}", head(GREEN, "head-merged"), msg!("line-merged", task = task, files = files)))
 }
 
 /// Describes a conflict between the changes of tasks in one line.
@@ -259,12 +295,18 @@ const fn outcome_word(outcome: CallOutcome) -> &'static str {
     }
 }
 
-/// Formats parameters: `path=a.txt content="…"`.
+/// Formats parameters: `path=a.txt content=12 lines`, `command=cargo test … +3 lines`.
 pub(super) fn parameter_text(parameters: &Map<String, Value>) -> String {
     let parts: Vec<String> = parameters
         .iter()
         .map(|(name, value)| match value {
-            Value::String(text) => format!("{name}={}", first_line(text, 60)),
+            // The whole text of a file.
+            Value::String(text) if name == "content" => format!("{name}={}", count(text.lines().count(), "line")),
+            Value::String(text) => {
+                let more = text.trim().lines().count().saturating_sub(1);
+                let more = if more > 0 { format!(" {}", msg!("line-more", lines = count(more, "line"))) } else { String::new() };
+                format!("{name}={}{more}", first_line(telling_line(text), 60))
+            }
             other => format!("{name}={}", first_line(&other.to_string(), 60)),
         })
         .collect();

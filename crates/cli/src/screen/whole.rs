@@ -138,7 +138,7 @@ impl News {
 pub(super) fn words_of(event: &ProgressEvent, line: Option<&str>) -> Option<String> {
     use ProgressEvent as E;
     match event {
-        E::PlanCreated { plan, repairs, fallback } => {
+        E::PlanCreated { plan, repairs, fallback } if line.is_some() => {
             let mut words = format!("{}v1: {}", head(BOLD, "head-plan"), count(plan.tasks.len(), "task"));
             repairs.iter().for_each(|repair| words.push_str(&format!("\n  {}", msg!("line-repaired", repair = said(repair)))));
             fallback.iter().for_each(|why| words.push_str(&format!("\n  {}", msg!("line-fallback", why = said(why)))));

@@ -11,8 +11,8 @@ const MAX_NAME: usize = 60;
 #[must_use]
 pub fn direct_plan(goal: &str, profile: Option<&str>) -> Plan {
     let mut tasks = Vec::new();
-    // `main` is a valid identifier, so there is always exactly one task.
-    if let Ok(id) = TaskId::new("main") {
+    // The identifier is valid, so there is always exactly one task.
+    if let Ok(id) = TaskId::new(Plan::DIRECT_TASK) {
         let mut task = TaskSpec::actor(id, goal.trim());
         task.name = cut(&first_sentence(goal), MAX_NAME);
         task.profile = profile.map(str::to_owned);

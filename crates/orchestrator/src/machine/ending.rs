@@ -173,12 +173,17 @@ impl RunMachine {
         let mut lines: Vec<String> = Vec::new();
         if let Some(failure) = failure {
             lines.push(format!("The goal was not reached: {}", failure.message));
+            if told.len() == 1 {
+                return lines.concat();
+            }
         }
         for task in told {
             let summary = task.conclusion.as_ref().map(|conclusion| conclusion.error.as_ref().unwrap_or(&conclusion.summary).as_str());
             let said = summary.or(task.reason.as_deref()).unwrap_or("");
             let first = said.lines().next().unwrap_or("");
-            lines.push(format!("- {} ({}): {first}", task.spec.title(), task.status));
+            let is_said = first.is_empty() || failure.is_some_and(|failure| failure.message.contains(first));
+            let first = if is_said { String::new() } else { format!(": {first}") };
+            lines.push(format!("- {} ({}){first}", task.spec.title(), task.status));
         }
         lines.join("\n")
     }

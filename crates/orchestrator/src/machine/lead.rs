@@ -21,7 +21,7 @@ use super::{FailureCode, Out, Phase, RunMachine, effects::Work, tasks::task_of_r
 use crate::{CriterionResult, LeadWakeOrder, RunEffect, RunOutput};
 
 /// The task that is the lead's own work.
-pub(crate) const MAIN: &str = "main";
+pub(crate) const MAIN: &str = aime_progress_management::Plan::DIRECT_TASK;
 /// The execution number of that task: all of the lead's conversation is one execution.
 pub(crate) const MAIN_EXECUTION: u32 = 1;
 
@@ -113,7 +113,7 @@ impl RunMachine {
     /// Starts the conversation, or wakes a lead again that was stopped before it had a plan.
     pub(super) fn begin_lead(&mut self, out: &mut Out) {
         self.phase = Phase::Planning;
-        self.emit(ProgressEvent::PlanningStarted { purpose: "plan".to_owned() }, out);
+        self.emit(ProgressEvent::PlanningStarted { purpose: "lead".to_owned() }, out);
         self.wake_lead(WakeKind::Begin, Vec::new(), out);
     }
 
