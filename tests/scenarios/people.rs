@@ -55,6 +55,44 @@ fn without_an_answer_it_still_waits() {
     assert_eq!(ended.events("question_answered").len(), 1);
 }
 
+fn blocked() -> Reply {
+    let needs = json!({"status": "blocked", "message": "The service refuses every request.", "needs": "a key in key.txt"});
+    Reply::call("terminate", needs)
+}
+
+// Requirement: 7.2, 20.1
+#[test]
+fn a_blocked_run_waits_and_goes_on_in_the_same_conversation() {
+    let script = || Script::new().on(When::tools(), [Reply::call("list_dir", json!({"path": "."})), blocked(), done("uploaded")]);
+    for (words, said) in [
+        (None, "lets you go on"),
+        (Some(("answer", "it is in the safe")), "answers: it is in the safe"),
+        (Some(("tell", "it is in the safe")), "it is in the safe"),
+    ] {
+        for mode in ["direct", "auto"] {
+            let world = World::led(script());
+            let told = [
+                "question: The service refuses every request.",
+                "needs: a key in key.txt",
+                "hint: once that is there, go on with `aime resume up`; `aime answer up TEXT` before it says more",
+            ];
+            let ended = world.aime(["run", "upload the report", "--mode", mode, "--run-id", "up", "--unattended"]).must(5).tells(&told);
+            assert!(!ended.stderr.contains("error"), "nothing has failed\n{ended}");
+            if let Some((command, text)) = words {
+                world.aime([command, "up", text]).must(0);
+            }
+            let result = world.aime(["resume", "up", "--output", "json"]).must(0).json();
+            assert_eq!((result["status"].as_str(), result["answer"].as_str()), (Some("completed"), Some("uploaded")), "{mode} {words:?}");
+            let requests = world.server().requests();
+            assert_eq!(requests.len(), 3, "what was looked at is not looked at again");
+            super::lead::grows_only_at_its_end(&requests);
+            let last = requests[2]["messages"].as_array().unwrap().last().unwrap().to_string();
+            let expected = if mode == "auto" && words.is_none() { "nothing was said" } else { said };
+            assert!(last.contains(expected.trim_start_matches(if mode == "auto" { "answers: " } else { "" })), "{mode}: {last}");
+        }
+    }
+}
+
 #[test]
 fn unattended_nobody_is_asked() {
     let script = Script::new()

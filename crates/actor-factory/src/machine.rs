@@ -157,8 +157,12 @@ impl Machine for ActorMachine {
             self.woken(at, wake, out);
             return self.output();
         }
-        if let ActorFact::RunAgain { number, missing } = fact {
-            self.run_again(at, *number, missing, out);
+        if let ActorFact::RunAgain { number, missing, answer } = fact {
+            self.run_again(at, *number, (missing, *answer), out);
+        } else if let ActorFact::PersonMessage { said } = fact {
+            self.told(said);
+            // A person's message ends nothing: an actor that was stopped or has ended hears it if it continues later.
+            return None;
         } else if self.conclusion.is_none() {
             match fact {
                 ActorFact::ModelAnswered { id, answer, duration_ms } => {
@@ -170,14 +174,9 @@ impl Machine for ActorMachine {
                 }
                 ActorFact::Woken { .. } => {}
                 ActorFact::Answered { id, text } => self.person_answered(at, id, text, out),
-                ActorFact::PersonMessage { said } => {
-                    self.told(said);
-                    // A person's message ends nothing: a stopped actor stays stopped and continues later.
-                    return None;
-                }
                 ActorFact::Revoked { id, .. } => self.effect_revoked(at, id, out),
                 ActorFact::Stopped { why } => self.stop(why, out),
-                ActorFact::RunAgain { .. } => {}
+                ActorFact::RunAgain { .. } | ActorFact::PersonMessage { .. } => {}
                 ActorFact::Resumed {} => {
                     self.tell_ended_processes();
                     self.resume(at, out);

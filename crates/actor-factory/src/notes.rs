@@ -29,11 +29,13 @@ pub(crate) enum Note {
     Conclude,
     /// Its result was not accepted. The note must contain `{text}`, which lists the missing parts.
     Returned,
+    /// A person lets it continue after it was blocked. The note must contain `{text}`, the words of the person.
+    Answered,
 }
 
 impl Note {
     /// All notes.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::NoToolCall,
         Self::NothingDone,
         Self::AnswerCut,
@@ -46,6 +48,7 @@ impl Note {
         Self::PersonMessage,
         Self::Conclude,
         Self::Returned,
+        Self::Answered,
     ];
 
     /// Returns its name, which is also the name of its file.
@@ -63,6 +66,7 @@ impl Note {
             Self::PersonMessage => "told",
             Self::Conclude => "conclude",
             Self::Returned => "returned",
+            Self::Answered => "answered",
         }
     }
 
@@ -85,6 +89,7 @@ impl Note {
             Self::PersonMessage => include_str!("../prompts/told.md"),
             Self::Conclude => include_str!("../prompts/conclude.md"),
             Self::Returned => include_str!("../prompts/returned.md"),
+            Self::Answered => include_str!("../prompts/answered.md"),
         }
     }
 
@@ -101,7 +106,7 @@ impl Note {
     const fn given(self) -> &'static [&'static str] {
         match self {
             Self::StepsLeft => &["left"],
-            Self::PersonMessage | Self::Returned => &["text"],
+            Self::PersonMessage | Self::Returned | Self::Answered => &["text"],
             Self::Stuck | Self::Repeated => &["name", "count"],
             Self::NoToolCall
             | Self::NothingDone
@@ -118,7 +123,7 @@ impl Note {
         if text.trim().is_empty() {
             return Err("it is empty".to_owned());
         }
-        if matches!(self, Self::PersonMessage | Self::Returned) && !text.contains("{text}") {
+        if matches!(self, Self::PersonMessage | Self::Returned | Self::Answered) && !text.contains("{text}") {
             return Err("it must hold {text}".to_owned());
         }
         let within = text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name);

@@ -172,7 +172,7 @@ impl Looked {
 pub struct Asked {
     /// Id, unique in the run.
     pub id: String,
-    /// `question`, `approval`, `escalation`.
+    /// `question`, `approval`, `escalation`, `blocked`.
     pub kind: String,
     /// Task that waits.
     pub task: Option<String>,

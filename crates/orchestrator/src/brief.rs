@@ -33,13 +33,16 @@ pub struct ActorBrief {
     pub returned: Option<ReturnedResult>,
 }
 
-/// A rejected result of an actor, which makes the actor continue its conversation.
+/// A rejected result of an actor, or a person's answer to a blocked one. Either makes the actor continue its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReturnedResult {
-    /// Number of rejections in this execution of the task.
+    /// Number of rejections and answers in this execution of the task.
     pub number: u32,
-    /// The missing parts.
+    /// The missing parts, or the words of the person; empty if nothing was said.
     pub missing: String,
+    /// True if a person answers a blocked actor.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answer: bool,
 }
 
 impl ActorBrief {

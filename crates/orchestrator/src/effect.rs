@@ -85,7 +85,7 @@ pub enum RunEffect {
     Ask {
         /// The question.
         question: QuestionId,
-        /// `question`, `approval`, `escalation`.
+        /// `question`, `approval`, `escalation`, `blocked`.
         kind: String,
         /// The task that waits, if one does.
         task: Option<TaskId>,

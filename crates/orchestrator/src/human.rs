@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 pub struct HumanQuestion {
     /// Unique in the run.
     pub id: QuestionId,
-    /// `question`, `approval`, `escalation`.
+    /// `question`, `approval`, `escalation`, `blocked`.
     pub kind: String,
     /// The task that waits, if one does.
     pub task: Option<TaskId>,

@@ -11,6 +11,7 @@ mod executions;
 mod following_up;
 mod growing;
 pub(crate) mod lead;
+mod needs;
 mod origins;
 mod output;
 pub(crate) mod people;
@@ -91,7 +92,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke every open effect.
-    const SNAPSHOT: Option<u32> = Some(9);
+    const SNAPSHOT: Option<u32> = Some(10);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;

@@ -272,7 +272,8 @@ pub enum ProgressEvent {
         /// The task; absent for the lead until it works on the goal itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Kind of message: `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `nothing_done`, `unread_call`, `returned`.
+        /// Kind of message: `tool_hint`, `todo_reminder`, `stuck`, `no_tool_call`, `nothing_done`, `unread_call`, `returned`,
+        /// `answered`.
         kind: String,
         /// Text of the message.
         text: String,
@@ -326,7 +327,7 @@ pub enum ProgressEvent {
         /// Task that waits for the answer, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// Kind of question: `question`, `approval`, `escalation`.
+        /// Kind of question: `question`, `approval`, `escalation`, `blocked`.
         kind: String,
         /// Text of the question.
         question: String,

@@ -354,7 +354,7 @@ pub struct QuestionView {
     pub at: Timestamp,
     /// Title of the task that waits.
     pub task: Option<String>,
-    /// `question`, `approval`, `escalation`.
+    /// `question`, `approval`, `escalation`, `blocked`.
     pub kind: String,
     /// Text of the question.
     pub question: Text,

@@ -68,10 +68,10 @@ impl ActorMachine {
             });
             conclusion.needs = said.needs;
             conclusion.cause = match said.status {
+                TerminateStatus::Blocked if !self.input.retry_reported_failures => Some(FailureCause::Blocked),
                 _ if self.denied => Some(FailureCause::Denied),
-                _ if self.input.retry_reported_failures => None,
-                TerminateStatus::Blocked => Some(FailureCause::Blocked),
-                TerminateStatus::Success | TerminateStatus::Failure => Some(FailureCause::Reported),
+_ if self.input.retry_reported_failures => None,
+                _ => Some(FailureCause::Reported),
             };
         }
         self.end(ActorStep::Finish, conclusion);

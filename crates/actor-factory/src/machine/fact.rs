@@ -92,8 +92,11 @@ pub enum ActorFact {
     RunAgain {
         /// Number of the repetition, from 1. The actor ignores a number that it has seen before.
         number: u32,
-        /// Missing parts of its result; empty if the actor had used up its steps.
+        /// Missing parts of its result; empty if the actor had used up its steps. If `answer` is true, the words of a person.
         missing: String,
+        /// True if a person lets an actor continue that was blocked.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        answer: bool,
     },
     /// An effect was revoked and is over.
     Revoked {

@@ -7,6 +7,8 @@ use crate::{history::Speaker, notes::Note, text::cut_with_note};
 
 /// Longest text on missing parts that the actor gets in full, in characters.
 const LONGEST: usize = 16_000;
+/// Text for an answer without words.
+const NOTHING_SAID: &str = "The person you work for lets you go on.";
 
 impl ActorMachine {
     /// Checks that the actor can run: it is idle, or it has finished and its result was not accepted.
@@ -25,7 +27,7 @@ impl ActorMachine {
     }
 
     /// Withdraws the conclusion and asks the model again, with the full number of steps.
-    pub(super) fn run_again(&mut self, at: UnixMillis, number: u32, missing: &str, out: &mut Outbox<Self>) {
+    pub(super) fn run_again(&mut self, at: UnixMillis, number: u32, (missing, answer): (&str, bool), out: &mut Outbox<Self>) {
         if number <= self.runs_again || self.conclusion.is_none() || self.can_run().is_err() {
             return;
         }
@@ -39,11 +41,17 @@ impl ActorMachine {
         self.must_conclude = false;
         self.plain_in_row = 0;
         self.unread_in_row = 0;
-        let missing = missing.trim();
-        if !missing.is_empty() {
-            let note = Note::Returned.text(&self.input.notes, &[("text", &cut_with_note(missing, LONGEST))]);
-            self.nudged("returned", &note, out);
-            self.history.say(&note, Speaker::Runtime);
+        let missing = cut_with_note(missing.trim(), LONGEST);
+        let note = match (answer, missing.as_str()) {
+            (true, "") => Some((Note::Answered, NOTHING_SAID.to_owned())),
+            (true, words) => Some((Note::Answered, format!("The person you work for answers: {words}"))),
+            (false, "") => None,
+            (false, missing) => Some((Note::Returned, missing.to_owned())),
+        };
+        if let Some((note, text)) = note {
+            let said = note.text(&self.input.notes, &[("text", &text)]);
+            self.nudged(note.name(), &said, out);
+            self.history.say(&said, Speaker::Runtime);
         }
         self.next_step(at, out);
     }

@@ -168,6 +168,7 @@ did-failed = failed
 kind-approval = approval
 kind-question = question
 kind-escalation = escalation
+kind-blocked = blocked
 answer-yes = yes
 answer-always = always
 answer-no = no

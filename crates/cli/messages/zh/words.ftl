@@ -111,6 +111,7 @@ did-failed = 失败
 kind-approval = 请批准
 kind-question = 提问
 kind-escalation = 请决定
+kind-blocked = 受阻
 answer-yes = 是
 answer-always = 总是
 answer-no = 否

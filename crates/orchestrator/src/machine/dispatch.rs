@@ -75,7 +75,8 @@ impl RunMachine {
                 self.answered(text.clone(), out);
             }
             (RunFact::Answered { text, .. }, Some(Work::Ask(question))) => self.person_answered(&question, text, out),
-            (RunFact::Deferred { .. }, Some(Work::Ask(_))) | (RunFact::TimerFired { .. }, _) => self.advance(out),
+            (RunFact::Deferred { .. }, Some(Work::Ask(question))) => self.deferred(&question, out),
+            (RunFact::TimerFired { .. }, _) => self.advance(out),
             (RunFact::PersonAnswered { question, text }, _) => {
                 if let Some(question) = self.open_question(question.as_ref()) {
                     self.person_answered(&question, text, out);

@@ -31,7 +31,7 @@ impl RunMachine {
         if self.wake_for_held(out) {
             return;
         }
-        if self.give_up_blocked(out) {
+        if self.asks_for_open_needs(out) || self.give_up_blocked(out) {
             return self.advance(out);
         }
         self.end(out);

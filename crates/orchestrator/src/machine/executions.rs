@@ -94,8 +94,14 @@ impl Executions {
     /// Records that the result of the current execution was rejected, and returns the number of rejections.
     pub(super) fn return_result(&mut self, task: &TaskId, missing: String) -> u32 {
         let number = self.returned(task).map_or(0, |before| before.number) + 1;
-        self.returned.insert(task.clone(), ReturnedResult { number, missing });
+        self.returned.insert(task.clone(), ReturnedResult { number, missing, answer: false });
         number
+    }
+
+    /// Records the words of a person for the blocked actor of the current execution.
+    pub(super) fn return_answer(&mut self, task: &TaskId, words: String) {
+        let number = self.returned(task).map_or(0, |before| before.number) + 1;
+        self.returned.insert(task.clone(), ReturnedResult { number, missing: words, answer: true });
     }
 
     /// Returns the last rejected result of the current execution.

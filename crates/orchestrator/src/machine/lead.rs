@@ -175,9 +175,10 @@ impl RunMachine {
         self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
     }
 
-    /// Wakes a lead that left its own work open.
+    /// Wakes a lead that left its own work open, or that a person lets go on with it.
     pub(super) fn wake_for_own_work(&mut self, out: &mut Out) {
-        self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
+        let kind = if self.unhandled_words().is_empty() { WakeKind::NothingReady } else { WakeKind::Person };
+        self.wake_lead(kind, Vec::new(), out);
     }
 
     /// Returns whether the lead did all the work itself, so that its conclusion is the answer.
@@ -256,11 +257,17 @@ impl RunMachine {
         self.lead.leaves_held = wake.kind == WakeKind::NothingReady && rest.commands.is_empty();
         self.plan_was_changed();
         self.lead_has_read(&rest.origins);
+        self.withdraw_need_of_lead(out);
         if rest.gave_up {
             return self.lead_gave_up(&wake, out);
         }
         match &rest.conclusion {
-            Some(conclusion) if rest.commands.is_empty() => self.lead_concluded(conclusion, category, checks, out),
+            Some(conclusion) if rest.commands.is_empty() => {
+                self.handle(&wake.reasons);
+                if !self.lead_waits_for_need(conclusion, category, out) {
+                    self.lead_concluded(conclusion, category, checks, out);
+                }
+            }
             // A statement on its own work ends that work.
             None if rest.commands.is_empty() && self.works_itself() => {
                 self.lead_concluded(&Conclusion::new(Outcome::Success, rest.said.clone()), category, checks, out);

@@ -1,6 +1,6 @@
 //! People: their answers, their consent to calls, and their unsolicited messages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aime_actor_factory::PersonMessage;
 use aime_durable::Reason;
@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Out, Phase, RunMachine,
+    needs::BLOCKED,
     questions::{APPROVAL, ESCALATION},
 };
 
@@ -25,6 +26,9 @@ pub(super) struct People {
     /// Number of follow-ups after the end of the run.
     #[serde(default)]
     follow_ups: u32,
+    /// The questions that were open when a person resumed the run.
+    #[serde(default)]
+    resumed: BTreeSet<QuestionId>,
 }
 
 /// A question whether the call of a tool task may be made.
@@ -70,6 +74,16 @@ impl People {
 
     pub(super) const fn has_follow_ups(&self) -> bool {
         self.follow_ups > 0
+    }
+
+    /// Notes that a person resumed the run while this question was open.
+    pub(super) fn resume(&mut self, question: QuestionId) {
+        self.resumed.insert(question);
+    }
+
+    /// Returns whether a person resumed the run while this question was open.
+    pub(super) fn has_resumed(&self, question: &QuestionId) -> bool {
+        self.resumed.contains(question)
     }
 
     /// Stores a message, each once.
@@ -133,6 +147,7 @@ impl RunMachine {
         match (question.kind.as_str(), &question.task) {
             (ESCALATION, _) => self.escalation_answered(id, text, out),
             (APPROVAL, Some(task)) => self.approval_answered(task, out),
+            (BLOCKED, task) => self.need_answered(id, task.as_ref(), (text, false), out),
             _ => {}
         }
         self.advance(out);
@@ -146,8 +161,15 @@ impl RunMachine {
             return;
         }
         let task = task.filter(|task| self.state.tasks.contains_key(*task)).cloned();
-        self.user_input(id.clone(), task, text, out);
+        self.user_input(id.clone(), task.clone(), text, out);
+        self.words_answer_needs(task.as_ref(), out);
         self.advance(out);
+    }
+
+    /// Takes in words of a person for the lead.
+    pub(super) fn keep_words(&mut self, id: &EvidenceId, text: &str, out: &mut Out) {
+        self.people.keep(id, None, text);
+        self.user_input(id.clone(), None, text, out);
     }
 
     fn user_input(&mut self, id: EvidenceId, task: Option<TaskId>, text: &str, out: &mut Out) {

@@ -3,7 +3,7 @@
 use aime_durable::Reason;
 use aime_progress_management::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
 
-use super::{FailureCode, Out, RunMachine, effects::Work};
+use super::{FailureCode, Out, RunMachine, effects::Work, needs::BLOCKED};
 use crate::{RunEffect, RunFailure, RunOutput};
 
 /// The kind of a question about the plan: if and how to continue.
@@ -57,7 +57,7 @@ impl RunMachine {
         // The lead asks for no task before it works itself.
         let task = Some(task).filter(|_| runs || !leads);
         let foreign = self.state.questions.iter().any(|known| known.id == *id && known.task.as_ref() != task);
-        if (runs || leads) && kind != ESCALATION && !foreign {
+        if (runs || leads) && ![ESCALATION, BLOCKED].contains(&kind) && !foreign {
             self.ask(task, id, kind, text, out);
         }
     }
@@ -66,6 +66,16 @@ impl RunMachine {
     pub(super) fn withdraw_questions(&mut self, ended: impl Fn(&Self, &TaskId) -> bool, out: &mut Out) {
         let theirs = self.unanswered().filter(|question| question.task.as_ref().is_some_and(|task| ended(self, task)));
         let ids = theirs.map(|question| question.id.clone()).collect();
+        self.withdraw(ids, out);
+    }
+
+    /// Withdraws the questions of tasks that are not open any more. A failed task may still wait for what it lacks.
+    pub(super) fn withdraw_questions_of_ended(&mut self, out: &mut Out) {
+        let ended = |question: &&Question| {
+            let task = question.task.as_ref().and_then(|task| self.state.tasks.get(task));
+            task.is_some_and(|task| !task.status.is_open() && !(task.status == TaskStatus::Failed && question.kind == BLOCKED))
+        };
+        let ids = self.unanswered().filter(ended).map(|question| question.id.clone()).collect();
         self.withdraw(ids, out);
     }
 
@@ -107,10 +117,15 @@ impl RunMachine {
     /// Returns the output of a run that waits for a person.
     pub(super) fn waiting(&self) -> RunOutput {
         let run = &self.input.run;
-        let hint = Some(if self.unanswered().all(|question| question.kind == APPROVAL) {
-            format!("allow it with `aime answer {run} yes`, refuse it with `aime answer {run} no`, then `aime resume {run}`")
-        } else {
-            format!("answer with `aime answer {run} TEXT`, then `aime resume {run}`")
+        let all = |kind| self.unanswered().all(|question| question.kind == kind);
+        let hint = Some(match () {
+            () if all(APPROVAL) => {
+                format!("allow it with `aime answer {run} yes`, refuse it with `aime answer {run} no`, then `aime resume {run}`")
+            }
+            () if all(BLOCKED) => {
+                format!("once that is there, go on with `aime resume {run}`; `aime answer {run} TEXT` before it says more")
+            }
+            () => format!("answer with `aime answer {run} TEXT`, then `aime resume {run}`"),
         });
         let questions: Vec<&str> = self.unanswered().map(|question| question.question.as_str()).collect();
         let error = Some(RunFailure { code: FailureCode::WaitingForHuman, message: questions.join("\n\n"), hint });

@@ -6,7 +6,7 @@ use aime_durable::{EffectId, Reason};
 use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent, Question, RunStatus, TaskId, TaskKind, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-use super::{FailureCode, Out, Phase, RunMachine, effects::Work, growing::is_update};
+use super::{FailureCode, Out, Phase, RunMachine, effects::Work, growing::is_update, needs::BLOCKED};
 use crate::{Bounds, RunFailure, RunOutput};
 
 /// The result of a call whose process has died.
@@ -246,6 +246,9 @@ impl RunMachine {
         // ends again.
         let unanswered: Vec<Question> = self.unanswered().cloned().collect();
         for Question { id, task, kind, question, .. } in &unanswered {
+            if kind == BLOCKED {
+                self.people.resume(id.clone());
+            }
             self.ask(task.as_ref(), id, kind, question, out);
         }
         self.cancel_next(out);

@@ -32,7 +32,7 @@ impl RunMachine {
             self.skip_open(out);
         }
         self.settle(out);
-        self.withdraw_questions(|run, task| run.state.tasks.get(task).is_some_and(|known| !known.status.is_open()), out);
+        self.withdraw_questions_of_ended(out);
         self.start_ready(out);
         if self.answer_lead(out) {
             return self.watch_time(out);
@@ -136,6 +136,9 @@ impl RunMachine {
         if let Some(claim) = self.executions.claim_of(task) {
             brief.spec.profile = claim.profile.clone().or(brief.spec.profile.take());
             brief.results = format!("{}\n\n### From the worker that hands it over\n{}", brief.results, claim.words).trim().to_owned();
+        }
+        if let Some(words) = self.words_about_need(task) {
+            brief.results = format!("{}\n\n### A person about what was missing\n{words}", brief.results).trim().to_owned();
         }
         let effect = RunEffect::StartActor { brief: Box::new(brief), task: task.clone(), execution, origins, known };
         self.issue(id, effect, Work::Task(task.clone()), out);
@@ -298,7 +301,9 @@ impl RunMachine {
         if is_open && conclusion.outcome != Outcome::Interrupted {
             self.conflict_seen(task, conflicts, &conclusion, out);
         }
-        self.conclude(task, &conclusion, out);
+        if !self.waits_for_need(task, &conclusion, out) {
+            self.conclude(task, &conclusion, out);
+        }
         self.advance(out);
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod form;
 mod frequency;
 mod growing;
 mod lead;
+mod needs;
 mod people;
 mod properties;
 mod remembering;

@@ -328,9 +328,9 @@ impl Attempt {
     /// Returns the fact that makes the actor continue after its result was rejected, or `None` if its journal already
     /// has the fact.
     fn run_again(&self, loaded: &Loaded<ActorMachine>) -> Option<ActorFact> {
-        let ReturnedResult { number, missing } = self.brief.returned.clone()?;
+        let ReturnedResult { number, missing, answer } = self.brief.returned.clone()?;
         let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
-        (!loaded.facts.iter().any(|recorded| known(&recorded.fact))).then_some(ActorFact::RunAgain { number, missing })
+        (!loaded.facts.iter().any(|recorded| known(&recorded.fact))).then_some(ActorFact::RunAgain { number, missing, answer })
     }
 
     /// Returns the receiver of the messages that people send to this task.

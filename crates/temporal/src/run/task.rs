@@ -116,10 +116,10 @@ impl Attempt {
 
     /// Returns the fact by which the actor continues after its result was not accepted, unless its journal holds it.
     fn again(&self, begin: &Begin<ActorMachine>) -> Option<ActorFact> {
-        let aime_orchestrator::ReturnedResult { number, missing } = self.order.brief.returned.clone()?;
+        let aime_orchestrator::ReturnedResult { number, missing, answer } = self.order.brief.returned.clone()?;
         let known = |fact: &ActorFact| matches!(fact, ActorFact::RunAgain { number: known, .. } if *known >= number);
         let journal = begin.journal.as_ref()?;
-        (!journal.facts.iter().any(|dated| known(&dated.what))).then_some(ActorFact::RunAgain { number, missing })
+        (!journal.facts.iter().any(|dated| known(&dated.what))).then_some(ActorFact::RunAgain { number, missing, answer })
     }
 
     /// Returns the actor in its suspended state, or a new one.

@@ -31,7 +31,10 @@ fn a_reported_failure_says_why_nobody_need_try_again() {
         ("blocked", false, false, Some(FailureCause::Blocked)),
         ("failure", true, false, None),
         ("blocked", true, false, None),
-        ("blocked", false, true, Some(FailureCause::Denied)),
+        ("failure", false, true, Some(FailureCause::Denied)),
+        // A person can give what is named as missing, such as a right.
+        ("blocked", false, true, Some(FailureCause::Blocked)),
+        ("blocked", true, true, Some(FailureCause::Denied)),
     ];
     for (status, retry_reported_failures, denied, expected) in table {
         let mut of_class = ActorInput { retry_reported_failures, ..input() };

@@ -1,13 +1,13 @@
 //! Tests of actors that have ended and run again.
 
 use aime_durable::Reason;
-use aime_progress_management::Outcome;
+use aime_progress_management::{FailureCause, Outcome};
 
 use super::support::{Play, answer, input, read, terminate, write};
-use crate::{ActorFact, ActorInput, ActorStatus, ModelAnswer, ModelFault};
+use crate::{ActorFact, ActorInput, ActorStatus, ModelAnswer, ModelFault, PersonMessage};
 
 fn again(number: u32, missing: &str) -> ActorFact {
-    ActorFact::RunAgain { number, missing: missing.into() }
+    ActorFact::RunAgain { number, missing: missing.into(), answer: false }
 }
 
 // Requirement: 5.3
@@ -81,4 +81,22 @@ fn a_number_counts_once_and_a_stop_loses_nothing() {
     play.calls(vec![terminate("success", "done now")]);
     play.fact(again(1, "b is missing"));
     assert_eq!(play.output.as_ref().unwrap().summary, "done now");
+}
+
+#[test]
+fn a_blocked_actor_hears_the_person_and_goes_on() {
+    for (words, said) in [("the key is in key.txt", "answers: the key is in key.txt"), ("", "lets you go on")] {
+        let mut play = Play::start(input());
+        play.calls(vec![terminate("blocked", "no key")]);
+        assert_eq!(play.output.as_ref().unwrap().cause, Some(FailureCause::Blocked));
+        // A message that came meanwhile is not lost.
+        let told = PersonMessage { id: "p-1".parse().unwrap(), text: "and hurry".to_owned() };
+        play.fact(ActorFact::PersonMessage { said: told });
+        play.fact(ActorFact::RunAgain { number: 1, missing: words.into(), answer: true });
+        let request = serde_json::to_string(play.requests.last().unwrap()).unwrap();
+        assert!(request.contains("You ended as blocked.") && request.contains(said) && request.contains("and hurry"), "{request}");
+        assert_eq!(play.nudges(), ["answered"]);
+        play.calls(vec![terminate("success", "done")]);
+        assert_eq!(play.output.as_ref().unwrap().outcome, Outcome::Success);
+    }
 }

@@ -32,7 +32,7 @@ impl RunMachine {
         let main = main_id();
         self.executions.begin(&main);
         self.set_task(&main, TaskStatus::Running, None, out);
-        self.wake_lead(WakeKind::NothingReady, Vec::new(), out);
+        self.wake_for_own_work(out);
     }
 
     /// Returns the lead's result to it if its checks failed, so that it continues its conversation. Returns whether it

@@ -6,6 +6,7 @@ use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, PlanCha
 
 use super::{
     build::{add, conclusion, id, patch, plan},
+    needs::blocked,
     world::World,
 };
 use crate::{LeadPolicy, LeadWakeOrder, RunEffect, RunFact};
@@ -219,4 +220,69 @@ fn what_the_lead_has_read_is_an_origin_of_its_plan() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+// Requirement: 7.2
+#[test]
+fn a_lead_that_is_blocked_in_its_own_work_waits_and_goes_on() {
+    for (answer, words) in [(Some("it is in key.txt"), "it is in key.txt"), (None, "(nothing was said: the run goes on")] {
+        let mut world = World::led();
+        world.lead_reports(0, Some("main")).concludes(blocked("a key"));
+        assert_eq!((world.statuses(), world.open()), ("main:blocked".to_owned(), "ask-blocked".to_owned()));
+        world.deferred("blocked");
+        assert_eq!((world.ended(), world.message()), ("waiting_for_human", "what was done\nneeds: a key"));
+        world.resumed();
+        match answer {
+            Some(answer) => world.person(answer),
+            None => world.deferred("blocked"),
+        };
+        let wake = world.woken().wake;
+        assert_eq!((wake.kind, wake.words.len()), (WakeKind::Person, 1));
+        assert!(wake.words[0].text.starts_with(words), "{wake:?}");
+        world.concludes(conclusion(Outcome::Success, None, None));
+        assert_eq!((world.ended(), world.statuses()), ("completed", "main:completed".to_owned()));
+        world.replayed();
+    }
+}
+
+#[test]
+fn a_blocked_task_wakes_the_lead_which_may_replan() {
+    let mut world = World::led();
+    world.submits("a; b").ends("a", blocked("a key"));
+    assert_eq!(world.open(), "b lead trouble");
+    world.changes(vec![add("c", &["a"])]).done("b").done("c").concludes(conclusion(Outcome::Success, None, None));
+    assert_eq!((world.ended(), world.state().questions.len()), ("completed", 0));
+    world.replayed();
+}
+
+#[test]
+fn a_run_waits_if_its_lead_finds_no_way_around_a_blocked_task() {
+    let gives_up = conclusion(Outcome::Failure, Some("no way"), Some(aime_progress_management::FailureCause::Reported));
+    for ending in [blocked("the key of a"), gives_up] {
+        let mut world = World::led();
+        world.submits("a; b: a; c").ends("a", blocked("a key")).concludes(ending);
+        assert_eq!((world.status("c"), world.open()), (TaskStatus::Running, "c ask-blocked".to_owned()), "the others go on");
+        world.deferred("blocked").done("c");
+        assert_eq!(world.ended(), "waiting_for_human");
+        assert!(world.message().contains("needs: "), "{}", world.message());
+        world.resumed().person("it is in key.txt");
+        assert_eq!((world.woken().wake.kind, world.woken().wake.words[0].text.as_str()), (WakeKind::Person, "it is in key.txt"));
+        world.changes(vec![PlanChange::UnblockTask { id: task("a") }]);
+        world.done("a").done("b").concludes(conclusion(Outcome::Success, None, None));
+        assert_eq!((world.ended(), world.statuses()), ("completed", "a:completed b:completed c:completed".to_owned()));
+        world.replayed();
+    }
+}
+
+#[test]
+fn what_a_lead_lacked_is_not_asked_any_more_once_it_found_a_way() {
+    let mut world = World::led();
+    world.submits("a; c").ends("a", blocked("a key")).concludes(blocked("a key"));
+    world.ends("c", conclusion(Outcome::Failure, Some("it broke"), Some(aime_progress_management::FailureCause::Reported)));
+    assert_eq!(world.open(), "ask-blocked lead trouble");
+    world.changes(vec![add("d", &["a", "c"])]);
+    assert_eq!(world.open(), "d");
+    world.done("d").concludes(conclusion(Outcome::Success, None, None));
+    assert_eq!(world.ended(), "completed");
+    world.replayed();
 }

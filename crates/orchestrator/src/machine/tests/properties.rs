@@ -149,6 +149,7 @@ impl Way {
             Self::Well if commands.is_empty() => concluded(Outcome::Success, None),
             Self::Badly => concluded(Outcome::Failure, None),
             Self::NoModel => concluded(Outcome::Failure, Some(FailureCause::Model)),
+            Self::Blocked => concluded(Outcome::Failure, Some(FailureCause::Blocked)),
             _ => None,
         };
         LeadRest {
@@ -215,6 +216,7 @@ impl Way {
                 let conclusion = match self {
                     Self::Badly => said(Outcome::Failure, None),
                     Self::Denied => said(Outcome::Failure, Some(FailureCause::Denied)),
+                    Self::Blocked => said(Outcome::Failure, Some(FailureCause::Blocked)),
                     Self::NoModel => said(Outcome::Failure, Some(FailureCause::Model)),
                     Self::Interrupted => said(Outcome::Interrupted, None),
                     Self::InDoubt => said(Outcome::InDoubt, None),
