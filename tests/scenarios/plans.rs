@@ -102,6 +102,34 @@ fn check_names_every_fault_at_once() {
     assert!(!world.exists(".aime"));
 }
 
+/// A person reads where the text is broken, and no advice to a model.
+// Requirement: 3.32
+#[test]
+fn check_names_the_line_of_a_syntax_error() {
+    let world = World::alone();
+    let hint = "(write one JSON object; `aime schema plan` prints the format)";
+    for (text, code, says) in [
+        ("{\"tasks\": [\n  {\"id\": \"a\", ", 2, format!("fault json: line 2, column 14: EOF while parsing an object {hint}\n1 fault\n")),
+        ("hello", 2, format!("fault json: line 1, column 1: expected value {hint}\n1 fault\n")),
+        ("\n", 2, format!("fault json: the text is empty {hint}\n1 fault\n")),
+        (
+            "{\"tasks\": [\n  {\"id\": \"a\" \"description\": \"x\"}\n]}",
+            0,
+            "repaired: line 2, column 14: expected `,` or `}`\nrepaired: mended quotes and punctuation\nvalid: 1 task\n".to_owned(),
+        ),
+    ] {
+        world.file("plan.json", text);
+        assert_eq!(world.aime(["check", "plan.json"]).must(code).stdout, says, "{text}");
+    }
+    world.file("plan.json", "hello");
+    let told = world.aime(["check", "plan.json", "--lang", "zh"]).must(2).stdout;
+    assert!(told.contains("第 1 行第 1 列：expected value（请写一个 JSON 对象；`aime schema plan` 打印格式）"), "{told}");
+    let run = world.aime(["run", "--plan", "plan.json"]).must(2);
+    assert!(run.stderr.contains("json: line 1, column 1: expected value"), "{run}");
+    let fault = &world.aime(["check", "plan.json", "--format", "json"]).must(2).json()["faults"][0];
+    assert_eq!((fault["place"].as_str(), fault["message"].as_str()), (Some("json"), Some("line 1, column 1: expected value")));
+}
+
 // Requirement: 3.36
 #[test]
 fn check_names_the_cycle() {

@@ -74,6 +74,16 @@ pub enum PlanProblem {
     /// The plan is larger than the mode allows.
     #[error("{0}")]
     TooLarge(String),
+    /// A document of a person is not valid JSON.
+    #[error("line {line}, column {column}: {reason}")]
+    Syntax {
+        /// Line of the error, from 1.
+        line: usize,
+        /// Column of the error, from 1.
+        column: usize,
+        /// The error in the parser's words.
+        reason: String,
+    },
     /// Any other fault: the document cannot be parsed, or a custom rule is violated.
     #[error("{0}")]
     Other(String),

@@ -23,6 +23,9 @@ impl ModelError {
             Self::Timeout { .. } => "raise the model's idle timeout if it is slow, or use a faster model".to_owned(),
             Self::RateLimited { .. } => "wait a while, lower the number of parallel tasks, or name a fallback model".to_owned(),
             Self::Unauthorized { status: 402 | 429, .. } => "check the balance and the limits of the account".to_owned(),
+            Self::Unauthorized { status: 403, .. } => {
+                "check that the account of the key may use the model, or name another model with --model or AIME_MODEL".to_owned()
+            }
             Self::Unauthorized { url, .. } => {
                 format!("set the key for {url} in the environment variable that the model's api_key_env names")
             }

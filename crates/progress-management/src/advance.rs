@@ -48,6 +48,7 @@ impl Conclusion {
             references: Vec::new(),
             observed: None,
             error: None,
+            hint: None,
             cause: None,
             checks: Vec::new(),
             needs: None,

@@ -316,7 +316,7 @@ fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> Acto
 fn unasked(id: EffectId, fact: ActorFact) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { text, duration_ms, .. } => {
-            let answer = aime_actor_factory::ModelAnswer::Error { kind: aime_actor_factory::ModelFault::Unusable, text };
+            let answer = aime_actor_factory::ModelAnswer::Error { kind: aime_actor_factory::ModelFault::Unusable, text, hint: None };
             ActorFact::ModelAnswered { id, answer, duration_ms }
         }
         other => other,

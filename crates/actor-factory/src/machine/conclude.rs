@@ -94,7 +94,12 @@ _ if self.input.retry_reported_failures => None,
 
     /// Ends an actor that cannot continue.
     pub(super) fn fail(&mut self, error: String, cause: Option<FailureCause>) {
-        let failure = self.failure(error, cause);
+        self.fail_with_hint(error, None, cause);
+    }
+
+    /// Ends the actor with an error and advice to a person on how to fix it.
+    pub(super) fn fail_with_hint(&mut self, error: String, hint: Option<String>, cause: Option<FailureCause>) {
+        let failure = Conclusion { hint, ..self.failure(error, cause) };
         self.end(ActorStep::Fail, failure);
     }
 

@@ -142,6 +142,9 @@ pub enum ModelAnswer {
         kind: ModelFault,
         /// Error message.
         text: String,
+        /// Advice to a person on how to fix the error.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
     },
 }
 
@@ -163,7 +166,7 @@ impl From<Result<ChatResponse, ModelError>> for ModelAnswer {
     fn from(result: Result<ChatResponse, ModelError>) -> Self {
         match result {
             Ok(response) => Self::Response { response: Box::new(response) },
-            Err(error) => Self::Error { kind: ModelFault::from(&error), text: error.to_string() },
+            Err(error) => Self::Error { kind: ModelFault::from(&error), text: error.to_string(), hint: error.hint() },
         }
     }
 }

@@ -146,9 +146,9 @@ impl ActorMachine {
                 self.overflowed = true;
                 self.next_step(at, out);
             }
-            ModelAnswer::Error { kind, text } => {
+            ModelAnswer::Error { kind, text, hint } => {
                 let cause = (*kind == ModelFault::Unusable).then_some(FailureCause::Model);
-                self.fail(text.clone(), cause);
+                self.fail_with_hint(text.clone(), hint.clone(), cause);
             }
         }
     }

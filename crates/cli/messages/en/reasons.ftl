@@ -94,8 +94,9 @@ said-hint-steps = raise max_steps in [run], and in the actor's profile where tha
 said-hint-allow = allow it with `aime answer {$run} yes`, refuse it with `aime answer {$other} no`, then `aime resume {$again}`
 said-hint-answer = answer with `aime answer {$run} TEXT`, then `aime resume {$again}`
 said-hint-fork = `aime runs fork {$run} --at {$version}` makes a run that goes on from there
-said-hint-model = check the server and the model's name with `aime doctor`, then `aime resume` the run
-said-hint-model-plan = check the server and the model's name with `aime doctor`, then plan again
+said-hint-model = check the server and the model's name with `aime doctor`
+said-hint-then-resume = then `aime resume` the run
+said-hint-then-plan = then plan again
 said-hint-report = this is a fault in aime: please report it
 
 # What models answer with, and the hints.
@@ -117,6 +118,7 @@ said-hint-server = check that the model server runs and that base_url is right (
 said-hint-timeout = raise the model's idle timeout if it is slow, or use a faster model
 said-hint-limited = wait a while, lower the number of parallel tasks, or name a fallback model
 said-hint-balance = check the balance and the limits of the account
+said-hint-forbidden = check that the account of the key may use the model, or name another model with --model or AIME_MODEL
 said-hint-key = set the key for {$url} in the environment variable that the model's api_key_env names
 said-no-such-model-hint = name one of the models that {$url}/models lists, with --model or AIME_MODEL
 said-hint-overflow = use a model with a larger context window, or set its context_tokens to what the server holds

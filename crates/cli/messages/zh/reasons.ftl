@@ -94,8 +94,9 @@ said-hint-steps = 在 [run] 中提高 max_steps，执行者的配置（profile�
 said-hint-allow = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$other} no` 拒绝，然后 `aime resume {$again}`
 said-hint-answer = 用 `aime answer {$run} TEXT` 回答，然后 `aime resume {$again}`
 said-hint-fork = `aime runs fork {$run} --at {$version}` 新建一个从那里继续的运行
-said-hint-model = 用 `aime doctor` 检查服务器和模型名称，然后 `aime resume` 这个运行
-said-hint-model-plan = 用 `aime doctor` 检查服务器和模型名称，然后重新规划
+said-hint-model = 请用 `aime doctor` 检查服务器和模型名称
+said-hint-then-resume = 然后 `aime resume` 这个运行
+said-hint-then-plan = 然后重新规划
 said-hint-report = 这是 aime 的错误，请报告
 
 # 模型的错误及解决办法。
@@ -117,6 +118,7 @@ said-hint-server = 请检查模型服务器是否在运行，以及 base_url 是
 said-hint-timeout = 若模型较慢，请提高其空闲超时，或换用更快的模型
 said-hint-limited = 稍等片刻、减少并行任务数，或指定后备模型
 said-hint-balance = 请检查账户的余额和限额
+said-hint-forbidden = 请确认密钥所属的账户可以使用这个模型，或用 --model、AIME_MODEL 换一个模型
 said-hint-key = 请把 {$url} 的密钥放进该模型 api_key_env 所指的环境变量
 said-no-such-model-hint = 请用 --model 或 AIME_MODEL 指定 {$url}/models 列出的模型之一
 said-hint-overflow = 请换用上下文窗口更大的模型，或把 context_tokens 设为服务器实际支持的值

@@ -5,8 +5,7 @@ use aime_progress_management::{Check, ProgressEvent, RunStatus, Task, TaskKind, 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
-pub(super) const PLAN_MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then plan again";
-pub(super) const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`, then `aime resume` the run";
+const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`";
 const STEPS_HINT: &str = "raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)";
 
 impl RunMachine {
@@ -93,6 +92,12 @@ impl RunMachine {
             Reflect::Criteria => named,
             Reflect::Always => named || self.input.can_plan,
         }
+    }
+
+    /// Returns the advice for a model that cannot be used, and how the work goes on then.
+    pub(super) fn model_hint(&self, hint: Option<&str>) -> String {
+        let then = if self.input.plan_only { "then plan again" } else { "then `aime resume` the run" };
+        format!("{}; {then}", hint.unwrap_or(MODEL_HINT))
     }
 
     /// Returns whether a model writes the answer. The result of a single task is the answer itself; without a model the

@@ -282,8 +282,8 @@ impl RunMachine {
         if conclusion.cause == Some(aime_progress_management::FailureCause::Model) {
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
-            let hint = if self.input.plan_only { super::ending::PLAN_MODEL_HINT } else { super::ending::MODEL_HINT };
-            let output = self.failed(FailureCode::ModelUnavailable, message, Some(hint.to_owned()));
+            let hint = self.model_hint(conclusion.hint.as_deref());
+            let output = self.failed(FailureCode::ModelUnavailable, message, Some(hint));
             return self.leave(output, out);
         }
         if self.input.plan_only {

@@ -94,7 +94,8 @@ impl RunMachine {
                 self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
             }
             Planning::ModelFailed { message, hint } => {
-                let output = self.failed(FailureCode::ModelUnavailable, message, hint);
+                let hint = self.model_hint(hint.as_deref());
+                let output = self.failed(FailureCode::ModelUnavailable, message, Some(hint));
                 self.leave(output, out);
             }
         }

@@ -168,7 +168,8 @@ impl RunMachine {
                 if is_update(&reasons) {
                     self.replans.growth_mut().lost();
                 }
-                let output = self.failed(FailureCode::ModelUnavailable, message.clone(), hint.clone());
+                let hint = self.model_hint(hint.as_deref());
+                let output = self.failed(FailureCode::ModelUnavailable, message.clone(), Some(hint));
                 self.leave(output, out);
             }
         }

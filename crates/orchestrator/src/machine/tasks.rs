@@ -393,7 +393,7 @@ impl RunMachine {
             self.set_task(task, TaskStatus::Pending, Some("to be tried again".to_owned()), out);
         }
         if conclusion.cause == Some(FailureCause::Model) {
-            let output = self.failed(FailureCode::ModelUnavailable, error, Some(super::ending::MODEL_HINT.to_owned()));
+            let output = self.failed(FailureCode::ModelUnavailable, error, Some(self.model_hint(conclusion.hint.as_deref())));
             self.leave(output, out);
         }
     }

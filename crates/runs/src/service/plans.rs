@@ -1,6 +1,6 @@
 //! Checks plans that a user supplies against the configuration of this folder.
 
-use aime_dynamic_planner::{CheckedPlan, PlanChecker, PlanFault, ProfileBrief};
+use aime_dynamic_planner::{CheckedPlan, PlanChecker, PlanFault, PlanProblem, ProfileBrief};
 use aime_llm::ToolDefinition;
 use aime_orchestrator::profile_briefs;
 use aime_progress_management::Plan;
@@ -29,10 +29,35 @@ impl CheckerParts {
         }
     }
 
-    /// Checks a plan, including that its profiles have the capabilities that their tasks need.
+    /// Checks a plan of a person, including that its profiles have the capabilities that their tasks need. A syntax error is named with its
+    /// place, also where it can be repaired.
     pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
-        self.checker().check(text)
+        match (self.checker().check(text), syntax_fault(text)) {
+            (Err(faults), Some(fault)) if faults.iter().all(|fault| fault.place == DOCUMENT) => {
+                Err(vec![PlanFault::new(DOCUMENT, fault).hint("write one JSON object; `aime schema plan` prints the format")])
+            }
+            (Ok(mut checked), Some(fault)) if text.trim_start().starts_with('{') => {
+                checked.repairs.insert(0, fault.to_string());
+                Ok(checked)
+            }
+            (checked, _) => checked,
+        }
     }
+}
+
+/// Place of a fault of the whole document.
+const DOCUMENT: &str = "json";
+
+/// Returns the first syntax error of a JSON document.
+fn syntax_fault(text: &str) -> Option<PlanProblem> {
+    let error = serde_json::from_str::<serde::de::IgnoredAny>(text).err()?;
+    if text.trim().is_empty() {
+        return Some("the text is empty".into());
+    }
+    let (line, column) = (error.line(), error.column());
+    let reason = error.to_string();
+    let reason = reason.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&reason).to_owned();
+    Some(PlanProblem::Syntax { line, column, reason })
 }
 
 impl Setup {

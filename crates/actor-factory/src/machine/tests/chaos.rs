@@ -63,7 +63,7 @@ fn model_answer(how: usize) -> ModelAnswer {
         6 => answer("", vec![call("a", "fly", &json!({})), call("t", "todo", &json!({"items": [{"text": "t"}]}))]),
         7 => answer("```json\n{\"name\": \"grep\", \"arguments\": {\"pattern\": \"x\"}}\n```", vec![]),
         8 => answer("", vec![read("a", "1")]),
-        9 => return ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into() },
+        9 => return ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into(), hint: None },
         11 => answer("<function=write_file><parameter=path>a", vec![]),
         10 => answer("", vec![delegate("a", "x"), read("b", "2")]),
         12 => answer("", vec![hold_call("h", "x"), read("b", "2"), hold_call("i", "y")]),

@@ -135,7 +135,7 @@ fn the_servers_count_corrects_the_estimate() {
 
 #[test]
 fn a_request_that_is_too_long_is_shortened_once() {
-    let overflow = || ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into() };
+    let overflow = || ModelAnswer::Error { kind: ModelFault::ContextOverflow, text: "too long".into(), hint: None };
     let mut play = Play::start(small(100_000));
     work(&mut play, 1..=6, 4_000);
     play.model_says(overflow());

@@ -559,7 +559,7 @@ fn a_model_that_cannot_answer_ends_the_actor() {
     ];
     for (kind, cause) in cases {
         let mut play = Play::start(input());
-        play.model_says(ModelAnswer::Error { kind, text: "the server is down".into() });
+        play.model_says(ModelAnswer::Error { kind, text: "the server is down".into(), hint: None });
         let conclusion = play.output.unwrap();
         assert_eq!((conclusion.outcome, conclusion.cause), (Outcome::Failure, cause), "{kind:?}");
         assert_eq!(conclusion.error.as_deref(), Some("the server is down"));

@@ -63,7 +63,7 @@ fn an_actor_runs_only_when_it_is_idle() {
     assert_eq!((play.requests.len(), play.machine.status()), (asked, ActorStatus::Thinking));
     play.calls(vec![read("a", "1")]);
     assert_eq!(play.machine.can_run().unwrap_err().from, ActorStatus::Executing);
-    play.tool("t/1/1/1", "x").model_says(ModelAnswer::Error { kind: ModelFault::Other, text: "broken".into() });
+    play.tool("t/1/1/1", "x").model_says(ModelAnswer::Error { kind: ModelFault::Other, text: "broken".into(), hint: None });
     assert_eq!(play.machine.can_run().unwrap_err().from, ActorStatus::Error);
     let failed = play.output.clone();
     play.fact(again(2, "go on"));

@@ -45,7 +45,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
             match issue.effect {
                 ActorEffect::Model(request) => {
                     let Some(model) = &self.model else {
-                        let answer = ModelAnswer::Error { kind: ModelFault::Unusable, text: NO_MODEL.to_owned() };
+                        let answer = ModelAnswer::Error { kind: ModelFault::Unusable, text: NO_MODEL.to_owned(), hint: None };
                         return ActorFact::ModelAnswered { id, answer, duration_ms: 0 };
                     };
                     // An external agent may change files at any time while it works.
