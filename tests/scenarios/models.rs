@@ -112,6 +112,19 @@ fn a_file_names_the_provider() {
     other.aime(RUN).must(3).tells(&["已设置 MISTRAL_API_KEY"]);
 }
 
+/// A short name may be meant as that of a local model.
+#[test]
+fn a_name_without_a_key_may_be_of_a_local_model() {
+    let run = |name: &str, language: &str| unnamed().aime(["run", "hi", "--model", name, "--lang", language]).must(3);
+    run("7b", "en").tells(&[
+        "error: no key for models.default: OPENAI_API_KEY is not set",
+        "set OPENAI_BASE_URL to a server that needs no key; 7b is no local model: those are qwen2.5-coder-1.5b, ",
+    ]);
+    run("7b", "zh").tells(&["；7b 不是本地模型；本地模型有 qwen2.5-coder-1.5b, "]);
+    let hosted = run("gpt-5.6-terra", "en");
+    assert!(hosted.stderr.trim_end().ends_with("to a server that needs no key"), "{hosted}");
+}
+
 #[test]
 fn nothing_set_is_the_local_model() {
     let ended = unnamed().aime(RUN).must(3);

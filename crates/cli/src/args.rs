@@ -171,7 +171,7 @@ pub(crate) enum Command {
     #[command(after_help = DASHBOARD_HELP)]
     Serve {
         /// The port on 127.0.0.1; any that is free unless given
-        #[arg(long, value_name = "N", default_value_t = 0)]
+        #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true, value_parser = whole::<u16>(0, u16::MAX.into()))]
         port: u16,
         /// Show the runs of this folder, too, and let runs be started there; it can be given several times
         #[arg(long, value_name = "DIR")]
@@ -272,7 +272,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) commit: bool,
     /// Maximum number of tasks that run at once
-    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u32>(1, 1000))]
     pub(crate) max_parallel: Option<u32>,
     /// The form of standard output: the answer, one JSON object, or each event as a line of JSON and the result last
     #[arg(long, value_enum, default_value_t = Output::Text)]
@@ -295,7 +295,7 @@ pub(crate) struct ModelChoice {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BoundArgs {
     /// The most tokens it may use, sent and received
-    #[arg(long, help_heading = BOUNDS, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, help_heading = BOUNDS, value_name = "N", allow_hyphen_values = true, value_parser = whole::<u64>(1, u64::MAX))]
     pub(crate) max_tokens: Option<u64>,
     /// The most it may cost, in US dollars; needs prices for the model
     #[arg(long, help_heading = BOUNDS, value_name = "USD", allow_hyphen_values = true, value_parser = parse_cost)]
@@ -303,6 +303,17 @@ pub(crate) struct BoundArgs {
     /// The longest it may work, such as 90s, 10m, 1h30m
     #[arg(long, help_heading = BOUNDS, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_duration)]
     pub(crate) timeout: Option<Duration>,
+}
+
+/// Returns a parser of whole numbers within bounds.
+fn whole<T: TryFrom<u64>>(least: u64, most: u64) -> impl Fn(&str) -> Result<T, String> + Clone {
+    move |text| {
+        let number = text.trim().parse::<u64>().ok().filter(|number| (least..=most).contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match most {
+            u64::MAX => format!("write a whole number of at least {least}"),
+            most => format!("write a whole number from {least} to {most}"),
+        })
+    }
 }
 
 /// Parses `90s`, `10m` or `1h30m`; a bare number means seconds.

@@ -71,6 +71,7 @@ said-say-yes = add --yes
 said-none-configured = no model is configured
 said-none-configured-hint = set the key of a provider ({$keys}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or write [models.default] into aime.toml (`aime config init`)
 said-no-key = no key for models.{$name}: {$variable} is not set
+said-no-key-local = {$model} is no local model: those are {$names}
 said-no-key-hint = export {$variable}=…, or set {$word-address} to a server that needs no key
 said-no-key-other = {$word-key} is set: write provider = "{$provider}" into [models.{$name}] to use it, or export {$variable}=…
 said-fallback = models.{$name}.fallback names {$other}, which is not configured

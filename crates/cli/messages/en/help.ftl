@@ -41,11 +41,11 @@ typed-escape = to pass '{$value}' as a value, use '{$escaped}'
 typed-no-escape = subcommand '{$one}' exists; to use it, remove the '--' before it
 typed-usage = Usage: {$usage}
 typed-try = For more information, try '{$one}'.
-typed-digits = invalid digit found in string
-typed-no-digits = cannot parse integer from empty string
-typed-range = {$number} is not in {$range}
 
 # Why a value is refused, and tips of our own.
+said-typed-whole = write a whole number from {$number} to {$number-most}
+said-typed-whole-least = write a whole number of at least {$number}
+said-typed-feature = this aime was built without it: build it with the feature `{$name}`
 said-typed-time = write a time above 0, such as 90s, 10m or 1h30m
 said-typed-dollars = write US dollars above 0, such as 0.50
 said-typed-settings = write NAME=FILE, or NAME= for what is configured

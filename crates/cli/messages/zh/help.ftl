@@ -41,11 +41,11 @@ typed-escape = 要把 '{$value}' 作为值，请写 '{$escaped}'
 typed-no-escape = 有子命令 '{$one}'；要使用它，请去掉前面的 '--'
 typed-usage = 用法：{$usage}
 typed-try = 更多说明请用 '{$one}'。
-typed-digits = 应为数字
-typed-no-digits = 应为数字，但它是空的
-typed-range = {$number} 不在 {$range} 之内
 
 # 为什么不接受一个值，以及我们自己的提示。
+said-typed-whole = 请写 {$number} 到 {$number-most} 的整数
+said-typed-whole-least = 请写不小于 {$number} 的整数
+said-typed-feature = 这个 aime 构建时没有包含它：请用功能 `{$name}` 重新构建
 said-typed-time = 请写大于 0 的时间，如 90s、10m 或 1h30m
 said-typed-dollars = 请写大于 0 的美元数，如 0.50
 said-typed-settings = 请写 NAME=FILE，或只写 NAME= 表示现有配置

@@ -46,10 +46,10 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_enum, value_name = "TRIGGER")]
     pub(crate) replanning: Vec<ReplanningArg>,
     /// Number of trials of each task in each way
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::whole::<u32>(1, 1000))]
     pub(crate) repeat: u32,
     /// Number of trials that run at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::whole::<u32>(1, 256))]
     pub(crate) jobs: u32,
     /// Only tasks that nothing was tuned on
     #[arg(long, conflicts_with = "tuned")]
@@ -58,13 +58,13 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub(crate) tuned: bool,
     /// Only tasks of this level, 1 (trivial) to 5 (hard); may be given more than once
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    #[arg(long, value_name = "N", value_parser = super::whole::<u8>(1, 5))]
     pub(crate) level: Vec<u8>,
     /// Call no model: show that each check passes after the task's solution and fails after nothing
     #[arg(long, conflicts_with = "fresh")]
     pub(crate) verify_checks: bool,
     /// Of these tasks only so many, spread evenly over categories and levels, the same ones each time
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::whole::<u32>(1, u64::MAX))]
     pub(crate) sample: Option<u32>,
     /// Folder of the evaluation; without it `.aime/evaluations`
     #[arg(short, value_name = "DIR")]

@@ -9,7 +9,7 @@ pub(crate) enum PermissionsCommand {
     /// Forget what "always" has allowed here
     Forget {
         /// Its number in the list
-        #[arg(required_unless_present = "all", conflicts_with = "all")]
+        #[arg(required_unless_present = "all", conflicts_with = "all", value_parser = super::whole::<usize>(1, u64::MAX))]
         number: Option<usize>,
         /// Forget everything that is remembered for this folder
         #[arg(long)]

@@ -15,7 +15,7 @@ pub(crate) enum RunsCommand {
         /// The run
         run: String,
         /// As it stood when its plan came to this version
-        #[arg(long, value_name = "V")]
+        #[arg(long, value_name = "V", value_parser = super::whole::<u32>(1, u64::MAX))]
         at: Option<u32>,
         /// The form of the text: for a terminal, or the progress list that the planner reads
         #[arg(long, value_enum, default_value_t = ShowFormat::Text)]
@@ -26,8 +26,10 @@ pub(crate) enum RunsCommand {
         /// The run
         run: String,
         /// The first version
+        #[arg(value_parser = super::whole::<u32>(1, u64::MAX))]
         from: u32,
         /// The second version
+        #[arg(value_parser = super::whole::<u32>(1, u64::MAX))]
         to: u32,
     },
     /// Make a new run that goes on from where this one stood at a version of its plan; files stay as they are now
@@ -35,7 +37,7 @@ pub(crate) enum RunsCommand {
         /// The run
         run: String,
         /// The version
-        #[arg(long, value_name = "V")]
+        #[arg(long, value_name = "V", value_parser = super::whole::<u32>(1, u64::MAX))]
         at: u32,
         /// The name of the new run
         #[arg(long, value_name = "ID")]

@@ -84,6 +84,16 @@ fn what_is_wrong_names_the_option() {
         &["run", "g", "--max-parallel", "0"],
         &["run", "g", "--max-parallel", "-1"],
     ];
+    for (arguments, number) in [
+        (["run", "g", "--max-tokens", "-5"], "write a whole number of at least 1"),
+        (["run", "g", "--max-parallel", "1001"], "write a whole number from 1 to 1000"),
+        (["serve", "--port", "99999", "--plain"], "write a whole number from 0 to 65535"),
+        (["serve", "--port", "-1", "--plain"], "write a whole number from 0 to 65535"),
+        (["runs", "fork", "r", "--at=x"], "write a whole number of at least 1"),
+    ] {
+        let error = Cli::try_parse_from(["aime"].iter().chain(&arguments)).unwrap_err().to_string();
+        assert!(error.lines().next().unwrap_or_default().ends_with(number), "{error}");
+    }
     for arguments in cases {
         let error = Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err().to_string();
         assert!(error.contains(arguments[2]) && error.contains(arguments[3]), "{error}");
@@ -100,6 +110,19 @@ fn who_names_no_run_or_no_command_is_told_what_to_type() {
     assert!(goal.contains("tip: write `run` before a goal") && !goal.contains("similar"), "{goal}");
     assert!(told(&["rum"]).contains("'run'"), "what is nearly a command is named");
     assert!(!told(&["tools", "show"]).contains("newest run"));
+}
+
+#[cfg(not(feature = "temporal"))]
+#[test]
+fn arguments_of_another_build_name_its_feature() {
+    for arguments in [&["worker"][..], &["run", "g", "--on", "temporal://h:1"], &["run", "g", "--place", "x"], &["run", "g", "--trees"]] {
+        let fault = with_tip(Cli::try_parse_from(["aime"].iter().chain(arguments)).unwrap_err());
+        let told = fault.to_string();
+        assert!(told.contains("tip: this aime was built without it: build it with the feature `temporal`"), "{told}");
+        assert!(!told.contains("similar") && !told.contains("-- --"), "{told}");
+        let told = in_language(Language::Chinese, || explained(&fault));
+        assert!(told.contains("提示：这个 aime 构建时没有包含它：请用功能 `temporal` 重新构建"), "{told}");
+    }
 }
 
 /// Returns the English lines of a text, without its indented examples.
@@ -164,8 +187,8 @@ fn what_is_typed_wrong_is_told_in_chinese() {
         (&["run", "g", "--mode", "fast"], "值 'fast' 对 '--mode <MODE>' 无效", "[可选：auto, direct, simple, complex, emergent]"),
         (&["run", "g", "--timeout", "abc"], "值 'abc' 对 '--timeout <TIME>' 无效：请写大于 0 的时间", "更多说明请用 '--help'。"),
         (&["run", "g", "--max-cost", "x"], "值 'x' 对 '--max-cost <USD>' 无效：请写大于 0 的美元数", ""),
-        (&["run", "g", "--max-tokens", "many"], "值 'many' 对 '--max-tokens <N>' 无效：应为数字", ""),
-        (&["run", "g", "--max-parallel", "0"], "值 '0' 对 '--max-parallel <N>' 无效：0 不在 1..=1000 之内", ""),
+        (&["run", "g", "--max-tokens", "many"], "值 'many' 对 '--max-tokens <N>' 无效：请写不小于 1 的整数", ""),
+        (&["run", "g", "--max-parallel", "0"], "值 '0' 对 '--max-parallel <N>' 无效：请写 1 到 1000 的整数", ""),
         (&["run", "g", "--model"], "'--model <NAME>' 需要一个值，但没有给出", ""),
         (&["run", "g", "h"], "不认识参数 'h'", "用法：aime run [OPTIONS] [GOAL]"),
         (&["run", "g", "--goal-file", "f"], "'[GOAL]' 不能与 '--goal-file <F>' 同时使用", ""),

@@ -92,6 +92,11 @@ fn nearest(name: &str) -> Option<String> {
     scored.filter(|(score, _)| *score > 0.8).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name.clone())
 }
 
+/// Returns the names of the models of the catalog.
+pub fn names() -> Option<String> {
+    Some(catalog().into_iter().map(|model| model.name).collect::<Vec<_>>().join(", "))
+}
+
 /// Returns true if a given name refers to a local model.
 pub fn is_local(name: &str) -> bool {
     name == LOCAL || is_gguf(name) || find_model(name).is_some()

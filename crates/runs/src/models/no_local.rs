@@ -19,6 +19,11 @@ pub const fn is_local(_: &str) -> bool {
     false
 }
 
+/// Returns no names of local models.
+pub const fn names() -> Option<String> {
+    None
+}
+
 /// Returns the configured name.
 pub fn shown_name(config: &ModelConfig) -> String {
     config.model.clone()
