@@ -38,7 +38,10 @@ fn a_journal_that_is_none() {
             vec!["runs", "delete", "first"],
             vec!["answer", "first", "x"],
         ] {
-            one_clear_message(&world.aime(&arguments), &["aime.db", "move it away"]);
+            one_clear_message(
+                &world.aime(&arguments),
+                &["aime.db is not a journal of aime", "hint: move the file away: the next run begins a new journal"],
+            );
         }
         assert_eq!(std::fs::read(world.path(".aime/aime.db")).unwrap(), bytes, "it is left as it was");
     }
@@ -53,7 +56,7 @@ fn a_journal_that_was_cut() {
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     for arguments in [vec!["runs", "show", "first"], vec!["resume", "first"], vec!["run", "--plan", "plan.json", "-q"]] {
         let ended = world.aime(&arguments);
-        one_clear_message(&ended, &["aime.db"]);
+        one_clear_message(&ended, &["aime.db is damaged", "hint: `sqlite3 ", "aime.db .recover` prints what is left"]);
     }
     let doctor = world.aime(["doctor"]);
     assert_ne!(doctor.code, Some(0));

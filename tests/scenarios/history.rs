@@ -57,7 +57,7 @@ fn a_run_can_be_forked_at_a_version_and_carried_on() {
 #[test]
 fn what_is_not_there_is_told_with_the_hint() {
     let world = world();
-    for arguments in [["runs", "diff", "trip", "1", "7"], ["runs", "show", "trip", "--at", "9"], ["runs", "fork", "trip", "--at", "0"]] {
+    for arguments in [["runs", "diff", "trip", "1", "7"], ["runs", "show", "trip", "--at", "9"], ["runs", "fork", "trip", "--at", "7"]] {
         let told = world.aime(arguments).must(2).stderr;
         assert!(told.contains("its latest is 2") && told.contains("aime runs show trip"), "{told}");
     }

@@ -48,6 +48,7 @@ mod mcp_login;
 #[cfg(feature = "mcp")]
 mod mcp_serve;
 mod memory;
+mod mistakes;
 mod models;
 mod modes;
 mod new_user;

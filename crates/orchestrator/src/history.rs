@@ -29,7 +29,7 @@ fn makes(event: &ProgressEvent) -> Option<u32> {
 ///
 /// # Errors
 ///
-/// [`OrchestratorError::NoSuchVersion`].
+/// [`OrchestratorError::NoPlan`] and [`OrchestratorError::NoSuchVersion`].
 pub fn forked(
     mut input: Recorded<RunInput>,
     facts: &[Recorded<RunFact>],
@@ -43,7 +43,7 @@ pub fn forked(
     let (mut least, mut most) = (0, facts.len());
     let found = reached(facts);
     if version == 0 || found < version {
-        return Err(OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest: found });
+        return Err(OrchestratorError::no_version(&run, version, found));
     }
     while least < most {
         let middle = usize::midpoint(least, most);
@@ -61,7 +61,7 @@ pub fn forked(
 ///
 /// # Errors
 ///
-/// [`OrchestratorError::NoSuchRun`], [`OrchestratorError::NoSuchVersion`], and errors of the journal, such as a name
+/// [`OrchestratorError::NoSuchRun`], [`OrchestratorError::NoPlan`], [`OrchestratorError::NoSuchVersion`], and errors of the journal, such as a name
 /// that is taken.
 pub async fn fork(journal: &Journal, run: &RunId, version: u32, new: &RunId, now: UnixMillis) -> Result<(), OrchestratorError> {
     let no_such_run = || OrchestratorError::NoSuchRun { run: run.to_string() };

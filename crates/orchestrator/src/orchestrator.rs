@@ -38,6 +38,12 @@ pub enum OrchestratorError {
         /// The run.
         run: String,
     },
+    /// The run has no plan, so it has no version of one.
+    #[error("run {run} has no plan")]
+    NoPlan {
+        /// The run.
+        run: String,
+    },
     /// The plan never had this version.
     #[error("the plan of run {run} has no version {version}; its latest is {latest}")]
     NoSuchVersion {
@@ -68,6 +74,15 @@ pub enum OrchestratorError {
         /// Why.
         reason: String,
     },
+}
+
+impl OrchestratorError {
+    /// Returns the error that a run has no such version of its plan.
+    #[must_use]
+    pub fn no_version(run: &RunId, version: u32, latest: u32) -> Self {
+        let run = run.to_string();
+        if latest == 0 { Self::NoPlan { run } } else { Self::NoSuchVersion { run, version, latest } }
+    }
 }
 
 /// Executes runs. Cheap to clone; runs do not share state.

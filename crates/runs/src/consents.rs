@@ -13,7 +13,7 @@ use std::{
 use aime_tools::PermissionRule;
 use serde::{Deserialize, Serialize};
 
-use crate::{environment::Environment, error::RunsError};
+use crate::{environment::Environment, error::RunsError, files::without_path};
 
 /// Version of the file format. A file with a newer version is left unchanged.
 const VERSION: u32 = 1;
@@ -130,7 +130,7 @@ impl Consents {
             kept.folders.remove(&self.folder);
         }
         let text = serde_json::to_string_pretty(&kept).map_err(RunsError::internal)?;
-        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(without_path).map_err(failed)?;
         new.write_all(text.as_bytes()).and_then(|()| new.as_file().sync_all()).map_err(failed)?;
         new.persist(&self.file).map_err(|error| self.failed(&error.error))?;
         drop(lock);

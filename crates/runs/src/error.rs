@@ -116,6 +116,7 @@ impl From<OrchestratorError> for RunsError {
             OrchestratorError::NoSuchVersion { run, .. } => {
                 (ErrorKind::Usage, Some(format!("`aime runs show {run}` shows each version and its reason")))
             }
+            OrchestratorError::NoPlan { run } => (ErrorKind::Usage, Some(format!("`aime runs show {run}` shows how far it came"))),
             OrchestratorError::NoFollowUp { run, .. } => {
                 (ErrorKind::Usage, Some(format!("`aime resume {run}` goes on with a stopped run; otherwise start a new run")))
             }
@@ -130,6 +131,16 @@ impl From<OrchestratorError> for RunsError {
             ),
             OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. })
             | OrchestratorError::Unreplayable { .. } => (ErrorKind::Run(FailureCode::Internal), None),
+            OrchestratorError::Journal(JournalError::NotAJournal { .. }) => {
+                (ErrorKind::Usage, Some("move the file away: the next run begins a new journal".to_owned()))
+            }
+            OrchestratorError::Journal(JournalError::Damaged { path, .. }) => (
+                ErrorKind::Usage,
+                Some(format!(
+                    "`sqlite3 {} .recover` prints what is left; without the file the next run begins a new journal",
+                    path.display()
+                )),
+            ),
             // Causes such as a full disk, missing rights or another version are not faults of aime, and the existing records are safe.
             OrchestratorError::Journal(_) => {
                 (ErrorKind::Usage, Some("what was recorded before is safe: fix it, then `aime resume` the run".to_owned()))

@@ -17,9 +17,15 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.prefix(".aime-").tempfile_in(folder)?;
+    let mut file = builder.prefix(".aime-").tempfile_in(folder).map_err(without_path)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     let kept = if replace { file.persist(&path) } else { file.persist_noclobber(&path) };
     kept.map(drop).map_err(|error| error.error)
+}
+
+/// Returns the error of the operating system alone: the name of a temporary file tells nobody anything.
+pub(crate) fn without_path(error: io::Error) -> io::Error {
+    let cause = error.get_ref().and_then(|named| named.source()?.downcast_ref::<io::Error>()?.raw_os_error());
+    cause.map_or(error, io::Error::from_raw_os_error)
 }

@@ -26,7 +26,9 @@ use aime_actor_factory::ActorFactory;
 use aime_durable::Journal;
 use aime_dynamic_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_memory::{KnowledgeSettings, MemorySettings, PromptBounds};
-use aime_orchestrator::{HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, ProjectWords, RunMemory, RunMemorySettings};
+use aime_orchestrator::{
+    HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, OrchestratorError, ProjectWords, RunMemory, RunMemorySettings,
+};
 use aime_redact::Redactor;
 use aime_sandbox::{ConfinedFolder, Confinement, ConfinementSettings, Launcher, clean_environment};
 use aime_tools::{BuiltinSettings, Diagnostics, RuleLists, ToolContext, ToolRegistry, builtin_with, learn_secrets_of, load_skill};
@@ -190,7 +192,7 @@ impl Setup {
     /// Opens the journal, and creates it if necessary.
     pub fn journal(&self) -> Result<Journal, RunsError> {
         let keep = self.made_keep()?;
-        Journal::open(keep.join("aime.db")).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+        Journal::open(keep.join("aime.db")).map_err(|error| OrchestratorError::from(error).into())
     }
 
     /// Returns the folder of the runs. Creates it and excludes it from git.

@@ -194,7 +194,7 @@ fn suite(name: &str) -> Result<Suite, Failure> {
         return Suite::core().map_err(Failure::internal);
     }
     Err(Failure::usage(format!("there is no folder {name:?}, and no suite of that name is built in"))
-        .hint("name a folder with a suite.toml, or `core`; how one is written: docs/src/guide/evaluation.md"))
+        .hint("name `core`, or a folder with a `suite.toml` of `[[task]]` tables"))
 }
 
 fn is_wanted(task: &Task, args: &EvalArgs) -> bool {

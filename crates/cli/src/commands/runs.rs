@@ -122,8 +122,10 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     if let Some(mode) = state.mode {
         lines.push(head("head-mode", &named("mode", &mode.to_string())));
     }
-    lines.push(head("head-plan", &format!("v{}", state.version)));
-    lines.push(describe_tasks(state, WIDTH));
+    if state.version > 0 {
+        lines.push(head("head-plan", &format!("v{}", state.version)));
+        lines.push(describe_tasks(state, WIDTH));
+    }
     lines.extend(state.tasks.values().filter_map(actor_of));
     for decision in &state.decisions {
         let why = why_changed(&decision.triggers);
@@ -221,7 +223,7 @@ fn file_changes(seen: &RunView) -> Vec<String> {
 /// Returns the state of a run when its plan reached a version.
 fn version_of(run: &RunId, seen: &RunView, version: u32) -> Result<ProgressState, Failure> {
     let latest = seen.state.version;
-    let no_such = || RunsError::from(OrchestratorError::NoSuchVersion { run: run.to_string(), version, latest }).into();
+    let no_such = || RunsError::from(OrchestratorError::no_version(run, version, latest)).into();
     state_at(seen, version).ok_or_else(no_such)
 }
 

@@ -41,7 +41,9 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
     };
     match command.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
-            for sheet in registry.all_sheets() {
+            let mut sheets: Vec<_> = registry.all_sheets().collect();
+            sheets.sort_unstable_by_key(|sheet| sheet.name());
+            for sheet in sheets {
                 let (name, kind) = (sheet.name(), column(&kind(sheet), 10));
                 output::result(&format!("{BOLD}{name:<16}{BOLD:#} {kind}{}", sheet.definition.description));
             }

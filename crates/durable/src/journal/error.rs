@@ -10,7 +10,7 @@ use rusqlite::ErrorCode;
 
 use crate::Overtaken;
 
-/// Reason why a journal cannot be opened, read or written. Each text names the place and the fix.
+/// Reason why a journal cannot be opened, read or written. Each text names the place, and the fix unless only the caller knows it.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
@@ -33,7 +33,7 @@ pub enum JournalError {
         source: Arc<rusqlite::Error>,
     },
     /// The file is something else.
-    #[error("{} is not a journal of aime: move it away, or name another file", path.display())]
+    #[error("{} is not a journal of aime", path.display())]
     NotAJournal {
         /// The file.
         path: PathBuf,
@@ -49,7 +49,7 @@ pub enum JournalError {
         known: u32,
     },
     /// The file is not as SQLite left it.
-    #[error("the journal {} is damaged: copy what is left with `sqlite3 FILE .recover`, or move it away to begin anew", path.display())]
+    #[error("the journal {} is damaged", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -225,8 +225,8 @@ mod tests {
             (rusqlite::ffi::SQLITE_READONLY, "may only be read", "writable"),
             (rusqlite::ffi::SQLITE_READONLY_DBMOVED, "may only be read", "writable"),
             (rusqlite::ffi::SQLITE_BUSY, "locked", "wait"),
-            (rusqlite::ffi::SQLITE_NOTADB, "not a journal", "move it away"),
-            (rusqlite::ffi::SQLITE_CORRUPT, "damaged", ".recover"),
+            (rusqlite::ffi::SQLITE_NOTADB, "not a journal", ""),
+            (rusqlite::ffi::SQLITE_CORRUPT, "damaged", ""),
             (rusqlite::ffi::SQLITE_CANTOPEN, "cannot open", "check"),
             (rusqlite::ffi::SQLITE_IOERR, "cannot be used", ""),
         ];

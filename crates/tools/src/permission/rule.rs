@@ -246,6 +246,10 @@ impl FromStr for PermissionRule {
         let about = match inner {
             None => About::All,
             Some("") => return Err(form(format!("nothing stands in the parentheses: write `{tool}` for all of its calls"))),
+            Some(_) if nearest_tool(tool).is_some_and(|near| near != tool) && !tool.starts_with(OF_SERVERS) => {
+                let near = nearest_tool(tool).map(str::to_owned);
+                return Err(RuleError::UnknownTool { rule: text.to_owned(), tool: tool.to_owned(), near });
+            }
             Some(inner) => about(tool, inner).map_err(|problem| match problem {
                 Problem::Form(problem) => form(problem),
                 Problem::Never(problem) => RuleError::Never { rule: text.to_owned(), problem },

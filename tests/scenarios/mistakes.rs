@@ -1,0 +1,75 @@
+//! What a person reads after a mistake: the place, what is wrong, and the fix, in both languages.
+
+use crate::harness::World;
+
+/// Runs a command in both languages, and checks its exit code and what it tells.
+fn tells(world: &World, arguments: &[&str], code: i32, english: &[&str], chinese: &[&str]) {
+    for (language, words) in [("en", english), ("zh", chinese)] {
+        let ended = world.aime(arguments.iter().chain(&["--lang", language])).must(code);
+        for word in words {
+            assert!(ended.stderr.contains(word) || ended.stdout.contains(word), "{word}\n{ended}");
+        }
+    }
+}
+
+/// A run whose model was never reached has no plan.
+#[test]
+fn a_run_without_a_plan_has_no_versions() {
+    let mut world = World::alone().settings("[models.default]\nmodel = \"m\"\nmax_retries = 0\n");
+    world.set("OPENAI_BASE_URL", "http://127.0.0.1:9/v1");
+    world.aime(["run", "hi", "--mode", "complex", "--run-id", "r"]).must(3);
+    for arguments in [&["runs", "diff", "r", "1", "2"][..], &["runs", "fork", "r", "--at", "1"], &["runs", "show", "r", "--at", "1"]] {
+        tells(
+            &world,
+            arguments,
+            2,
+            &["error: run r has no plan\n", "hint: `aime runs show r` shows how far it came\n"],
+            &["错误：运行 r 没有计划\n", "提示：`aime runs show r` 显示它进行到了哪里\n"],
+        );
+    }
+    let shown = world.aime(["runs", "show", "r"]).must(0);
+    assert!(!shown.stdout.contains("\nplan") && !shown.stdout.contains("\n\n"), "{shown}");
+    // A file that cannot be written is named as it was given.
+    let ended = world.aime(["runs", "report", "r", "-o", "none/x.html"]).must(2);
+    let told = "error: the report cannot be written to none/x.html: No such file or directory (os error 2)\n";
+    assert!(ended.stderr.starts_with(told), "{ended}");
+}
+
+#[test]
+fn a_misspelt_rule_is_told_the_tool_that_was_meant() {
+    for (rule, english, chinese) in [
+        (
+            "wriet_file(docs/**)",
+            "the rule `wriet_file(docs/**)` names no tool: there is no `wriet_file`; did you mean `write_file`?",
+            "规则 `wriet_file(docs/**)` 没有指明工具：没有 `wriet_file`；是不是 `write_file`？",
+        ),
+        (
+            "bsh",
+            "the rule `bsh` names no tool: there is no `bsh`; did you mean `bash`?",
+            "规则 `bsh` 没有指明工具：没有 `bsh`；是不是 `bash`？",
+        ),
+        ("launch", "the rule `launch` names no tool: there is no `launch`\n", "规则 `launch` 没有指明工具：没有 `launch`\n"),
+    ] {
+        let world = World::alone().settings(&format!("[permissions]\ndeny = [\"{rule}\"]\n"));
+        tells(&world, &["config", "check"], 2, &[english, "aime.toml:2:10"], &[chinese, "aime.toml:2:10"]);
+        tells(&world, &["run", "hi"], 2, &[english], &[chinese]);
+    }
+}
+
+#[test]
+fn tools_are_listed_by_name() {
+    let list = World::alone().aime(["tools", "list"]).must(0).stdout;
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() > 10 && names.is_sorted(), "{names:?}");
+}
+
+#[test]
+fn a_suite_that_is_not_there_is_told_in_words_that_need_no_other_file() {
+    tells(
+        &World::alone(),
+        &["eval", "none"],
+        2,
+        &["there is no folder \"none\"", "hint: name `core`, or a folder with a `suite.toml` of `[[task]]` tables\n"],
+        &["提示：请写 `core`，或一个含有 `suite.toml`（其中有 `[[task]]` 表）的文件夹\n"],
+    );
+}
