@@ -163,6 +163,26 @@ fn what_was_said_is_sent_where_it_is_wanted() {
     assert_eq!((sends_images, told), (true, false), "the data of an image goes to the model alone");
 }
 
+/// Each span and each series names the provider of its model.
+// Requirement: 8.27
+#[test]
+fn providers_have_the_names_of_the_conventions() {
+    for (provider, name) in [("mistral", "mistral_ai"), ("openai", "openai"), ("deepseek", "deepseek")] {
+        let (url, posted) = receiver();
+        let mut world = world();
+        let server = world.server().url();
+        world.file(
+            "aime.toml",
+            &format!("[models.default]\nprovider = \"{provider}\"\nmodel = \"m\"\nbase_url = \"{server}\"\nprotocol = \"chat\"\n"),
+        );
+        world.set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+        world.aime(GOAL).must(0);
+        let all = spans(&posted);
+        let named: Vec<_> = all.iter().flat_map(|span| texts(&span.attributes)).filter(|(key, _)| *key == "gen_ai.provider.name").collect();
+        assert_eq!(named, [("gen_ai.provider.name", name); 5], "{provider}");
+    }
+}
+
 // Requirement: 8.27
 #[test]
 fn a_receiver_that_is_not_there_costs_no_run() {

@@ -100,8 +100,7 @@ pub fn write_snapshot(path: &Path, state: &ProgressState) -> Result<(), Snapshot
     fs::create_dir_all(folder).map_err(failed)?;
     let new = tempfile::Builder::new().prefix(".progress-").suffix(".tmp").tempfile_in(folder);
     // The name of the temporary file tells nobody anything.
-    let cause = |error: &io::Error| error.get_ref().and_then(|named| named.source()?.downcast_ref::<io::Error>()?.raw_os_error());
-    let mut file = new.map_err(|error| failed(cause(&error).map_or(error, io::Error::from_raw_os_error)))?;
+    let mut file = new.map_err(|error| failed(error.kind().into()))?;
     let mut text = serde_json::to_vec_pretty(&Written { schema: PROGRESS_SCHEMA, state }).map_err(|error| failed(error.into()))?;
     text.push(b'\n');
     file.write_all(&text).map_err(failed)?;

@@ -24,8 +24,7 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     kept.map(drop).map_err(|error| error.error)
 }
 
-/// Returns the error of the operating system alone: the name of a temporary file tells nobody anything.
+/// Returns the error without the name of a temporary file, which tells nobody anything.
 pub(crate) fn without_path(error: io::Error) -> io::Error {
-    let cause = error.get_ref().and_then(|named| named.source()?.downcast_ref::<io::Error>()?.raw_os_error());
-    cause.map_or(error, io::Error::from_raw_os_error)
+    if error.raw_os_error().is_some() { error } else { error.kind().into() }
 }

@@ -30,7 +30,7 @@ use tokio::{
 };
 
 use self::receiver::Receiver;
-use crate::{Measures, Signal, Spans, TelemetrySettings, attributes::text, logs};
+use crate::{Measures, Providers, Signal, Spans, TelemetrySettings, attributes::text, logs};
 
 /// Spans and records that wait to be sent, at most. More are dropped.
 const WAITING: usize = 4_096;
@@ -64,7 +64,7 @@ enum Payload {
 
 /// Sends spans, measures and records of runs. Cheap to keep where nothing happens.
 pub struct Telemetry {
-    provider: String,
+    providers: Providers,
     content: bool,
     send: Mutex<Option<mpsc::Sender<Payload>>>,
     measures: Arc<Mutex<Measures>>,
@@ -76,7 +76,7 @@ pub struct Telemetry {
 /// A run that is watched. Dropping it ends its spans.
 pub struct Watched {
     run: RunId,
-    provider: String,
+    providers: Providers,
     content: bool,
     spans: Spans,
     send: Option<mpsc::Sender<Payload>>,
@@ -85,18 +85,19 @@ pub struct Watched {
 }
 
 impl Telemetry {
-    /// Begins to send; within a tokio runtime. `provider` is the word of the conventions for whose models are asked, `version` aime's own.
+    /// Begins to send; within a tokio runtime. `providers` are those of the models, `version` is aime's own.
     ///
     /// # Errors
     /// [`TelemetryError`] where no request can be made at all: no TLS, a header that is none.
-    pub fn begin(settings: TelemetrySettings, provider: &str, version: &str) -> Result<Self, TelemetryError> {
+    pub fn begin(settings: TelemetrySettings, providers: impl Into<Providers>, version: &str) -> Result<Self, TelemetryError> {
+        let providers = providers.into();
         let own = Resource {
             attributes: settings.resource.iter().map(|(key, value)| text(key, value.as_str())).collect(),
             ..Resource::default()
         };
         let scope = InstrumentationScope { name: "aime".to_owned(), version: version.to_owned(), ..InstrumentationScope::default() };
         let receiver = |signal: Option<Signal>| signal.map(Receiver::new).transpose();
-        let measures = Arc::new(Mutex::new(Measures::new(provider)));
+        let measures = Arc::new(Mutex::new(Measures::new(providers.clone())));
         let owed = Arc::new(AtomicU64::new(0));
         let (send, waiting) = mpsc::channel(WAITING);
         let sender = Sender {
@@ -110,7 +111,7 @@ impl Telemetry {
             owed: Arc::clone(&owed),
         };
         let sending = Mutex::new(Some(tokio::spawn(sender.run(waiting))));
-        Ok(Self { provider: provider.to_owned(), content: settings.content, send: Mutex::new(Some(send)), measures, owed, sending })
+        Ok(Self { providers, content: settings.content, send: Mutex::new(Some(send)), measures, owed, sending })
     }
 
     /// Watches a run.
@@ -119,9 +120,9 @@ impl Telemetry {
         let send = self.send.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Watched {
             run: run.clone(),
-            provider: self.provider.clone(),
+            providers: self.providers.clone(),
             content: self.content,
-            spans: Spans::new(run, &self.provider, self.content),
+            spans: Spans::new(run, self.providers.clone(), self.content),
             send,
             measures: Arc::clone(&self.measures),
             owed: Arc::clone(&self.owed),
@@ -152,7 +153,7 @@ impl Watched {
         let ended = self.spans.take(event);
         let begins = matches!(&event.event, ProgressEvent::TaskStatusChanged { to: TaskStatus::Running, .. }) || before.1.is_empty();
         let place = if begins { self.spans.place(task) } else { before };
-        let record = logs::record(&self.run, event, (&self.provider, self.content), place);
+        let record = logs::record(&self.run, event, (&self.providers, self.content), place);
         self.hand_on(ended.into_iter().map(Payload::Span).chain(record.map(Payload::Record)));
     }
 

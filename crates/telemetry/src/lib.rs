@@ -19,11 +19,13 @@ mod exporter;
 mod ids;
 mod logs;
 mod measures;
+mod providers;
 mod settings;
 mod spans;
 
 pub use exporter::{Telemetry, TelemetryError, Watched};
 pub use measures::Measures;
+pub use providers::Providers;
 pub use settings::{Signal, TelemetrySettings};
 pub use spans::Spans;
 

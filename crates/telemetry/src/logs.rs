@@ -15,6 +15,7 @@ use opentelemetry_proto::tonic::{
 };
 
 use crate::{
+    Providers,
     attributes::{self as known, count, text, texts},
     ids::nanos,
     spans::{chat, message},
@@ -39,15 +40,15 @@ impl RecordContent {
     }
 }
 
-/// Returns the record of an event, if it has one. Pure. `provider` is the conventions' name of the model provider.
+/// Returns the record of an event, if it has one. Pure. `providers` are those of the models.
 /// The record holds text of the run only with `content`. `span` is its place in the trace.
 pub(crate) fn record(
     run: &RunId,
     published: &PublishedEvent,
-    (provider, content): (&str, bool),
+    (providers, content): (&Providers, bool),
     (trace, span): (Vec<u8>, Vec<u8>),
 ) -> Option<LogRecord> {
-    let RecordContent { name, severity, mut attributes, words } = said(&published.event, provider, content)?;
+    let RecordContent { name, severity, mut attributes, words } = said(&published.event, providers, content)?;
     attributes.push(text(known::CONVERSATION, run.as_str()));
     attributes.push(count("aime.event.seq", published.seq));
     let at = nanos(published.at);
@@ -77,7 +78,7 @@ pub(crate) const fn task_of(event: &ProgressEvent) -> Option<&TaskId> {
     }
 }
 
-fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<RecordContent> {
+fn said(event: &ProgressEvent, providers: &Providers, content: bool) -> Option<RecordContent> {
     use ProgressEvent as E;
     use SeverityNumber::{Error, Info, Warn};
 
@@ -113,7 +114,7 @@ fn said(event: &ProgressEvent, provider: &str, content: bool) -> Option<RecordCo
             RecordContent::new("aime.task.status", severity, attributes).words(reason.as_deref().unwrap_or_default())
         }
         E::ModelCalled { text: said, .. } => {
-            let mut attributes = chat(event, provider);
+            let mut attributes = chat(event, providers);
             if content && !said.is_empty() {
                 attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
             }

@@ -10,6 +10,7 @@ use opentelemetry_proto::tonic::{
 };
 
 use crate::{
+    Providers,
     attributes::{self as known, text},
     ids::nanos,
 };
@@ -44,17 +45,17 @@ type Labels = Vec<(&'static str, String)>;
 /// Measurements of all runs since its creation. Pure.
 #[derive(Debug, Default)]
 pub struct Measures {
-    provider: String,
+    providers: Providers,
     since: u64,
     last: u64,
     points: BTreeMap<(What, Labels), HistogramDataPoint>,
 }
 
 impl Measures {
-    /// Creates measures for models of this provider.
+    /// Creates measures for models of these providers.
     #[must_use]
-    pub fn new(provider: &str) -> Self {
-        Self { provider: provider.to_owned(), ..Self::default() }
+    pub fn new(providers: impl Into<Providers>) -> Self {
+        Self { providers: providers.into(), ..Self::default() }
     }
 
     /// Takes an event of a run in.
@@ -64,7 +65,7 @@ impl Measures {
         match &published.event {
             ProgressEvent::ModelCalled { model, spent, duration_ms, .. } => {
                 let of_model = || {
-                    let provider = self.provider.clone();
+                    let provider = self.providers.of(model).to_owned();
                     vec![(known::OPERATION, "chat".to_owned()), (known::PROVIDER, provider), (known::REQUEST_MODEL, model.clone())]
                 };
                 let (call, mut input, mut output) = (of_model(), of_model(), of_model());

@@ -18,6 +18,7 @@ use opentelemetry_proto::tonic::{
 use serde_json::json;
 
 use crate::{
+    Providers,
     attributes::{self as known, amount, count, text, texts},
     ids::{self, nanos},
     logs::outcome_word,
@@ -43,7 +44,7 @@ enum Key {
 pub struct Spans {
     run: RunId,
     trace: Vec<u8>,
-    provider: String,
+    providers: Providers,
     content: bool,
     root: Option<Span>,
     open: BTreeMap<Key, Span>,
@@ -51,14 +52,14 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// Creates the spans of a run. `provider` is the conventions' name of the model provider; with `content` spans
+    /// Creates the spans of a run. `providers` are those of the models; with `content` spans
     /// also hold text of the run.
     #[must_use]
-    pub fn new(run: &RunId, provider: &str, content: bool) -> Self {
+    pub fn new(run: &RunId, providers: impl Into<Providers>, content: bool) -> Self {
         Self {
             run: run.clone(),
             trace: ids::trace(run),
-            provider: provider.to_owned(),
+            providers: providers.into(),
             content,
             root: None,
             open: BTreeMap::new(),
@@ -172,7 +173,7 @@ impl Spans {
 
     fn model_called(&self, seq: u64, at: Timestamp, event: &ProgressEvent) -> Span {
         let ProgressEvent::ModelCalled { task, purpose, model, duration_ms, text: said, .. } = event else { return Span::default() };
-        let mut attributes = chat(event, &self.provider);
+        let mut attributes = chat(event, &self.providers);
         if self.content && !said.is_empty() {
             attributes.push(text(known::OUTPUT_MESSAGES, message("assistant", said)));
         }
@@ -265,11 +266,11 @@ fn fail(span: &mut Span, error: &str) {
 }
 
 /// Returns the conventions' attributes of a model's answer, without its content.
-pub(crate) fn chat(event: &ProgressEvent, provider: &str) -> Vec<KeyValue> {
+pub(crate) fn chat(event: &ProgressEvent, providers: &Providers) -> Vec<KeyValue> {
     let ProgressEvent::ModelCalled { purpose, model, spent, finish, .. } = event else { return Vec::new() };
     let mut attributes = vec![
         text(known::OPERATION, "chat"),
-        text(known::PROVIDER, provider),
+        text(known::PROVIDER, providers.of(model)),
         text(known::REQUEST_MODEL, model.as_str()),
         text(known::RESPONSE_MODEL, model.as_str()),
         count(known::INPUT_TOKENS, spent.input_tokens),

@@ -4,7 +4,7 @@
 use aime_orchestrator::PublishedEvent;
 use aime_progress_management::RunId;
 #[cfg(feature = "otel")]
-use aime_telemetry::{Telemetry, TelemetrySettings};
+use aime_telemetry::{Providers, Telemetry, TelemetrySettings};
 
 use super::Setup;
 use crate::environment::Environment;
@@ -34,10 +34,11 @@ impl Setup {
             let (settings, notes) = TelemetrySettings::read(|name| self.environment.text(name).map(str::to_owned));
             notes.iter().for_each(|note| self.note(note));
             let choice = models::choose(&self.config, &self.environment, None).ok().flatten();
-            let local = choice.is_some_and(|choice| choice.models.get("default").is_some_and(|model| model.provider == Provider::Local));
-            // `openai` is the generic name for servers with OpenAI's protocol.
-            let provider = if local { "aime" } else { "openai" };
-            let begun = settings.map(|settings| Telemetry::begin(settings, provider, env!("CARGO_PKG_VERSION")));
+            let configured = choice.iter().flat_map(|choice| &choice.models);
+            let by_model = configured.clone().map(|(_, model)| (models::model_name(model), name_of(model.provider)));
+            let default = configured.clone().find(|(role, _)| *role == "default").map_or(Provider::Openai, |(_, model)| model.provider);
+            let providers = Providers::new(name_of(default), by_model);
+            let begun = settings.map(|settings| Telemetry::begin(settings, providers, env!("CARGO_PKG_VERSION")));
             begun.transpose().unwrap_or_else(|error| {
                 self.note(error.to_string());
                 None
@@ -65,6 +66,21 @@ impl Setup {
     /// Does nothing.
     #[cfg(not(feature = "otel"))]
     pub async fn end_telemetry(&self) {}
+}
+
+/// Returns the name that the conventions give to a provider. They have none for OpenRouter and for models in this process.
+#[cfg(feature = "otel")]
+const fn name_of(provider: Provider) -> &'static str {
+    match provider {
+        // Also any server that speaks one of OpenAI's protocols.
+        Provider::Openai => "openai",
+        Provider::Anthropic => "anthropic",
+        Provider::Gemini => "gcp.gemini",
+        Provider::Deepseek => "deepseek",
+        Provider::Openrouter => "openrouter",
+        Provider::Mistral => "mistral_ai",
+        Provider::Local => "aime",
+    }
 }
 
 /// Returns the secrets in the telemetry variables.

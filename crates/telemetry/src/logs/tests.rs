@@ -12,7 +12,7 @@ fn records(content: bool) -> Vec<LogRecord> {
     let mut records = Vec::new();
     for event in published(&run()) {
         spans.take(&event);
-        records.extend(record(&id, &event, ("openai", content), spans.place(task_of(&event.event))));
+        records.extend(record(&id, &event, (&"openai".into(), content), spans.place(task_of(&event.event))));
     }
     records
 }

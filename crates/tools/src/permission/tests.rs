@@ -364,7 +364,7 @@ fn what_is_wrong_with_a_rule_is_said() {
         ("bash(x", "`)` is missing"),
         ("bash()", "nothing stands in the parentheses: write `bash`"),
         ("rm -rf", "it begins with the name of a tool"),
-        ("bassh(ls)", "only `bash`"),
+        ("bassh(ls)", "there is no `bassh`; did you mean `bash`?"),
         ("bassh", "there is no `bassh`; did you mean `bash`?"),
         ("read_files", "did you mean `read_file`?"),
         ("frobnicate", "there is no `frobnicate`"),
