@@ -70,7 +70,7 @@ impl ActorMachine {
             conclusion.cause = match said.status {
                 TerminateStatus::Blocked if !self.input.retry_reported_failures => Some(FailureCause::Blocked),
                 _ if self.denied => Some(FailureCause::Denied),
-_ if self.input.retry_reported_failures => None,
+                _ if self.input.retry_reported_failures => None,
                 _ => Some(FailureCause::Reported),
             };
         }
