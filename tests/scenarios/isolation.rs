@@ -56,7 +56,7 @@ fn commands_and_edits_of_two_are_joined() {
     assert_eq!(world.read("text"), TEXT.replace("seven", "7"), "what one task did can be undone alone");
 }
 
-/// By default the first works in the folder itself, and the other in a copy.
+/// By default each of two that may work at the same time has a copy.
 // Requirement: 9.1
 #[test]
 fn commands_of_two_in_one_file_are_both_kept_by_default() {
@@ -82,19 +82,49 @@ fn commands_of_two_in_one_file_are_both_kept_by_default() {
     assert_ne!(shared.read("text"), world.read("text"));
 }
 
-/// A copy is merged when no other task works in the folder itself.
+/// What one has read before the changes of the other are merged undoes none of them when it is written later.
 // Requirement: 9.1
 #[test]
 fn commands_write_nothing_that_is_older_than_a_merge() {
     let script = Script::new()
         .on(a(0), [bash("cp text old && echo A-HAS-READ")])
-        .on(a(1), [bash("sleep 1; sed 's/one/1/' old > text && rm old").after_request("B-HAS-WRITTEN")])
+        .on(a(1), [bash("sed 's/one/1/' old > text && rm old").after_request("THE-END-OF-B")])
         .on(a(2), [done("a is done")])
-        .on(b(0), [bash("sed -i 's/seven/7/' text && echo B-HAS-WRITTEN").after_request("A-HAS-READ")])
-        .on(b(1), [done("b is done")]);
+        .on(b(0), [bash("sed -i 's/seven/7/' text").after_request("A-HAS-READ")])
+        .on(b(1), [done("b is done")])
+        .on(When::tools().and_contains("C-PART"), [done("c is done")])
+        .on(When::tools().and_contains("D-PART"), [done("d is done")]);
     let world = two(script, "");
+    // One task begins when `b` is merged, and tells so. More tasks wait for `a`, so that it begins before `b`.
+    world.plan(
+        "plan.json",
+        &plan(&[
+            actor("a", "A-PART", &[]),
+            actor("b", "B-PART", &[]),
+            actor("c", "THE-END-OF-B C-PART", &["b"]),
+            actor("d", "D-PART", &["a"]),
+            actor("e", "D-PART", &["d"]),
+        ]),
+    );
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+}
+
+/// A task that runs alone works in the folder itself, with its ignored files.
+// Requirement: 9.1
+#[test]
+fn a_task_that_runs_alone_has_no_copy() {
+    let look = |name: &str| bash(&format!("cat ignored; echo {name} >> text"));
+    let script = Script::new().on(a(0), [look("a")]).on(a(1), [done("a is done")]).on(b(0), [look("b")]).on(b(1), [done("b is done")]);
+    let world = two(script, "");
+    world.file(".gitignore", "ignored\n.aime\n");
+    world.file("ignored", "NOT-IN-A-COPY\n");
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[]), actor("b", "B-PART", &["a"])]));
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(world.read("text"), format!("{TEXT}a\nb\n"), "{ended}");
+    for part in ["A-PART", "B-PART"] {
+        assert!(world.actor_requests(part).iter().map(said).any(|said| said.contains("NOT-IN-A-COPY")), "{part}: {ended}");
+    }
 }
 
 /// Without `git` no copy can be made, as of a folder that is too large.

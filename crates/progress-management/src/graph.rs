@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use petgraph::{
+    Direction,
     algo::kosaraju_scc,
     graph::{DiGraph, NodeIndex},
 };
@@ -110,6 +111,34 @@ impl TaskGraph {
     pub fn dependents(&self, task: &TaskId) -> Vec<&TaskId> {
         let Some(at) = self.index.get(task) else { return Vec::new() };
         self.nodes.iter().filter(|node| node.requires.iter().any(|required| required.from == *at)).map(|node| &node.id).collect()
+    }
+
+    /// Returns the tasks that `task` waits for, directly or through others; not the task itself.
+    #[must_use]
+    pub fn before(&self, task: &TaskId) -> HashSet<&TaskId> {
+        self.reached(task, Direction::Incoming)
+    }
+
+    /// Returns the tasks and groups that may be in progress at the same time as `task`, because neither waits for the other, in plan order.
+    #[must_use]
+    pub fn beside(&self, task: &TaskId) -> Vec<&TaskId> {
+        let (before, after) = (self.before(task), self.reached(task, Direction::Outgoing));
+        self.nodes.iter().map(|node| &node.id).filter(|id| *id != task && !before.contains(id) && !after.contains(id)).collect()
+    }
+
+    fn reached(&self, task: &TaskId, direction: Direction) -> HashSet<&TaskId> {
+        let mut found = HashSet::new();
+        let mut open: Vec<usize> = self.index.get(task).copied().into_iter().collect();
+        while let Some(at) = open.pop() {
+            for next in self.flow.neighbors_directed(NodeIndex::new(at), direction).map(NodeIndex::index) {
+                if let Some(node) = self.nodes.get(next).filter(|node| node.id != *task)
+                    && found.insert(&node.id)
+                {
+                    open.push(next);
+                }
+            }
+        }
+        found
     }
 
     /// Returns one shortest cycle of every strongly connected component, with its first task repeated at the end. A

@@ -27,6 +27,7 @@ use super::{
     Context, RunRunner,
     audit::AuditUses,
     evidence::of_actor,
+    folder_use::Turn,
     hooked::Asking,
     in_run, millis_since, on_bound,
     private::{Place, PrivatePlace, violated},
@@ -62,6 +63,8 @@ pub(super) struct Attempt {
     pub(super) leads: bool,
     /// The private folder that it works in; if absent, the working folder.
     pub(super) private: Option<PrivatePlace>,
+    /// The turn to work in the working folder, if turns are taken.
+    pub(super) turn: Option<Turn>,
     /// Receives the requests of an auditor, whose events are not sent to the run; absent for working actors.
     pub(super) audit: Option<Arc<AuditUses>>,
 }
@@ -86,8 +89,7 @@ impl RunRunner {
         context: &Context,
     ) -> RunFact {
         let begun = Instant::now();
-        // The turn to write in the working folder ends with the attempt.
-        let (private, _turn) = match self.place(&brief, task, execution, context).await {
+        let (private, turn) = match self.place(&brief, task, execution, context).await {
             Ok(Place::Private(private)) => (Some(private), None),
             Ok(Place::Shared(turn)) => (None, turn),
             Err(message) => return RunFact::EffectFailed { id, message },
@@ -104,6 +106,7 @@ impl RunRunner {
             known,
             leads: false,
             private,
+            turn,
             audit: None,
         });
         if execution == 1 && !self.has_actor(task, execution) {

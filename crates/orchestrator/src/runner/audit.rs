@@ -115,6 +115,7 @@ impl RunRunner {
             known: String::new(),
             leads: false,
             private: None,
+            turn: None,
             audit: Some(Arc::clone(&uses)),
         });
         let brief = AuditBrief {

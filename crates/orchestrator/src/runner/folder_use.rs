@@ -1,10 +1,19 @@
 //! Use of the working folder: by any number of actions that may write in it, or by one merge of a private folder.
 
-use tokio::sync::watch;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{OwnedMutexGuard, watch};
 
 /// Current use of the working folder of a run. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct FolderUse(watch::Sender<Use>);
+pub(super) struct FolderUse(watch::Sender<State>);
+
+#[derive(Debug, Clone, Copy)]
+struct State {
+    now: Use,
+    /// Number of merges so far.
+    merges: u64,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
@@ -15,11 +24,11 @@ enum Use {
 
 /// One use, which ends when this is dropped.
 #[derive(Debug)]
-pub(super) struct InUse(watch::Sender<Use>);
+pub(super) struct InUse(watch::Sender<State>);
 
 impl FolderUse {
     pub(super) fn new() -> Self {
-        Self(watch::Sender::new(Use::Actions(0)))
+        Self(watch::Sender::new(State { now: Use::Actions(0), merges: 0 }))
     }
 
     /// Begins an action as soon as no merge is under way. It does not wait for merges that wait themselves, because an action may begin within
@@ -42,6 +51,11 @@ impl FolderUse {
         self.change(|now| (now == Use::Actions(0)).then_some(Use::Merge))
     }
 
+    /// Returns the number of merges so far.
+    fn merges(&self) -> u64 {
+        self.0.borrow().merges
+    }
+
     async fn when(&self, next: impl Fn(Use) -> Option<Use>) -> InUse {
         let mut changes = self.0.subscribe();
         loop {
@@ -55,25 +69,96 @@ impl FolderUse {
     }
 
     fn change(&self, next: impl Fn(Use) -> Option<Use>) -> Option<InUse> {
-        let set = |now: &mut Use| next(*now).map(|after| *now = after).is_some();
+        let set = |state: &mut State| next(state.now).map(|after| state.now = after).is_some();
         self.0.send_if_modified(set).then(|| InUse(self.0.clone()))
     }
 }
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        self.0.send_modify(|now| {
-            *now = match *now {
-                Use::Actions(all) => Use::Actions(all.saturating_sub(1)),
-                Use::Merge => Use::Actions(0),
-            }
+        self.0.send_modify(|state| match state.now {
+            Use::Actions(all) => state.now = Use::Actions(all.saturating_sub(1)),
+            Use::Merge => *state = State { now: Use::Actions(0), merges: state.merges + 1 },
         });
+    }
+}
+
+/// The turn of the one task that works in the working folder itself. No private folder is merged there before the task ends, because what its
+/// actors write may be based on what they have read before. Only while they do nothing but wait for a person, merges take place.
+#[derive(Debug)]
+pub(super) struct Turn {
+    folder: FolderUse,
+    now: Mutex<Occupation>,
+    _turn: OwnedMutexGuard<()>,
+}
+
+#[derive(Debug, Default)]
+struct Occupation {
+    /// Number of calls of models and tools under way.
+    calls: usize,
+    /// Number of open questions to a person.
+    questions: usize,
+    in_use: Option<InUse>,
+}
+
+impl Turn {
+    pub(super) fn new(turn: OwnedMutexGuard<()>, folder: &FolderUse) -> Self {
+        Self { folder: folder.clone(), now: Mutex::default(), _turn: turn }
+    }
+
+    /// Makes a call of a model or a tool, as soon as no merge is under way.
+    pub(super) async fn call<T>(&self, call: impl Future<Output = T>) -> T {
+        self.locked().calls += 1;
+        let _ended = Ended(self, |now| &mut now.calls);
+        let is_in_use = self.locked().in_use.is_some();
+        if !is_in_use {
+            let in_use = self.folder.act().await;
+            self.locked().in_use = Some(in_use);
+        }
+        call.await
+    }
+
+    /// Waits for a person. Returns true with the answer if private folders were merged meanwhile.
+    pub(super) async fn ask<T>(&self, answer: impl Future<Output = T>) -> (T, bool) {
+        let before = self.folder.merges();
+        self.locked().questions += 1;
+        let _ended = Ended(self, |now| &mut now.questions);
+        self.locked().rest();
+        (answer.await, self.folder.merges() > before)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Occupation> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Occupation {
+    /// Lets merges take place if everything waits for a person.
+    fn rest(&mut self) {
+        if self.calls == 0 && self.questions > 0 {
+            self.in_use = None;
+        }
+    }
+}
+
+/// Counts the end of a call or a question when it is dropped.
+struct Ended<'a>(&'a Turn, fn(&mut Occupation) -> &mut usize);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let mut now = self.0.locked();
+        let count = self.1(&mut now);
+        *count = count.saturating_sub(1);
+        now.rest();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{future::pending, sync::Arc};
+
     use futures::FutureExt;
+    use tokio::sync::oneshot;
 
     use super::*;
 
@@ -94,5 +179,50 @@ mod tests {
         let action = action.now_or_never().expect("the merge is over");
         drop(action);
         assert!(folder.try_merge().is_some());
+    }
+
+    fn turn(folder: &FolderUse) -> Turn {
+        Turn::new(Arc::new(tokio::sync::Mutex::default()).try_lock_owned().unwrap(), folder)
+    }
+
+    fn merges(folder: &FolderUse) -> bool {
+        folder.try_merge().is_some()
+    }
+
+    #[test]
+    fn a_task_holds_merges_up_between_its_calls() {
+        let folder = FolderUse::new();
+        let turn = turn(&folder);
+        assert!(merges(&folder), "the task has read nothing yet");
+        turn.call(async {}).now_or_never().unwrap();
+        assert!(!merges(&folder));
+        drop(turn);
+        assert!(merges(&folder));
+    }
+
+    #[test]
+    fn a_question_lets_merges_in_unless_a_call_is_under_way() {
+        let folder = FolderUse::new();
+        let turn = turn(&folder);
+        turn.call(async {}).now_or_never().unwrap();
+        let (answers, answer) = oneshot::channel::<()>();
+        let mut question = Box::pin(turn.ask(answer));
+        assert!(question.as_mut().now_or_never().is_none() && merges(&folder));
+        let mut call = Box::pin(turn.call(pending::<()>()));
+        assert!(call.as_mut().now_or_never().is_none() && !merges(&folder), "a call beside the question");
+        drop(call);
+        assert!(merges(&folder), "a call that was cut off is over");
+        let merge = folder.try_merge().unwrap();
+        let mut call = Box::pin(turn.call(async {}));
+        assert!(call.as_mut().now_or_never().is_none(), "a call waits for the merge");
+        drop(merge);
+        call.now_or_never().expect("the merge is over");
+        assert!(merges(&folder), "the question is still open");
+        answers.send(()).unwrap();
+        assert!(question.now_or_never().unwrap().1, "the actor learns that files may have changed");
+        turn.call(async {}).now_or_never().unwrap();
+        assert!(!merges(&folder));
+        let (_, has_merged) = turn.ask(async {}).now_or_never().unwrap();
+        assert!(!has_merged);
     }
 }

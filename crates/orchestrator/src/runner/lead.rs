@@ -67,6 +67,7 @@ impl RunRunner {
             known,
             leads: true,
             private: None,
+            turn: None,
             audit: None,
         });
         let refused = OnceLock::new();

@@ -7,17 +7,15 @@ use std::{
 };
 
 use aime_actor_factory::select;
-use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, TaskId};
+use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind, TaskSpec};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
 use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
-use tokio::{
-    sync::{Mutex, OwnedMutexGuard},
-    time::Instant,
-};
+use tokio::{sync::Mutex, time::Instant};
 
 use super::{
     Context, RunRunner,
+    folder_use::Turn,
     kept_files::{JOIN, author},
     millis_since,
 };
@@ -47,7 +45,7 @@ pub(crate) struct PrivatePlaces {
     /// The `PATH` to find `git` on.
     path: OsString,
     folders: Mutex<Option<PrivateFolders>>,
-    /// Held by the one task that works in the working folder while others have private folders.
+    /// Held by the one task that works in the working folder itself.
     turn: Arc<Mutex<()>>,
 }
 
@@ -61,7 +59,7 @@ pub(super) struct PrivatePlace {
 /// The folder in which an execution of a task works.
 pub(super) enum Place {
     /// The working folder, with the turn of the one task that may write there, if turns are taken.
-    Shared(Option<OwnedMutexGuard<()>>),
+    Shared(Option<Turn>),
     /// A private copy.
     Private(PrivatePlace),
 }
@@ -153,17 +151,21 @@ impl RunRunner {
         }
         let name = format!("{task}-{execution}");
         if settings.isolation == Isolation::Auto {
-            if !self.may_write(brief) {
+            if !self.may_write(&brief.spec, &brief.category) {
                 return Ok(Place::Shared(None));
             }
             // An execution that began in a private folder goes on there.
             if !self.private.has(&name) {
-                if let Ok(turn) = Arc::clone(&self.private.turn).try_lock_owned() {
-                    return Ok(Place::Shared(Some(turn)));
+                let turn = Arc::clone(&self.private.turn).try_lock_owned().ok();
+                if let Some(turn) = turn.filter(|_| !self.has_company(task, &brief.category)) {
+                    return Ok(Place::Shared(Some(Turn::new(turn, self.kept_files.folder()))));
                 }
                 if !self.private.can_be_copied().await {
-                    let turn = Arc::clone(&self.private.turn).lock_owned();
-                    return self.awaited(turn, task, context).await.map(|turn| Place::Shared(Some(turn)));
+                    let turn = match Arc::clone(&self.private.turn).try_lock_owned() {
+                        Ok(turn) => turn,
+                        Err(_) => self.awaited(Arc::clone(&self.private.turn).lock_owned(), task, context).await?,
+                    };
+                    return Ok(Place::Shared(Some(Turn::new(turn, self.kept_files.folder()))));
                 }
             }
         }
@@ -181,15 +183,28 @@ impl RunRunner {
         folder.ok_or_else(|| "stopped".to_owned())
     }
 
+    /// Returns whether other tasks of the plan may write while this one is in progress.
+    fn has_company(&self, task: &TaskId, category: &str) -> bool {
+        let Some(state) = self.live.get(&self.run) else { return false };
+        let writes = |known: &Task| match known.spec.kind {
+            TaskKind::Group => false,
+            TaskKind::Tool => known.spec.tool.as_deref().is_none_or(|tool| self.tool_writes(tool)),
+            TaskKind::Actor => self.may_write(&known.spec, category),
+        };
+        let graph = state.graph();
+        let others = graph.beside(task).into_iter().filter_map(|id| state.tasks.get(id));
+        others.filter(|known| known.status.is_open()).any(writes)
+    }
+
     /// Returns whether the actor of a task may change files, by its profile.
-    fn may_write(&self, brief: &ActorBrief) -> bool {
+    fn may_write(&self, spec: &TaskSpec, category: &str) -> bool {
         let profiles = self.parts.actors.profiles();
-        profiles.get(&select(profiles, &brief.spec, &brief.category).profile).is_none_or(|profile| !profile.read_only())
+        profiles.get(&select(profiles, spec, category).profile).is_none_or(|profile| !profile.read_only())
     }
 
     /// Joins the changes in a private folder with the working folder. Returns its conflicts: open ones, or those that the actor has resolved.
     pub(super) async fn join(&self, place: &PrivatePlace, task: &TaskId, context: &Context) -> Result<Vec<FoundConflict>, String> {
-        // A command that runs in the working folder may write what it has read there before the merge.
+        // A task in the working folder may write what it has read there before the merge.
         let use_now = self.kept_files.folder();
         let in_use = match use_now.try_merge() {
             Some(in_use) => in_use,

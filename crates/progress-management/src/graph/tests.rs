@@ -57,6 +57,26 @@ fn dependencies_come_from_everywhere() {
 }
 
 #[test]
+fn tasks_beside_one_another_wait_for_neither() {
+    let graph = TaskGraph::new(&specs("a\nb: a\nc: b\nd: a\ng/: b\ng/e\nf"), &[]);
+    for (task, before, beside) in [
+        ("a", "", "f"),
+        ("b", "a", "d f"),
+        ("c", "a b", "d g e f"),
+        ("d", "a", "b c g e f"),
+        ("e", "a b", "c d f"),
+        ("f", "", "a b c d g e"),
+    ] {
+        let task = id(task);
+        let names = |ids: Vec<&TaskId>| ids.into_iter().map(TaskId::as_str).collect::<Vec<_>>().join(" ");
+        let mut found: Vec<&TaskId> = graph.before(&task).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!((names(found).as_str(), names(graph.beside(&task)).as_str()), (before, beside), "{task}");
+    }
+    assert_eq!(graph.before(&id("unknown")).len(), 0);
+}
+
+#[test]
 fn a_long_chain_does_not_exhaust_the_stack() {
     let mut tasks = vec![spec("t0")];
     tasks.extend((1..20_000).map(|at| spec(&format!("t{at}: t{}", at - 1))));

@@ -124,6 +124,7 @@ impl Attempt {
             known,
             leads: false,
             private: None,
+            turn: None,
             audit: None,
         }
     }

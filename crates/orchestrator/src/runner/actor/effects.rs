@@ -6,7 +6,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
-use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault, QuestionKind};
 use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
 use aime_progress_management::{CallOutcome, QuestionId, Timestamp};
@@ -23,6 +23,9 @@ use crate::{
 
 /// Bound of a run whose provider refuses further requests for a while.
 const QUOTA: &str = "quota";
+
+/// What an actor is told with the answer to its question, if the files that it has read may have changed meanwhile.
+const MERGED_MEANWHILE: &str = "\n\n[Other tasks changed files of the folder meanwhile. Read a file again before you write it.]";
 
 type Context = EffectContext<ActorMachine>;
 
@@ -57,7 +60,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     } else {
                         None
                     };
-                    let answer = context.cancel.run_until_cancelled(model.complete(request)).await;
+                    let answer = context.cancel.run_until_cancelled(self.in_turn(model.complete(request))).await;
                     if let Some(recording) = recording {
                         Box::pin(runner.kept_files.close(recording, &self.attempt.facts)).await;
                     }
@@ -92,7 +95,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                         return revoked(id);
                     }
                     // Boxed, so that an actor waiting for its model need not reserve memory for a call.
-                    Box::pin(self.call_tool(id, call, seen, &context)).await
+                    Box::pin(self.in_turn(self.call_tool(id, call, seen, &context))).await
                 }
                 ActorEffect::Delegate { call, request, origins } => {
                     if self.refuses(&call, &context).await {
@@ -163,11 +166,25 @@ impl ActorRunner {
         }
     }
 
+    /// Makes a call in the turn of the task to work in the working folder, if it has one.
+    async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
+        match &self.attempt.turn {
+            Some(turn) => turn.call(call).await,
+            None => call.await,
+        }
+    }
+
     async fn ask(&self, question: QuestionId, kind: &str, text: String) -> String {
-        let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
+        let Attempt { runner, facts, task, turn, .. } = self.attempt.as_ref();
         // If the run is gone, the actor is stopped with it and gets no answer.
         let _gone = facts.send(RunFact::ActorAsked { task: task.clone(), question: question.clone(), kind: kind.to_owned(), text });
-        runner.answers.wait(&question).await
+        let answer = runner.answers.wait(&question);
+        let Some(turn) = turn else { return answer.await };
+        let (mut answer, has_merged) = turn.ask(answer).await;
+        if has_merged && kind == QuestionKind::Question.as_str() {
+            answer.push_str(MERGED_MEANWHILE);
+        }
+        answer
     }
 }
 

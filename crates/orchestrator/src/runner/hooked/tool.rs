@@ -118,6 +118,11 @@ impl RunRunner {
         context.working_folder() != self.parts.tool_context.working_folder()
     }
 
+    /// Returns whether a tool may change files.
+    pub(in crate::runner) fn tool_writes(&self, tool: &str) -> bool {
+        self.parts.tools.get(tool).is_none_or(|tool| !tool.sheet().read_only && tool.sheet().touches != ToolScope::Nothing)
+    }
+
     /// Returns the tasks in progress that may change files of the folder, except `task` and those that wait for it.
     fn other_writers(&self, task: Option<&TaskId>) -> Vec<TaskId> {
         let Some(state) = self.live.get(&self.run) else { return Vec::new() };
@@ -128,9 +133,7 @@ impl RunRunner {
             let known = state.tasks.iter().find(|(id, _)| id.as_str() == task);
             next = known.and_then(|(_, known)| known.claimed_by.as_deref()?.split('/').next());
         }
-        let writes = |tool: &str| {
-            self.parts.tools.get(tool).is_none_or(|tool| !tool.sheet().read_only && tool.sheet().touches != ToolScope::Nothing)
-        };
+        let writes = |tool: &str| self.tool_writes(tool);
         let may_write = |known: &Task| match known.spec.kind {
             TaskKind::Group => false,
             TaskKind::Tool => known.spec.tool.as_deref().is_none_or(writes),
