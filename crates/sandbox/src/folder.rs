@@ -57,6 +57,8 @@ pub struct ConfinedFolder {
     /// Absolute paths that lead to the folder through links.
     aliases: Vec<PathBuf>,
     watcher: Option<Arc<dyn WatchChanges>>,
+    /// True if entries of the runtime's own folder may be changed.
+    has_reserved: bool,
 }
 
 /// Observer of the changes by [`ConfinedFolder::write`] and [`ConfinedFolder::remove_file`].
@@ -146,7 +148,7 @@ impl ConfinedFolder {
         let given = std::path::absolute(path).map_err(named)?;
         let canonical = given.canonicalize().map_err(named)?;
         let handle = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(named)?;
-        let folder = Self { folder: Arc::new(Folder { handle, canonical }), aliases: Vec::new(), watcher: None };
+        let folder = Self { folder: Arc::new(Folder { handle, canonical }), aliases: Vec::new(), watcher: None, has_reserved: false };
         Ok(folder.also_named(&given))
     }
 
@@ -175,6 +177,13 @@ impl ConfinedFolder {
     #[must_use]
     pub fn watched_by(mut self, watcher: Arc<dyn WatchChanges>) -> Self {
         self.watcher = Some(watcher);
+        self
+    }
+
+    /// Lets the runtime change entries of its own folder, by the functions that follow no links.
+    #[must_use]
+    pub fn with_reserved(mut self) -> Self {
+        self.has_reserved = true;
         self
     }
 

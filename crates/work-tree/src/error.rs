@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use aime_sandbox::{ProcessEnd, ProcessError};
+use aime_sandbox::{FileError, ProcessEnd, ProcessError};
 
 use crate::NoCommit;
 
@@ -41,6 +41,9 @@ pub enum WorkTreeError {
         /// Error of the operating system.
         source: std::io::Error,
     },
+    /// A file of the folder could not be changed.
+    #[error(transparent)]
+    Entry(#[from] FileError),
     /// The changes exceed the maximum size of a transfer.
     #[error("what changed takes {bytes} bytes, and {most} may be handed over at once; let .gitignore name what need not travel")]
     TooLarge {

@@ -8,6 +8,7 @@ mod git;
 mod hold;
 mod past;
 mod private;
+mod put;
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;

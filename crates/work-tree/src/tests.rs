@@ -75,6 +75,37 @@ async fn a_folder_stands_elsewhere_as_it_stood() {
     assert_eq!(hosts.there.record(None, &[]).await.unwrap(), commit);
 }
 
+/// A folder may become a link while files are put into it.
+#[tokio::test]
+async fn no_link_in_the_folder_leads_out_of_it() {
+    let hosts = hosts().await;
+    for path in ["changed", "removed", "inner/removed"] {
+        hosts.write(&format!("here/dir/{path}"), "old");
+    }
+    let before = hosts.here.record(None, &[]).await.unwrap();
+    fs::remove_file(hosts.at("here/dir/removed")).unwrap();
+    fs::remove_dir_all(hosts.at("here/dir/inner")).unwrap();
+    for path in ["changed", "new", "deep/new"] {
+        hosts.write(&format!("here/dir/{path}"), "new");
+    }
+    let after = hosts.here.record(Some(&before), &[]).await.unwrap();
+    hosts.here.turn(&before).await.unwrap();
+    fs::rename(hosts.at("here/dir"), hosts.at("outside")).unwrap();
+    symlink(hosts.at("outside"), hosts.at("here/dir")).unwrap();
+    for (from, to) in [(&before, &after), (&after, &before)] {
+        let refused = hosts.here.put(from, to).await.unwrap_err();
+        assert!(matches!(refused, WorkTreeError::Entry(_)), "{refused}");
+    }
+    let outside = ["changed", "removed", "inner/removed", "new", "deep/new"].map(|path| hosts.read(&format!("outside/{path}")));
+    let old = Some("old".to_owned());
+    assert_eq!(outside, [old.clone(), old.clone(), old, None, None]);
+    fs::remove_file(hosts.at("here/dir")).unwrap();
+    fs::rename(hosts.at("outside"), hosts.at("here/dir")).unwrap();
+    hosts.here.put(&before, &after).await.unwrap();
+    assert!(!hosts.at("here/dir/inner").exists(), "an empty folder goes with its last file");
+    assert_eq!(hosts.here.record(Some(&after), &[]).await.unwrap(), after);
+}
+
 #[tokio::test]
 async fn what_is_of_the_host_does_not_travel() {
     let hosts = hosts().await;

@@ -5,7 +5,6 @@ use std::{
     ffi::{OsStr, OsString},
     fs::File,
     hash::{BuildHasher as _, Hasher as _, RandomState},
-    io::ErrorKind,
     path::{Component, Path, PathBuf},
     time::SystemTime,
 };
@@ -22,7 +21,7 @@ const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 /// Name of an entry that is in the index of a submodule's files for a moment.
 const OPEN: &str = ".aime-submodule";
 /// Folder of aime's own data. It belongs to one host, and is not transferred by itself.
-const OWN: &str = ".aime";
+pub(crate) const OWN: &str = ".aime";
 /// Attributes that keep bytes unchanged, whatever `.gitattributes` in the folder say.
 const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
 /// Author of states that are no one's work: the beginning of a run, or a merge.
@@ -264,48 +263,6 @@ impl WorkTree {
         self.git.must("bring the folder up to date", &look).await.map(drop)
     }
 
-    /// Puts the files that differ between two commits into the folder, each of them atomically: `git` would leave a truncated file if it were
-    /// killed while it writes one, and that would look like somebody's change. [`may_update`](Self::may_update) comes before it.
-    pub(crate) async fn put(&self, from: &Commit, to: &Commit) -> Result<(), WorkTreeError> {
-        let (what, folder) = ("put files into the folder", &self.git.folder);
-        let differ = async |filter| {
-            let diff = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", filter, from.as_str(), to.as_str()];
-            self.git.must(what, &diff).await
-        };
-        let (removed, written) = (differ("--diff-filter=D").await?, differ("--diff-filter=d").await?);
-        // Files can be renamed only within a file system.
-        let near = if is_same_device(&self.git.repository, folder) { self.git.repository.clone() } else { folder.join(OWN) };
-        made(&near).await?;
-        let place = tempfile::tempdir_in(&near).map_err(of(&near))?;
-        let staged = Git { index: Some(place.path().join("index")), ..self.git.clone() };
-        staged.must(what, &["read-tree", to.as_str()]).await?;
-        let mut prefix = OsString::from("--prefix=");
-        prefix.push(place.path().join("files"));
-        prefix.push("/");
-        staged.must_read(what, &["checkout-index".into(), "-z".into(), "--stdin".into(), prefix], written.clone()).await?;
-        for path in paths(&removed) {
-            let path = folder.join(as_path(path));
-            match fs::remove_file(&path).await {
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(of(&path)(error)),
-                _ => remove_empty(path.parent(), folder).await,
-            }
-        }
-        for path in paths(&written) {
-            let (new, path) = (place.path().join("files").join(as_path(path)), folder.join(as_path(path)));
-            if let Some(parent) = path.parent() {
-                made(parent).await?;
-            }
-            if fs::symlink_metadata(&path).await.is_ok_and(|found| found.is_dir()) {
-                // Obstacles were looked for before, so only empty folders are left.
-                let empty = path.clone();
-                let cleared = spawn_blocking(move || remove_folders(&empty)).await.map_err(std::io::Error::other);
-                cleared.flatten().map_err(of(&path))?;
-            }
-            fs::rename(&new, &path).await.map_err(of(&path))?;
-        }
-        self.git.must(what, &["read-tree", "-i", "-m", from.as_str(), to.as_str()]).await.map(drop)
-    }
-
     /// Returns the existing paths that are not part of `from`, but conflict with files of `to`. `git` itself overwrites ignored files.
     async fn in_the_way(&self, from: &Commit, to: &Commit) -> Result<Vec<String>, WorkTreeError> {
         let look = "look for what is in the way";
@@ -457,39 +414,6 @@ impl WorkTree {
     /// Creates a temporary file for a bundle.
     fn passing(&self) -> Result<tempfile::NamedTempFile, WorkTreeError> {
         tempfile::NamedTempFile::new_in(&self.git.repository).map_err(of(&self.git.repository))
-    }
-}
-
-#[cfg(unix)]
-fn is_same_device(one: &Path, other: &Path) -> bool {
-    let device = |path: &Path| path.metadata().map(|found| std::os::unix::fs::MetadataExt::dev(&found)).ok();
-    device(one) == device(other)
-}
-
-#[cfg(not(unix))]
-fn is_same_device(one: &Path, other: &Path) -> bool {
-    one.components().next() == other.components().next()
-}
-
-/// Removes a folder that contains nothing but folders.
-fn remove_folders(folder: &Path) -> std::io::Result<()> {
-    for entry in folder.read_dir()? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            remove_folders(&entry.path())?;
-        }
-    }
-    std::fs::remove_dir(folder)
-}
-
-/// Removes a folder and those around it up to `outermost`, as long as they are empty.
-async fn remove_empty(folder: Option<&Path>, outermost: &Path) {
-    let mut next = folder;
-    while let Some(folder) = next.filter(|folder| *folder != outermost) {
-        if fs::remove_dir(folder).await.is_err() {
-            break;
-        }
-        next = folder.parent();
     }
 }
 

@@ -170,6 +170,42 @@ impl ConfinedFolder {
         spot.folder.create_dir_with(&spot.name, &system::private_folder()).map_err(|error| fault(&spot.shown, "made", error))
     }
 
+    /// Creates the folder at a path and those above it, as far as they are missing.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path; [`FileError::NotAFolder`] if a part of it is something else, such as a link.
+    pub fn put_folders(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let inside = self.inside_to_change(path.as_ref())?;
+        let failed = |error| fault(&inside.shown, "made", error);
+        let mut folder = self.handle().try_clone().map_err(failed)?;
+        for component in inside.path.components() {
+            let Component::Normal(name) = component else { continue };
+            match folder.create_dir(name) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(failed(error)),
+                _ => folder = system::open_folder_itself(&folder, Path::new(name)).map_err(failed)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves an entry of another folder on the same file system to a path, and replaces a file or link there. Its folder must exist.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path. Both entries then stay unchanged.
+    pub fn take_entry(&self, path: impl AsRef<Path>, from: &Self, at: impl AsRef<Path>) -> Result<(), FileError> {
+        let (from, spot) = (from.spot(at.as_ref())?, self.spot_to_change(path.as_ref())?);
+        from.folder.rename(&from.name, &spot.folder, &spot.name).map_err(|error| fault(&spot.shown, "written", error))
+    }
+
+    /// Removes the folder at a path, which must be empty.
+    ///
+    /// # Errors
+    /// [`FileError`], naming the path.
+    pub fn remove_empty_folder(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let spot = self.spot_to_change(path.as_ref())?;
+        spot.folder.remove_dir(&spot.name).map_err(|error| fault(&spot.shown, "removed", error))
+    }
+
     /// Sets the mode of the file or folder at a path.
     ///
     /// # Errors
@@ -201,8 +237,12 @@ impl ConfinedFolder {
     }
 
     fn spot_to_change(&self, path: &Path) -> Result<Spot, FileError> {
+        self.spot_inside(self.inside_to_change(path)?)
+    }
+
+    fn inside_to_change(&self, path: &Path) -> Result<Inside, FileError> {
         let inside = self.inside(path)?;
-        if reserved(&inside.path) { Err(FileError::Reserved { path: inside.shown }) } else { self.spot_inside(inside) }
+        if reserved(&inside.path) && !self.has_reserved { Err(FileError::Reserved { path: inside.shown }) } else { Ok(inside) }
     }
 
     fn spot(&self, path: &Path) -> Result<Spot, FileError> {

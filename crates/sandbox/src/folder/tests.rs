@@ -360,3 +360,28 @@ fn a_folder_may_be_named_by_links_to_it() {
         assert_eq!(got.as_ref().map(|bytes| std::str::from_utf8(bytes).unwrap()).map_err(kind), expected, "{path:?}");
     }
 }
+
+#[test]
+fn entries_are_moved_into_real_folders_only() {
+    let (outer, folder) = folder();
+    fs::write(outer.path().join("w2/new"), "new").unwrap();
+    let from = ConfinedFolder::open(outer.path().join("w2")).unwrap();
+    folder.put_folders("sub/deep/deeper/deepest").unwrap();
+    folder.put_folders(".").unwrap();
+    for (path, expected) in
+        [("link_up/x", "not a folder"), ("sub/../link_inside/x", "not a folder"), ("a.txt/x", "not a folder"), (".aime/x", "reserved")]
+    {
+        assert_eq!(kind(&folder.put_folders(path).unwrap_err()), expected, "{path}");
+        assert_eq!(kind(&folder.take_entry(path, &from, "new").unwrap_err()), expected, "{path}");
+    }
+    assert_eq!(kind(&folder.remove_empty_folder("sub").unwrap_err()), "io");
+    assert_eq!(kind(&folder.remove_empty_folder("link_inside").unwrap_err()), "not a folder");
+    folder.remove_empty_folder("sub/deep/deeper/deepest").unwrap();
+    assert_eq!(kind(&folder.take_entry("x", &from, "../w/a.txt").unwrap_err()), "outside");
+    folder.take_entry("link_a", &from, "new").unwrap();
+    let read = |path: &str| fs::read_to_string(outer.path().join(path)).ok();
+    assert_eq!((read("w/link_a"), read("w/a.txt"), read("w2/new")), (Some("new".to_owned()), Some("a".to_owned()), None));
+    assert!(!folder.path().join("link_a").is_symlink(), "the link is replaced, and its target stays");
+    folder.clone().with_reserved().put_folders(".aime/x").unwrap();
+    assert!(outer.path().join("w/.aime/x").is_dir());
+}
