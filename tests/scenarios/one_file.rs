@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, tool};
+use crate::harness::{World, actor, bash, done, plan, said, task, tool};
 
 const STATS: &str = "def total(values):\n    return sum(values)\n";
 const DOCUMENTED: &str = "def total(values):\n    \"\"\"Return the sum.\"\"\"\n    return sum(values)\n";
@@ -67,6 +67,30 @@ fn a_resumed_actor_knows_what_it_has_read() {
     let by = "was changed by a person or another program since you last read it";
     assert!(said.contains(&format!("not written: `stats.py` {by}")), "{said}");
     assert!(said.contains(&format!("[`stats.py` {by}; this edit was made on top of that change, which is kept]")), "{said}");
+}
+
+/// The calls of a plan replace what the plan puts before them, and nothing else.
+#[test]
+fn a_tool_task_replaces_no_change_of_a_task_beside_it() {
+    let writes = |id: &str, content: &str, after: &[&str]| tool(id, "write_file", json!({"path": "stats.py", "content": content}), after);
+    let script = Script::new().on(When::schema("aime_patch"), [Reply::json(json!({"reasoning": "nothing helps", "changes": []}))]);
+    let world = World::with(script.on(When::plain(), [Reply::text("Not all of it.")])).settings("[triggers]\nmax_retries = 0\n");
+    world.file("stats.py", STATS);
+    let tasks = [
+        writes("first", "first\n", &[]),
+        writes("again", "again\n", &["first"]),
+        // It is written after the others, but the plan does not say so.
+        tool("wait", "bash", json!({"command": "until grep -q again stats.py; do sleep 0.05; done"}), &[]),
+        writes("beside", "beside\n", &["wait"]),
+    ];
+    world.plan("plan.json", &plan(&tasks));
+    let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--output", "json"]).must(1);
+    let result = ended.json();
+    assert_eq!(world.read("stats.py"), "again\n", "{ended}");
+    assert_eq!(task(&result, "again")["status"], "completed", "{ended}");
+    let error = task(&result, "beside")["error"].to_string();
+    let refused = "not written: `stats.py` was changed by task `again` (write_file) in this run, and you have not read it.";
+    assert!(error.contains(refused), "{ended}");
 }
 
 #[test]

@@ -22,6 +22,8 @@ const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 const OPEN: &str = ".aime-submodule";
 /// Folder of aime's own data. It belongs to one host, and is not transferred by itself.
 pub(crate) const OWN: &str = ".aime";
+/// Names of the new files by which [`ConfinedFolder`](aime_sandbox::ConfinedFolder) replaces others.
+const TEMPORARY: &str = ".aime-[0-9]*-[0-9]*.tmp";
 /// Attributes that keep bytes unchanged, whatever `.gitattributes` in the folder say.
 const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
 /// Author of states that are no one's work: the beginning of a run, or a merge.
@@ -436,9 +438,10 @@ pub(crate) fn is_there(folder: &Path, path: &Path) -> bool {
     })
 }
 
-/// Returns the lines of a file of exclusions. Without a final slash, so that they also match a link in the place of a folder.
+/// Returns the lines of a file of exclusions: these paths, and what a kill within a write leaves beside the file. Without a final slash, so that
+/// they also match a link in the place of a folder.
 pub(crate) fn excluded<'a>(paths: impl Iterator<Item = &'a Path>) -> String {
-    let mut lines = String::new();
+    let mut lines = format!("{TEMPORARY}\n");
     for path in paths {
         lines.push('/');
         for letter in path.to_string_lossy().chars() {

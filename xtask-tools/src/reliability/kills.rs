@@ -102,12 +102,17 @@ impl Kills {
         let doubts =
             events.lines().filter(|line| line.contains("\"outcome\":\"in_doubt\"") || line.contains("\"outcome\":\"cancelled\"")).count();
         self.in_doubt += u64::from(doubts > 0);
-        let log = run.log();
+        let log = run.log()?;
         for effect in EFFECTS {
             let seen = log.lines().filter(|line| *line == effect).count();
             ensure!(seen <= 1, "{effect} was repeated in silence: {log}");
             ensure!(seen == 1 || doubts > 0, "{effect} is lost, and nothing is in doubt: {log}\n{result}");
         }
+        // Two tasks that run at once change the text, one of them in a private folder.
+        let text = fs::read_to_string(run.folder.join("text"))?;
+        let known: Vec<String> = ["one", "1"].iter().flat_map(|one| ["seven", "7"].map(|seven| text_of(one, seven))).collect();
+        ensure!(known.contains(&text), "the text is neither as before an edit nor as after it: {text}");
+        ensure!(doubts > 0 || text == text_of("1", "7"), "an edit is lost: {text}");
         let status = result.get("status").and_then(Value::as_str).unwrap_or_default();
         ensure!(["completed", "failed"].contains(&status), "it is left unfinished: {result}");
         let tasks = result.get("tasks").and_then(Value::as_array).map_or(0, Vec::len);
@@ -134,7 +139,7 @@ struct Run {
 impl Run {
     fn new(program: &Path, server: &ScriptedServer) -> Result<Self> {
         let folder = fresh_folder(FOLDER)?;
-        let effect = |name: &str| json!({"command": format!("echo {name} >> log")});
+        let effect = |name: &str| json!({"command": command(name)});
         let plan = json!({"tasks": [
             {"id": "first", "kind": "tool", "tool": "bash", "parameters": effect("FIRST")},
             {"id": "one", "kind": "actor", "description": "ONE-STEP of two", "dependencies": ["first"]},
@@ -142,6 +147,7 @@ impl Run {
             {"id": "last", "kind": "tool", "tool": "bash", "parameters": effect("LAST"), "dependencies": ["one", "between"]},
         ]});
         fs::write(folder.join("plan.json"), plan.to_string())?;
+        fs::write(folder.join("text"), text_of("one", "seven"))?;
         Ok(Self { folder, program: program.to_owned(), url: server.url() })
     }
 
@@ -152,8 +158,18 @@ impl Run {
         command
     }
 
-    fn log(&self) -> String {
-        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    /// Returns the effects in the working folder.
+    fn log(&self) -> Result<String> {
+        let logs = EFFECTS.iter().map(|name| self.folder.join(format!("{name}.log"))).filter(|path| path.exists());
+        Ok(logs.map(fs::read_to_string).collect::<std::io::Result<Vec<_>>>()?.concat())
+    }
+
+    /// Returns the number of different effects in the working folder and the private ones.
+    fn effects(&self) -> usize {
+        let private = fs::read_dir(self.folder.join(".aime/runs/trip/private")).into_iter().flatten();
+        let mut folders: Vec<PathBuf> = private.filter_map(|home| Some(home.ok()?.path().join("folder"))).collect();
+        folders.push(self.folder.clone());
+        EFFECTS.iter().filter(|name| folders.iter().any(|folder| folder.join(format!("{name}.log")).exists())).count()
     }
 
     /// Returns true if the journal has the run.
@@ -174,7 +190,7 @@ impl Run {
                 let _told = BufReader::new(stdout).lines().take(usize::try_from(count)?).count();
             }
             (Point::Event(count) | Point::Effect(count), _) => {
-                while self.log().lines().count() < usize::try_from(count)? && child.try_wait()?.is_none() {
+                while self.effects() < usize::try_from(count)? && child.try_wait()?.is_none() {
                     ensure!(begun.elapsed() < DEADLINE, "it hangs");
                     sleep(Duration::from_millis(1));
                 }
@@ -188,8 +204,22 @@ impl Run {
     }
 }
 
+/// Returns the command of an effect. Two of them change the text.
+fn command(name: &str) -> String {
+    let edit = match name {
+        "OTHER-FOOT" => "; sed -i 's/one/1/' text",
+        "BETWEEN" => "; sed -i 's/seven/7/' text",
+        _ => "",
+    };
+    format!("echo {name} >> {name}.log{edit}")
+}
+
+fn text_of(one: &str, seven: &str) -> String {
+    format!("{one}\ntwo\nthree\nfour\nfive\nsix\n{seven}\n")
+}
+
 fn script() -> Script {
-    let bash = |name: &str| Reply::call("bash", json!({"command": format!("echo {name} >> log")}));
+    let bash = |name: &str| Reply::call("bash", json!({"command": command(name)}));
     let done = || Reply::call("terminate", json!({"status": "success", "message": "a step"}));
     Script::new()
         .on(When::tools().and_contains("ONE-STEP").and_turn(0), [bash("ONE-FOOT")])

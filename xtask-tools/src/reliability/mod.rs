@@ -42,7 +42,7 @@ pub(crate) struct ReliabilityArguments {
     /// Number of real processes to kill
     #[arg(long, default_value_t = 200)]
     kills: u64,
-    /// Also cut the making and merging of private folders off, at 1,000 steps
+    /// Also cut the making of private folders, the work in them and their merging off, at 1,000 steps
     #[arg(long)]
     private_folders: bool,
     /// Kill this aime instead of one that is built for it

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use aime_progress_management::{LiveStore, RunId, TaskId};
+use aime_progress_management::{LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
@@ -94,6 +94,23 @@ impl KeptFiles {
             let change = since.iter().rfind(|change| !is_own(change, &me)).or_else(own);
             change.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
         })
+    }
+
+    /// Returns the write guard of the call of a tool task; `None` where changes are not recorded. The call has read nothing, but its plan puts it
+    /// after other tasks: it may replace what those did, and not what a task beside it or somebody else did.
+    pub(super) fn guard_of_call(&self, task: &TaskId) -> Option<WriteGuard> {
+        let (recorder, state) = (self.recorder.clone()?, self.live.get(&self.run)?);
+        let has_work =
+            |id: &TaskId| state.tasks.get(id).is_some_and(|known| known.status.is_open() || known.status == TaskStatus::Completed);
+        let beside: BTreeSet<String> = state.graph().beside(task).into_iter().filter(|id| has_work(id)).map(ToString::to_string).collect();
+        let me = task.to_string();
+        let guard = WriteGuard::new(&me, SeenFiles::default());
+        Some(guard.looking_up(move |path, _| {
+            let changes = recorder.changes_of(path).unwrap_or_default();
+            let is_beside = |author: &Author| author.task.as_ref().is_some_and(|task| beside.contains(task));
+            let other = changes.iter().rfind(|change| change.by.is_empty() || change.by.iter().any(is_beside));
+            other.map_or(OtherChange::Nobody, |change| OtherChange::By(who(&change.by, &me)))
+        }))
     }
 
     /// Returns true if the folder has no permanent content, so that nobody shares it.

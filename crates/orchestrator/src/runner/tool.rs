@@ -55,6 +55,9 @@ impl RunRunner {
         if !self.input.settings.unattended {
             tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(id)));
         }
+        if let Some(guard) = self.kept_files.guard_of_call(&spec.id) {
+            tool_context = tool_context.with_guard(guard);
+        }
         let asking = self.asking(&context.facts, Some(&spec.id));
         let conclusion = conclusion(self.call_with_hooks(&asking, &mut call, tool_context).await);
         let conclusion = Conclusion { origins: self.untrusted(origins), ..conclusion };

@@ -1,4 +1,4 @@
-//! Cuts at every step of making and merging private folders, as when the process dies there.
+//! Cuts at every step of making private folders, working in them and merging them, as when the process dies there.
 
 use std::{
     fs,
@@ -8,7 +8,11 @@ use std::{
     task::Poll,
 };
 
-use tokio::runtime::{Builder, Runtime};
+use aime_sandbox::ConfinedFolder;
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::spawn_blocking,
+};
 
 use super::{Extras, Joined, PrivateFolder, PrivateFolders, Shared, TEXT};
 use crate::private::copy;
@@ -20,6 +24,12 @@ const GOES_ON: u32 = 8;
 
 fn file(number: usize) -> String {
     format!("folder-{}/file-{number}", number % 4)
+}
+
+impl Shared {
+    fn private_b(&self) -> PathBuf {
+        self.root.path().join("place/b/folder")
+    }
 }
 
 fn runtime() -> Runtime {
@@ -72,9 +82,27 @@ async fn begin(folders: &PrivateFolders, name: &str) -> PrivateFolder {
     folders.begin(name, &Extras::default()).await.unwrap()
 }
 
-/// A folder before anything was made, and one where `a` is merged and `b` has worked.
+/// Edits all files as the file tools of an actor do.
+async fn work(private: &PrivateFolder, from: &'static str, to: &'static str) {
+    for number in 0..FILES {
+        let folder = ConfinedFolder::open(private.path()).unwrap();
+        let edit = move || {
+            let text = String::from_utf8(folder.read(file(number)).unwrap()).unwrap();
+            folder.write(file(number), text.replace(from, to).as_bytes()).unwrap();
+        };
+        spawn_blocking(edit).await.unwrap();
+    }
+}
+
+/// Counts the files of a folder with a text.
+fn count(folder: &Path, text: &str) -> usize {
+    (0..FILES).filter(|number| fs::read_to_string(folder.join(file(*number))).is_ok_and(|found| found == text)).count()
+}
+
+/// A folder before anything was made, one where `b` has begun and `a` is merged, and one where `b` has worked, too.
 struct Templates {
     new: Shared,
+    begun: Shared,
     worked: Shared,
 }
 
@@ -85,15 +113,16 @@ impl Templates {
             fs::create_dir_all(new.folder().join(file(number)).parent().unwrap()).unwrap();
             new.write(&file(number), TEXT);
         }
-        let worked = copied(&new);
+        let begun = copied(&new);
         runtime().block_on(async {
-            let folders = worked.opened().await;
-            let (a, b) = (begin(&folders, "a").await, begin(&folders, "b").await);
+            let folders = begun.opened().await;
+            let (a, _) = (begin(&folders, "a").await, begin(&folders, "b").await);
             edit_all(a.path(), "one", "1");
-            edit_all(b.path(), "seven", "7");
             assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
         });
-        Self { new, worked }
+        let worked = copied(&begun);
+        edit_all(&worked.private_b(), "seven", "7");
+        Self { new, begun, worked }
     }
 
     /// Cuts the making of a private folder off. Returns true if it came to its end.
@@ -112,6 +141,41 @@ impl Templates {
             let folder = shared.root.path().join("place/a/folder");
             assert!(!folder.exists() || texts(&folder, &[TEXT], &cut).len() == 1);
         }
+        ended
+    }
+
+    /// Cuts the edits of an actor off. Returns true if they came to their end.
+    fn cut_working(&self, steps: u32) -> bool {
+        let (shared, cut) = (copied(&self.begun), format!("working, step {steps}"));
+        let (one, both) = (TEXT.replace("one", "1"), TEXT.replace("one", "1").replace("seven", "7"));
+        let mine = TEXT.replace("seven", "7");
+        let ended = {
+            let runtime = runtime();
+            let (_folders, b) = runtime.block_on(async {
+                let folders = shared.opened().await;
+                let b = begin(&folders, "b").await;
+                (folders, b)
+            });
+            cut_off(&runtime, steps, work(&b, "seven", "7")).is_some()
+        };
+        assert_eq!(texts(&shared.folder(), &[&one], &cut).len(), 1, "{cut}: nobody sees what is not merged");
+        texts(&shared.private_b(), &[TEXT, &mine], &cut);
+        let edited = count(&shared.private_b(), &mine);
+        assert!(!ended || edited == FILES, "{cut}");
+        // A kill within a write leaves a part of the new file beside the old one.
+        fs::write(shared.private_b().join("folder-0/.aime-4711-0.tmp"), "a part").unwrap();
+        runtime().block_on(async {
+            let folders = shared.opened().await;
+            let b = begin(&folders, "b").await;
+            assert_eq!(count(b.path(), &mine), edited, "{cut}: an edit is lost");
+            if ended || steps.is_multiple_of(GOES_ON) {
+                work(&b, "seven", "7").await;
+                assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+                assert_eq!(texts(&shared.folder(), &[&both], &cut).len(), 1);
+                assert_eq!(fs::read_dir(shared.folder().join("folder-0")).unwrap().count(), FILES / 4, "{cut}: a part of a file is merged");
+                assert_eq!(folders.remove().await.unwrap(), Vec::<PathBuf>::new(), "{cut}");
+            }
+        });
         ended
     }
 
@@ -151,7 +215,7 @@ impl Templates {
 /// Number of cuts; `cargo xtask reliability --private-folders` sets more.
 #[expect(clippy::disallowed_methods, reason = "a person sets how much is tried")]
 fn cuts() -> u32 {
-    std::env::var("AIME_CUTS").map_or(24, |cuts| cuts.parse().unwrap())
+    std::env::var("AIME_CUTS").map_or(36, |cuts| cuts.parse().unwrap())
 }
 
 /// Makes so many cuts, spread over all steps of `work`. Returns the numbers of cuts and of steps.
@@ -177,8 +241,10 @@ fn spread(cuts: u32, work: impl Fn(u32) -> bool) -> (u32, u32) {
 #[test]
 fn a_cut_at_any_step_leaves_all_files_before_or_after() {
     let (templates, cuts) = (Templates::new(), cuts());
-    let making = spread(cuts / 3, |steps| templates.cut_making(steps));
-    let merging = spread(cuts - cuts / 3, |steps| templates.cut_merging(steps));
-    println!("{} cuts over {} steps of making, {} cuts over {} steps of merging", making.0, making.1, merging.0, merging.1);
-    assert!(making.0 + merging.0 >= cuts && making.1 > 20 && merging.1 > 60, "{making:?} {merging:?}");
+    let making = spread(cuts / 4, |steps| templates.cut_making(steps));
+    let working = spread(cuts / 4, |steps| templates.cut_working(steps));
+    let merging = spread(cuts - 2 * (cuts / 4), |steps| templates.cut_merging(steps));
+    let all = [making, working, merging];
+    println!("cuts and steps of making, working and merging: {all:?}");
+    assert!(all.iter().map(|(cuts, _)| cuts).sum::<u32>() >= cuts && making.1 > 20 && working.1 > 30 && merging.1 > 60, "{all:?}");
 }
