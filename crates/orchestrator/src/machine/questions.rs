@@ -73,7 +73,7 @@ impl RunMachine {
     pub(super) fn withdraw_questions_of_ended(&mut self, out: &mut Out) {
         let ended = |question: &&Question| {
             let task = question.task.as_ref().and_then(|task| self.state.tasks.get(task));
-            task.is_some_and(|task| !task.status.is_open() && !(task.status == TaskStatus::Failed && question.kind == BLOCKED))
+            task.is_some_and(|task| !(task.status.is_open() || task.status == TaskStatus::Failed && question.kind == BLOCKED))
         };
         let ids = self.unanswered().filter(ended).map(|question| question.id.clone()).collect();
         self.withdraw(ids, out);
