@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    io::ErrorKind,
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
     sync::atomic::{AtomicU32, Ordering},
@@ -427,12 +428,19 @@ pub(crate) fn write(path: &str, content: &str) -> Reply {
     Reply::call("write_file", json!({"path": path, "content": content}))
 }
 
+/// Adds the files below a folder. A process that still ends may remove a folder meanwhile.
 fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
-    for entry in fs::read_dir(folder).unwrap() {
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return,
+        entries => entries.unwrap(),
+    };
+    for entry in entries {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.insert(path.clone(), "a folder".to_owned());
             collect(&path, found);
+            if path.is_dir() {
+                found.insert(path, "a folder".to_owned());
+            }
         } else {
             let content = fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
             found.insert(path, content.unwrap_or_default());
