@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Ended, World, actor, done, plan, task, wait_until};
 
+mod escapes;
+
 /// Speaks the protocol line by line, and calls `work` for each prompt. `ask` sends a request and leaves its answer in `$reply`.
 const AGENT: &str = r#"
 number=0
@@ -40,17 +42,27 @@ const RUN: [&str; 8] = ["run", "--plan", "plan.json", "--run-id", "r", "--unatte
 /// A world whose profile `helper` is the agent with this work. Its plan has the task `a`, which the agent does.
 fn world(work: &str, loads: bool, script: Script) -> World {
     let mut world = World::with(script);
-    let agent = serde_json::to_string(&format!("work() {{\n{work}\n}}\n{AGENT}")).unwrap();
-    world.user_settings(&format!(
-        "[profiles.helper]\ndescription = \"a helper\"\n[profiles.helper.agent]\ncommand = \"sh\"\nargs = [\"-c\", {agent}]\nset = {{ LOADS = \"{loads}\" }}\n"
-    ));
+    world.user_settings(&profile("helper", work, loads));
     world.plan("plan.json", &plan(&[by_agent("A-PART")]));
     world
 }
 
+/// The settings of a profile whose agent does this work.
+fn profile(name: &str, work: &str, loads: bool) -> String {
+    let agent = serde_json::to_string(&format!("work() {{\n{work}\n}}\n{AGENT}")).unwrap();
+    format!(
+        "[profiles.{name}]\ndescription = \"a {name}\"\n[profiles.{name}.agent]\ncommand = \"bash\"\nargs = [\"-c\", {agent}]\nset = {{ LOADS = \"{loads}\" }}\n"
+    )
+}
+
 fn by_agent(description: &str) -> Value {
-    let mut task = actor("a", description, &[]);
-    task["profile"] = json!("helper");
+    by("helper", "a", description)
+}
+
+/// A task for a profile.
+fn by(profile: &str, id: &str, description: &str) -> Value {
+    let mut task = actor(id, description, &[]);
+    task["profile"] = json!(profile);
     task
 }
 
