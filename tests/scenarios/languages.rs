@@ -309,7 +309,7 @@ fn what_fails_is_told_with_its_hint() {
     world.set("OPENAI_BASE_URL", "http://127.0.0.1:1/v1");
     world.set("AIME__MODELS__DEFAULT__MAX_RETRIES", "0");
     let ended = world.aime(["run", "写一首诗", "--mode", "direct", "--lang", "zh"]).must(3);
-    tells(&ended, &ended.stderr, &["提示：用 `aime doctor` 检查服务器和模型名称"]);
+    tells(&ended, &ended.stderr, &["提示：请检查模型服务器是否在运行"]);
     assert!(ended.stderr.contains("无法连接 http://127.0.0.1:1/v1"), "{ended}");
 }
 

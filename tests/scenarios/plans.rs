@@ -115,7 +115,7 @@ fn check_names_the_line_of_a_syntax_error() {
         (
             "{\"tasks\": [\n  {\"id\": \"a\" \"description\": \"x\"}\n]}",
             0,
-            "repaired: line 2, column 14: expected `,` or `}`\nrepaired: mended quotes and punctuation\nvalid: 1 task\n".to_owned(),
+            "repaired: line 2, column 14: expected `,` or `}`\nrepaired: repaired quotes and punctuation\nvalid: 1 task\n".to_owned(),
         ),
     ] {
         world.file("plan.json", text);

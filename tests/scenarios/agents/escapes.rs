@@ -30,14 +30,19 @@ say "I tried."
 "#;
     let script = Script::new()
         .on(When::tools().and_contains("B-PART").and_turn(0), [crate::harness::bash("echo SECRET-OF-B > secret-of-b")])
-        .on(When::tools().and_contains("B-PART").and_turn(1), [crate::harness::bash("for i in $(seq 100); do ls ../../a-1/folder/done && break; sleep 0.1; done; ls")])
+        .on(
+            When::tools().and_contains("B-PART").and_turn(1),
+            [crate::harness::bash("for i in $(seq 100); do ls ../../a-1/folder/done && break; sleep 0.1; done; ls")],
+        )
         .on(When::tools().and_contains("B-PART"), [done("b is done")])
         .on(When::plain(), [Reply::text("Both have ended.")]);
     let mut world = World::with(script).settings("[run]\nisolation = \"worktree\"\n");
     let outside = world.root().join("home").canonicalize().unwrap();
-    world.user_settings(&profile("helper", work, false).replace("set = {", &format!("set = {{ OUTSIDE = {:?},", outside.to_str().unwrap())));
+    world
+        .user_settings(&profile("helper", work, false).replace("set = {", &format!("set = {{ OUTSIDE = {:?},", outside.to_str().unwrap())));
     std::fs::write(outside.join("secret"), "SECRET-OF-HOME").unwrap();
-    world.user_settings(&profile("helper", work, false).replace("set = {", &format!("set = {{ OUTSIDE = {:?},", outside.to_str().unwrap())));
+    world
+        .user_settings(&profile("helper", work, false).replace("set = {", &format!("set = {{ OUTSIDE = {:?},", outside.to_str().unwrap())));
     world.plan("plan.json", &plan(&[by_agent("A-PART"), actor("b", "B-PART", &[])]));
     let ended = run(&world, "all").must(0);
     let (seen, replies) = (world.read("seen"), world.read("replies"));
