@@ -319,21 +319,22 @@ fn no_model_weakens_a_criterion_of_the_project() {
         {"op": "set_strategic", "strategic": {"approach": "another", "success_criteria": ["there is a sum"]}},
     ]});
     let calls = [Reply::call("submit_plan", planned), Reply::call("amend_criterion", amend), Reply::call("change_plan", change)];
-    let mut world = World::led(
-        Script::new()
-            .on(When::tool("submit_plan"), calls.into_iter().chain([done("The sum is 5.")]))
-            .on(
-                When::tools().and_contains("You audit work"),
-                [Reply::call("terminate", json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]}))],
-            )
-            .on(When::tools().and_turn(0), [write("sum.txt", "5")])
-            .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")]),
-    );
+    let mut world = World::led(with_a_wrong_sum(calls));
     world.user_settings(&format!("{PROJECT}[triggers]\nmax_retries = 0\n"));
     let ended = world.aime(["run", "add 2 and 2", "--mode", "complex", "--approve", "all", "--unattended", "--output", "json"]).must(1);
     let result = ended.json();
     let of_project: Vec<_> = criteria(&result).into_iter().filter(|(owner, ..)| owner == "project").collect();
     assert_eq!((of_project, &result["amended"]), (vec![found("project", "executed", false)], &json!([])), "{ended}");
+}
+
+/// A lead that makes these calls, an actor that writes 5 as the sum, and an auditor that finds it right.
+fn with_a_wrong_sum(lead: impl IntoIterator<Item = Reply>) -> Script {
+    let holds = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]});
+    Script::new()
+        .on(When::tool("submit_plan"), lead.into_iter().chain([done("The sum is 5.")]))
+        .on(When::tools().and_contains("You audit work"), [Reply::call("terminate", holds)])
+        .on(When::tools().and_turn(0), [write("sum.txt", "5")])
+        .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")])
 }
 
 // Requirement: 5.3
@@ -355,16 +356,7 @@ fn no_model_weakens_a_criterion_of_a_person() {
         Reply::call("submit_plan", weaker),
         change(json!([{"op": "remove_task", "id": "sum"}, {"op": "add_task", "task": actor("say", "SAY it", &[])}])),
     ];
-    let mut world = World::led(
-        Script::new()
-            .on(When::tool("submit_plan"), calls.into_iter().chain([done("The sum is 5.")]))
-            .on(
-                When::tools().and_contains("You audit work"),
-                [Reply::call("terminate", json!({"verdicts": [{"n": 1, "holds": "yes", "why": "it is", "evidence": "sum.txt"}]}))],
-            )
-            .on(When::tools().and_turn(0), [write("sum.txt", "5")])
-            .on(When::tools(), [done_by("the sum is 5", "test -e sum.txt")]),
-    );
+    let mut world = World::led(with_a_wrong_sum(calls));
     world.user_settings("[triggers]\nmax_retries = 0\n");
     world.plan("plan.json", &planned);
     let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--output", "json"]).must(1);

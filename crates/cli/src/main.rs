@@ -27,7 +27,7 @@ use crate::{
 pub(crate) const LAUNCH: &str = "sandbox-launch";
 
 const FAULT: &str = "this is a fault in aime itself";
-const FAULT_HINT: &str = "a run goes on with `aime resume`; please report what is told above";
+const FAULT_HINT: &str = "a run goes on with `aime resume`; please report the messages above";
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]

@@ -1,13 +1,13 @@
 //! The only loop.
 
 #[cfg_attr(not(feature = "journal"), expect(dead_code, reason = "the journal alone takes snapshots"))]
-mod standing;
+mod loaded_machine;
 
 use std::collections::BTreeMap;
 
-pub use standing::LoadedMachine;
+pub use loaded_machine::LoadedMachine;
 #[cfg(feature = "journal")]
-pub(crate) use standing::Snapshot;
+pub(crate) use loaded_machine::Snapshot;
 
 use crate::{Commit, EffectId, Host, Issue, Machine, Order, Outbox, Reason, Recorded, UnixMillis};
 
@@ -31,7 +31,7 @@ pub enum Resume<M: Machine> {
     /// issued again.
     LoadedMachine {
         /// The machine.
-        standing: Box<LoadedMachine<M>>,
+        state: Box<LoadedMachine<M>>,
         /// New facts that come before all others, such as "resumed".
         then: Vec<Recorded<M::Fact>>,
     },
@@ -124,7 +124,7 @@ fn begin<M: Machine, E>(resume: Resume<M>) -> Result<Begun<M>, DriveError<E>> {
             run.events.clear();
             (run, then, output)
         }
-        Resume::LoadedMachine { standing, then } => (standing.run, then, standing.output),
+        Resume::LoadedMachine { state, then } => (state.run, then, state.output),
     };
     let output = output.filter(|_| then.is_empty());
     Ok((Box::new(run), then, output))

@@ -86,8 +86,7 @@ pub(crate) fn read_plan(value: &Value) -> (ParsedPlan, Vec<PlanFault>) {
     let mut notes = Notes::default();
     let mut faults = Vec::new();
     let value = unwrap(value, &mut notes, 0);
-    let mut plan =
-        Plan { schema: PLAN_SCHEMA.to_owned(), goal: String::new(), strategic: <_>::default(), tasks: Vec::new(), edges: Vec::new() };
+    let mut plan = Plan::new("", Vec::new());
     let mut drafts = Vec::new();
     let mut edges = None;
     match value {

@@ -50,10 +50,9 @@ impl Mode {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct PlanParameters {
-    /// The goal
-    goal: String,
+/// Parameters that `plan` and `run` share.
+#[derive(Default, Deserialize, JsonSchema)]
+struct Choice {
     /// Mode in which the goal is worked on; aime decides if absent
     mode: Option<Mode>,
     /// Name of the model in aime's configuration, or on its server
@@ -69,6 +68,23 @@ struct PlanParameters {
     max_seconds: Option<u64>,
 }
 
+impl Choice {
+    /// Applies the bounds to those of the settings.
+    fn bound(&self, bounds: &mut Bounds) {
+        bounds.max_tokens = self.max_tokens.or(bounds.max_tokens);
+        bounds.max_cost_usd = self.max_cost_usd.or(bounds.max_cost_usd);
+        bounds.max_seconds = self.max_seconds.or(bounds.max_seconds);
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct PlanParameters {
+    /// The goal
+    goal: String,
+    #[serde(flatten)]
+    choice: Choice,
+}
+
 #[derive(Default, Deserialize, JsonSchema)]
 struct RunParameters {
     /// The goal
@@ -77,19 +93,8 @@ struct RunParameters {
     plan: Option<Map<String, Value>>,
     /// Run to continue instead of starting one: unchanged if it was stopped, with `goal` as its next goal if it has ended
     run_id: Option<String>,
-    /// Mode in which the goal is worked on; aime decides if absent
-    mode: Option<Mode>,
-    /// Name of the model in aime's configuration, or on its server
-    model: Option<String>,
-    /// Maximum number of tokens, sent and received
-    #[schemars(range(min = 1))]
-    max_tokens: Option<u64>,
-    /// Maximum cost in US dollars
-    #[schemars(extend("exclusiveMinimum" = 0))]
-    max_cost_usd: Option<f64>,
-    /// Maximum seconds of work
-    #[schemars(range(min = 1))]
-    max_seconds: Option<u64>,
+    #[serde(flatten)]
+    choice: Choice,
     /// True, the default, to wait for the end of the run; false to get its id at once and its state by `progress`
     wait: Option<bool>,
     /// True if nobody will answer questions: instead of waiting for an answer the run ends with a report
@@ -155,14 +160,15 @@ pub(crate) fn tools(offered: &Arc<Offered>) -> ToolRegistry {
 }
 
 async fn plan(offered: &Arc<Offered>, parameters: PlanParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
-    let goal = text_of("goal", parameters.goal)?;
+    let PlanParameters { goal, choice } = parameters;
+    let goal = text_of("goal", goal)?;
     let planned = async {
         offered.runs.ready().await?;
-        let models = offered.runs.models(parameters.model.as_deref(), true).await?.ok_or_else(aime_runs::models::none_configured)?;
+        let models = offered.runs.models(choice.model.as_deref(), true).await?.ok_or_else(aime_runs::models::none_configured)?;
         let mut request = offered.runs.request(goal);
         let settings = &mut request.settings;
-        settings.mode = parameters.mode.map_or(settings.mode, Mode::chosen);
-        bound(&mut settings.bounds, (parameters.max_tokens, parameters.max_cost_usd, parameters.max_seconds));
+        settings.mode = choice.mode.map_or(settings.mode, Mode::chosen);
+        choice.bound(&mut settings.bounds);
         let planned =
             offered.runs.plan(request, models, None, CancellationToken::new(), tell(offered.texts, context.progress.clone())).await?;
         planned.plan.map_err(RunsError::from)
@@ -171,28 +177,21 @@ async fn plan(offered: &Arc<Offered>, parameters: PlanParameters, context: ToolC
     whole(&plan)
 }
 
-/// Applies the bounds of a call to those of the settings.
-fn bound(bounds: &mut Bounds, (tokens, cost, seconds): (Option<u64>, Option<f64>, Option<u64>)) {
-    bounds.max_tokens = tokens.or(bounds.max_tokens);
-    bounds.max_cost_usd = cost.or(bounds.max_cost_usd);
-    bounds.max_seconds = seconds.or(bounds.max_seconds);
-}
-
 async fn run(offered: &Arc<Offered>, parameters: RunParameters, context: ToolContext) -> Result<ToolOutput, ToolError> {
     let wait = parameters.wait.unwrap_or(true);
     let begun = async {
         match parameters {
-            RunParameters { run_id: Some(run_id), goal: None, plan: None, mode: None, .. } => {
+            RunParameters { run_id: Some(run_id), goal: None, plan: None, choice: choice @ Choice { mode: None, .. }, .. } => {
                 let run = offered.runs.find(&run_id).map_err(failed)?;
-                go_on(offered, &run, parameters.model, &context, wait).await
+                go_on(offered, &run, choice.model, &context, wait).await
             }
-            RunParameters { run_id: Some(run_id), goal: Some(goal), plan: None, mode: None, .. } => {
+            RunParameters { run_id: Some(run_id), goal: Some(goal), plan: None, choice: choice @ Choice { mode: None, .. }, .. } => {
                 let run = offered.runs.find(&run_id).map_err(failed)?;
                 let before = offered.runs.resumable(&run).map_err(failed)?.bounds;
                 let mut bounds = before.clone();
-                bound(&mut bounds, (parameters.max_tokens, parameters.max_cost_usd, parameters.max_seconds));
+                choice.bound(&mut bounds);
                 let bounds = (bounds != before).then_some(bounds);
-                let drive = drive(parameters.model, &context, wait);
+                let drive = drive(choice.model, &context, wait);
                 let driven = offered.runs.continue_run(&run, text_of("goal", goal)?, bounds, drive).await.map_err(failed)?;
                 Ok(told_of(offered, driven, &context, wait))
             }
@@ -223,10 +222,10 @@ async fn start(offered: &Arc<Offered>, new: RunParameters, context: &ToolContext
     let settings = &mut request.settings;
     // An agent supplied the plan, not a person, so its tool tasks still need consent.
     settings.plan_approved = false;
-    settings.mode = new.mode.map_or(settings.mode, Mode::chosen);
+    settings.mode = new.choice.mode.map_or(settings.mode, Mode::chosen);
     settings.unattended = new.unattended.unwrap_or(false);
-    bound(&mut settings.bounds, (new.max_tokens, new.max_cost_usd, new.max_seconds));
-    let driven = offered.runs.start(request, drive(new.model, context, wait)).await.map_err(failed)?;
+    new.choice.bound(&mut settings.bounds);
+    let driven = offered.runs.start(request, drive(new.choice.model, context, wait)).await.map_err(failed)?;
     Ok(told_of(offered, driven, context, wait))
 }
 

@@ -298,10 +298,10 @@ impl Orchestrator {
         let _lock = self.lock(run)?;
         // A run whose future was dropped may have left a pending commit.
         self.parts.journal.flush().await?;
-        let stood = load_machine(&self.parts.journal, run)?;
-        let view = RunStatusView::of(&stood);
+        let snapshot = load_machine(&self.parts.journal, run)?;
+        let view = RunStatusView::of(&snapshot);
         let follows_up = matches!(first, RunFact::Continued { .. });
-        if let (true, Some(why)) = (follows_up, stood.standing.machine().refuses_follow_up()) {
+        if let (true, Some(why)) = (follows_up, snapshot.state.machine().refuses_follow_up()) {
             return Err(OrchestratorError::NoFollowUp { run: run.to_string(), why });
         }
         if let (true, false, Some(output)) = (view.over, follows_up, &view.output) {
@@ -322,14 +322,14 @@ impl Orchestrator {
             RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => bounds.clone(),
             _ => view.bounds,
         };
-        let reports = undelivered_reports(&self.parts, stood.standing.machine(), run.as_str())?;
+        let reports = undelivered_reports(&self.parts, snapshot.state.machine(), run.as_str())?;
         let (undelivered_calls, undelivered_spent) = cost_of(&reports);
         let mut then = Vec::new();
         if !reports.is_empty() {
             // Recorded without the elapsed time, as if the process had received the reports before it died: nobody
             // worked in between.
             let fact = RunFact::ActorsHeard { reports }.without_secrets(&self.parts.redactor);
-            then.push(Recorded { at: stood.standing.now(), fact });
+            then.push(Recorded { at: snapshot.state.now(), fact });
         }
         then.push(Recorded { at: now, fact: first.without_secrets(&self.parts.redactor) });
         // Answers that arrived meanwhile come before any question is repeated.
@@ -347,7 +347,7 @@ impl Orchestrator {
             input: view.input,
             bounds,
             answers,
-            words: Words::of(stood.standing.machine()),
+            words: Words::of(snapshot.state.machine()),
             replayed: view.replayed,
             // Usage of actors counts even if the run has not received their reports.
             spent: {
@@ -356,14 +356,14 @@ impl Orchestrator {
                 spent
             },
             tool_calls: view.state.tool_calls.saturating_add(undelivered_calls),
-            actors: stood.standing.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
+            actors: snapshot.state.machine().actors_begun(&self.parts.journal.streams(run.as_str())?),
             published: view.events as u64,
             entered: None,
         };
-        let writer = self.parts.journal.stream(run.as_str(), "").after_standing(&stood);
+        let writer = self.parts.journal.stream(run.as_str(), "").after_snapshot(&snapshot);
         // Discards the previous state, because a run is live only while it is executed.
         drop(self.live.insert(run.clone(), view.state));
-        self.execute(start, writer, stood.standing.resume(then), control).await
+        self.execute(start, writer, snapshot.state.resume(then), control).await
     }
 
     /// Returns the sources of the texts that every prompt contains. Even a file name may contain instructions.

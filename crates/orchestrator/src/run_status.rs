@@ -49,13 +49,13 @@ pub fn run_status(journal: &Journal, run: &RunId) -> Result<RunStatusView, Orche
 
 /// Returns the machine of a run, ready to continue.
 pub(crate) fn load_machine(journal: &Journal, run: &RunId) -> Result<LoadedSnapshot<RunMachine>, OrchestratorError> {
-    let stood = journal.stand::<RunMachine>(run.as_str(), RUN_STREAM).map_err(|error| match error {
+    let snapshot = journal.load_machine::<RunMachine>(run.as_str(), RUN_STREAM).map_err(|error| match error {
         JournalError::Diverged { detail, .. } => {
             OrchestratorError::Unreplayable { run: run.to_string(), reason: format!("the journal diverges: {detail}") }
         }
         other => other.into(),
     })?;
-    stood.ok_or_else(|| OrchestratorError::NoSuchRun { run: run.to_string() })
+    snapshot.ok_or_else(|| OrchestratorError::NoSuchRun { run: run.to_string() })
 }
 
 impl RunStatusView {
@@ -71,22 +71,22 @@ impl RunStatusView {
         self.input.can_plan
     }
 
-    pub(crate) fn of(stood: &LoadedSnapshot<RunMachine>) -> Self {
-        let LoadedSnapshot { input, standing, damage, unused, .. } = stood;
-        let machine = standing.machine();
+    pub(crate) fn of(snapshot: &LoadedSnapshot<RunMachine>) -> Self {
+        let LoadedSnapshot { input, state, damage, unused, .. } = snapshot;
+        let machine = state.machine();
         Self {
             inconsistencies: machine.state().inconsistencies(),
             input: input.fact.clone(),
             state: machine.state().clone(),
-            output: standing.output().cloned(),
+            output: state.output().cloned(),
             bounds: machine.bounds().clone(),
             bounds_reached: machine.bounds_reached().clone(),
             actors: machine.actors(),
             over: machine.is_over(),
             takes_follow_up: machine.refuses_follow_up().is_none(),
             led: machine.is_led(),
-            events: standing.events(),
-            replayed: standing.replayed(),
+            events: state.events(),
+            replayed: state.replayed(),
             damage: damage.clone(),
             unused: unused.clone(),
         }

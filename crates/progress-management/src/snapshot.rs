@@ -99,7 +99,7 @@ pub fn write_snapshot(path: &Path, state: &ProgressState) -> Result<(), Snapshot
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let new = tempfile::Builder::new().prefix(".progress-").suffix(".tmp").tempfile_in(folder);
-    // The name of the temporary file tells nobody anything.
+    // The name of the temporary file is of no use to anybody.
     let mut file = new.map_err(|error| failed(error.kind().into()))?;
     let mut text = serde_json::to_vec_pretty(&Written { schema: PROGRESS_SCHEMA, state }).map_err(|error| failed(error.into()))?;
     text.push(b'\n');

@@ -125,10 +125,9 @@ impl From<OrchestratorError> for RunsError {
             OrchestratorError::Journal(JournalError::RunExists { .. }) => {
                 (ErrorKind::Usage, Some("choose another --run-id, or `aime resume` it".to_owned()))
             }
-            OrchestratorError::Journal(JournalError::Beginning { run, .. }) => (
-                ErrorKind::Usage,
-                Some(format!("`aime runs check {run}` tells what else is damaged, and `aime runs delete {run}` takes it away")),
-            ),
+            OrchestratorError::Journal(JournalError::Beginning { run, .. }) => {
+                (ErrorKind::Usage, Some(format!("`aime runs check {run}` lists all damage, and `aime runs delete {run}` deletes the run")))
+            }
             OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. })
             | OrchestratorError::Unreplayable { .. } => (ErrorKind::Run(FailureCode::Internal), None),
             OrchestratorError::Journal(JournalError::NotAJournal { .. }) => {

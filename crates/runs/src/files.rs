@@ -24,7 +24,7 @@ pub fn write_whole(path: &Path, text: &str, replace: bool) -> io::Result<()> {
     kept.map(drop).map_err(|error| error.error)
 }
 
-/// Returns the error without the name of a temporary file, which tells nobody anything.
+/// Returns the error without the name of a temporary file, which is of no use to anybody.
 pub(crate) fn without_path(error: io::Error) -> io::Error {
     if error.raw_os_error().is_some() { error } else { error.kind().into() }
 }

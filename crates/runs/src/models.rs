@@ -357,11 +357,11 @@ fn missing_key(name: &str, config: &ModelConfig, environment: &Environment, vari
             .hint(format!("{key} is set: write provider = \"{}\" into [models.{name}] to use it, or export {variable}=…", served.catalog)),
         None => {
             let address = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
-            let mend = format!("export {variable}=…, or set {address} to a server that needs no key");
+            let hint = format!("export {variable}=…, or set {address} to a server that needs no key");
             let is_hosted = config.model.is_empty() || is_hosted_only(&config.model) || config.provider != Provider::Openai;
             match local::names() {
-                Some(names) if !is_hosted => failure.hint(format!("{mend}; {} is no local model: those are {names}", config.model)),
-                _ => failure.hint(mend),
+                Some(names) if !is_hosted => failure.hint(format!("{hint}; {} is no local model: those are {names}", config.model)),
+                _ => failure.hint(hint),
             }
         }
     }

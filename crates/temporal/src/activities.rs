@@ -31,7 +31,7 @@ pub struct Effects {
 }
 
 /// Orchestrator and working folder for one effect. No other effect changes the folder meanwhile.
-struct Stand {
+struct Workspace {
     orchestrator: Orchestrator,
     folder: Option<Checkout>,
 }
@@ -46,30 +46,41 @@ impl Effects {
 
     /// Checks out the folder state from which an effect begins, for work by an author, unless the effect is cancelled
     /// while it waits for its turn.
-    async fn stand(&self, context: &ActivityContext, run: &RunId, tree: Option<&Tree>, by: Option<Author>) -> Result<Stand, ActivityError> {
-        let Some(tree) = tree else { return Ok(Stand { orchestrator: self.orchestrator.clone(), folder: None }) };
-        let standing = async {
+    async fn workspace(
+        &self,
+        context: &ActivityContext,
+        run: &RunId,
+        tree: Option<&Tree>,
+        by: Option<Author>,
+    ) -> Result<Workspace, ActivityError> {
+        let Some(tree) = tree else { return Ok(Workspace { orchestrator: self.orchestrator.clone(), folder: None }) };
+        let checkout = async {
             tokio::select! {
                 biased;
-                standing = self.trees()?.stand(tree, run.as_str(), by) => Ok(standing?),
+                checkout = self.trees()?.check_out(tree, run.as_str(), by) => Ok(checkout?),
                 () = context.cancelled() => Err(ActivityError::cancelled()),
             }
         };
-        let folder = alive(context, standing).await?;
-        Ok(Stand { orchestrator: self.orchestrator.with_folder_replaced(folder.passing()), folder: Some(folder) })
+        let folder = alive(context, checkout).await?;
+        Ok(Workspace { orchestrator: self.orchestrator.with_folder_replaced(folder.passing()), folder: Some(folder) })
     }
 
     fn trees(&self) -> Result<&Trees, ActivityError> {
         self.trees.as_ref().ok_or_else(|| std::io::Error::other("this worker checks no folders out").into())
     }
 
-    async fn effect_of_run(&self, context: &ActivityContext, input: RunInput, order: RunOrder) -> Result<(RunFact, Stand), ActivityError> {
+    async fn effect_of_run(
+        &self,
+        context: &ActivityContext,
+        input: RunInput,
+        order: RunOrder,
+    ) -> Result<(RunFact, Workspace), ActivityError> {
         let by = match &order.order.effect {
             RunEffect::CallTool { spec, call, .. } => Some(Author::new(Some(spec.id.as_str()), call.tool())),
             _ => None,
         };
-        let stand = self.stand(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = stand.orchestrator.apart(input, &order.so_far);
+        let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
+        let apart = workspace.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
             RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
@@ -80,7 +91,7 @@ impl Effects {
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         // The changes that a call makes in a folder of its own are lost unless the whole effect ends.
-        let is_lasting = stand.folder.is_none();
+        let is_lasting = workspace.folder.is_none();
         let work = |mut told: Box<dyn FnMut(RunFact) + Send>| async move {
             let told = move |fact| {
                 if is_lasting || !matches!(fact, RunFact::ToolCalled { .. }) {
@@ -90,7 +101,7 @@ impl Effects {
             apart.run(issue, cancel.cancelled(), told).await
         };
         let fact = heard(context, None, work).await?;
-        Ok((fact, stand))
+        Ok((fact, workspace))
     }
 
     async fn effect_of_actor(
@@ -99,15 +110,15 @@ impl Effects {
         input: RunInput,
         actor: ActorInput,
         order: ActOrder,
-    ) -> Result<(ActorFact, Stand), ActivityError> {
+    ) -> Result<(ActorFact, Workspace), ActivityError> {
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         let by = match &order.order.effect {
             ActorEffect::Tool { call, .. } => Some(Author::new(Some(actor.spec.task.as_str()), call.tool())),
             _ => None,
         };
-        let stand = self.stand(context, input.run(), order.tree.as_ref(), by).await?;
-        let apart = stand.orchestrator.apart(input, &order.so_far);
+        let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
+        let apart = workspace.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
             ActorEffect::Tool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
@@ -116,10 +127,10 @@ impl Effects {
             _ => apart,
         };
         if cancel.is_cancelled() {
-            return Ok((ActorFact::Revoked { id: issue.id, why: Reason::Cancelled }, stand));
+            return Ok((ActorFact::Revoked { id: issue.id, why: Reason::Cancelled }, workspace));
         }
         let fact = heard(context, Some(order.run), |told| async move { apart.act(actor, issue, cancel, told).await }).await?;
-        Ok((fact, stand))
+        Ok((fact, workspace))
     }
 }
 
@@ -132,8 +143,8 @@ async fn progress(context: &ActivityContext, run: Option<String>) -> Result<Prog
 }
 
 /// Adds the final state of the folder to an answer.
-async fn worked<T>(context: &ActivityContext, (fact, stand): (T, Stand)) -> Worked<T> {
-    let back = match stand.folder {
+async fn worked<T>(context: &ActivityContext, (fact, workspace): (T, Workspace)) -> Worked<T> {
+    let back = match workspace.folder {
         Some(folder) => alive(context, folder.hand_back()).await,
         None => Handover::Lost { why: "it was not worked on in a state of its own".to_owned() },
     };
@@ -164,8 +175,8 @@ impl Effects {
     #[activity(name = "aime.run.end")]
     pub async fn end(self: Arc<Self>, context: ActivityContext, input: RunInput, order: EndOrder) -> Result<Vec<String>, ActivityError> {
         let state = progress(&context, None).await?;
-        let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = stand.orchestrator.apart(input, &order.so_far);
+        let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
+        let apart = workspace.orchestrator.apart(input, &order.so_far);
         Ok(alive(&context, apart.end(order.result, &state, order.over)).await)
     }
 
@@ -178,8 +189,8 @@ impl Effects {
     /// Creates an actor.
     #[activity(name = "aime.actor.make")]
     pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
-        let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = stand.orchestrator.apart(input, &order.so_far);
+        let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
+        let apart = workspace.orchestrator.apart(input, &order.so_far);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
@@ -203,8 +214,8 @@ impl Effects {
             None => None,
             Some(_) => Some(progress(&context, Some(run)).await?),
         };
-        let stand = self.stand(&context, input.run(), tree.as_ref(), None).await?;
-        let made = stand.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
+        let workspace = self.workspace(&context, input.run(), tree.as_ref(), None).await?;
+        let made = workspace.orchestrator.apart(input, &so_far).make_below(order, &by, (&call, &request, &origins), state).await;
         Ok(match made {
             Ok(made) => MakingBelow::Made { made: Box::new(made) },
             Err(why) => MakingBelow::Refused { why },
@@ -214,8 +225,8 @@ impl Effects {
     /// Judges the conclusion of an attempt.
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
-        let stand = self.stand(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = stand.orchestrator.apart(input, &order.so_far);
+        let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
+        let apart = workspace.orchestrator.apart(input, &order.so_far);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let judged = heard(&context, None, |told| async move {

@@ -79,7 +79,7 @@ impl RunWorkflow {
         let RunBegin { mut begin, queues, stopped, tree, ends, stands } = begin;
         ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
         if stands {
-            let then = stood(ctx, &RunCarrier::new(ctx.clone(), begin.clone(), queues.clone())).await;
+            let then = wait_for_first_resume(ctx, &RunCarrier::new(ctx.clone(), begin.clone(), queues.clone())).await;
             if let Some(journal) = &mut begin.journal {
                 journal.then = then;
             }
@@ -190,9 +190,9 @@ impl Last {
 }
 
 /// Shows a run that was never driven, until a person resumes it. Returns the facts received until then.
-async fn stood(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<RunFact> {
+async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<RunFact> {
     let run = carrier.input().run().clone();
-    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run, state, &standing())));
+    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run, state, &never_driven())));
     ctx.state_mut(|run| run.result = result);
     let then = left(ctx, Last { waits: false, answered: false, unheard: Vec::new() }).await;
     ctx.state_mut(|run| run.result = None);
@@ -200,7 +200,7 @@ async fn stood(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<
 }
 
 /// Output of a run that was forked and not resumed yet.
-fn standing() -> RunOutput {
+fn never_driven() -> RunOutput {
     let hint = Some("go on with `aime resume`".to_owned());
     let error = RunFailure { code: FailureCode::Interrupted, message: "nobody has carried it on yet".to_owned(), hint };
     RunOutput { status: RunStatus::Interrupted, error: Some(error) }

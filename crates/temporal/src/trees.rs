@@ -1,7 +1,7 @@
 //! Working folders that go from host to host: a state travels by its name, and what it holds stays in the store of blobs.
 
+mod checkout;
 mod past;
-mod standing;
 
 use std::{
     ffi::OsString,
@@ -15,11 +15,11 @@ use aime_work_tree::{Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
+pub(crate) use self::checkout::Checkout;
 pub use self::past::brought;
-pub(crate) use self::standing::Checkout;
 use self::{
+    checkout::effects,
     past::{as_one, bring, work},
-    standing::effects,
 };
 use crate::{BlobError, Blobs};
 
@@ -123,7 +123,7 @@ pub enum TreeError {
         why: String,
     },
     /// The folder is not in the state in which the work left it.
-    #[error("the folder does not stand as it was left: {why}")]
+    #[error("the folder is not as it was left: {why}")]
     Broken {
         /// Reason of the failure.
         why: String,

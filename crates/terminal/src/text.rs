@@ -183,7 +183,7 @@ mod tests {
             ("cd src && make", "cd src && make"),
             ("import os\nfrom sys import argv\n\nprint(1)", "print(1)"),
             ("// A comment.\nrun();", "run();"),
-            // A text that is nothing else is told by its beginning.
+            // Of any other text the beginning is shown.
             ("# Title\n\n# Another", "# Title"),
             ("set -e", "set -e"),
             ("\n \n", ""),

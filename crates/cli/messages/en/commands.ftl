@@ -1,4 +1,4 @@
-# What rarer commands say: `aime runs undo`, `aime runs stats`, `aime memory`, `aime tools`, `aime eval`.
+# Output of rarer commands: `aime runs undo`, `aime runs stats`, `aime memory`, `aime tools`, `aime eval`.
 
 undo-run = run {$run}
 undo-task = {$task} of run {$run}
@@ -18,7 +18,7 @@ undo-force = `--force` puts these back too; what stands there now is kept for `a
 said-undo-none = run {$run} has no undo that could be put back
 said-undo-nobody = {$paths} would be put back, and nobody is here to agree
 
-# What is done to a path: eight columns at most.
+# Changes of a path: eight columns at most.
 deed-delete = delete
 deed-recreate = recreate
 deed-restore = restore
@@ -65,7 +65,7 @@ memory-how-often = recalled
 said-memory-many = {$number} memories have names that begin with {$name}
 said-memory-more = write more of it
 
-# What a tool does to the world: nine columns at most.
+# Scopes of tools: nine columns at most.
 tool-of-actors = actor's
 tool-reads = reads
 tool-runs = runs
@@ -195,7 +195,7 @@ said-run-ended-as = run {$word-run} has ended as {$reason-status}
 said-run-all = {$word-task} is all that run {$word-run} does
 said-run-all-hint = `aime cancel {$word-run}` ends the run
 said-task-no-actor = task {$word-task} has no actor who could hear it
-said-task-no-actor-hint = `aime tell {$word-run} TEXT` tells the run
+said-task-no-actor-hint = `aime tell {$word-run} TEXT` sends it to the run
 said-task-is = task {$word-task} is {$reason-status}
 said-status-completed = completed
 said-status-cancelled = cancelled
@@ -272,7 +272,7 @@ said-engine-server = is the server there? `cargo xtask services` starts one for 
 said-engine-list = `aime runs` with the same --engine lists them
 said-engine-worker = is a worker there? `aime worker --temporal ADDRESS` is one
 
-# What `aime runs check` finds, and how it is repaired.
+# Findings of `aime runs check`, and their repairs.
 said-find-published = {$number} events are published, and only {$number-follow} follow from the facts
 said-find-published-state = the published state differs from the state that the facts give
 said-find-other-state = the events give another state than the facts

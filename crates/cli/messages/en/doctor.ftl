@@ -1,4 +1,4 @@
-# What `aime doctor` says.
+# Output of `aime doctor`.
 
 doctor-works = works
 doctor-broken = broken
@@ -29,7 +29,7 @@ thing-detached-processes = detached processes
 thing-kernel-confinement = kernel confinement
 thing-network-per-host = network per host
 
-# What is found. These are recognised by the English sentence.
+# Findings. These are recognised by the English sentence.
 said-journal-none = none yet; runs will be kept in {$folder}
 said-memory-none = none yet; what runs learn will be kept in {$file}
 said-memory-off = turned off

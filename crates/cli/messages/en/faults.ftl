@@ -1,9 +1,9 @@
-# What the command says when it fails, the hints, and notes. All are recognised by the English sentence.
+# Messages of commands that failed, their hints, and notes. All are recognised by the English sentence.
 
 said-caused = caused by: {$reason}
 
 said-own-fault = this is a fault in aime itself
-said-own-fault-hint = a run goes on with `aime resume`; please report what is told above
+said-own-fault-hint = a run goes on with `aime resume`; please report the messages above
 
 # Goals and plans.
 said-no-goal = no goal
@@ -43,7 +43,7 @@ said-versions = `aime runs show {$run}` shows each version and its reason
 said-locked-hint = wait for it, or stop it with Ctrl-C there
 said-recorded-hint = what was recorded before is safe: fix it, then `aime resume` the run
 said-no-beginning = the beginning of run {$run} (stream {$stream}) is damaged ({$reason}): start a new run
-said-no-beginning-hint = `aime runs check {$run}` tells what else is damaged, and `aime runs delete {$run-again}` takes it away
+said-no-beginning-hint = `aime runs check {$run}` lists all damage, and `aime runs delete {$run-again}` deletes the run
 said-stopped-at-once = stopped at once; go on with `aime resume {$run}`
 said-run-only = allowed for this run only: {$reason}
 said-no-plan = run {$run} has no plan

@@ -1,6 +1,6 @@
 # The help of the command (`aime help`, `--help`), and what is said of what was typed wrong.
 
-# What stands between the texts.
+# Parts between the texts.
 shown-usage = Usage:
 shown-commands = Commands
 shown-arguments = Arguments
@@ -9,7 +9,7 @@ shown-default = [default: {$values}]
 shown-possible = [possible values: {$values}]
 shown-values = Possible values:
 
-# What clap says by itself, recognised by its English words.
+# Texts of clap itself, recognised by their English words.
 typed-about = A planning agent runtime: give it a goal, watch the plan being carried out.
 typed-help = Print help
 typed-help-more = Print help (see more with '--help')
@@ -53,7 +53,7 @@ said-typed-name = a name has letters, digits, -, _ and .
 said-typed-last = `last` is the newest run; `aime runs` lists all of this folder
 said-typed-goal = write `run` before a goal: aime run "…"
 
-# The texts of commands and options, line by line, as they stand in the sources.
+# Texts of commands and options, line by line, as in the sources.
 help-work-in-this-folder = Work in this folder; other paths stay relative to where you are
 help-a-configuration-file-that = A configuration file that is read last
 help-print-the-result-alone = Print the result alone
@@ -145,7 +145,7 @@ help-hand-the-working-folder = Hand the working folder from host to host as git 
 help-how-long-it-is = Time to wait for a worker of --workspace before its host counts as lost, such as 90s, 10m; 10m by default
 help-beginning-of-the-names-of = Prefix of the queue names
 help-the-engine-host-port = Address of the engine: HOST:PORT, or as for --engine
-help-what-it-serves-runs = What it serves: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of them by default
+help-what-it-serves-runs = Work that it takes: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of them by default
 help-the-model-as-for = The model, as for `aime run`
 help-runs-on-an-engine = Runs on an engine
 help-the-suite-a-folder = The suite: a folder, or `core`, which is built in

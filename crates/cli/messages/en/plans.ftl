@@ -1,6 +1,6 @@
 # Faults of plans and patches, and what was repaired in them. All are recognised by the English sentence.
 
-# Where a fault stands, what it is, and how to repair it.
+# Places of faults, the faults, and their repairs.
 said-fault = {$word-place}: {$known}
 said-fault-hint = {$word-place}: {$known} ({$reason-hint})
 said-fault-task = {$word-place} (task {$quoted-task}): {$known}
@@ -11,7 +11,7 @@ plan-of-person = the plan
 image-of-file = the image {$file}
 goal-of-file = the goal file {$file}
 
-# What stands there.
+# Wrong values.
 said-kind-null = null
 said-kind-truth = true or false
 said-kind-number = a number
@@ -119,7 +119,7 @@ said-fit-pattern = is {$value}, must match {$quoted-pattern}
 said-fit-twice = has an item twice
 said-fit-not-there = must not be there
 
-# What was repaired in a plan, and which plan it is.
+# Repairs of a plan, and names of plans.
 said-repaired-of = parameters of `{$word-task}`: {$known}
 said-repaired-list = a plan that was only a list was read as its tasks
 said-repaired-member = the member `{$word-key}` of the plan is not known and was left out

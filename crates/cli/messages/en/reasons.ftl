@@ -1,6 +1,6 @@
-# Reasons that stand in journals, and what is told of models. All are recognised by the English sentence.
+# Reasons in journals, and errors of models. All are recognised by the English sentence.
 
-# Where a model is, and why it is used.
+# Places of models, and reasons for their use.
 said-place-process = in this process
 said-place-server = at {$url}
 said-because-none = no other is configured
@@ -99,7 +99,7 @@ said-hint-then-resume = then `aime resume` the run
 said-hint-then-plan = then plan again
 said-hint-report = this is a fault in aime: please report it
 
-# What models answer with, and the hints.
+# Errors of models, and their hints.
 said-model-unreachable = cannot reach {$url}: {$why}
 said-model-late = {$model} did not answer within {$span}
 said-model-cut = the answer of {$model} was cut off

@@ -1,4 +1,4 @@
-# What is said while a run goes on, and where runs are looked at.
+# Output of runs under way, and of commands that show runs.
 
 # The words that lines begin with: seven columns at most.
 head-goal = goal

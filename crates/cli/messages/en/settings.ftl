@@ -1,6 +1,6 @@
-# What configuration, models and servers of tools are said to be. Names that begin with said- are recognised by the English sentence.
+# Messages about configuration, models and servers of tools. Names that begin with said- are recognised by the English sentence.
 
-# Configuration: what stands in a file, and in the settings.
+# Configuration: contents of a file, and settings.
 said-not-utf8 = {$file}: is not text in UTF-8
 said-not-utf8-hint = save it as UTF-8, or name another file
 said-file-unreadable = {$file}: cannot be read: {$error}

@@ -1,4 +1,4 @@
-# What the whole screen of a run says by itself. Its English stands in crates/terminal too.
+# Texts of the whole screen of a run. The English ones are in crates/terminal too.
 
 view-comma = {", "}
 view-beginning = beginning
@@ -45,7 +45,7 @@ view-came-to = came to: {$text}
 view-tool = tool {$tool} {$parameters}
 view-actor = actor {$profile} on {$model}: {$requests} requests, {$tokens} tokens
 
-# What became of a call: eight columns at most.
+# Outcomes of a call: eight columns at most.
 view-call-runs = ...
 view-call-ok = ok
 view-call-failed = failed
@@ -94,7 +94,7 @@ key-cancel-it = x cancel it
 key-leave = q leave
 key-stop = Ctrl-C stop
 
-# What each key does.
+# Effects of the keys.
 help-tell = tell the run something
 help-tell-it = tell the actor of the task at the pointer
 help-approve = answer an approval: yes, no, always

@@ -1,4 +1,4 @@
-# Words that stand alone, and numbers of things.
+# Single words, and numbers of things.
 
 row-separator = {"; "}
 
@@ -81,7 +81,7 @@ count-piece = { $number ->
 
 attempt = (attempt {$number})
 
-# How a run, or a task of it, stands.
+# Statuses of runs and tasks.
 status-unfinished = unfinished
 status-planning = planning
 status-executing = executing
@@ -143,19 +143,19 @@ by-model = model
 by-flag = flag
 by-plan-file = plan_file
 
-# What a model is asked for.
+# Purposes of requests to models.
 purpose-plan = a plan
 purpose-patch = a patch
 purpose-replan = a replan
 purpose-update = an update
 
-# What a call came to.
+# Results of calls.
 outcome-ended = ended
 outcome-failed = failed
 outcome-was-stopped = was stopped
 outcome-is-in-doubt = is in doubt
 
-# What was done to a file; what a hook did.
+# Changes of files; effects of hooks.
 did-created = created
 did-changed = changed
 did-deleted = deleted
@@ -173,7 +173,7 @@ answer-yes = yes
 answer-always = always
 answer-no = no
 
-# What can run out.
+# Bounds.
 bound-tokens = tokens
 bound-money = money
 bound-time = time

@@ -78,7 +78,7 @@ pub(crate) struct WorkerArgs {
     /// Address of the engine: HOST:PORT, or as for --engine
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) temporal: Address,
-    /// What it serves: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of them by default
+    /// Work that it takes: runs, llm, planner, tools.files, tools.shell, tools.web, tools.mcp; all of them by default
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = capability)]
     pub(crate) serve: Vec<Capability>,
     /// The model, as for `aime run`

@@ -31,8 +31,8 @@ pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
     if form == Output::Text {
         return;
     }
-    let stands = setup.journal().ok().and_then(|journal| view(&journal, run).ok());
-    let result = match stands {
+    let known = setup.journal().ok().and_then(|journal| view(&journal, run).ok());
+    let result = match known {
         Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)),
         None => {
             let message = "stopped before anything was recorded".to_owned();

@@ -41,7 +41,7 @@ const STEPS: &[&str] = &[
         taken INTEGER NOT NULL DEFAULT 0
     ) STRICT;
     CREATE INDEX inbox_run ON inbox(run, taken);
-    -- A machine as it stood after fact seq. What is lost of it follows from the facts. events: how many the stream had given by then.
+    -- The state of a machine after fact seq. A lost one follows from the facts. events: the number of events of the stream up to then.
     CREATE TABLE snapshot (
         run TEXT NOT NULL REFERENCES run(id) ON DELETE CASCADE,
         stream TEXT NOT NULL,

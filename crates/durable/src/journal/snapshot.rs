@@ -21,7 +21,7 @@ pub struct LoadedSnapshot<M: Machine> {
     /// Input of the machine.
     pub input: Recorded<M::Input>,
     /// Machine, ready to continue.
-    pub standing: LoadedMachine<M>,
+    pub state: LoadedMachine<M>,
     /// Description of the damage, if there is any. The records after it are lost, as with a
     /// [`Loaded`](crate::Loaded).
     pub damage: Option<String>,
@@ -85,10 +85,10 @@ impl Journal {
     ///
     /// # Errors
     /// As [`Journal::load`].
-    pub fn stand<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
+    pub fn load_machine<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
         self.read(|connection| {
             let moment = connection.unchecked_transaction()?;
-            Ok(Loading::of(self, &moment, run, stream).and_then(|loading| loading.map_or(Ok(None), |loading| loading.stand::<M>())))
+            Ok(Loading::of(self, &moment, run, stream).and_then(|loading| loading.map_or(Ok(None), |loading| loading.load_machine::<M>())))
         })?
     }
 
@@ -99,17 +99,17 @@ impl Journal {
     /// As [`Journal::load`]; [`JournalError::Encode`] if the machine has no JSON form.
     pub fn take_snapshot<M: Machine>(&self, run: &str, stream: &str) -> Result<Option<NewSnapshot>, JournalError> {
         let Some(form) = M::SNAPSHOT else { return Ok(None) };
-        let Some(stood) = self.stand::<M>(run, stream)? else { return Ok(None) };
-        if stood.standing.output().is_some() || stood.damage.is_some() || stood.standing.replayed() == 0 {
+        let Some(snapshot) = self.load_machine::<M>(run, stream)? else { return Ok(None) };
+        if snapshot.state.output().is_some() || snapshot.damage.is_some() || snapshot.state.replayed() == 0 {
             return Ok(None);
         }
-        let body = stood.standing.snapshot().map_err(|source| JournalError::Encode {
+        let body = snapshot.state.snapshot().map_err(|source| JournalError::Encode {
             run: run.into(),
             stream: stream.into(),
             source: Arc::new(source),
         })?;
         let record =
-            SnapshotRecord { seq: stood.facts, at: stood.standing.now(), version: M::VERSION, form, events: stood.standing.events() };
+            SnapshotRecord { seq: snapshot.facts, at: snapshot.state.now(), version: M::VERSION, form, events: snapshot.state.events() };
         Ok(Some(NewSnapshot { run: run.into(), stream: stream.into(), record, body }))
     }
 
@@ -193,32 +193,32 @@ const SNAPSHOTS: &str =
     "SELECT seq, at, version, form, events, checksum, body FROM snapshot WHERE run = ?1 AND stream = ?2 ORDER BY seq DESC";
 
 impl Loading<'_> {
-    fn stand<M: Machine>(&self) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
+    fn load_machine<M: Machine>(&self) -> Result<Option<LoadedSnapshot<M>>, JournalError> {
         let Some((Loaded { input, events, .. }, damage)) = self.input::<M>()? else { return Ok(None) };
         let mut unused = Vec::new();
         for kept in self.kept()? {
             let seq = kept.record.seq;
-            match self.stand_on(&input, kept) {
-                Ok(stood) => return Ok(Some(LoadedSnapshot { unused, ..stood })),
+            match self.load_from_snapshot(&input, kept) {
+                Ok(snapshot) => return Ok(Some(LoadedSnapshot { unused, ..snapshot })),
                 Err(why) => unused.push(format!("the snapshot after fact {seq} is not used: {why}")),
             }
         }
         // Facts are applied one by one, so that they need not all be in memory. A load reports and cuts damaged
         // records.
         if damage.is_none()
-            && let Ok(stood) = self.stand_after(&input, LoadedMachine::started(&input), (0, input.at), events)
+            && let Ok(snapshot) = self.load_after(&input, LoadedMachine::started(&input), (0, input.at), events)
         {
-            return Ok(Some(LoadedSnapshot { unused, ..stood }));
+            return Ok(Some(LoadedSnapshot { unused, ..snapshot }));
         }
         let Some(loaded) = self.load::<M>()? else { return Ok(None) };
-        let mut standing = LoadedMachine::started(&loaded.input);
-        loaded.facts.iter().for_each(|fact| standing.learn(fact));
+        let mut state = LoadedMachine::started(&loaded.input);
+        loaded.facts.iter().for_each(|fact| state.learn(fact));
         let (facts, last_at) = (number(loaded.facts.len()), loaded.last_at());
-        if standing.events() != loaded.events {
-            let detail = format!("it holds {} events where a replay gives {}", loaded.events, standing.events());
+        if state.events() != loaded.events {
+            let detail = format!("it holds {} events where a replay gives {}", loaded.events, state.events());
             return Err(JournalError::Diverged { run: self.run.into(), stream: self.stream.into(), detail });
         }
-        Ok(Some(LoadedSnapshot { input: loaded.input, standing, damage: loaded.damage, unused, facts, last_at, cut: loaded.cut }))
+        Ok(Some(LoadedSnapshot { input: loaded.input, state, damage: loaded.damage, unused, facts, last_at, cut: loaded.cut }))
     }
 
     fn kept(&self) -> Result<Vec<Kept>, JournalError> {
@@ -230,53 +230,53 @@ impl Loading<'_> {
 
     /// Continues from a snapshot with the facts after it. A replay of all facts would find the same faults, so the
     /// caller falls back to that on any error.
-    fn stand_on<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<LoadedSnapshot<M>, String> {
+    fn load_from_snapshot<M: Machine>(&self, input: &Recorded<M::Input>, kept: Kept) -> Result<LoadedSnapshot<M>, String> {
         let record = kept.record;
-        let standing = kept.read_as::<M>()?;
+        let state = kept.read_as::<M>()?;
         let sql = "SELECT at FROM entry WHERE stream = ?1 AND last_event = ?2 AND last_fact = ?3";
         let fact = self.connection.query_row(sql, params![self.id, number(record.events), record.seq], |row| row.get(0)).optional();
         if fact.map_err(|error| error.to_string())? != Some(record.at) {
             return Err("the fact after which it was taken is not there".to_owned());
         }
-        self.stand_after(input, standing, (record.seq, record.at), record.events)
+        self.load_after(input, state, (record.seq, record.at), record.events)
     }
 
     /// Applies the facts after one, given by its number and time, up to which there were this number of events.
-    fn stand_after<M: Machine>(
+    fn load_after<M: Machine>(
         &self,
         input: &Recorded<M::Input>,
-        standing: LoadedMachine<M>,
+        state: LoadedMachine<M>,
         (facts, at): (i64, UnixMillis),
         events: usize,
     ) -> Result<LoadedSnapshot<M>, String> {
         let (input, last_at) = (input.clone(), at.max(input.at));
-        let mut stood = LoadedSnapshot { input, standing, damage: None, unused: Vec::new(), facts, last_at, cut: None };
-        let events = self.facts_after(&mut stood, events)?;
-        if events != stood.standing.events() {
-            return Err(format!("{events} events are recorded where a replay from it gives {}", stood.standing.events()));
+        let mut snapshot = LoadedSnapshot { input, state, damage: None, unused: Vec::new(), facts, last_at, cut: None };
+        let events = self.facts_after(&mut snapshot, events)?;
+        if events != snapshot.state.events() {
+            return Err(format!("{events} events are recorded where a replay from it gives {}", snapshot.state.events()));
         }
-        Ok(stood)
+        Ok(snapshot)
     }
 
     /// Applies the facts after those by which there were so many events, and gives how many events are recorded with the last.
-    fn facts_after<M: Machine>(&self, stood: &mut LoadedSnapshot<M>, mut events: usize) -> Result<usize, String> {
+    fn facts_after<M: Machine>(&self, snapshot: &mut LoadedSnapshot<M>, mut events: usize) -> Result<usize, String> {
         let words = |error: rusqlite::Error| error.to_string();
         let mut entries = self.entries().map_err(words)?;
-        for entry in self.after(&mut entries, number(events), stood.facts).map_err(words)? {
-            let (entry, first) = (entry.map_err(words)?, stood.facts + 1);
+        for entry in self.after(&mut entries, number(events), snapshot.facts).map_err(words)? {
+            let (entry, first) = (entry.map_err(words)?, snapshot.facts + 1);
             if entry.damage(first).is_some() {
                 return Err(format!("fact {first} after it is damaged or missing"));
             }
             if let Some(damage) = entry.damage_of_events(events).filter(|_| self.publishes()) {
                 return Err(damage);
             }
-            self.known::<M, _>(&entry).map_err(|error| error.to_string())?.iter().for_each(|fact| stood.standing.learn(fact));
-            stood.facts = entry.seq;
-            stood.last_at = entry.at.max(stood.input.at);
+            self.known::<M, _>(&entry).map_err(|error| error.to_string())?.iter().for_each(|fact| snapshot.state.learn(fact));
+            snapshot.facts = entry.seq;
+            snapshot.last_at = entry.at.max(snapshot.input.at);
             events = entry.events;
         }
-        if stood.facts != self.last {
-            return Err(format!("the last fact is number {}, and should be {}", stood.facts, self.last));
+        if snapshot.facts != self.last {
+            return Err(format!("the last fact is number {}, and should be {}", snapshot.facts, self.last));
         }
         Ok(events)
     }
@@ -285,16 +285,16 @@ impl Loading<'_> {
         let mut kept = self.kept()?;
         kept.reverse();
         let Some(loaded) = self.load::<M>()? else { return Ok(Vec::new()) };
-        let (mut standing, mut applied, mut wrong) = (LoadedMachine::<M>::started(&loaded.input), 0, Vec::new());
+        let (mut state, mut applied, mut wrong) = (LoadedMachine::<M>::started(&loaded.input), 0, Vec::new());
         for kept in kept {
             let record = kept.record;
             let Some(facts) = usize::try_from(record.seq).ok().and_then(|seq| loaded.facts.get(applied..seq)) else {
                 wrong.push((record, "the fact after which it was taken is not there".to_owned()));
                 continue;
             };
-            facts.iter().for_each(|fact| standing.learn(fact));
+            facts.iter().for_each(|fact| state.learn(fact));
             applied += facts.len();
-            let made = standing.snapshot().ok();
+            let made = state.snapshot().ok();
             match kept.read_as::<M>() {
                 Ok(read) if read.snapshot().ok() == made => {}
                 Ok(_) => wrong.push((record, "it is not what a replay of the facts makes".to_owned())),

@@ -72,8 +72,9 @@ impl StreamWriter {
 
     /// Continues after where the stream leaves its machine.
     #[must_use]
-    pub fn after_standing<M: Machine>(mut self, stood: &LoadedSnapshot<M>) -> Self {
-        self.end = End { next: stood.facts + 1, events: number(stood.standing.events()), cut: stood.cut.clone(), last: stood.last_at };
+    pub fn after_snapshot<M: Machine>(mut self, snapshot: &LoadedSnapshot<M>) -> Self {
+        self.end =
+            End { next: snapshot.facts + 1, events: number(snapshot.state.events()), cut: snapshot.cut.clone(), last: snapshot.last_at };
         self
     }
 

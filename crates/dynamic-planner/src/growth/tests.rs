@@ -10,13 +10,7 @@ const NOW: Timestamp = Timestamp::from_millis(0);
 /// Returns a running plan of tasks with these ids, of which the first `completed` are done.
 fn state(ids: &[String], completed: usize) -> ProgressState {
     let tasks: Vec<TaskSpec> = ids.iter().map(|id| TaskSpec::actor(TaskId::new(id.as_str()).unwrap(), "Do it")).collect();
-    let plan = Plan {
-        schema: aime_progress_management::PLAN_SCHEMA.to_owned(),
-        goal: String::new(),
-        strategic: Default::default(),
-        tasks,
-        edges: vec![],
-    };
+    let plan = Plan::new("", tasks);
     let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Find it out", NOW);
     state.apply(NOW, &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
     for task in state.tasks.values_mut().take(completed) {

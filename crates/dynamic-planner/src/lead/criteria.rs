@@ -13,18 +13,18 @@ pub(super) fn section(state: &ProgressState, draft: &mut Draft) {
     for (at, criterion) in state.strategic.success_criteria.iter().enumerate() {
         draft.fixed(format!("{}. ", at + 1));
         draft.line(&criterion.to_string(), Share::Plan);
-        draft.fixed(format!("{}\n", standing(criterion, state)));
+        draft.fixed(format!("{}\n", status_of(criterion, state)));
     }
 }
 
 /// Returns the criteria of the goal, uncut.
 pub(super) fn whole(state: &ProgressState) -> String {
     let criteria = state.strategic.success_criteria.iter().enumerate();
-    criteria.map(|(at, criterion)| format!("{}. {}{}\n", at + 1, one_line(&criterion.to_string()), standing(criterion, state))).collect()
+    criteria.map(|(at, criterion)| format!("{}. {}{}\n", at + 1, one_line(&criterion.to_string()), status_of(criterion, state))).collect()
 }
 
 /// Returns the owner of a criterion, unless it is the lead, and a note if its last check failed.
-fn standing(criterion: &Criterion, state: &ProgressState) -> String {
+fn status_of(criterion: &Criterion, state: &ProgressState) -> String {
     let owner = match criterion.owner {
         Owner::Person => Some("of a person"),
         Owner::Project => Some("of the project"),

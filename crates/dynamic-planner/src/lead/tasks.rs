@@ -17,7 +17,7 @@ pub(super) fn section(state: &ProgressState, with_orders: bool, draft: &mut Draf
             draft.fixed(": ");
             draft.line(task.spec.title(), Share::Plan);
         }
-        standing(state, task, draft);
+        write_status(state, task, draft);
         draft.fixed("\n");
         if with_orders && !task.status.is_settled() {
             settled::orders(task, depth + 1, draft);
@@ -62,7 +62,7 @@ fn means(task: &Task) -> String {
     }
 }
 
-fn standing(state: &ProgressState, task: &Task, draft: &mut Draft) {
+fn write_status(state: &ProgressState, task: &Task, draft: &mut Draft) {
     match task.status {
         TaskStatus::Running => {
             let done = task.todos.iter().filter(|todo| todo.status == aime_progress_management::TodoStatus::Completed).count();

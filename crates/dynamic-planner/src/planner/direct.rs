@@ -1,6 +1,6 @@
 //! The plan that needs no model.
 
-use aime_progress_management::{PLAN_SCHEMA, Plan, Strategic, TaskId, TaskSpec};
+use aime_progress_management::{Plan, Strategic, TaskId, TaskSpec};
 
 use crate::prompt::{cut, first_sentence};
 
@@ -19,5 +19,5 @@ pub fn direct_plan(goal: &str, profile: Option<&str>) -> Plan {
         tasks.push(task);
     }
     let strategic = Strategic { approach: "One actor does the whole goal.".to_owned(), ..Strategic::default() };
-    Plan { schema: PLAN_SCHEMA.to_owned(), goal: goal.to_owned(), strategic, tasks, edges: Vec::new() }
+    Plan { strategic, ..Plan::new(goal, tasks) }
 }

@@ -6,13 +6,13 @@ use super::PlanChecker;
 use crate::PlanFault;
 
 impl PlanChecker<'_> {
-    /// Checks the tools, parameters, profiles and bundles in a patch of the plan `standing`, and repairs harmless
+    /// Checks the tools, parameters, profiles and bundles in a patch of `plan`, and repairs harmless
     /// faults. For a modified task, tool and parameters are checked together, even if only one of them is new.
     ///
     /// # Errors
     ///
     /// All faults, with their places.
-    pub fn check_patch(&self, patch: &mut PlanPatch, standing: &Plan) -> Result<Vec<String>, Vec<PlanFault>> {
+    pub fn check_patch(&self, patch: &mut PlanPatch, plan: &Plan) -> Result<Vec<String>, Vec<PlanFault>> {
         let mut repairs = Vec::new();
         let mut faults = Vec::new();
         for (at, change) in patch.changes.iter_mut().enumerate() {
@@ -26,7 +26,7 @@ impl PlanChecker<'_> {
                 }
                 PlanChange::ModifyTask { id, change } => {
                     let before = faults.len();
-                    let task = standing.tasks.iter().find(|task| task.id == *id);
+                    let task = plan.tasks.iter().find(|task| task.id == *id);
                     if let Some(task) = task {
                         self.check_call(change, task, &format!("{place}.change"), &mut repairs, &mut faults);
                     }

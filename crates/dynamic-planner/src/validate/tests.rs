@@ -128,9 +128,9 @@ fn an_unknown_model_or_effort_is_a_fault() {
 
     let change = json!({"changes": [{"op": "modify_task", "id": "a", "change": {"model": "quick", "effort": "low"}}]});
     let mut patch = crate::patch_from_value(&change).unwrap().patch;
-    let faults = person.check_patch(&mut patch.clone(), &standing()).unwrap_err();
+    let faults = person.check_patch(&mut patch.clone(), &current_plan()).unwrap_err();
     assert_eq!(faults[0].place, "changes[0].change.model");
-    assert_eq!(planner.check_patch(&mut patch, &standing()).unwrap().len(), 1);
+    assert_eq!(planner.check_patch(&mut patch, &current_plan()).unwrap().len(), 1);
 }
 
 #[test]
@@ -140,14 +140,14 @@ fn the_profile_of_a_changed_task_is_read_as_that_of_a_new_one() {
     let checker = PlanChecker { tools: &tools, profiles: &profiles, mode: Some(PlanMode::Complex), ..PlanChecker::default() };
     for (written, read, repairs) in [("oracle", Some("oracle"), 0), ("Oracle", Some("oracle"), 1), ("Python expert", None, 1)] {
         let mut patch = crate::patch_from_value(&json!({"changes": [change(written)]})).unwrap().patch;
-        let told = checker.check_patch(&mut patch, &standing()).unwrap();
+        let told = checker.check_patch(&mut patch, &current_plan()).unwrap();
         let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         assert_eq!((change.profile.as_deref(), told.len()), (read, repairs), "{told:?}");
     }
 }
 
 /// Returns a plan of an actor's task `a` and the tool task `look`.
-fn standing() -> Plan {
+fn current_plan() -> Plan {
     let look = json!({"id": "look", "description": "x", "tool": "read_file", "parameters": {"path": "a.txt"}});
     check_with(&json!({"tasks": [{"id": "a", "description": "x"}, look]}), None).unwrap().plan
 }
@@ -160,7 +160,7 @@ fn tool_and_parameters_of_a_changed_task_are_looked_at_together() {
     let checked = |id: &str, change: Value| {
         let changes = json!({"changes": [{"op": "modify_task", "id": id, "change": change}]});
         let mut patch = crate::patch_from_value(&changes).unwrap().patch;
-        let found = checker.check_patch(&mut patch, &standing());
+        let found = checker.check_patch(&mut patch, &current_plan());
         let [aime_progress_management::PlanChange::ModifyTask { change, .. }] = patch.changes.as_slice() else { panic!("{patch:?}") };
         found.map(|repairs| ((**change).clone(), repairs.len())).map_err(|faults| faults[0].to_string())
     };
@@ -217,7 +217,7 @@ fn a_profile_must_allow_what_its_task_needs() {
             assert_eq!(found, expected.as_ref().map(|fault| format!("tasks[0].bundles (task \"a\"): {fault}")), "{profile} {bundle}");
             let change = json!({"op": "modify_task", "id": "a", "change": {"profile": profile, "bundles": [bundle]}});
             let mut patch = crate::patch_from_value(&json!({"changes": [change]})).unwrap().patch;
-            let found = checker.check_patch(&mut patch, &standing()).err().and_then(first);
+            let found = checker.check_patch(&mut patch, &current_plan()).err().and_then(first);
             assert_eq!(
                 found,
                 expected.as_ref().map(|fault| format!("changes[0].change.bundles (task \"a\"): {fault}")),

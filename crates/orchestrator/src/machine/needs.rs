@@ -124,8 +124,8 @@ impl RunMachine {
     /// Returns the tasks of actors that ended as blocked, with their conclusions.
     fn blocked_tasks(&self) -> impl Iterator<Item = (&TaskId, &Conclusion)> {
         let tasks = self.state.tasks.values().filter(|task| task.spec.kind == TaskKind::Actor);
-        let stand = tasks.filter(|task| task.status == TaskStatus::Failed || (task.status == TaskStatus::Blocked && task.held));
-        stand.filter_map(|task| Some((&task.spec.id, task.conclusion.as_ref().filter(|conclusion| is_blocked(conclusion))?)))
+        let failed = tasks.filter(|task| task.status == TaskStatus::Failed || (task.status == TaskStatus::Blocked && task.held));
+        failed.filter_map(|task| Some((&task.spec.id, task.conclusion.as_ref().filter(|conclusion| is_blocked(conclusion))?)))
     }
 
     fn ask_for_need(&mut self, task: Option<&TaskId>, text: &str, out: &mut Out) {

@@ -22,7 +22,7 @@ pub struct AnswerPrompt {
 
 /// Error of a prompt without the placeholder of the facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the prompt `answer` must say where the facts stand: write {{{{ facts }}}} where they belong")]
+#[error("the prompt `answer` lacks the facts: write {{{{ facts }}}} where they belong")]
 pub struct NoFacts;
 
 impl AnswerPrompt {
@@ -100,21 +100,15 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let mut state = ProgressState::new(PlanId::new("p").unwrap(), "Count the words of a.txt".to_owned(), now);
         let tasks = vec![TaskSpec::actor(TaskId::new("count").unwrap(), "Count the words")];
-        let plan = Plan {
-            schema: aime_progress_management::PLAN_SCHEMA.to_owned(),
-            goal: String::new(),
-            strategic: Default::default(),
-            tasks,
-            edges: vec![],
-        };
+        let plan = Plan::new("", tasks);
         state.apply(now, &ProgressEvent::PlanCreated { plan, repairs: vec![], fallback: None }).unwrap();
         insta::assert_debug_snapshot!(answer_request(&AnswerPrompt::default(), &state));
     }
 
     // Requirement: 3.42
     #[test]
-    fn a_users_prompt_must_say_where_the_facts_stand() {
+    fn a_users_prompt_must_have_a_place_for_the_facts() {
         assert_eq!(AnswerPrompt::new("Just answer."), Err(NoFacts));
-        assert_eq!(NoFacts.to_string(), "the prompt `answer` must say where the facts stand: write {{ facts }} where they belong");
+        assert_eq!(NoFacts.to_string(), "the prompt `answer` lacks the facts: write {{ facts }} where they belong");
     }
 }

@@ -63,7 +63,7 @@ impl FolderUse {
             if let Some(begun) = self.change(&next) {
                 return begun;
             }
-            // The sender is here, so that this fails never.
+            // `self` holds the sender, so this cannot fail.
             let _is_open = changes.changed().await;
         }
     }

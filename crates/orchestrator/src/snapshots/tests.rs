@@ -76,9 +76,9 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
     assert_eq!(&stands.state, &run_cut_off.state);
     assert_eq!(journal.check_snapshots::<RunMachine>("run", RUN_STREAM).unwrap(), []);
     // The first fact revokes all effects in progress, so nobody needs their purpose any more.
-    let stood = load_machine(&journal, &run).unwrap();
+    let snapshot = load_machine(&journal, &run).unwrap();
     for first in [RunFact::Resumed { bounds: None }, RunFact::CancelRequested { task: None, reason: String::new(), message: None }] {
-        let (mut machine, mut out) = (stood.standing.machine().clone(), Outbox::default());
+        let (mut machine, mut out) = (snapshot.state.machine().clone(), Outbox::default());
         machine.apply(1, &first, &mut out);
         let revoked = |id: &EffectId| out.orders().iter().any(|order| matches!(order, Order::Revoke(revoked, _) if revoked == id));
         assert!(run_cut_off.under_way.iter().all(revoked), "{first:?}: {:?}", out.orders());

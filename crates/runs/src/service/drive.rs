@@ -98,7 +98,7 @@ impl RunHandle {
     /// Waits for the end of the run.
     pub async fn result(self) -> Result<RunResult, RunsError> {
         let lost = || {
-            RunsError::internal("this is a fault in aime itself").hint("a run goes on with `aime resume`; please report what is told above")
+            RunsError::internal("this is a fault in aime itself").hint("a run goes on with `aime resume`; please report the messages above")
         };
         self.result.await.unwrap_or_else(|_| Err(lost()))
     }

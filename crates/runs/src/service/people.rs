@@ -143,7 +143,7 @@ pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<
     }
     if let Some(task) = task.filter(|task| task.kind != TaskKind::Actor) {
         return Err(RunsError::usage(format!("task {} has no actor who could hear it", task.id))
-            .hint(format!("`aime tell {run} TEXT` tells the run")));
+            .hint(format!("`aime tell {run} TEXT` sends it to the run")));
     }
     Ok(task.map(|task| task.id.clone()))
 }

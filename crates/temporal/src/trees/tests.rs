@@ -49,9 +49,9 @@ impl World {
     /// Does the same for a task.
     async fn work_by(&self, host: usize, tree: &Tree, task: Option<&str>, file: &str, text: &str) -> Tree {
         let by = task.map(|task| Author::new(Some(task), "write_file"));
-        let standing = self.hosts[host].stand(tree, "r", by).await.unwrap();
+        let checkout = self.hosts[host].check_out(tree, "r", by).await.unwrap();
         self.write(&format!("{host}/{file}"), text);
-        handed_back(standing).await
+        handed_back(checkout).await
     }
 
     /// Recorder of changes in the client's folder.
@@ -76,8 +76,8 @@ impl World {
     }
 }
 
-async fn handed_back(standing: Checkout) -> Tree {
-    match standing.hand_back().await {
+async fn handed_back(checkout: Checkout) -> Tree {
+    match checkout.hand_back().await {
         Handover::Tree { tree } => tree,
         Handover::Lost { why } => panic!("{why}"),
     }
@@ -155,7 +155,7 @@ async fn a_long_past_is_not_read_whole() {
     fs::rename(world.root.path().join("blobs").join(tree.bundle.split_at(2).0).join(tree.bundle.split_at(2).1), &kept).unwrap();
     fs::remove_dir_all(world.root.path().join("blobs")).unwrap();
     fs::rename(world.root.path().join("kept"), world.root.path().join("blobs")).unwrap();
-    world.hosts[1].stand(&tree, "r", None).await.unwrap();
+    world.hosts[1].check_out(&tree, "r", None).await.unwrap();
     assert_eq!(world.read("1/a"), "3");
 }
 
@@ -227,14 +227,14 @@ async fn what_a_task_did_on_other_hosts_is_undone_where_the_folder_is() {
     let two = world.work_by(1, &one, Some("two"), "b", "2").await;
     let three = world.work_by(0, &two, Some("three"), "a", "3").await;
     let back = async |host: usize, tree: &Tree, task: &str| {
-        let standing = world.hosts[host].stand(tree, "r", Some(Author::new(Some("back"), "undo_task"))).await.unwrap();
-        let (passing, folder) = (standing.passing(), world.root.path().join(host.to_string()));
+        let checkout = world.hosts[host].check_out(tree, "r", Some(Author::new(Some("back"), "undo_task"))).await.unwrap();
+        let (passing, folder) = (checkout.passing(), world.root.path().join(host.to_string()));
         let settings = UndoSettings { reserve_bytes: 0, ..UndoSettings::default() };
         let recorder = Arc::new(Recorder::new(ConfinedFolder::open(&folder).unwrap(), passing.keep(), "r", settings));
         let Ok(turn) = passing.bring_past(Arc::clone(&recorder), Scope::task(task)).await else { panic!("nothing is brought") };
         let left = undo(&recorder, &Scope::task(task));
         drop((turn, recorder, passing));
-        (handed_back(standing).await, left)
+        (handed_back(checkout).await, left)
     };
     let (same, left) = back(1, &three, "one").await;
     assert_eq!(left, [("a".to_owned(), "changed later, or at the same time, by three".to_owned())]);
@@ -260,19 +260,19 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     world.write("client/a", "0");
     let begun = world.client.hand_over("r").await.unwrap();
     let one = world.work_by(0, &begun, Some("one"), "a", "1").await;
-    let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
-    let passing = standing.passing();
+    let checkout = world.hosts[0].check_out(&one, "r", None).await.unwrap();
+    let passing = checkout.passing();
     let recorder = |keep: &Path| {
         Arc::new(Recorder::new(ConfinedFolder::open(world.root.path().join("0")).unwrap(), keep, "r", UndoSettings::default()))
     };
     let mut bringing = passing.bring_past(recorder(passing.keep()), Scope::task("one"));
     assert!(futures::poll!(&mut bringing).is_pending());
     drop(bringing);
-    assert!(matches!(standing.hand_back().await, Handover::Lost { why } if why.contains("cut off")));
+    assert!(matches!(checkout.hand_back().await, Handover::Lost { why } if why.contains("cut off")));
     // The step completes before any other work is admitted.
-    let standing = world.hosts[0].stand(&one, "r", None).await.unwrap();
+    let checkout = world.hosts[0].check_out(&one, "r", None).await.unwrap();
     assert_eq!(world.read("0/a"), "1");
-    assert_eq!(handed_back(standing).await, one);
+    assert_eq!(handed_back(checkout).await, one);
     let late = passing.bring_past(recorder(passing.keep()), Scope::task("one")).await;
     assert!(matches!(late, Err(PassingError::Ended)));
 }

@@ -124,8 +124,8 @@ async fn a_file_of_version_1_is_read() {
     assert_eq!(journal.inbox("r").unwrap(), [message]);
     let hash = blake3::hash(b"large").to_hex();
     assert_eq!(journal.get_blob(hash.as_str()).unwrap(), Some(b"large".to_vec()));
-    let stood = journal.stand::<Toy>("r", RUN_STREAM).unwrap().unwrap();
-    assert_eq!((stood.standing.replayed(), stood.standing.events(), stood.unused), (1, 3, vec![]));
+    let snapshot = journal.load_machine::<Toy>("r", RUN_STREAM).unwrap().unwrap();
+    assert_eq!((snapshot.state.replayed(), snapshot.state.events(), snapshot.unused), (1, 3, vec![]));
     assert_eq!(journal.check_snapshots::<Toy>("r", RUN_STREAM).unwrap(), []);
     note(&mut journal.stream("r", RUN_STREAM).after(&loaded), &["more"]).await.unwrap();
     assert_eq!(events(&journal, "r").len(), 4);

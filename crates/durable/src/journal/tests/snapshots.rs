@@ -25,12 +25,12 @@ async fn snapshot(journal: &Journal, run: &str) -> bool {
     true
 }
 
-fn stand(journal: &Journal, run: &str) -> LoadedSnapshot<Toy> {
-    journal.stand::<Toy>(run, RUN_STREAM).unwrap().unwrap()
+fn machine_of(journal: &Journal, run: &str) -> LoadedSnapshot<Toy> {
+    journal.load_machine::<Toy>(run, RUN_STREAM).unwrap().unwrap()
 }
 
-fn form(standing: &LoadedMachine<Toy>) -> String {
-    String::from_utf8(standing.snapshot().unwrap()).unwrap()
+fn form(state: &LoadedMachine<Toy>) -> String {
+    String::from_utf8(state.snapshot().unwrap()).unwrap()
 }
 
 /// Drives a toy to its end on the journal.
@@ -50,9 +50,9 @@ async fn entered(journal: &Journal, run: &str, whole: &Loaded<Toy>, facts: std::
         let commit = Commit { input: Some(&whole.input), facts: &whole.facts[..facts.end], events: &events };
         return journal.stream(run, RUN_STREAM).append::<Toy>(commit).await.unwrap();
     }
-    let stood = stand(journal, run);
+    let snapshot = machine_of(journal, run);
     let commit = Commit { input: None, facts: &whole.facts[facts], events: &events[before..] };
-    journal.stream(run, RUN_STREAM).after_standing(&stood).append::<Toy>(commit).await.unwrap();
+    journal.stream(run, RUN_STREAM).after_snapshot(&snapshot).append::<Toy>(commit).await.unwrap();
 }
 
 // Requirement: 7.20
@@ -68,20 +68,20 @@ async fn a_run_stands_on_a_snapshot_after_any_fact_as_it_stands_on_all_facts() {
         for end in taken..=last {
             let run = format!("{taken}-{end}");
             entered(journal, &run, &whole, 0..taken).await;
-            let all = stand(journal, &run);
-            assert_eq!(all.standing.replayed(), taken);
+            let all = machine_of(journal, &run);
+            assert_eq!(all.state.replayed(), taken);
             assert!(snapshot(journal, &run).await);
             if end > taken {
                 entered(journal, &run, &whole, taken..end).await;
             }
-            let stood = stand(journal, &run);
-            assert_eq!((stood.standing.replayed(), stood.unused.len()), (end - taken, 0), "only what came after it is replayed");
+            let snapshot = machine_of(journal, &run);
+            assert_eq!((snapshot.state.replayed(), snapshot.unused.len()), (end - taken, 0), "only what came after it is replayed");
             let mut expected = LoadedMachine::<Toy>::started(&whole.input);
             whole.facts[..end].iter().for_each(|fact| expected.learn(fact));
-            assert_eq!(form(&stood.standing), form(&expected), "{run}");
-            assert_eq!((stood.standing.events(), stood.standing.output()), (expected.events(), expected.output()), "{run}");
-            let writer = journal.stream(&run, RUN_STREAM).after_standing(&stood);
-            let (output, world) = go(writer, stood.standing.resume(vec![])).await;
+            assert_eq!(form(&snapshot.state), form(&expected), "{run}");
+            assert_eq!((snapshot.state.events(), snapshot.state.output()), (expected.events(), expected.output()), "{run}");
+            let writer = journal.stream(&run, RUN_STREAM).after_snapshot(&snapshot);
+            let (output, world) = go(writer, snapshot.state.resume(vec![])).await;
             assert_eq!(output, sum, "{run}");
             let answered: BTreeSet<_> = whole.facts[..end].iter().filter_map(|fact| Toy::answers(&fact.fact)).collect();
             for started in world.started() {
@@ -111,19 +111,19 @@ async fn a_snapshot_that_cannot_be_used_is_said_and_all_facts_are_replayed() {
     for (harm, why) in cases {
         let fixture = Fixture::written(&["a", "b", "c"]).await;
         assert!(snapshot(&fixture.journal, "r").await);
-        note(&mut fixture.journal.stream("r", "").after_standing(&stand(&fixture.journal, "r")), &["d"]).await.unwrap();
-        assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 1);
+        note(&mut fixture.journal.stream("r", "").after_snapshot(&machine_of(&fixture.journal, "r")), &["d"]).await.unwrap();
+        assert_eq!(machine_of(&fixture.journal, "r").state.replayed(), 1);
         fixture.raw().execute(harm, []).unwrap();
-        let stood = stand(&fixture.journal, "r");
+        let snapshot = machine_of(&fixture.journal, "r");
         let loaded = fixture.load().unwrap();
-        assert_eq!((stood.standing.replayed(), &stood.damage), (loaded.facts.len(), &loaded.damage), "{harm}");
-        let said = stood.unused.join("\n");
+        assert_eq!((snapshot.state.replayed(), &snapshot.damage), (loaded.facts.len(), &loaded.damage), "{harm}");
+        let said = snapshot.unused.join("\n");
         assert!(said.contains(why) && said.is_empty() == why.is_empty(), "{harm}: {said}");
         // The stream continues, and the append repairs the damage.
-        note(&mut fixture.journal.stream("r", "").after_standing(&stood), &["e"]).await.unwrap();
+        note(&mut fixture.journal.stream("r", "").after_snapshot(&snapshot), &["e"]).await.unwrap();
         let repaired = fixture.load().unwrap();
         assert_eq!((repaired.damage.clone(), texts(&repaired).last()), (None, Some(&"e")), "{harm}");
-        assert_eq!(stand(&fixture.journal, "r").standing.events(), repaired.events, "{harm}");
+        assert_eq!(machine_of(&fixture.journal, "r").state.events(), repaired.events, "{harm}");
     }
 }
 
@@ -131,15 +131,15 @@ async fn a_snapshot_that_cannot_be_used_is_said_and_all_facts_are_replayed() {
 async fn the_one_before_is_used_where_the_latest_is_damaged_and_older_ones_go() {
     let fixture = Fixture::written(&["a"]).await;
     for text in ["b", "c", "d"] {
-        note(&mut fixture.journal.stream("r", "").after_standing(&stand(&fixture.journal, "r")), &[text]).await.unwrap();
+        note(&mut fixture.journal.stream("r", "").after_snapshot(&machine_of(&fixture.journal, "r")), &[text]).await.unwrap();
         assert!(snapshot(&fixture.journal, "r").await);
         assert!(!snapshot(&fixture.journal, "r").await, "nothing has happened since");
     }
     let seqs: Vec<i64> = fixture.journal.snapshots("r", "").unwrap().iter().map(|kept| kept.seq).collect();
     assert_eq!(seqs, [4, 3]);
     fixture.raw().execute("UPDATE snapshot SET body = '' WHERE seq = 4", []).unwrap();
-    let stood = stand(&fixture.journal, "r");
-    assert_eq!((stood.standing.replayed(), stood.unused.len()), (1, 1));
+    let snapshot = machine_of(&fixture.journal, "r");
+    assert_eq!((snapshot.state.replayed(), snapshot.unused.len()), (1, 1));
 }
 
 // Requirement: 7.20
@@ -148,11 +148,11 @@ async fn what_stood_on_facts_that_are_cut_goes_with_them() {
     let fixture = Fixture::written(&["a", "b", "c"]).await;
     assert!(snapshot(&fixture.journal, "r").await);
     fixture.raw().execute("UPDATE entry SET facts = '' WHERE last_fact = 2", []).unwrap();
-    assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 0, "what is before the snapshot is not looked at");
+    assert_eq!(machine_of(&fixture.journal, "r").state.replayed(), 0, "what is before the snapshot is not looked at");
     let loaded = fixture.load().unwrap();
     fixture.journal.stream("r", "").after(&loaded).repair::<Toy>().await.unwrap();
     assert_eq!(fixture.journal.snapshots("r", "").unwrap(), []);
-    assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 1);
+    assert_eq!(machine_of(&fixture.journal, "r").state.replayed(), 1);
 }
 
 // Requirement: 7.19
@@ -175,7 +175,7 @@ async fn a_snapshot_that_the_facts_do_not_make_is_found_and_can_be_taken_away() 
     assert_eq!(wrong.len(), 1);
     assert!(wrong[0].1.contains("not what a replay of the facts makes"), "{}", wrong[0].1);
     fixture.journal.drop_snapshots("r", RUN_STREAM, vec![wrong[0].0.seq]).await.unwrap();
-    assert_eq!(stand(&fixture.journal, "r").standing.replayed(), 1);
+    assert_eq!(machine_of(&fixture.journal, "r").state.replayed(), 1);
     // A snapshot whose fact no longer exists is not kept.
     let taken = fixture.journal.take_snapshot::<Toy>("r", RUN_STREAM).unwrap().unwrap();
     fixture.raw().execute("DELETE FROM entry WHERE last_fact = 1 AND stream = (SELECT id FROM stream WHERE run = 'r')", []).unwrap();
@@ -229,9 +229,9 @@ other_toy!(NoForm, 1, None);
 async fn a_snapshot_of_another_form_is_left_alone() {
     let fixture = Fixture::written(&["a", "b"]).await;
     assert!(snapshot(&fixture.journal, "r").await);
-    let stood = fixture.journal.stand::<OtherForm>("r", RUN_STREAM).unwrap().unwrap();
-    assert_eq!(stood.standing.replayed(), 2);
-    assert!(stood.unused[0].contains("another version of aime took it"), "{:?}", stood.unused);
+    let snapshot = fixture.journal.load_machine::<OtherForm>("r", RUN_STREAM).unwrap().unwrap();
+    assert_eq!(snapshot.state.replayed(), 2);
+    assert!(snapshot.unused[0].contains("another version of aime took it"), "{:?}", snapshot.unused);
     assert!(fixture.journal.take_snapshot::<NoForm>("r", RUN_STREAM).unwrap().is_none());
 }
 
@@ -240,8 +240,8 @@ async fn a_clock_that_was_set_back_hinders_no_snapshot() {
     let fixture = Fixture::written(&["a"]).await;
     let early = [at(-5_000, ToyFact::Note { text: "b".to_owned() })];
     let events = [at(-5_000, ToyEvent::Noted { text: "b".to_owned() })];
-    let mut writer = fixture.journal.stream("r", RUN_STREAM).after_standing(&stand(&fixture.journal, "r"));
+    let mut writer = fixture.journal.stream("r", RUN_STREAM).after_snapshot(&machine_of(&fixture.journal, "r"));
     writer.append::<Toy>(Commit { input: None, facts: &early, events: &events }).await.unwrap();
     assert!(snapshot(&fixture.journal, "r").await);
-    assert_eq!((stand(&fixture.journal, "r").standing.replayed(), fixture.journal.snapshots("r", "").unwrap()[0].at), (0, -5_000));
+    assert_eq!((machine_of(&fixture.journal, "r").state.replayed(), fixture.journal.snapshots("r", "").unwrap()[0].at), (0, -5_000));
 }

@@ -2,9 +2,7 @@
 
 use aime_dynamic_planner::Strategy;
 use aime_llm::ToolDefinition;
-use aime_progress_management::{
-    Conclusion, FailureCause, Outcome, PLAN_SCHEMA, Plan, PlanChange, PlanPatch, Strategic, TaskId, TaskKind, TaskSpec,
-};
+use aime_progress_management::{Conclusion, FailureCause, Outcome, Plan, PlanChange, PlanPatch, TaskId, TaskKind, TaskSpec};
 use aime_tools::{Approval, PermissionRules, RuleLists, ToolScope, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -67,8 +65,8 @@ pub(super) fn spec(text: &str) -> TaskSpec {
 
 /// Parses the tasks of `text`, separated by semicolons, each in the form of [`spec`].
 pub(super) fn plan(text: &str) -> Plan {
-    let tasks = text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(spec).collect();
-    Plan { schema: PLAN_SCHEMA.to_owned(), goal: "the goal".to_owned(), strategic: Strategic::default(), tasks, edges: Vec::new() }
+    let tasks = text.split(';').map(str::trim).filter(|text| !text.is_empty()).map(spec);
+    Plan::new("the goal", tasks)
 }
 
 pub(super) fn add(text: &str, replaces: &[&str]) -> PlanChange {

@@ -24,7 +24,7 @@ use crate::{
 /// Bound of a run whose provider refuses further requests for a while.
 const QUOTA: &str = "quota";
 
-/// What an actor is told with the answer to its question, if the files that it has read may have changed meanwhile.
+/// Text after the answer to an actor's question, if files that the actor has read may have changed meanwhile.
 const MERGED_MEANWHILE: &str = "\n\n[Other tasks changed files of the folder meanwhile. Read a file again before you write it.]";
 
 type Context = EffectContext<ActorMachine>;

@@ -55,9 +55,9 @@ impl<M: Machine> LoadedMachine<M> {
     }
 
     fn of(run: Run<M>, events: usize) -> Self {
-        let mut standing = Self { run, output: None, events, replayed: 0 };
-        standing.forget_events();
-        standing
+        let mut state = Self { run, output: None, events, replayed: 0 };
+        state.forget_events();
+        state
     }
 
     /// Applies the next fact of the journal.
@@ -108,7 +108,7 @@ impl<M: Machine> LoadedMachine<M> {
     #[must_use]
     pub fn resume(mut self, then: Vec<Recorded<M::Fact>>) -> Resume<M> {
         self.run.mark_reissued();
-        Resume::LoadedMachine { standing: Box::new(self), then }
+        Resume::LoadedMachine { state: Box::new(self), then }
     }
 
     /// Returns the snapshot as it is kept: JSON, which [`Snapshot`] reads.

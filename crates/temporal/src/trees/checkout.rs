@@ -51,7 +51,7 @@ struct Undo {
 
 impl Trees {
     /// Waits until the folder is free, and checks out a state for the work of an author.
-    pub(crate) async fn stand(&self, tree: &Tree, run: &str, by: Option<Author>) -> Result<Checkout, TreeError> {
+    pub(crate) async fn check_out(&self, tree: &Tree, run: &str, by: Option<Author>) -> Result<Checkout, TreeError> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         self.folder.free().await?;
         self.fetch(tree).await?;
