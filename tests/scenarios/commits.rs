@@ -21,7 +21,7 @@ fn two() -> World {
     let (a, b) = (|turn| When::tools().and_contains("A-PART").and_turn(turn), |turn| When::tools().and_contains("B-PART").and_turn(turn));
     let script = Script::new()
         .on(a(0), [edit("one", "1")])
-        .on(a(1), [bash("echo '#!/bin/sh' > script; chmod 755 script; echo x > ignored")])
+        .on(a(1), [bash("echo '#!/bin/sh' > script; chmod 755 script; echo x > ignored; mkdir __pycache__; echo x > __pycache__/text.pyc")])
         .on(a(2), [done("one is a number")])
         .on(b(0), [edit("three", "3")])
         .on(b(1), [bash("rm old; ln -s text link")])
@@ -54,7 +54,7 @@ fn each_task_is_a_commit_on_a_branch_of_its_own() {
     assert_eq!(git(&world, &["show", "aime/r~1:text"]), TEXT.replace("one", "1"));
     assert_eq!(git(&world, &["show", "aime/r:text"]), TEXT.replace("one", "1").replace("three", "3"));
     let modes = git(&world, &["ls-tree", "--format=%(objectmode) %(path)", "aime/r"]);
-    assert!(modes.contains("100755 script") && modes.contains("120000 link") && !modes.contains("ignored"), "{modes}");
+    assert!(modes.contains("100755 script") && modes.contains("120000 link") && !modes.contains("ignored") && !modes.contains("__pycache__"), "{modes}");
     assert_eq!(
         (git(&world, &["ls-files", "--stage"]), git(&world, &["rev-parse", "HEAD"])),
         (index, head),

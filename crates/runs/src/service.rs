@@ -85,7 +85,7 @@ impl Runs {
                 self.setup.note("started by another aime: without the MCP servers of the settings");
                 return Ok(());
             }
-            self.setup.begin_servers().await
+            Box::pin(self.setup.begin_servers()).await
         };
         self.servers.get_or_try_init(begin).await.copied()
     }
@@ -104,7 +104,7 @@ impl Runs {
             return Ok(Some(models.clone()));
         }
         self.setup.caller().hear(&Notice::Model { choice: &choice, setup: &self.setup });
-        let models = models::ready(&choice, &self.setup).await?;
+        let models = Box::pin(models::ready(&choice, &self.setup)).await?;
         made.insert(key, models.clone());
         Ok(Some(models))
     }

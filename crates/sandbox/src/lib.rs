@@ -3,6 +3,7 @@
 mod confine;
 mod environment;
 mod folder;
+mod generated;
 mod probe;
 mod process;
 mod terminal;
@@ -17,6 +18,7 @@ pub use folder::{
     ConfinedFolder, EntryFacts, EntryKind, FileError, FileFacts, FolderEntry, MAX_FILE_BYTES, RESERVED_FOLDER, Stamp, WatchChanges,
     Written, is_protected,
 };
+pub use generated::{CACHE_FOLDERS, CACHE_TAG, is_generated};
 pub use probe::{Protection, probe};
 pub use process::{
     BackgroundProcess, Bound, Captured, PROCESS_VARIABLE, ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest, Service,

@@ -6,7 +6,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use aime_sandbox::{ConfinedFolder, EntryFacts, EntryKind, FileError, RESERVED_FOLDER};
+use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, FileError, RESERVED_FOLDER, is_generated};
 
 use crate::{
     Entry, NotKept, UndoError, UndoSettings,
@@ -16,10 +16,8 @@ use crate::{
 
 /// Folders of version control systems.
 const REPOSITORIES: [&str; 5] = [".git", ".hg", ".svn", ".jj", ".bzr"];
-/// Names of folders whose content can be regenerated.
-const CACHES: [&str; 6] = ["node_modules", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle"];
-/// Files that mark their folder as one that can be regenerated: the first by a standard, the second for Python's environments.
-const SIGNS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+/// Folder of packages, whose content can be fetched again.
+const PACKAGES: &str = "node_modules";
 
 /// Maximum number of attempts to read a file that changes during the read.
 const TRIES: usize = 3;
@@ -74,7 +72,7 @@ impl Look<'_> {
             };
             let before = known.and_then(|known| known.get(&folder));
             let was_kept = before.is_some_and(|before| before.entry.is_folder());
-            let made_again = entries.iter().any(|(name, _)| SIGNS.iter().any(|sign| name == Path::new(sign)));
+            let made_again = is_generated(entries.iter().map(|(name, _)| name.as_path()));
             if folder != Path::new(".") && !was_kept && made_again {
                 found.insert(folder, not_kept(NotKept::Cache, None));
                 continue;
@@ -193,7 +191,7 @@ fn left_out(path: &Path, facts: &EntryFacts, before: Option<&Known>, room: bool,
     }
     match facts.kind {
         _ if REPOSITORIES.contains(&name) => Some(NotKept::Repository),
-        EntryKind::Folder if CACHES.contains(&name) => Some(NotKept::Cache),
+        EntryKind::Folder if name == PACKAGES || CACHE_FOLDERS.contains(&name) => Some(NotKept::Cache),
         EntryKind::Folder if elsewhere => Some(NotKept::Mount),
         EntryKind::File | EntryKind::Folder | EntryKind::Link if !room => Some(NotKept::NoRoom),
         _ => None,

@@ -11,6 +11,7 @@ use std::{
 
 use tokio::{fs, task::spawn_blocking};
 
+use aime_sandbox::{CACHE_FOLDERS, CACHE_TAG};
 use crate::{Commit, FileConflict, WorkTreeError, git::Git};
 
 /// Maximum bytes of changes in one transfer.
@@ -47,7 +48,7 @@ pub enum Merged {
 
 /// A folder whose states are recorded as commits. Its repository is outside of the folder, where programs in the folder cannot write. A
 /// `.git` of the folder itself is neither read nor changed, and is not transferred; neither are other repositories in it, empty folders,
-/// and files that `.gitignore` excludes. Of a submodule that `.gitmodules` names, the files are recorded like those of a folder.
+/// caches such as `__pycache__`, and files that `.gitignore` excludes. Of a submodule that `.gitmodules` names, the files are recorded like those of a folder.
 ///
 /// Make one call at a time: users within a process take turns, and [`hold`](Self::hold) locks out other processes.
 #[derive(Debug, Clone)]
@@ -75,10 +76,12 @@ impl WorkTree {
         Ok(tree)
     }
 
-    /// Excludes paths from what is recorded, besides aime's own data.
+    /// Excludes paths from what is recorded, besides aime's own data and caches: two tasks that run the same tests would change them
+    /// in different ways.
     pub(crate) async fn leave_out(&self, paths: &[PathBuf]) -> Result<(), WorkTreeError> {
         let all = [Path::new(OWN)].into_iter().chain(paths.iter().map(PathBuf::as_path));
-        write_whole(&self.exclude(), &excluded(all)).await
+        let caches: String = CACHE_FOLDERS.iter().map(|name| format!("{name}/\n")).collect();
+        write_whole(&self.exclude(), &(caches + &excluded(all))).await
     }
 
     fn exclude(&self) -> PathBuf {
@@ -137,11 +140,15 @@ impl WorkTree {
         }
         let others = self.others().await?;
         let mut paths = b".\0".to_vec();
-        // Only repositories in the folder are listed with a slash. Adding one would fail, or add only its name.
-        for repository in others.split(|byte| *byte == 0).filter(|path| path.ends_with(b"/")) {
-            paths.extend_from_slice(b":(exclude,literal)");
-            paths.extend_from_slice(repository.strip_suffix(b"/").unwrap_or(repository));
-            paths.push(0);
+        for listed in others.split(|byte| *byte == 0) {
+            // Only repositories in the folder are listed with a slash. Adding one would fail, or add only its name.
+            let repository = listed.strip_suffix(b"/");
+            let cache = listed.strip_suffix(CACHE_TAG.as_bytes()).and_then(|path| path.strip_suffix(b"/"));
+            if let Some(excluded) = repository.or(cache) {
+                paths.extend_from_slice(b":(exclude,literal)");
+                paths.extend_from_slice(excluded);
+                paths.push(0);
+            }
         }
         let add = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
         self.git.must_read("take in what has changed", &add, paths).await?;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use aime_progress_management::{ProgressState, TaskId};
-use aime_undo::{Entry, Kept, Work};
+use aime_undo::{Entry, Kept, NotKept, Work};
 use aime_work_tree::{Content, NewBranch};
 use tokio::task::spawn_blocking;
 
@@ -80,7 +80,7 @@ fn contents_of<'a>(kept: &Kept, paths: impl IntoIterator<Item = (&'a PathBuf, &'
                 let bytes = kept.content(entry).map_err(|error| error.to_string())?.unwrap_or_default();
                 Some(Content::File { bytes, is_executable: mode & EXECUTABLE != 0 })
             }
-            Some(Entry::Folder { .. }) => continue,
+            Some(Entry::Folder { .. } | Entry::NotKept { why: NotKept::Cache, .. }) => continue,
             Some(Entry::NotKept { why, .. }) => return Err(format!("{} is not recorded: {}", path.display(), why.words())),
         };
         contents.push((path.clone(), content));

@@ -8,7 +8,7 @@ use std::{
 
 use aime_progress_management::{LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
-use aime_undo::{Author, Change, Entry, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
+use aime_undo::{Author, Change, Entry, NotKept, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
 
 use super::folder_use::{FolderUse, InUse};
@@ -281,9 +281,12 @@ impl KeptFiles {
     }
 }
 
-/// Returns the kind of a change of a file: `created`, `deleted` or `changed`; `None` for folders.
+/// Returns the kind of a change of a file: `created`, `deleted` or `changed`; `None` for folders and caches.
 pub(super) fn did(change: &Change) -> Option<&'static str> {
-    let is_file = |entry: &Option<Entry>| matches!(entry, Some(Entry::File { .. } | Entry::NotKept { .. }));
+    let is_file = |entry: &Option<Entry>| match entry {
+        Some(Entry::NotKept { why, .. }) => *why != NotKept::Cache,
+        entry => matches!(entry, Some(Entry::File { .. })),
+    };
     match (&change.before, &change.after) {
         (before, after) if !is_file(before) && !is_file(after) => None,
         (None, _) => Some("created"),

@@ -190,7 +190,7 @@ impl Runs {
                 tell(event);
             }
         };
-        let (result, ()) = tokio::join!(orchestrator.plan(request, RunControl { stop, ..control }), telling);
+        let (result, ()) = tokio::join!(Box::pin(orchestrator.plan(request, RunControl { stop, ..control })), telling);
         Ok(result?)
     }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use aime_redact::Redactor;
-use aime_sandbox::{ConfinedFolder, EntryFacts, EntryKind, RESERVED_FOLDER, Stamp, is_protected};
+use aime_sandbox::{CACHE_FOLDERS, ConfinedFolder, EntryFacts, EntryKind, RESERVED_FOLDER, Stamp, is_generated, is_protected};
 
 use crate::secrets::{learn, passed_over};
 
@@ -19,10 +19,8 @@ const MOST_KEPT: usize = 2_000;
 const LARGEST: u64 = 1024 * 1024;
 /// Maximum number of credential files that are read.
 const MOST_LEARNT: usize = 200;
-/// Names of generated folders, in which no one works.
-const PASSED_OVER: [&str; 3] = ["node_modules", "__pycache__", ".hg"];
-/// Files that mark their folder as generated.
-const SIGNS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+/// Names of further folders in which no one works.
+const PASSED_OVER: [&str; 2] = ["node_modules", ".hg"];
 /// Files in protected folders that programs write all the time, and that start nothing.
 const BUSY: [&str; 4] = ["workspace.xml", "known_hosts", "shelf", "history.jsonl"];
 /// Folders and files of a repository, which are scanned separately.
@@ -93,7 +91,7 @@ impl Scan<'_> {
         if bare {
             self.repository(path, 0);
         }
-        let made_again = !top && SIGNS.iter().any(|sign| has(sign, EntryKind::File));
+        let made_again = !top && is_generated(entries.iter().filter(|(_, facts)| facts.kind == EntryKind::File).map(|(name, _)| name.as_path()));
         for (name, facts) in entries {
             let here = if top { name.clone() } else { path.join(&name) };
             let is = |names: &[&str]| names.iter().any(|known| name == Path::new(known));
@@ -110,7 +108,7 @@ impl Scan<'_> {
             match facts.kind {
                 EntryKind::Folder if is_repository(&name) => self.repository(&here, 0),
                 EntryKind::Folder if is_protected(&here) => self.all_in(&here),
-                EntryKind::Folder if !made_again && !is(&PASSED_OVER) => below.push(here),
+                EntryKind::Folder if !made_again && !is(&PASSED_OVER) && !is(&CACHE_FOLDERS) => below.push(here),
                 EntryKind::Folder | EntryKind::Other => {}
                 EntryKind::File if is_protected(&here) => self.keep(&here),
                 EntryKind::Link if is_protected(&here) || folder_of_such => self.keep(&here),

@@ -92,6 +92,27 @@ async fn edits_of_two_are_both_kept() {
 }
 
 #[tokio::test]
+async fn caches_of_two_are_not_merged() {
+    let shared = Shared::new();
+    let folders = shared.opened().await;
+    let (a, b) = (folders.begin("a", &Extras::default()).await.unwrap(), folders.begin("b", &Extras::default()).await.unwrap());
+    for (private, name) in [(&a, "a"), (&b, "b")] {
+        for cache in ["__pycache__", "inside/.pytest_cache", "target"] {
+            fs::create_dir_all(private.path().join(cache)).unwrap();
+            fs::write(private.path().join(cache).join("made"), name).unwrap();
+        }
+        fs::write(private.path().join("target/CACHEDIR.TAG"), "Signature: 8a477f597d28d172789f06886806bc55").unwrap();
+        fs::write(private.path().join(name), name).unwrap();
+    }
+    assert_eq!(folders.join(&a, "a").await.unwrap(), Joined::Clean);
+    assert_eq!(folders.join(&b, "b").await.unwrap(), Joined::Clean);
+    assert_eq!((shared.read("a"), shared.read("b")), ("a".to_owned(), "b".to_owned()));
+    let is_there = |path: &str| shared.folder().join(path).exists();
+    assert_eq!([is_there("__pycache__"), is_there("inside"), is_there("target")], [false; 3]);
+    assert_eq!(fs::read_to_string(a.path().join("target/made")).unwrap(), "a", "its own caches stay");
+}
+
+#[tokio::test]
 async fn a_conflict_stands_in_the_private_folder_until_it_is_resolved() {
     let shared = Shared::new();
     let folders = shared.opened().await;
