@@ -54,7 +54,10 @@ fn each_task_is_a_commit_on_a_branch_of_its_own() {
     assert_eq!(git(&world, &["show", "aime/r~1:text"]), TEXT.replace("one", "1"));
     assert_eq!(git(&world, &["show", "aime/r:text"]), TEXT.replace("one", "1").replace("three", "3"));
     let modes = git(&world, &["ls-tree", "--format=%(objectmode) %(path)", "aime/r"]);
-    assert!(modes.contains("100755 script") && modes.contains("120000 link") && !modes.contains("ignored") && !modes.contains("__pycache__"), "{modes}");
+    assert!(
+        modes.contains("100755 script") && modes.contains("120000 link") && !modes.contains("ignored") && !modes.contains("__pycache__"),
+        "{modes}"
+    );
     assert_eq!(
         (git(&world, &["ls-files", "--stage"]), git(&world, &["rev-parse", "HEAD"])),
         (index, head),

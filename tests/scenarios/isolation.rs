@@ -192,7 +192,7 @@ fn a_conflict_goes_to_its_own_actor() {
     let ended = world.aime(RUN).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "a's\nb's"), "{ended}");
     let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
-    assert!(told.contains("others changed the same parts of `text`"), "{told}");
+    assert!(told.contains("others changed the same parts meanwhile"), "{told}");
     assert_eq!(ended.json()["conflicts"], json!([{"task": "b", "path": "text", "kind": "text", "resolved": true}]), "{ended}");
     assert!(!world.exists(".aime/runs/r/private"), "{ended}");
 }
@@ -219,9 +219,8 @@ fn whole_files_that_lose_are_kept_and_named() {
     let ended = world.aime(RUN).must(0);
     let told = world.actor_requests("B-PART").iter().map(said).collect::<String>();
     for part in [
-        "`image` is as the others left it; commands can read your version in `../own/image`",
-        "`pointer` is as the others left it; commands can read your version in `../own/pointer`",
-        "`text` is deleted by others, and your changed version is there again; commands can read your version in `../own/text`",
+        "`image`, `pointer`: it is as the others left it (commands can read your version: `../own/image`, `../own/pointer`)",
+        "`text`: deleted by others, and your changed version is there again (commands can read your version: `../own/text`)",
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -233,6 +232,7 @@ fn whole_files_that_lose_are_kept_and_named() {
     assert_eq!(world.read(&kept("text")), TEXT.replace("one", "b's"));
     assert!(!world.exists("text"), "{ended}");
     let shown = world.aime(["runs", "show", "r"]).must(0);
+    assert!(shown.stdout.contains("holds   the changes fit those that others made meanwhile"), "{shown}");
     let line =
         format!("b and others changed image (no text); the actor of b resolved it; the version of the task is kept in {}", kept("image"));
     assert!(shown.stdout.contains(&line), "{shown}");

@@ -17,6 +17,9 @@ use crate::{
     approval::{Decision, ProposedCall, always_note, decide},
 };
 
+/// Number of characters of an unanswered question that its caller is shown.
+const QUESTION_SHOWN: usize = 250;
+
 /// A call whose arguments were parsed, normalized and checked against the tool's schema. It may not be made yet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CheckedCall {
@@ -252,6 +255,12 @@ impl OpenCall {
     /// Returns the error for a question that nobody can answer.
     #[must_use]
     pub fn unanswered(&self) -> ToolError {
-        ToolError::Denied(format!("not allowed: nobody is there to answer {:?}", self.question))
+        let mut question = self.question.split_whitespace().collect::<Vec<_>>().join(" ");
+        // The caller knows the command or the code that follows the question.
+        if let Some((end, _)) = question.char_indices().nth(QUESTION_SHOWN) {
+            question.truncate(end);
+            question.push('…');
+        }
+        ToolError::Denied(format!("not allowed: nobody is there to answer \"{question}\". Do without it, and say so in your result"))
     }
 }

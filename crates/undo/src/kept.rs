@@ -74,6 +74,21 @@ impl Kept {
         })
     }
 
+    /// Returns the changes of each path by the authors that `is_own` accepts, oldest first. Changes that nobody else interrupted count as
+    /// one. Omits those without effect, and undone ones.
+    pub fn changes_by(&self, is_own: impl Fn(&Author) -> bool) -> impl Iterator<Item = (&Path, Vec<Change>)> {
+        self.history.chains.iter().filter_map(move |(path, links)| {
+            let runs = links.chunk_by(|one, next| one.by.iter().any(&is_own) == next.by.iter().any(&is_own));
+            let own = runs.filter(|links| links.iter().any(|link| link.by.iter().any(&is_own)));
+            let changes = own.filter_map(|links| {
+                let (before, after) = (links.first()?.before.clone(), links.last()?.after.clone());
+                (before != after).then(|| Change { path: path.clone(), before, after })
+            });
+            let changes: Vec<Change> = changes.collect();
+            (!changes.is_empty()).then_some((path.as_path(), changes))
+        })
+    }
+
     /// Returns the work of each task, in the order of their last changes. Where several may have made a change, it is the work of the first.
     #[must_use]
     pub fn work(&self) -> &[Work] {

@@ -11,8 +11,8 @@ use std::{
 
 use tokio::{fs, task::spawn_blocking};
 
-use aime_sandbox::{CACHE_FOLDERS, CACHE_TAG};
 use crate::{Commit, FileConflict, WorkTreeError, git::Git};
+use aime_sandbox::{CACHE_FOLDERS, CACHE_TAG};
 
 /// Maximum bytes of changes in one transfer.
 pub const MAX_BUNDLE_BYTES: u64 = 1024 * 1024 * 1024;

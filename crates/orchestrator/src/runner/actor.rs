@@ -30,7 +30,7 @@ use super::{
     folder_use::Turn,
     hooked::Asking,
     in_run, millis_since, on_bound,
-    private::{Place, PrivatePlace, violated},
+    private::{Place, PrivatePlace, check_of_conflicts},
 };
 use crate::{
     ActorBrief, AgentOrder, ReturnedResult, RunFact, RunMachine,
@@ -140,14 +140,16 @@ impl RunRunner {
             Ok(conflicts) => conflicts,
             Err(message) => return RunFact::EffectFailed { id, message },
         };
-        if let Some(violated) = violated(&conflicts) {
-            let (checks, calls) = (vec![violated], Vec::new());
+        let merged = check_of_conflicts(&conflicts);
+        if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
+            let (checks, calls) = (merged.into_iter().collect(), Vec::new());
             return RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) };
         }
         let evidence = || of_actor(&self.parts.journal, self.run.as_str(), task, execution);
         let returned = attempt.brief.returned.as_ref().map_or(0, |returned| returned.number);
         let work = (format!("{task}-{execution}-{returned}"), &attempt.brief.spec, attempt.brief.results.as_str());
         let (checks, calls) = self.verify_task(work, &conclusion, evidence, context).await;
+        let checks = merged.into_iter().chain(checks).collect();
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) }
     }
 

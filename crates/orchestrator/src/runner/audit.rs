@@ -10,7 +10,7 @@ use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
 use aime_progress_management::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
-use aime_undo::{Change, Entry, Kept, line_diff};
+use aime_undo::{Author, Change, Entry, Kept, line_diff};
 use tokio::task::spawn_blocking;
 
 use super::{
@@ -157,11 +157,12 @@ impl RunRunner {
         let read = move || {
             let kept = Kept::read(&keep, run.as_str()).ok().flatten()?;
             let of_group = |group: &Option<BTreeSet<String>>| {
-                let by_group = |by: &[&aime_undo::Author]| {
-                    group.as_ref().is_none_or(|tasks| by.iter().any(|author| author.task.as_ref().is_some_and(|task| tasks.contains(task))))
+                let Some(tasks) = group else {
+                    return kept.changes().filter_map(|(change, _)| changed_file(&kept, &change)).collect();
                 };
-                let changes = kept.changes().filter(|(_, by)| by_group(by)).map(|(change, _)| change);
-                changes.filter_map(|change| changed_file(&kept, &change)).collect()
+                let by_group = |author: &Author| author.task.as_ref().is_some_and(|task| tasks.contains(task));
+                let pieces = |changes: Vec<Change>| changes.iter().filter_map(|change| changed_file(&kept, change)).reduce(add_later);
+                kept.changes_by(by_group).filter_map(|(_, changes)| pieces(changes)).collect()
             };
             Some(groups.iter().map(of_group).collect())
         };
@@ -204,7 +205,14 @@ fn verdicts(output: ActorOutput) -> Result<Vec<CriterionVerdict>, String> {
     }
 }
 
-/// Returns a change of a file in the form for a model; `None` for folders.
+/// Adds a later change of the same file, which others changed in between.
+fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
+    let diff = [first.diff, later.diff].into_iter().filter(|diff| !diff.is_empty()).collect::<Vec<_>>().join("\n");
+    let did = if later.did == "deleted" { later.did } else { first.did };
+    ChangedFile { did, diff, added: first.added + later.added, removed: first.removed + later.removed, path: first.path }
+}
+
+/// Returns a change of a file in the form for a model; `None` for folders and caches.
 fn changed_file(kept: &Kept, change: &Change) -> Option<ChangedFile> {
     let did = did(change)?;
     let path = change.path.to_string_lossy().into_owned();

@@ -1,6 +1,7 @@
 //! Private folders of tasks, which isolate tasks that run at the same time.
 
 use std::{
+    collections::BTreeMap,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
     sync::Arc,
@@ -239,36 +240,42 @@ impl RunRunner {
     }
 }
 
-/// Returns the criterion that open conflicts violate; `None` if there are none.
-pub(super) fn violated(conflicts: &[FoundConflict]) -> Option<CriterionResult> {
-    let open: Vec<&MergeConflict> = conflicts.iter().map(|found| &found.conflict).filter(|conflict| !conflict.resolved).collect();
-    if open.is_empty() {
+/// Returns the result of the criterion on conflicts; `None` if there were none.
+pub(super) fn check_of_conflicts(conflicts: &[FoundConflict]) -> Option<CriterionResult> {
+    if conflicts.is_empty() {
         return None;
     }
-    let named =
-        |conflicts: &[&MergeConflict]| conflicts.iter().map(|conflict| format!("`{}`", conflict.path)).collect::<Vec<_>>().join(", ");
-    let (text, whole): (Vec<&MergeConflict>, Vec<&MergeConflict>) = open.iter().partition(|conflict| conflict.kind == ConflictKind::Text);
-    let mut reason =
-        format!("others changed the same parts of {}. Your folder contains the changes of all now, but is not joined yet.", named(&open));
-    if !text.is_empty() {
-        reason.push_str(&format!(
-            " In {} both versions are between <<<<<<< and >>>>>>>: keep the purpose of both, and remove the markers.",
-            named(&text)
-        ));
-    }
-    for conflict in whole {
-        let is = match conflict.kind {
+    let open: Vec<&MergeConflict> = conflicts.iter().map(|found| &found.conflict).filter(|conflict| !conflict.resolved).collect();
+    let (passed, reason) = match &open[..] {
+        [] => (true, "the conflicts were resolved".to_owned()),
+        open => (false, reason_of(open)),
+    };
+    Some(CriterionResult { passed: Some(passed), how: CheckMethod::Executed, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
+}
+
+/// Tells an actor of the open conflicts in its folder, and how they are resolved.
+fn reason_of(open: &[&MergeConflict]) -> String {
+    let mut by_state: BTreeMap<&str, Vec<&MergeConflict>> = BTreeMap::new();
+    for conflict in open {
+        let state = match conflict.kind {
+            ConflictKind::Text => "both versions are there, between <<<<<<< and >>>>>>>: keep the purpose of both, and remove the markers",
             ConflictKind::DeleteEdit if conflict.kept.is_some() => "deleted by others, and your changed version is there again",
-            ConflictKind::DeleteEdit => "deleted by you, and the version that others changed is there again",
-            ConflictKind::Text | ConflictKind::Binary | ConflictKind::Symlink | ConflictKind::Place => "as the others left it",
+            ConflictKind::DeleteEdit => "deleted by you, and the version that others changed is there again; delete it again if it must go",
+            ConflictKind::Binary | ConflictKind::Symlink | ConflictKind::Place => "it is as the others left it",
         };
-        // The private folder is beside the folder of the kept versions.
-        let own =
-            conflict.kept.as_ref().map_or_else(String::new, |_| format!("; commands can read your version in `../own/{}`", conflict.path));
-        reason.push_str(&format!(" `{}` is {is}{own}.", conflict.path));
+        by_state.entry(state).or_default().push(conflict);
     }
-    reason.push_str(" End again once the folder contains the files as they should be.");
-    Some(CriterionResult { passed: Some(false), how: CheckMethod::Executed, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
+    let mut reason =
+        "others changed the same parts meanwhile. Your folder now has the changes of all, and nothing of yours is merged yet.".to_owned();
+    for (state, conflicts) in by_state {
+        let named: Vec<String> = conflicts.iter().map(|conflict| format!("`{}`", conflict.path)).collect();
+        // The private folder is beside the folder of the kept versions.
+        let own: Vec<String> =
+            conflicts.iter().filter(|conflict| conflict.kept.is_some()).map(|conflict| format!("`../own/{}`", conflict.path)).collect();
+        let own = if own.is_empty() { String::new() } else { format!(" (commands can read your version: {})", own.join(", ")) };
+        reason.push_str(&format!(" {}: {state}{own}.", named.join(", ")));
+    }
+    reason + " Change what is wrong, or nothing if these versions are right, and end again."
 }
 
 const fn kind_of(kind: aime_work_tree::ConflictKind) -> ConflictKind {

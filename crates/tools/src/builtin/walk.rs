@@ -5,6 +5,7 @@ use std::{
     path::{Component, Path},
 };
 
+use aime_sandbox::CACHE_FOLDERS;
 use ignore::{
     WalkBuilder,
     gitignore::{Gitignore, GitignoreBuilder},
@@ -12,13 +13,13 @@ use ignore::{
 
 use crate::{ToolContext, ToolError};
 
-/// Folders that are never searched.
+/// Folders that are never searched, besides caches.
 const NEVER: &[&str] = &[".git", ".hg", ".svn", ".jj", ".aime"];
 /// Names of files with ignore rules.
 const IGNORE_FILES: &[&str] = &[".gitignore", ".ignore"];
 
 /// Visits the regular files beneath `base`, in order of their paths, with paths relative to the working folder. Skips files that
-/// `.gitignore` and `.ignore` exclude, with or without a repository, and symbolic links. Ignore files outside of the working folder have no
+/// `.gitignore` and `.ignore` exclude, with or without a repository, caches, and symbolic links. Ignore files outside of the working folder have no
 /// effect, and neither have the user's global ones.
 pub(crate) fn walk(
     context: &ToolContext,
@@ -31,7 +32,7 @@ pub(crate) fn walk(
     builder.hidden(false).parents(false).git_global(false).require_git(false).follow_links(false).sort_by_file_name(Ord::cmp).filter_entry(
         move |entry| {
             let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            let never = folder && entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name));
+            let never = folder && entry.file_name().to_str().is_some_and(|name| NEVER.contains(&name) || CACHE_FOLDERS.contains(&name));
             entry.depth() == 0 || !(never || above.iter().any(|rules| rules.matched(entry.path(), folder).is_ignore()))
         },
     );

@@ -91,7 +91,8 @@ impl Scan<'_> {
         if bare {
             self.repository(path, 0);
         }
-        let made_again = !top && is_generated(entries.iter().filter(|(_, facts)| facts.kind == EntryKind::File).map(|(name, _)| name.as_path()));
+        let made_again =
+            !top && is_generated(entries.iter().filter(|(_, facts)| facts.kind == EntryKind::File).map(|(name, _)| name.as_path()));
         for (name, facts) in entries {
             let here = if top { name.clone() } else { path.join(&name) };
             let is = |names: &[&str]| names.iter().any(|known| name == Path::new(known));

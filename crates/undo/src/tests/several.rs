@@ -165,3 +165,30 @@ fn many_at_once_lose_nothing() {
     undo(&later, &Scope::Run {});
     assert_eq!(place.tree(), before);
 }
+
+#[test]
+fn the_changes_of_a_task_leave_out_those_that_others_made_to_the_same_file() {
+    let place = Place::new();
+    let recorder = place.recorder();
+    for (task, content) in [("one", "1\n"), ("one", "1\n2\n"), ("two", "1\n2\n3\n"), ("one", "1\n2\n3\n4\n")] {
+        write(&place, &recorder, task, "new.txt", content);
+    }
+    write(&place, &recorder, "two", "a.txt", "by two");
+    recorder.leave();
+    let kept = Kept::read(&place.path(".aime"), "r").unwrap().unwrap();
+    let texts = |task: &str| -> Vec<(PathBuf, Vec<[String; 2]>)> {
+        let text = |entry: &Option<Entry>| {
+            let bytes = entry.as_ref().and_then(|entry| kept.content(entry).unwrap()).unwrap_or_default();
+            String::from_utf8(bytes).unwrap()
+        };
+        let changes = kept.changes_by(|author| author.task.as_deref() == Some(task));
+        changes
+            .map(|(path, changes)| (path.to_owned(), changes.iter().map(|change| [&change.before, &change.after].map(text)).collect()))
+            .collect()
+    };
+    let change = |before: &str, after: &str| [before.to_owned(), after.to_owned()];
+    let new = PathBuf::from("new.txt");
+    assert_eq!(texts("one"), [(new.clone(), vec![change("", "1\n2\n"), change("1\n2\n3\n", "1\n2\n3\n4\n")])]);
+    assert_eq!(texts("two"), [("a.txt".into(), vec![change("a\n", "by two")]), (new, vec![change("1\n2\n", "1\n2\n3\n")])]);
+    assert_eq!(texts("three"), []);
+}
