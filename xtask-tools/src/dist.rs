@@ -3,6 +3,7 @@
 //! The names are defined only here: the release workflow calls this, and a test compares them with those that `cargo binstall` looks for.
 
 mod builder;
+mod contents;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -29,9 +30,6 @@ const TARGETS: [&str; 7] = [
     "aarch64-apple-darwin",
     "x86_64-pc-windows-msvc",
 ];
-
-/// Documents in an archive, beside the binary.
-const DOCUMENTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
 /// Choice of artifacts.
 #[derive(Args)]
@@ -97,22 +95,24 @@ pub(crate) fn dist(arguments: &DistArguments) -> Result<()> {
         trial::ready(&archive.target)?;
     }
     let program = builder::build(&archive.target)?;
-    let place = root().join("target").join("dist");
+    let writer = builder::started_here(&archive.target, &program)?;
+    let file = make(&root().join("target").join("dist"), &archive, &program, &writer)?;
+    println!("{}\n{}", file.display(), checksum(&file)?);
+    if arguments.try_out { trial::try_out(&file, &archive) } else { Ok(()) }
+}
+
+/// Makes the archive of a binary in `place`, with its checksum beside it, and returns its path. `writer` is an aime that this machine can
+/// start.
+fn make(place: &Path, archive: &Archive, program: &Path, writer: &Path) -> Result<PathBuf> {
     let folder = place.join(archive.folder());
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    fs::copy(&program, folder.join(archive.binary())).with_context(|| format!("could not copy {}", program.display()))?;
-    for document in DOCUMENTS {
-        fs::copy(root().join(document), folder.join(document)).with_context(|| format!("could not copy {document}"))?;
-    }
+    contents::fill(&folder, program, archive.binary(), writer)?;
     let file = place.join(archive.file());
-    pack(&place, &archive, &file)?;
-    let sum = checksum(&file)?;
-    fs::write(place.join(format!("{}.sha256", archive.file())), format!("{sum}  {}\n", archive.file()))?;
-    println!("{}\n{sum}", file.display());
-    if arguments.try_out { trial::try_out(&file, &archive) } else { Ok(()) }
+    pack(place, archive, &file)?;
+    fs::write(place.join(format!("{}.sha256", archive.file())), format!("{}  {}\n", checksum(&file)?, archive.file()))?;
+    Ok(file)
 }
 
 /// Packs the folder of an archive, which is in `place`.
@@ -125,15 +125,33 @@ fn pack(place: &Path, archive: &Archive, file: &Path) -> Result<()> {
 
 fn zip(folder: &Path, name: &str, file: &Path) -> Result<()> {
     let mut packed = zip::ZipWriter::new(File::create(file)?);
+    add_to_zip(&mut packed, folder, name)?;
+    packed.finish()?;
+    Ok(())
+}
+
+fn add_to_zip(packed: &mut zip::ZipWriter<File>, folder: &Path, name: &str) -> Result<()> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<_>>()?;
     paths.sort();
     for path in paths {
         let entry = path.file_name().and_then(|name| name.to_str()).context("a file without a name")?;
-        packed.start_file(format!("{name}/{entry}"), zip::write::SimpleFileOptions::default())?;
-        packed.write_all(&fs::read(&path)?)?;
+        let entry = format!("{name}/{entry}");
+        if path.is_dir() {
+            add_to_zip(packed, &path, &entry)?;
+        } else {
+            packed.start_file(entry, zip::write::SimpleFileOptions::default())?;
+            packed.write_all(&fs::read(&path)?)?;
+        }
     }
-    packed.finish()?;
     Ok(())
+}
+
+/// Unpacks an archive into a folder.
+fn unpack(file: &Path, archive: &Archive, into: &Path) -> Result<()> {
+    if archive.is_for_windows() {
+        return Ok(zip::ZipArchive::new(File::open(file)?)?.extract(into)?);
+    }
+    run(Command::new("tar").arg("-C").arg(into).arg("-xzf").arg(file))
 }
 
 /// Returns the SHA-256 of a file in the format of `sha256sum`.

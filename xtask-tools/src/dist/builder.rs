@@ -50,6 +50,11 @@ pub(super) fn build(target: &str) -> Result<PathBuf> {
     }
 }
 
+/// Returns an aime that this machine can start: `program` itself if it was built for this machine, and otherwise a debug build.
+pub(super) fn started_here(target: &str, program: &Path) -> Result<PathBuf> {
+    if target == host()? { Ok(program.to_owned()) } else { build_aime(&["--locked"]) }
+}
+
 /// Returns `cargo zigbuild`, downloaded once. It replaces `cargo build`.
 fn zigbuild() -> Result<Command> {
     answer(Command::new("python3").args(["-I", "-c", "import venv; print('here')"]), PYTHON)?;

@@ -141,29 +141,80 @@ fn what_is_static_is_tried_alone_and_other_processors_are_emulated() {
     assert_eq!(tried("x86_64-pc-windows-msvc", host), None);
 }
 
+/// Writes a program that stands in for aime: it answers the commands that an archive is made with.
+#[cfg(unix)]
+fn stand_in(place: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let program = place.join("stand-in");
+    let script = "#!/bin/sh\nset -e\ncase \"$1\" in\n  --version) echo 'aime 1.2.3' ;;\n  completions) echo \"$2: --unattended\" ;;\n\
+        \x20 man) for page in aime aime-run; do echo \".TH $page 1\" >\"$3/$page.1\"; done ;;\n  *) exit 2 ;;\nesac\n";
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+/// Returns the files below a folder, sorted, by their paths in it.
+#[cfg(unix)]
+fn files(folder: &Path) -> Vec<String> {
+    let found = Command::new("find").args([".", "-type", "f"]).current_dir(folder).output().unwrap();
+    let mut files: Vec<String> = String::from_utf8(found.stdout).unwrap().lines().map(|path| path[2..].to_owned()).collect();
+    files.sort();
+    files
+}
+
 // Requirement: 19.7
+#[cfg(unix)]
 #[test]
-fn an_archive_holds_one_folder_and_its_checksum_is_that_of_the_file() {
+fn an_unpacked_archive_starts_where_binstall_looks() {
+    let manifest: toml::Value = toml::from_str(&read("crates/cli/Cargo.toml")).unwrap();
+    let bin_dir = manifest["package"]["metadata"]["binstall"]["bin-dir"].as_str().unwrap().to_owned();
     let place = tempfile::tempdir().unwrap();
+    let program = stand_in(place.path());
     for target in ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-msvc"] {
         let archive = archive(target);
-        let folder = place.path().join(archive.folder());
-        fs::create_dir(&folder).unwrap();
-        for name in [archive.binary(), "README.md"] {
-            fs::write(folder.join(name), name).unwrap();
+        let file = make(place.path(), &archive, &program, &program).unwrap();
+        let unpacked = tempfile::tempdir().unwrap();
+        unpack(&file, &archive, unpacked.path()).unwrap();
+        let documents = ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT", "README.md"];
+        let completions =
+            ["completions/_aime", "completions/_aime.ps1", "completions/aime.bash", "completions/aime.elv", "completions/aime.fish"];
+        let mut held = [&documents[..], &completions, &["man/man1/aime.1", "man/man1/aime-run.1", archive.binary()]].concat();
+        held.sort_unstable();
+        let held: Vec<String> = held.into_iter().map(|name| format!("{}/{name}", archive.folder())).collect();
+        assert_eq!(files(unpacked.path()), held, "{target}");
+        trial::beside_the_binary(&unpacked.path().join(archive.folder())).unwrap();
+        let binary = unpacked.path().join(filled(&bin_dir, &archive, archive.is_for_windows()));
+        assert_eq!(fs::read(&binary).unwrap(), fs::read(&program).unwrap(), "{target}");
+        // A zip for Windows keeps no mode.
+        if !archive.is_for_windows() {
+            let started = Command::new(&binary).arg("--version").output().unwrap();
+            assert_eq!(String::from_utf8(started.stdout).unwrap(), "aime 1.2.3\n", "{target}");
         }
-        let file = place.path().join(archive.file());
-        pack(place.path(), &archive, &file).unwrap();
-        let mut held = if archive.is_for_windows() {
-            zip::ZipArchive::new(File::open(&file).unwrap()).unwrap().file_names().map(|name| name.unwrap().into_owned()).collect()
-        } else {
-            let told = Command::new("tar").arg("-tzf").arg(&file).output().unwrap();
-            String::from_utf8(told.stdout).unwrap().lines().filter(|name| !name.ends_with('/')).map(str::to_owned).collect::<Vec<_>>()
-        };
-        held.sort();
-        assert_eq!(held, ["README.md", archive.binary()].map(|name| format!("{}/{name}", archive.folder())), "{target}");
+        let mut check = Command::new("sha256sum");
+        check.args(["--check", "--strict", "--quiet"]).arg(format!("{}.sha256", archive.file())).current_dir(place.path());
+        assert!(check.status().unwrap().success(), "{target}");
     }
-    let file = place.path().join("abc");
-    fs::write(&file, "abc").unwrap();
-    assert_eq!(checksum(&file).unwrap(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+// Requirement: 19.7
+#[cfg(unix)]
+#[test]
+fn an_archive_without_completions_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let archive = archive("x86_64-unknown-linux-gnu");
+    let program = stand_in(place.path());
+    make(place.path(), &archive, &program, &program).unwrap();
+    let folder = place.path().join(archive.folder());
+    trial::beside_the_binary(&folder).unwrap();
+    fs::remove_file(folder.join("completions/_aime")).unwrap();
+    assert!(trial::beside_the_binary(&folder).unwrap_err().to_string().contains("completions/_aime"));
+    let failing = Path::new("false");
+    assert!(make(place.path(), &archive, &program, failing).unwrap_err().to_string().contains("completions"));
+}
+
+#[test]
+fn a_checksum_is_that_of_the_file() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), "abc").unwrap();
+    assert_eq!(checksum(file.path()).unwrap(), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }

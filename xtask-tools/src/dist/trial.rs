@@ -1,9 +1,9 @@
-//! Unpacks an archive and tries it: version, a run with a scripted model, and the run's report.
+//! Unpacks an archive and tries it: completions, manual pages, version, a run with a scripted model, and the run's report.
 //!
 //! A static binary runs in an otherwise empty root: there is no C library, shell, `/proc`, `/dev`, or certificate. QEMU emulates other
 //! processors.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -11,9 +11,10 @@ use aime_scripted_server::{Reply, Script, ScriptedServer, When};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use super::Archive;
+use super::contents::{COMPLETIONS, DOCUMENTS, MANUAL, SHELLS};
+use super::{Archive, unpack};
 use xtask::fresh_folder;
-use xtask::workspace::{host, program_on_path, run};
+use xtask::workspace::{host, program_on_path};
 
 /// Largest binary that the documents promise, in bytes. `cargo xtask size` has a stricter limit.
 const MOST_BYTES: u64 = 40_000_000;
@@ -28,6 +29,7 @@ pub(super) fn ready(target: &str) -> Result<()> {
 /// Tries the archive `file`.
 pub(super) fn try_out(file: &Path, archive: &Archive) -> Result<()> {
     let trial = Trial::new(file, archive)?;
+    beside_the_binary(&trial.root.join(archive.folder()))?;
     let version = trial.aime(&["--version"])?;
     ensure!(version.trim_end() == format!("aime {}", archive.version), "it says {version:?}");
 
@@ -43,6 +45,24 @@ pub(super) fn try_out(file: &Path, archive: &Archive) -> Result<()> {
     ensure!(bytes <= MOST_BYTES, "the binary has {bytes} bytes, {} too many", bytes - MOST_BYTES);
     println!("tried {}: its version, a run, the run's report; {bytes} bytes, packed {packed}", trial.way.told());
     Ok(fs::remove_dir_all(&trial.root)?)
+}
+
+/// Fails unless the unpacked folder has documents, completions of each shell, and manual pages.
+pub(super) fn beside_the_binary(folder: &Path) -> Result<()> {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).with_context(|| format!("the archive has no {name}"));
+    for document in DOCUMENTS {
+        ensure!(!read(document)?.is_empty(), "{document} is empty");
+    }
+    for (shell, name) in SHELLS {
+        ensure!(
+            read(&format!("{COMPLETIONS}/{name}"))?.contains("unattended"),
+            "the completions of {shell} do not know the options of aime"
+        );
+    }
+    for (page, title) in [("aime", ".TH aime 1"), ("aime-run", ".TH aime-run 1")] {
+        ensure!(read(&format!("{MANUAL}/{page}.1"))?.contains(title), "the manual page {page} has another title");
+    }
+    Ok(())
 }
 
 /// Way to start a binary.
@@ -99,11 +119,7 @@ impl Trial {
     fn new(file: &Path, archive: &Archive) -> Result<Self> {
         let way = Way::of(&archive.target, &host()?)?;
         let root = fresh_folder("aime-archive")?;
-        if archive.is_for_windows() {
-            zip::ZipArchive::new(File::open(file)?)?.extract(&root)?;
-        } else {
-            run(Command::new("tar").arg("-C").arg(&root).arg("-xzf").arg(file))?;
-        }
+        unpack(file, archive, &root)?;
         for name in ["work", "home"] {
             fs::create_dir(root.join(name))?;
         }
