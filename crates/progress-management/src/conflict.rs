@@ -22,6 +22,9 @@ pub enum ConflictKind {
 }
 
 impl ConflictKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::Text, Self::Binary, Self::Symlink, Self::DeleteEdit, Self::Place];
+
     /// Returns the name of the kind, as documents write it.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use aime_progress_management::ConflictKind;
+
 use crate::{Commit, WorkTree, WorkTreeError, tree::paths};
 
 /// Prefixes of the lines around a conflict.
@@ -12,40 +14,6 @@ const SIDES: [&str; 2] = ["<<<<<<< in the working folder", ">>>>>>> by this task
 const AROUND: usize = 3;
 /// Maximum bytes of the hunks of a file.
 const MOST_BYTES: usize = 64 * 1024;
-
-/// Kind of a conflict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConflictKind {
-    /// Both sides changed the same lines.
-    Text,
-    /// Both sides changed a file that cannot be merged line by line.
-    Binary,
-    /// At least one side has a symbolic link.
-    Symlink,
-    /// One side deleted what the other changed.
-    DeleteEdit,
-    /// One side has a file where the other has a folder, or the sides moved a file to different paths.
-    Place,
-}
-
-impl ConflictKind {
-    const ALL: [Self; 5] = [Self::Text, Self::Binary, Self::Symlink, Self::DeleteEdit, Self::Place];
-
-    /// Returns the name in a list of conflicts.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Binary => "binary",
-            Self::Symlink => "symlink",
-            Self::DeleteEdit => "delete_edit",
-            Self::Place => "place",
-        }
-    }
-
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
 
 /// A path that two sides changed in ways that cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,7 +156,6 @@ mod tests {
         ] {
             assert_eq!(kind_of(&modes.map(|mode| mode.map(str::to_owned))), expected, "{modes:?}");
         }
-        assert!(ConflictKind::ALL.iter().all(|kind| ConflictKind::named(kind.name()) == Some(*kind)));
     }
 
     #[test]

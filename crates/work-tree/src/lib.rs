@@ -16,7 +16,7 @@ mod tree;
 
 pub use branch::{Content, NewBranch};
 pub use commit::{Commit, NoCommit};
-pub use conflict::{ConflictKind, FileConflict};
+pub use conflict::FileConflict;
 pub use error::WorkTreeError;
 pub use hold::{Held, forget_repositories};
 pub use past::{Blob, Changed, Past, Step};

@@ -5,12 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_progress_management::ConflictKind;
 use aime_sandbox::ConfinedFolder;
 use tokio::{fs, task::spawn_blocking};
 
 use crate::{
     Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError,
-    conflict::{ConflictKind, hunks},
+    conflict::hunks,
     git::Git,
     tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write, write_whole},
 };
@@ -340,7 +341,7 @@ impl PrivateFolder {
         let mut words = text.split('\0');
         let mut listed = Vec::new();
         while let (Some(kind), Some(path)) = (words.next(), words.next()) {
-            let Some(kind) = ConflictKind::named(kind) else { continue };
+            let Some(kind) = ConflictKind::ALL.into_iter().find(|known| known.name() == kind) else { continue };
             let own = Some(self.home.join(OWN_VERSIONS).join(path)).filter(|own| own.symlink_metadata().is_ok());
             listed.push(FileConflict { path: path.to_owned(), kind, hunks: String::new(), own });
         }

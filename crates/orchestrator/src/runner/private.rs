@@ -230,7 +230,7 @@ impl RunRunner {
             conflict: MergeConflict {
                 task: task.clone(),
                 path,
-                kind: kind_of(kind),
+                kind,
                 kept: own.map(|own| kept(own).to_string_lossy().into_owned()),
                 resolved,
             },
@@ -276,15 +276,4 @@ fn reason_of(open: &[&MergeConflict]) -> String {
         reason.push_str(&format!(" {}: {state}{own}.", named.join(", ")));
     }
     reason + " Change what is wrong, or nothing if these versions are right, and end again."
-}
-
-const fn kind_of(kind: aime_work_tree::ConflictKind) -> ConflictKind {
-    use aime_work_tree::ConflictKind as Found;
-    match kind {
-        Found::Text => ConflictKind::Text,
-        Found::Binary => ConflictKind::Binary,
-        Found::Symlink => ConflictKind::Symlink,
-        Found::DeleteEdit => ConflictKind::DeleteEdit,
-        Found::Place => ConflictKind::Place,
-    }
 }

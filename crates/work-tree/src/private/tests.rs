@@ -8,10 +8,11 @@ use std::{
     process::Command,
 };
 
+use aime_progress_management::ConflictKind;
 use proptest::{prelude::*, test_runner::TestRunner};
 
 use super::{Extras, Joined, PrivateFolder, PrivateFolders};
-use crate::{ConflictKind, FileConflict, WorkTreeError};
+use crate::{FileConflict, WorkTreeError};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
