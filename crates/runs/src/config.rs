@@ -249,7 +249,7 @@ pub struct PlanningConfig {
     pub mode: ModeConfig,
     /// Fallback if no plan is acceptable: with `category` one actor works on the goal, `none` ends the run.
     pub fallback: FallbackConfig,
-    /// True if plans of identical goals are reused while the process lives.
+    /// True if plans are kept in `.aime/plans/`: identical goals reuse them, and similar goals get them as examples.
     pub cache: bool,
     /// Number of planner answers before a simplified plan is tried.
     pub max_attempts: u32,
