@@ -58,6 +58,15 @@ fn a_lead_works_itself_where_one_agent_can() {
     alone.file("cups.txt", "dirty");
     run(&alone, &["--mode", "direct"]).must(0);
     assert_eq!(world.server().requests().len(), alone.server().requests().len(), "no request more than the plain loop");
+    let bytes = |world: &World| world.server().requests().iter().map(|request| request.to_string().len()).sum::<usize>();
+    let (led, direct) = (bytes(&world), bytes(&alone));
+    assert!(led * 10 <= direct * 14, "{led} bytes are more than 1.4 times the {direct} of the plain loop");
+    for world in [&world, &alone] {
+        assert!(world.server().requests().iter().all(|request| request.get("temperature").is_none()), "the model refuses a temperature");
+        assert!(!world.server().elsewhere().iter().any(|asked| asked.contains("/api/")), "{:?}", world.server().elsewhere());
+    }
+    let told = alone.server().requests()[0].to_string();
+    assert!(!told.contains("plan_id") && !told.to_lowercase().contains(" plan"), "a direct run knows of no plan: {told}");
     grows_only_at_its_end(&lead_requests(&world));
 }
 

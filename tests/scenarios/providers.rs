@@ -69,8 +69,8 @@ const CLAUDE: &str = "provider = \"anthropic\"\neffort = \"high\"\n";
 
 /// Services whose forms must be learned from their refusals, the same where the address or a setting tells them, and each of their protocols.
 const SERVICES: [Service; 15] = [
-    // To use Responses for tools. Chat completions refuse the name of the bound and the temperature before.
-    Service::new("OpenAI, learned", Provider::OpenAi, "gpt-5.6-terra", V1).learns(1, 3),
+    // To use Responses for tools. Chat completions refuse the name of the bound before.
+    Service::new("OpenAI, learned", Provider::OpenAi, "gpt-5.6-terra", V1).learns(1, 2),
     Service::new("OpenAI, Responses", Provider::OpenAi, "gpt-5.6-terra", V1).with("protocol = \"responses\"\n"),
     Service::new("OpenAI, by its address", Provider::OpenAi, "gpt-5.6-terra", Reached::There("http://api.openai.com/v1")),
     Service::new("DeepSeek, by the model", Provider::DeepSeek, "deepseek-v4", V1),

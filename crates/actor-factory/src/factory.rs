@@ -300,7 +300,9 @@ impl ActorFactory {
         let mut tools = gather(profile, small, task, context, may_delegate, &mut selection.reasons)?;
         tools.iter_mut().for_each(|sheet| *sheet = sheet.for_model(limits.small));
         if let Some(delegates) = tools.iter_mut().find(|sheet| sheet.name() == DELEGATE_TASK) {
-            *delegates = Arc::new(delegates.with_parameter_text("profile", &self.profiles_in_words()));
+            let told = delegates.with_parameter_text("profile", &self.profiles_in_words());
+            // A direct run has no plan whose tasks it could name.
+            *delegates = Arc::new(if context.plain_answer_ends { told.without_parameters(&["plan_id", "task_id"]) } else { told });
         }
         // These notes and limits are for models that choose their calls from a history of aime's.
         let settings = if profile.agent { settings.without_notes() } else { settings };
@@ -382,7 +384,6 @@ impl ActorFactory {
             marks: input.marks,
             // The persona of an external agent is complete, too: the working rules name tools that it does not have.
             small_model: small || profile.agent,
-            capable: !limits.small,
         })?;
         let criteria: Vec<String> = task.completion_criteria.iter().map(ToString::to_string).collect();
         input.task = self.prompts.task(&TaskContext {
@@ -403,8 +404,9 @@ impl ActorFactory {
 
     /// Returns the profiles that an actor may name, for the schema of `delegate_task`.
     fn profiles_in_words(&self) -> String {
-        let profiles: Vec<String> = self.profiles.iter().map(|known| format!("`{}` ({})", known.name, known.description)).collect();
-        format!("Kind of worker; chosen by the words if absent. One of {}", profiles.join(", "))
+        let phrase = |text: &str| text.split([':', ';']).next().unwrap_or_default().trim().trim_end_matches('.').to_lowercase();
+        let profiles: Vec<String> = self.profiles.iter().map(|known| format!("{} ({})", known.name, phrase(&known.description))).collect();
+        format!("Chosen for you if absent. One of {}", profiles.join(", "))
     }
 
     /// Selects the profile that a delegating actor names.

@@ -66,8 +66,6 @@ pub(crate) struct SystemContext<'a> {
     pub marks: bool,
     /// True if the persona is one for small models. It is complete by itself, so the prompt leaves out the working rules.
     pub small_model: bool,
-    /// True if the model is a capable one.
-    pub capable: bool,
 }
 
 /// A tool in one line.
@@ -179,7 +177,6 @@ impl Prompts {
                 attended: false,
                 marks: true,
                 small_model: false,
-                capable: true,
             };
             tried.system(&context)?;
         } else {

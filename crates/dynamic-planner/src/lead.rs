@@ -23,6 +23,7 @@ pub use command::{PlanRules, parse_command};
 pub use kept::kept_words;
 pub use message::{TaskChanges, wake_message};
 pub use prompt::{BundleBrief, LeadBrief, LeadPrompt};
+pub(crate) use prompt::LeadContext;
 pub use result::read_result;
 pub use tools::{PlanTool, lead_tools};
 pub use wake::{BudgetLeft, PersonWords, Wake, WakeKind};

@@ -13,9 +13,9 @@ use aime_llm::{Message, in_another_script};
 use aime_progress_management::PlanMode;
 use minijinja::{Environment, UndefinedBehavior, syntax::SyntaxConfig, value::Serde};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{BundleBrief, LeadBrief, PlanLimits, audit::AuditContext};
+use crate::{BundleBrief, LeadBrief, PlanLimits, audit::AuditContext, lead::LeadContext};
 
 pub use context::{FailedTask, PlanExample, PlanTools, ProfileBrief, ToolLine};
 pub(crate) use context::{PatchContext, PlanContext, RouteContext, VerdictContext, cut, first_sentence};
@@ -26,7 +26,7 @@ const USER_MARK: &str = "<!-- user -->";
 /// A value that occurs in no prompt by itself: a filled-in prompt that contains it uses the variable.
 const SENTINEL: &str = "sentinelofthecheck";
 
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 11] = [
     ("route", include_str!("../prompts/route.md")),
     ("plan_simple", include_str!("../prompts/plan_simple.md")),
     ("plan_complex", include_str!("../prompts/plan_complex.md")),
@@ -37,6 +37,7 @@ const BUILT_IN: [(&str, &str); 10] = [
     ("verdict", include_str!("../prompts/verdict.md")),
     ("audit", include_str!("../prompts/audit.md")),
     ("lead", include_str!("../prompts/lead.md")),
+    ("lead_plans", include_str!("../prompts/lead_plans.md")),
 ];
 
 /// Reason why a prompt cannot be used.
@@ -110,7 +111,7 @@ impl Prompts {
     /// # Errors
     ///
     /// [`PromptError`] with file and line if a name is unknown, a text is no template, uses an unknown variable or
-    /// leaves out the goal (in `verdict` and `audit`: the criteria).
+    /// leaves out the goal (in `verdict` and `audit`: the criteria; in `lead_plans`: the profiles).
     pub fn with_overrides(overrides: &BTreeMap<String, String>) -> Result<Self, PromptError> {
         let mut prompts = Self::default();
         for (name, text) in overrides {
@@ -246,6 +247,7 @@ impl Prompts {
         }
         let (variable, value) = match name {
             "verdict" | "audit" => ("criteria", Value::from(vec![SENTINEL])),
+            "lead_plans" => ("profiles", json!([{"name": SENTINEL, "description": ""}])),
             _ => ("goal", Value::from(SENTINEL)),
         };
         if let Some(asked) = sample.get_mut(variable) {
@@ -333,6 +335,21 @@ fn names_variable(line: &str, variable: &str) -> bool {
 fn sample(name: &str) -> Value {
     let tool = || ToolLine { name: "read_file".into(), parameters: "path".into(), summary: "Reads a file".into() };
     let profile = || ProfileBrief::new("sisyphus", "general worker");
+    let lead = || LeadBrief {
+        mode: Some(PlanMode::Complex),
+        attended: true,
+        environment: "environment".into(),
+        folder: "folder".into(),
+        git: "git".into(),
+        instructions: "instructions".into(),
+        known: "known".into(),
+        state: "state".into(),
+        profiles: vec![profile()],
+        models: vec!["default".into()],
+        bundles: vec![BundleBrief { name: "files".into(), description: "files".into() }],
+        tools: vec![tool()],
+        ..LeadBrief::new("goal", PlanLimits::default())
+    };
     let value = match name {
         "route" => serde_json::to_value(RouteContext { goal: "goal".into() }),
         "patch" | "update" => serde_json::to_value(PatchContext {
@@ -359,20 +376,8 @@ fn sample(name: &str) -> Value {
             criteria: vec!["criterion".into()],
             record: "record".into(),
         }),
-        "lead" => serde_json::to_value(LeadBrief {
-            mode: Some(PlanMode::Complex),
-            attended: true,
-            environment: "environment".into(),
-            folder: "folder".into(),
-            git: "git".into(),
-            instructions: "instructions".into(),
-            known: "known".into(),
-            state: "state".into(),
-            profiles: vec![profile()],
-            bundles: vec![BundleBrief { name: "files".into(), description: "files".into() }],
-            tools: vec![tool()],
-            ..LeadBrief::new("goal", PlanLimits::default())
-        }),
+        "lead" => serde_json::to_value(LeadContext { brief: &lead(), plans: "plans".into() }),
+        "lead_plans" => serde_json::to_value(lead()),
         _ => serde_json::to_value(PlanContext {
             goal: "goal".into(),
             project: "project".into(),

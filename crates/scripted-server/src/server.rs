@@ -58,6 +58,7 @@ struct Record {
     in_flight: usize,
     max_concurrent: usize,
     unmatched: Vec<String>,
+    elsewhere: Vec<String>,
     memory: Memory,
 }
 
@@ -156,6 +157,12 @@ impl ScriptedServer {
         self.shared.record().unmatched.clone()
     }
 
+    /// Returns the requests to paths that the service does not have, such as `POST /api/show`.
+    #[must_use]
+    pub fn elsewhere(&self) -> Vec<String> {
+        self.shared.record().elsewhere.clone()
+    }
+
     /// Releases the held back parts of answers, now and from now on.
     pub fn release(&self) {
         self.shared.released.send_replace(true);
@@ -197,6 +204,7 @@ async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, hea
             plain(StatusCode::OK, &models::list(&shared.script, uri.path()))
         }
         None => {
+            shared.record().elsewhere.push(format!("{method} {}", uri.path()));
             plain(StatusCode::NOT_FOUND, &json!({"error": {"message": format!("no such path: {uri}"), "type": "invalid_request_error"}}))
         }
     }

@@ -234,12 +234,10 @@ pub(crate) struct TodoParameters {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 struct TodoParameter {
-    /// Number or name
     id: String,
-    /// Work to do
     text: String,
     status: aime_progress_management::TodoStatus,
-    /// The work in progress, such as "Reading the file"
+    /// Such as "Reading the file"
     active_form: Option<String>,
 }
 
@@ -247,9 +245,7 @@ struct TodoParameter {
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct UpdateProgressParameters {
-    /// A word or two
     status: String,
-    /// A sentence
     message: String,
 }
 
@@ -289,11 +285,11 @@ pub(crate) struct AskHumanParameters {
 #[expect(dead_code, reason = "the schema is made from it; the actor reads the call")]
 pub(crate) struct TerminateParameters {
     status: TerminateStatus,
-    /// Work done and findings, or why it failed
+    /// The result that others read: the answer, or what you changed and how you checked it; else what you tried and learnt
     message: String,
     /// Files made or changed
     references: Option<Vec<String>>,
-    /// Commands that show that the work is done; aime runs them at your end, so you need not, and reports those that fail
+    /// Commands that show success. They are run now, so run them before only if you need their output; if one fails you go on
     checks: Option<Vec<CheckParameter>>,
     /// Things you lack, if blocked
     needs: Option<String>,

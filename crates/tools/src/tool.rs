@@ -138,6 +138,16 @@ impl ToolSpec {
         sheet
     }
 
+    /// Returns the sheet without these optional parameters, for actors to which they mean nothing.
+    #[must_use]
+    pub fn without_parameters(&self, parameters: &[&str]) -> Self {
+        let mut sheet = self.clone();
+        if let Some(properties) = Arc::make_mut(&mut sheet.definition.parameters).get_mut("properties").and_then(Value::as_object_mut) {
+            properties.retain(|name, _| !parameters.contains(&name.as_str()));
+        }
+        sheet
+    }
+
     /// Returns true if a call with unknown outcome may be repeated.
     #[must_use]
     pub const fn repeatable(&self) -> bool {

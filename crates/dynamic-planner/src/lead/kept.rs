@@ -1,12 +1,12 @@
 //! Texts that a compaction of the lead's conversation must keep.
 
-use aime_progress_management::ProgressState;
+use aime_progress_management::{Plan, ProgressState};
 
-use super::{PersonWords, criteria, tasks};
+use super::{PersonWords, criteria, message::CHANGING, tasks};
 use crate::draft::{one_line, quote};
 
-/// Returns the facts that the lead must remember, uncut: the goal, the plan as a checklist, the success criteria, and
-/// the unhandled messages of people.
+/// Returns the texts that the lead must remember, uncut: the goal, the plan as a checklist, the success criteria, the
+/// unhandled messages of people, and the rules for changing a plan of tasks.
 #[must_use]
 pub fn kept_words(state: &ProgressState, unhandled: &[PersonWords]) -> String {
     let mut out = format!("## Goal\n{}\n", state.goal.trim());
@@ -34,6 +34,9 @@ pub fn kept_words(state: &ProgressState, unhandled: &[PersonWords]) -> String {
     for words in unhandled {
         let to = words.task.as_ref().map(|task| format!(", to the worker of `{task}`")).unwrap_or_default();
         out.push_str(&format!("- {}{to}:\n{}", words.id, quote(words.text.trim_end())));
+    }
+    if state.tasks.keys().any(|task| task.as_str() != Plan::DIRECT_TASK) {
+        out.push_str(&format!("\n{CHANGING}"));
     }
     out
 }

@@ -10,17 +10,33 @@ use crate::{
     draft::{Draft, Share},
 };
 
+/// The rules for a lead that has a plan.
+pub(super) const CHANGING: &str = "\
+## How to go on with the plan
+- While tasks run, you rest, and are woken when there is something to decide: that message is the result of your last plan call. A call \
+that is refused returns at once with all its faults. An answer without a call leaves the plan as it is.
+- Each change of `change_plan` has the members of its `op`. add_task: task, replaces? (failed or waiting tasks whose place it takes). \
+modify_task: id, change (the members with new values). remove_task, cancel_task: id, reason. block_task: id, reason (holds back a task that \
+waits). unblock_task: id (lets it, or a failed one, run again). merge_tasks: ids, task. add_edge: edge. remove_edge: from, to. \
+set_strategic: strategic. Tasks, edges (from, to, type, condition?) and strategic have the members of `submit_plan`; without tasks it tells more. Changes that do not fit come back with their \
+faults; the others are applied together. `amend_criterion` takes a command or a file as JSON.
+- What failed must not be tried again in the same way: split it, or change the tool, the profile or the model, or do without it.
+";
+
 /// The files that tasks changed, by task.
 pub type TaskChanges = BTreeMap<TaskId, Vec<ChangedFile>>;
 
-/// Returns the message of a wake: the changes since the last one, in at most `budget_tokens` estimated tokens. Ids and
-/// messages of people are never cut; if they leave no room, other texts are cut to a note. `changes` has the changed
+/// Returns the message of a wake: the changes since the last one, in at most `budget_tokens` estimated tokens. Ids,
+/// messages of people and rules are never cut; if they leave no room, other texts are cut to a note. `changes` has the changed
 /// files of the settled tasks.
 #[must_use]
 pub fn wake_message(wake: &Wake, state: &ProgressState, changes: &TaskChanges, budget_tokens: u64) -> String {
     let mut draft = Draft::default();
     draft.fixed(opening(wake));
     draft.fixed("\n");
+    if wake.guide {
+        draft.fixed(format!("\n{CHANGING}"));
+    }
     reasons(wake, &mut draft);
     words(&wake.words, &mut draft);
     not_done(wake, &mut draft);

@@ -5,15 +5,15 @@ use aime_progress_management::PlanMode;
 use aime_tools::Bundle;
 use serde::Serialize;
 
-use crate::{PlanLimits, ProfileBrief, PromptError, Prompts, Strategy, ToolLine};
+use crate::{PlanLimits, ProfileBrief, PromptError, Prompts, ToolLine};
 
 /// Facts about the run and its machine in the lead's prompt. Texts may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LeadBrief {
     /// The goal.
     pub goal: String,
-    /// Decides if the lead must plan, may plan, or works alone.
-    pub strategy: Strategy,
+    /// True if the lead must plan, and changes no files itself.
+    pub must_plan: bool,
     /// The mode of its plans; without one the lead chooses.
     pub mode: Option<PlanMode>,
     /// True if a person is there to ask.
@@ -32,6 +32,8 @@ pub struct LeadBrief {
     pub state: String,
     /// The profiles of actors.
     pub profiles: Vec<ProfileBrief>,
+    /// The models that tasks may name; empty if there is no choice.
+    pub models: Vec<String>,
     /// The tool bundles of actors.
     pub bundles: Vec<BundleBrief>,
     /// The tools that a task may call and that the lead does not have.
@@ -55,6 +57,14 @@ impl From<&Bundle> for BundleBrief {
     }
 }
 
+/// The brief together with the rules for plans, which are empty for a lead that may work without one.
+#[derive(Debug, Serialize)]
+pub(crate) struct LeadContext<'a> {
+    #[serde(flatten)]
+    pub(crate) brief: &'a LeadBrief,
+    pub(crate) plans: String,
+}
+
 /// The messages that start the lead's conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeadPrompt {
@@ -73,13 +83,15 @@ impl LeadBrief {
 }
 
 impl Prompts {
-    /// Returns the prompt of the lead.
+    /// Returns the prompt of the lead. A lead that may work without a plan is not told how to write one: it asks for
+    /// the [guide](Self::plan_guide) if it wants to plan.
     ///
     /// # Errors
     /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
     pub fn lead(&self, brief: &LeadBrief) -> Result<LeadPrompt, PromptError> {
+        let plans = if brief.must_plan { self.plan_guide(brief)? } else { String::new() };
         let mut prompt = LeadPrompt { system: String::new(), task: String::new() };
-        for message in self.render("lead", brief)? {
+        for message in self.render("lead", &LeadContext { brief, plans })? {
             match message {
                 Message::System { content } => prompt.system = content,
                 Message::User { content, .. } => prompt.task = content,
@@ -87,5 +99,17 @@ impl Prompts {
             }
         }
         Ok(prompt)
+    }
+
+    /// Returns the text that tells the lead how to write a plan, with the profiles, bundles and tools that it may name.
+    ///
+    /// # Errors
+    /// [`PromptError::Broken`] if a replaced prompt cannot be filled in.
+    pub fn plan_guide(&self, brief: &LeadBrief) -> Result<String, PromptError> {
+        let texts = self.render("lead_plans", brief)?.into_iter().filter_map(|message| match message {
+            Message::System { content } | Message::User { content, .. } => Some(content),
+            Message::Assistant { .. } | Message::Tool { .. } => None,
+        });
+        Ok(texts.collect::<Vec<_>>().join("\n\n"))
     }
 }

@@ -66,19 +66,16 @@ impl PlanTool {
 
     const fn description(self) -> &'static str {
         match self {
-            Self::SubmitPlan => "Hand the work over to a plan of tasks, each done by a worker of its own.",
-            Self::ChangePlan => {
-                "Change the plan. Changes that do not fit are left out with their faults; the others are applied together. Without changes \
-                 the plan stays as it is."
+            Self::SubmitPlan => {
+                "Hand the work over to a plan of tasks, each done by a worker of its own. Without `tasks` it returns how plans are written."
             }
+            Self::ChangePlan => "Change the plan.",
             Self::TellTask => "Send a text to the worker of a running task.",
-            Self::HoldTask => "Stop the worker of a running task after its call under way, until `release_task`.",
+            Self::HoldTask => "Stop the worker of a running task until `release_task`.",
             Self::ReleaseTask => "Let a held task go on where it stopped.",
-            Self::CancelTask => "End a task that is no longer needed. Its worker is stopped.",
-            Self::AmendCriterion => {
-                "Reword a success criterion that turned out to be wrong. One of a person or the project changes only with a person's consent."
-            }
-            Self::ReadResult => "Read the whole result of a task, where a message shows only a part of it.",
+            Self::CancelTask => "End a task that is no longer needed.",
+            Self::AmendCriterion => "Reword a success criterion that turned out to be wrong.",
+            Self::ReadResult => "Read the whole result of a task.",
         }
     }
 

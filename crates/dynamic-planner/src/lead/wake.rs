@@ -53,6 +53,9 @@ pub struct Wake {
     pub left: BudgetLeft,
     /// True if the lead may change files and run commands now.
     pub may_write: bool,
+    /// True for the first wake with a plan of tasks: its message tells how the plan is changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guide: bool,
 }
 
 /// An unsolicited message of a person.
@@ -100,6 +103,7 @@ impl Wake {
             refused: Vec::new(),
             left: BudgetLeft::default(),
             may_write: false,
+            guide: false,
         }
     }
 

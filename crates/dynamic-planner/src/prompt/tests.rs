@@ -12,7 +12,13 @@ fn the_built_in_prompts_are_whole() {
     let prompts = Prompts::with_overrides(&all).unwrap();
     for (name, _) in Prompts::built_in() {
         let messages = prompts.render(name, &sample(name)).unwrap();
-        assert!(matches!(messages.as_slice(), [Message::System { .. }, Message::User { .. }]), "{name}: {messages:?}");
+        // The rules for plans are a part of the lead's system message, or the result of a call.
+        let is_whole = if *name == "lead_plans" {
+            matches!(messages.as_slice(), [Message::User { .. }])
+        } else {
+            matches!(messages.as_slice(), [Message::System { .. }, Message::User { .. }])
+        };
+        assert!(is_whole, "{name}: {messages:?}");
     }
 }
 
@@ -54,7 +60,11 @@ fn faults_of_a_prompt_name_file_and_line() {
 #[test]
 fn a_prompt_must_hold_what_it_asks_about() {
     for (name, _) in Prompts::built_in() {
-        let variable = if ["verdict", "audit"].contains(name) { "criteria" } else { "goal" };
+        let variable = match *name {
+            "verdict" | "audit" => "criteria",
+            "lead_plans" => "profiles",
+            _ => "goal",
+        };
         let expected = format!("{name}.md: it says nothing of the {variable}: write {{{{ {variable} }}}} where it belongs");
         assert_eq!(refusal(name, "<!-- system -->\nAnswer with JSON.\n<!-- user -->\nPlan the goal by these criteria."), expected);
         assert_eq!(refusal(name, &format!("{{% if {variable} %}}It is there.{{% endif %}}")), expected);

@@ -8,8 +8,8 @@ mod window;
 use std::collections::BTreeMap;
 
 use super::provider::Provider;
-use crate::Protocol;
 use crate::protocol::reasons;
+use crate::{Protocol, model_facts};
 
 pub(super) use learn::{Lesson, Sent, SentImages, has_word};
 pub(super) use window::KnownWindow;
@@ -193,7 +193,7 @@ impl Dialect {
             images: ImagesForm::Anywhere,
         };
         let optional = Optional {
-            temperature: true,
+            temperature: model_facts(None, model).sampling,
             seed: true,
             tool_choice: true,
             stream_options: !mistral,
@@ -227,7 +227,7 @@ impl Dialect {
         dialect
     }
 
-    /// Goes over to a protocol. Which models of Anthropic take a temperature is known by their number.
+    /// Goes over to a protocol.
     pub(super) fn speak(&mut self, protocol: Protocol, model: &str) {
         self.protocol = protocol;
         let name = model.rsplit('/').next().unwrap_or_default();
@@ -243,7 +243,8 @@ impl Dialect {
         if protocol == Protocol::Responses {
             self.form.ids = self.form.ids.max(IdForm::Forty);
             self.optional.cache_key = true;
-            // Models that do not reason refuse reasoning settings; those that reason refuse sampling settings.
+            // Models that do not reason refuse reasoning settings; those that reason refuse sampling settings, also under a name that the
+            // catalog does not know.
             let reasons = reasons(model);
             self.optional.summary = reasons;
             self.optional.include = reasons;
@@ -252,7 +253,6 @@ impl Dialect {
         if protocol == Protocol::Messages {
             self.form.ids = self.form.ids.max(IdForm::Forty);
             let claude = claude_version(model);
-            self.optional.temperature &= claude.is_none_or(|version| version < (4, 7));
             // These omit the text of their thinking unless the request asks for it.
             self.optional.summary = claude.is_some_and(|version| version >= (4, 7));
             self.schema_as_tool = claude.is_none_or(|version| version < (4, 5));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, RequestBuilder};
+use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 
 use super::address::Address;
@@ -11,6 +11,7 @@ use super::settings::OpenAiSettings;
 
 /// Maximum wait for an answer. A local server that takes longer counts as one without the information.
 const PATIENCE: Duration = Duration::from_secs(2);
+const OLLAMA_PORT: u16 = 11_434;
 /// A smaller or larger number is no window.
 const BELIEVED: std::ops::RangeInclusive<u64> = 512..=100_000_000;
 
@@ -28,6 +29,7 @@ pub async fn served_window(settings: &OpenAiSettings) -> Option<u32> {
             http: http_client(settings, &address.url).ok()?,
             headers: headers(settings, protocol, address.key_headers(protocol), key).ok()?,
             root: root(&address.base),
+            is_ollama: is_ollama(&address.url),
             base: address.base,
         };
         server.window(&settings.model).await
@@ -41,6 +43,7 @@ struct Server {
     base: String,
     /// The address without the version of the compatible face.
     root: String,
+    is_ollama: bool,
 }
 
 impl Server {
@@ -54,13 +57,13 @@ impl Server {
         if let Some(window) = props.as_ref().and_then(of_llama_cpp) {
             return Some(window);
         }
-        let running = self.ask(self.http.get(format!("{}/api/ps", self.root))).await;
-        if let Some(window) = running.as_ref().and_then(|running| of_running(running, model)) {
-            return Some(window);
-        }
-        let shown = self.ask(self.http.post(format!("{}/api/show", self.root)).json(&json!({"model": model}))).await;
-        if let Some(window) = shown.as_ref().and_then(of_ollama) {
-            return Some(window);
+        if self.is_ollama {
+            let running = self.ask(self.http.get(format!("{}/api/ps", self.root))).await;
+            if let Some(window) = running.as_ref().and_then(|running| of_running(running, model)) {
+                return Some(window);
+            }
+            let shown = self.ask(self.http.post(format!("{}/api/show", self.root)).json(&json!({"model": model}))).await;
+            return shown.as_ref().and_then(of_ollama);
         }
         let studio = self.ask(self.http.get(format!("{}/api/v0/models", self.root))).await;
         studio.as_ref().and_then(|list| in_list(list, model))
@@ -73,6 +76,13 @@ impl Server {
         }
         serde_json::from_slice(&answer.bytes().await.ok()?).ok()
     }
+}
+
+/// Returns whether an address is one of Ollama: by its port, or by a name in the host or the path. Other servers take its
+/// questions for requests that they do not know, which count against limits and stand in logs.
+fn is_ollama(url: &Url) -> bool {
+    let named = |text: &str| text.to_ascii_lowercase().contains("ollama");
+    url.port() == Some(OLLAMA_PORT) || url.host_str().is_some_and(named) || named(url.path())
 }
 
 fn root(base: &str) -> String {
@@ -141,10 +151,30 @@ mod tests {
         assert_eq!(in_list(&json!({"data": [{"id": "m", "max_model_len": 0}]}), "m"), None);
     }
 
+    #[test]
+    fn ollama_is_known_by_its_port_or_name() {
+        for (url, expected) in [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://gpu-box:11434", true),
+            ("https://ollama.com/v1", true),
+            ("http://my-Ollama.local:8000/v1", true),
+            ("https://gateway.example/ollama/v1", true),
+            ("http://127.0.0.1:8080/v1", false),
+            ("https://api.openai.com/v1", false),
+            ("http://127.0.0.1:1234/v1", false),
+        ] {
+            assert_eq!(is_ollama(&Url::parse(url).unwrap()), expected, "{url}");
+        }
+    }
+
     #[tokio::test]
     async fn a_server_that_does_not_tell_is_no_fault() {
         let server = aime_scripted_server::ScriptedServer::start(aime_scripted_server::Script::new()).await;
         assert_eq!(served_window(&OpenAiSettings::new("m", server.url())).await, None);
+        assert_eq!(server.elsewhere(), ["GET /props", "GET /api/v0/models"], "another server is not asked as Ollama");
+        let gateway = format!("{}/ollama/v1", server.origin());
+        assert_eq!(served_window(&OpenAiSettings::new("m", gateway)).await, None);
+        assert_eq!(server.elsewhere()[2..], ["GET /ollama/props", "GET /ollama/api/ps", "POST /ollama/api/show"]);
         assert_eq!(served_window(&OpenAiSettings::new("m", "http://127.0.0.1:1/v1")).await, None);
     }
 }

@@ -42,6 +42,9 @@ pub(super) struct LeadState {
     shown: BTreeMap<TaskId, (TaskStatus, u32)>,
     /// The evidence that the lead was shown.
     known: BTreeSet<EvidenceId>,
+    /// True if the lead was told how a plan is changed.
+    #[serde(default)]
+    guided: bool,
     /// Changes of the lead that did not fit. The next wake reports them.
     dropped: Vec<DroppedChange>,
     /// Commands of the lead that could not be carried out. The next wake reports them.
@@ -223,6 +226,7 @@ impl RunMachine {
             refused: std::mem::take(&mut self.lead.refused),
             left: self.budget_left(),
             may_write: self.input.lead.is_some_and(|lead| !lead.must_plan) && self.effects.tasks() == 0,
+            guide: !self.lead.guided && !self.is_done_by_lead(),
             ..Wake::new(self.lead.answered + 1, kind)
         }
     }
@@ -249,6 +253,7 @@ impl RunMachine {
     pub(super) fn lead_rested(&mut self, rest: &LeadRest, category: &str, checks: &[CriterionResult], out: &mut Out) {
         let Some(wake) = self.lead.open.take() else { return };
         self.lead.answered = wake.number;
+        self.lead.guided |= wake.guide;
         self.lead.known.extend(wake.evidence.iter().cloned());
         for task in &wake.settled {
             let Some(known) = self.state.tasks.get(task) else { continue };

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use aime_actor_factory::{ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
 use aime_durable::EffectId;
 use aime_dynamic_planner::{
-    BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, Strategy, ToolLine, WakeKind,
+    BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, ToolLine, WakeKind,
     lead_tools, parse_command, read_result, route, wake_message,
 };
 use aime_llm::ModelLimits;
@@ -135,18 +135,16 @@ impl RunRunner {
         PlanNames { profiles: self.profiles(), models: self.model_names(), bundles: super::plan::bundles() }
     }
 
-    /// Returns the content of the lead's first message.
-    async fn lead_brief(&self, policy: LeadPolicy, text: &str, known: &str, names: &PlanNames, own: &ActorTools) -> LeadBrief {
+    /// Returns the facts about the run that the lead's prompt and the guide for plans need; `own` are the lead's tools.
+    fn lead_brief(&self, policy: LeadPolicy, names: &PlanNames, own: &ActorTools) -> LeadBrief {
         let has = |name: &str| own.iter().any(|sheet| sheet.name() == name);
         LeadBrief {
-            strategy: if policy.must_plan { Strategy::Always } else { Strategy::Adaptive },
+            must_plan: policy.must_plan,
             mode: policy.mode,
             attended: !self.input.settings.unattended,
-            environment: self.environments().await.0,
             instructions: self.parts.project.trim().to_owned(),
-            known: known.to_owned(),
-            state: text.to_owned(),
             profiles: names.profiles.clone(),
+            models: if names.models.len() > 1 { names.models.clone() } else { Vec::new() },
             bundles: BUNDLES.iter().map(BundleBrief::from).collect(),
             tools: self.plan_tools.of_runtime().iter().filter(|tool| !has(&tool.name)).map(ToolLine::of).collect(),
             ..LeadBrief::new(self.input.goal.clone(), self.parts.planner.limits)
@@ -180,7 +178,8 @@ impl Attempt {
         let asks =
             input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
         input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
-        let lead = runner.lead_brief(policy, text, self.known.trim(), &names, &input.spec.tools).await;
+        let (environment, known) = (runner.environments().await.0, self.known.trim().to_owned());
+        let lead = LeadBrief { environment, known, state: text.to_owned(), ..runner.lead_brief(policy, &names, &input.spec.tools) };
         let LeadPrompt { system, task } = runner.parts.prompts.lead(&lead).map_err(|error| error.to_string())?;
         (input.system, input.task) = (system, task);
         input.lead = Some(LeadSettings { must_plan: policy.must_plan });
@@ -191,9 +190,9 @@ impl Attempt {
         Ok(Made { input, created })
     }
 
-    /// Parses and validates a call of a plan tool.
-    pub(super) async fn read_plan_call(&self, id: EffectId, call: &ValidatedCall) -> ActorFact {
-        match self.plan_call(call).await {
+    /// Parses and validates a call of a plan tool of the lead, whose tools are `own`.
+    pub(super) async fn read_plan_call(&self, id: EffectId, call: &ValidatedCall, own: &ActorTools) -> ActorFact {
+        match self.plan_call(call, own).await {
             Ok(Answer::Text(text, origins)) => {
                 let origins = self.runner.untrusted(&origins);
                 ActorFact::PlanCallRead { id, text: Some(text), refused: false, command: None, origins }
@@ -209,7 +208,7 @@ impl Attempt {
         }
     }
 
-    async fn plan_call(&self, call: &ValidatedCall) -> Result<Answer, Vec<PlanFault>> {
+    async fn plan_call(&self, call: &ValidatedCall, own: &ActorTools) -> Result<Answer, Vec<PlanFault>> {
         let runner = &self.runner;
         let refuse = |why: &str| vec![PlanFault::new("call", why)];
         if !self.leads {
@@ -227,12 +226,23 @@ impl Attempt {
             return Ok(Answer::Text(text, origins));
         }
         let names = runner.plan_names();
+        if tool == PlanTool::SubmitPlan && asks_for_guide(call)
+            && let Some(policy) = runner.input.lead
+        {
+            let guide = runner.parts.prompts.plan_guide(&runner.lead_brief(policy, &names, own));
+            return guide.map(|guide| Answer::Text(guide, Vec::new())).map_err(|error| refuse(&error.to_string()));
+        }
         let rules = PlanRules { checker: runner.lead_checker(&names), growth: &runner.input.settings.growth };
         let command = parse_command(tool, call.parameters(), &state, &rules)?;
         let goal = runner.input.goal.as_str();
         self.asking().ask_about(goal, &command).await.map_err(|reason| vec![PlanFault::new("plan", reason)])?;
         Ok(Answer::Command(Box::new(command)))
     }
+}
+
+/// Returns true for a call of `submit_plan` without a plan.
+fn asks_for_guide(call: &ValidatedCall) -> bool {
+    call.parameters().is_empty() || call.parameters().get("tasks").and_then(serde_json::Value::as_array).is_some_and(Vec::is_empty)
 }
 
 /// Answer to a call of a plan tool.

@@ -20,12 +20,12 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn Tool>> {
         idempotent: false,
         ..own(sheet::<AskHumanParameters>("ask_human", "Ask a person. Only when you cannot find out yourself."))
     };
-    // Listed in the order of use, and described so that small models do not mistake reporting for work.
+    // Listed in the order of use.
     let sheets = [
         own(terminate()),
         ask_human,
-        own(sheet::<TodoParameters>("todo", "Only for long tasks: replace your TODO list. Send the whole list each time.")),
-        own(sheet::<UpdateProgressParameters>("update_progress", "Only in long tasks: tell how the work goes. It does no work.")),
+        own(sheet::<TodoParameters>("todo", "Replace your TODO list, in long tasks.")),
+        own(sheet::<UpdateProgressParameters>("update_progress", "Say how the work goes, in long tasks.")),
         own(report_evidence()),
         // A second identical call creates a second actor.
         ToolSpec {
@@ -49,7 +49,7 @@ fn report_evidence() -> ToolSpec {
 fn terminate() -> ToolSpec {
     let short = sheet::<ShortTerminateParameters>("terminate", "End your task. Success only if it is done and checked.");
     let description = "End your task. success: it is done and checked. failure: it cannot be done. blocked: you lack something that \
-                       others could give. Nobody tries again in your place, so say what you found.";
+                       others could give, such as a right, a key or a decision.";
     ToolSpec { small: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
 }
 

@@ -281,7 +281,7 @@ fn tool_lines_and_templates_are_made_once_for_all_plans() {
     assert!(Arc::ptr_eq(&one.tools, &other.tools) && Arc::ptr_eq(&one.tools, &patch.tools), "a plan and a patch share the lines");
 
     let compiled = prompts.compiled();
-    assert_eq!(compiled.len(), 20, "both parts of each prompt");
+    assert_eq!(compiled.len(), 22, "both parts of each prompt");
     for context in [&one, &other] {
         prompts.plan_simple(context).unwrap();
     }

@@ -107,7 +107,7 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     let duration_ms = millis_since(begun);
                     ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }
                 }
-                ActorEffect::Plan { call, .. } => Box::pin(self.attempt.read_plan_call(id, &call)).await,
+                ActorEffect::Plan { call, .. } => Box::pin(self.attempt.read_plan_call(id, &call, &self.input.spec.tools)).await,
                 ActorEffect::Ask { id: question, question: text, kind } => {
                     let answer = self.ask(question, kind.as_str(), text);
                     match context.cancel.run_until_cancelled(answer).await {
