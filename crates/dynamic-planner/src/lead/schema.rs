@@ -65,21 +65,13 @@ pub(super) fn of_task(texts: &[&'static str]) -> Value {
 
 /// Returns the parameters of `amend_criterion`.
 pub(super) fn amend_criterion() -> Value {
-    let members = vec![
-        ("number", json!({"type": "integer"})),
-        ("text", plain()),
-        ("evidence", plain()),
-    ];
+    let members = vec![("number", json!({"type": "integer"})), ("text", plain()), ("evidence", plain())];
     object(members, &["number", "text", "evidence"])
 }
 
 /// Returns the parameters of `read_result`.
 pub(super) fn read_result() -> Value {
-    let members = vec![
-        ("task", plain()),
-        ("offset", json!({"type": "integer"})),
-        ("limit", json!({"type": "integer"})),
-    ];
+    let members = vec![("task", plain()), ("offset", json!({"type": "integer"})), ("limit", json!({"type": "integer"}))];
     object(members, &["task"])
 }
 

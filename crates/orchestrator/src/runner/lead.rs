@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use aime_actor_factory::{ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
 use aime_durable::EffectId;
 use aime_dynamic_planner::{
-    BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, ToolLine, WakeKind,
-    lead_tools, parse_command, read_result, route, wake_message,
+    BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, ToolLine, WakeKind, lead_tools,
+    parse_command, read_result, route, wake_message,
 };
 use aime_llm::ModelLimits;
 use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
@@ -226,7 +226,8 @@ impl Attempt {
             return Ok(Answer::Text(text, origins));
         }
         let names = runner.plan_names();
-        if tool == PlanTool::SubmitPlan && asks_for_guide(call)
+        if tool == PlanTool::SubmitPlan
+            && asks_for_guide(call)
             && let Some(policy) = runner.input.lead
         {
             let guide = runner.parts.prompts.plan_guide(&runner.lead_brief(policy, &names, own));

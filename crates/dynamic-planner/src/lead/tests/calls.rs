@@ -36,7 +36,9 @@ fn schemas_keep_to_what_every_server_takes() {
     fn look(schema: &Value, depth: usize, unions: &mut usize) {
         let Some(fields) = schema.as_object() else { return };
         assert!(depth <= 5, "OpenAI takes five levels of objects");
-        for refused in ["$ref", "$defs", "oneOf", "allOf", "not", "pattern", "format", "minItems", "maxItems", "const", "additionalProperties"] {
+        for refused in
+            ["$ref", "$defs", "oneOf", "allOf", "not", "pattern", "format", "minItems", "maxItems", "const", "additionalProperties"]
+        {
             assert!(!fields.contains_key(refused), "{refused} in {schema}");
         }
         let is_object = fields.get("type") == Some(&json!("object"));

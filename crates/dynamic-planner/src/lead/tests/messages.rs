@@ -26,7 +26,9 @@ fn a_failed_task_wakes_the_lead() {
     reason.tasks = vec![id("lint")];
     let wake = Wake { reasons: vec![reason], settled: vec![id("find"), id("lint")], evidence, ..Wake::new(2, WakeKind::Trouble) };
     let first = Wake { guide: true, ..wake.clone() };
-    assert!(message(&first, &state, 8_000).contains("## How to go on with the plan") && !message(&wake, &state, 8_000).contains("How to go on"));
+    assert!(
+        message(&first, &state, 8_000).contains("## How to go on with the plan") && !message(&wake, &state, 8_000).contains("How to go on")
+    );
     let whole = message(&wake, &state, 8_000);
     assert!((1..=60).all(|row| whole.contains(&format!("> | src/file_{row}.rs | {row} | TODO: handle case {row} |\n"))), "{whole}");
     insta::assert_snapshot!(message(&wake, &state, 700));
