@@ -321,12 +321,7 @@ fn try_tool(tool: &str, settings: &str) {
     git(&world, &["status", "--short"]);
     assert!(!world.root().join("home/it-ran").exists(), "it ran later: {context}");
     // Every file that was changed is reported: what an undo of the run lists, or what the events say.
-    let told: BTreeSet<String> = ended
-        .events("noted")
-        .iter()
-        .filter(|event| event["topic"] == "file_changed")
-        .filter_map(|event| Some(event["detail"]["path"].as_str()?.to_owned()))
-        .collect();
+    let told: BTreeSet<String> = ended.events("file_changed").iter().filter_map(|event| Some(event["path"].as_str()?.to_owned())).collect();
     let undone = world.aime(["runs", "undo", "r", "--yes", "--force", "--output", "json"]);
     let listed = undone.stdout.parse::<Value>().ok().unwrap_or_default();
     let listed: BTreeSet<String> =

@@ -229,8 +229,8 @@ fn effects_of_a_check_are_put_back_and_reported() {
     let ended = world.aime(["run", "--plan", "plan.json", "--unattended", "--output", "jsonl"]).must(0);
     assert_eq!((world.read("notes.txt").as_str(), world.read("work.txt").as_str()), ("mine\n", "work\n"));
     assert!(!world.exists("out") && world.exists("a.o"), "an ignored file stays");
-    let told = ended.events("noted").into_iter().filter(|event| event["detail"]["tool"] == "check");
-    let told: Vec<_> = told.map(|event| (event["detail"]["path"].clone(), event["detail"]["did"].clone())).collect();
+    let told = ended.events("file_changed").into_iter().filter(|event| event["tool"] == "check");
+    let told: Vec<_> = told.map(|event| (event["path"].clone(), event["did"].clone())).collect();
     let back = |path: &str| (json!(path), json!("put_back"));
     let before_and_after = ["notes.txt", "out", "out/a.txt", "notes.txt", "out", "out/a.txt", "work.txt"];
     assert_eq!(told, before_and_after.map(back), "{ended}");

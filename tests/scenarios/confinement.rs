@@ -221,9 +221,8 @@ fn what_a_command_leaves_to_run_later_is_put_back_in_every_mode() {
         world.user_settings(settings);
         let ended = world.aime(["run", "make it", "--mode", "direct", "--approve", mode, "--unattended", "--output=jsonl"]).must(0);
         assert_eq!((world.exists(".git/hooks/pre-commit"), world.exists("made.txt")), (kept, true), "{mode} {settings}");
-        let notes = ended.events("noted");
-        let told = notes.iter().find(|note| note["topic"] == "file_changed" && note["detail"]["path"] == ".git/hooks/pre-commit");
-        assert_eq!(told.map(|note| note["detail"]["did"].clone()), Some(json!(if kept { "created" } else { "put_back" })), "{ended}");
+        let told = ended.events("file_changed").into_iter().find(|change| change["path"] == ".git/hooks/pre-commit");
+        assert_eq!(told.map(|change| change["did"].clone()), Some(json!(if kept { "created" } else { "put_back" })), "{ended}");
     }
 }
 

@@ -40,9 +40,8 @@ fn merged_changes_are_shown_by_task() {
     }
     let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0);
     let files = |task: &str| {
-        let noted = events.events("noted");
-        let of_task = noted.iter().filter(|event| event["topic"] == "changes_merged" && event["detail"]["task"] == task);
-        of_task.map(|event| event["detail"]["files"].as_u64().unwrap()).collect::<Vec<_>>()
+        let of_task = events.events("changes_merged").into_iter().filter(|event| event["task"] == task);
+        of_task.map(|event| event["files"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!((files("a"), files("b")), (vec![2], vec![1]));
     let (_, ended) = merged("zh");

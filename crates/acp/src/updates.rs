@@ -14,7 +14,7 @@ use agent_client_protocol::v1::schema::{
     ContentChunk, PlanEntry, RequestPermissionRequest, SessionId, SessionInfoUpdate, SessionUpdate, ToolCallId, ToolCallStatus,
     ToolCallUpdate, ToolCallUpdateFields,
 };
-use aime_orchestrator::{FileChange, HumanQuestion, PublishedEvent};
+use aime_orchestrator::{HumanQuestion, PublishedEvent};
 use aime_progress_management::{Evidence, EvidenceKind, ProgressEvent, ProgressState, TaskId, TaskKind};
 
 use self::calls::CallId;
@@ -130,7 +130,7 @@ impl Updates {
                 Vec::new()
             }
             E::Answered { text } if !text.is_empty() => vec![said(text)],
-            E::Noted { .. } => FileChange::from_event(event).and_then(|change| self.changed(&change)).into_iter().collect(),
+            E::FileChanged(change) => self.changed(change).into_iter().collect(),
             _ => Vec::new(),
         }
     }

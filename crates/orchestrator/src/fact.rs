@@ -1,19 +1,15 @@
 //! Facts: the inputs of the run machine.
 
-mod file_change;
 mod outcome;
 
 use aime_actor_factory::LeadRest;
 use aime_durable::{EffectId, Reason};
-use aime_progress_management::{Conclusion, EvidenceId, MergeConflict, ProgressEvent, QuestionId, TaskId};
+use aime_progress_management::{Conclusion, EvidenceId, FileChange, HookAct, MergeConflict, ProgressEvent, QuestionId, TaskId};
 use aime_redact::Redactor;
 use aime_tools::ValidatedCall;
 use serde::{Deserialize, Serialize};
 
-pub use self::{
-    file_change::FileChange,
-    outcome::{ChosenRoute, CriterionResult, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning},
-};
+pub use self::outcome::{ChosenRoute, CriterionResult, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning};
 
 /// An input of the run machine. A fact that answers an effect carries the id of that effect.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -245,7 +241,7 @@ pub enum RunFact {
     /// A hook changed or blocked something, or failed.
     HookActed {
         /// The action of the hook.
-        act: crate::HookAct,
+        act: HookAct,
     },
     /// A file tool changed a file.
     FileChanged {

@@ -15,8 +15,10 @@ use tokio::time::timeout;
 
 use crate::RunResult;
 
+pub use aime_progress_management::HookPoint;
+use aime_progress_management::{HookAct, HookDeed};
 pub use command::{CommandHook, CommandHookSettings, HookSettingsError, ToolPatterns};
-pub use event::{HookAct, HookDeed, HookEvent, HookMessage, HookPayload, HookPoint, HookToolResult};
+pub use event::{HookEvent, HookMessage, HookPayload, HookToolResult};
 
 /// Default time limit of a hook.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -162,7 +164,7 @@ impl Hooks {
 
 impl Heard {
     fn tell(&mut self, hook: &str, did: HookDeed, detail: &str) {
-        self.acts.push(HookAct::new(hook, &self.event, did, detail));
+        self.acts.push(event::act(hook, &self.event, did, detail));
     }
 
     fn block(&mut self, hook: &str, reason: &str) {

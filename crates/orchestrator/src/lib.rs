@@ -67,13 +67,12 @@ pub(crate) use criteria::read_criterion;
 pub use effect::{LeadWakeOrder, RunEffect};
 pub use external::{AgentOrder, ExternalAgents};
 pub use fact::{
-    ActorReport, ChosenRoute, CriterionResult, FileChange, FoundConflict, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning,
-    RunFact,
+    ActorReport, ChosenRoute, CriterionResult, FoundConflict, KnownContext, ModelUse, Planning, RefusedAnswer, Replanning, RunFact,
 };
 pub use history::{fork, forked, state_at};
 pub use hooks::{
-    CommandHook, CommandHookSettings, Hook, HookAct, HookAnswer, HookDeed, HookError, HookEvent, HookMessage, HookPayload, HookPoint,
-    HookSettingsError, HookToolResult, Hooks, ToolPatterns,
+    CommandHook, CommandHookSettings, Hook, HookAnswer, HookError, HookEvent, HookMessage, HookPayload, HookPoint, HookSettingsError,
+    HookToolResult, Hooks, ToolPatterns,
 };
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use inbox::InboxMessage;

@@ -86,7 +86,7 @@ const TOLD: [&str; 14] = [
     "question_answered",
     "run_resumed",
     "run_continued",
-    "noted",
+    "changes_merged",
 ];
 
 #[derive(Deserialize)]

@@ -1,20 +1,16 @@
 //! Progress events: everything that happens in a run, in order.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, MergeConflict, Origin, Owner, Plan, PlanId, ProgressReport, QuestionId,
-    RecalledItem, RunStatus, Spent, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
+    CheckMethod, Conclusion, Decision, Evidence, EvidenceId, FileChange, HookAct, MergeConflict, Origin, Owner, Plan, PlanId,
+    ProgressReport, QuestionId, RecalledItem, RunStatus, Spent, TaskId, TaskStatus, Timestamp, TodoItem, TriggerReason,
 };
 
 /// The `schema` member of an event document.
 pub const EVENT_SCHEMA: &str = "aime.event/v1";
-/// Topic of the note about repairs of a patch.
-const PATCH_REPAIRED: &str = "patch_repaired";
 
 /// An event and its time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,6 +134,25 @@ pub enum ProgressEvent {
     PlanChanged {
         /// Decision with its patch.
         decision: Decision,
+    },
+    /// Harmless faults of a patch were repaired. Precedes the change of the plan. Repairs of a plan are in `plan_created`.
+    PatchRepaired {
+        /// The repaired faults.
+        repairs: Vec<String>,
+    },
+    /// The plan calls of the lead were refused too often: rules plan the rest of the run.
+    LeadGaveUp {},
+    /// A task that a person wants to cancel stays, as the plan without it would have faults.
+    CancelRefused {
+        /// The task.
+        task: TaskId,
+        /// The faults, each with its place.
+        faults: Vec<String>,
+    },
+    /// A task waits until no other task writes in the working folder.
+    FolderAwaited {
+        /// The task.
+        task: TaskId,
     },
     /// The status of a task changed.
     TaskStatusChanged {
@@ -423,12 +438,23 @@ pub enum ProgressEvent {
         /// Text of the answer.
         text: String,
     },
-    /// A fact without an event type of its own, by topic.
-    Noted {
-        /// Topic of the fact.
-        topic: String,
-        /// Members of the fact, by name.
-        detail: BTreeMap<String, Value>,
+    /// A hook changed or blocked something, or failed.
+    HookActed(HookAct),
+    /// A tool, a check or a merge changed a file.
+    FileChanged(FileChange),
+    /// The private folder of a task was merged into the working folder. A `file_changed` for each of the first 100 files follows.
+    ChangesMerged {
+        /// The task.
+        task: TaskId,
+        /// Duration in milliseconds.
+        duration_ms: u64,
+        /// Number of changed files in the working folder; 0 if changes are not recorded.
+        files: usize,
+    },
+    /// The run no longer records changes of files, so later ones cannot be undone.
+    UndoLost {
+        /// The consequence and its cause.
+        message: String,
     },
 }
 
@@ -479,22 +505,14 @@ impl ProgressEvent {
             Self::RunResumed {} => "run_resumed",
             Self::RunContinued { .. } => "run_continued",
             Self::Answered { .. } => "answered",
-            Self::Noted { .. } => "noted",
+            Self::PatchRepaired { .. } => "patch_repaired",
+            Self::LeadGaveUp {} => "lead_gave_up",
+            Self::CancelRefused { .. } => "cancel_refused",
+            Self::FolderAwaited { .. } => "folder_awaited",
+            Self::HookActed { .. } => "hook_acted",
+            Self::FileChanged { .. } => "file_changed",
+            Self::ChangesMerged { .. } => "changes_merged",
+            Self::UndoLost { .. } => "undo_lost",
         }
-    }
-    /// Returns the note that lists the repaired harmless faults of a patch. It precedes the application of the patch.
-    /// Repairs of a plan are in [`PlanCreated`](Self::PlanCreated).
-    #[must_use]
-    pub fn patch_repaired(repairs: &[String]) -> Self {
-        let detail = BTreeMap::from([("repairs".to_owned(), repairs.into())]);
-        Self::Noted { topic: PATCH_REPAIRED.to_owned(), detail }
-    }
-
-    /// Returns the repairs that [`patch_repaired`](Self::patch_repaired) reports; `None` for any other event.
-    #[must_use]
-    pub fn patch_repairs(&self) -> Option<Vec<&str>> {
-        let Self::Noted { topic, detail } = self else { return None };
-        let repairs = detail.get("repairs").filter(|_| topic == PATCH_REPAIRED)?;
-        Some(repairs.as_array().into_iter().flatten().filter_map(Value::as_str).collect())
     }
 }

@@ -364,7 +364,14 @@ impl ProgressState {
             | ProgressEvent::ReplanSuppressed { .. }
             | ProgressEvent::BoundReached { .. }
             | ProgressEvent::RunInterrupted { .. }
-            | ProgressEvent::Noted { .. } => {}
+            | ProgressEvent::PatchRepaired { .. }
+            | ProgressEvent::LeadGaveUp {}
+            | ProgressEvent::CancelRefused { .. }
+            | ProgressEvent::FolderAwaited { .. }
+            | ProgressEvent::HookActed(_)
+            | ProgressEvent::FileChanged(_)
+            | ProgressEvent::ChangesMerged { .. }
+            | ProgressEvent::UndoLost { .. } => {}
         }
         Ok(())
     }

@@ -6,9 +6,6 @@ use serde::Serialize;
 
 use crate::{ProgressEvent, QuestionId, Spent, Timestamp};
 
-/// Topic of the note that a task's changes were merged into the working folder.
-const MERGED: &str = "changes_merged";
-
 /// Tools whose time belongs to others: to an actor with calls of its own, and to a person.
 const WAITING_TOOLS: [&str; 2] = ["delegate_task", "ask_human"];
 
@@ -74,16 +71,6 @@ impl TimeUse {
     }
 }
 
-impl ProgressEvent {
-    /// Returns the note that merging a task's changes into the working folder took this long and changed this many files.
-    #[must_use]
-    pub fn changes_merged(task: &str, duration_ms: u64, files: usize) -> Self {
-        let detail = [("task", task.into()), ("duration_ms", duration_ms.into()), ("files", files.into())];
-        let detail: BTreeMap<_, _> = detail.map(|(name, value)| (name.to_owned(), value)).into();
-        Self::Noted { topic: MERGED.to_owned(), detail }
-    }
-}
-
 /// Collects the use of a run, event by event.
 #[derive(Debug, Clone, Default)]
 pub struct TimeUseCounter {
@@ -137,10 +124,9 @@ impl TimeUseCounter {
                 self.used.checks.ms = self.used.checks.ms.saturating_add(*duration_ms);
                 self.ran_before_others(at, *duration_ms);
             }
-            ProgressEvent::Noted { topic, detail } if topic == MERGED => {
-                let duration_ms = detail.get("duration_ms").and_then(serde_json::Value::as_u64).unwrap_or_default();
-                self.used.merging_ms = self.used.merging_ms.saturating_add(duration_ms);
-                self.ran(at, duration_ms);
+            ProgressEvent::ChangesMerged { duration_ms, .. } => {
+                self.used.merging_ms = self.used.merging_ms.saturating_add(*duration_ms);
+                self.ran(at, *duration_ms);
             }
             ProgressEvent::QuestionAsked { id, .. } => {
                 self.open.insert(id.clone(), at);
@@ -242,7 +228,7 @@ mod tests {
     fn each_millisecond_has_its_user() {
         let asked = json!({"type": "question_asked", "id": "q", "kind": "question", "question": "?"});
         let told = json!({"type": "question_answered", "id": "q", "answer": "yes"});
-        let merged = serde_json::to_value(ProgressEvent::changes_merged("a", 30, 0)).unwrap();
+        let merged = json!({"type": "changes_merged", "task": "a", "duration_ms": 30, "files": 0});
         let cases = [
             ("nothing", vec![], [0; 7]),
             ("aime alone", vec![(100, started()), (150, answered())], [50, 0, 0, 0, 0, 0, 50]),

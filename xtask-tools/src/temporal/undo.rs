@@ -36,8 +36,7 @@ impl World {
         let words = [&["runs", "events", run, "--output", "jsonl"][..], on].concat();
         let events = self.start(folder, &format!("{folder}-told"), "http://127.0.0.1:1", &words)?.printed(0)?;
         let events = events.lines().map(serde_json::from_str).collect::<Result<Vec<Value>, _>>()?;
-        let told = events.into_iter().filter(|event| event.get("topic").is_some_and(|topic| topic == "file_changed"));
-        Ok(told.filter_map(|event| event.get("detail").cloned()).collect())
+        Ok(events.into_iter().filter(|event| event.get("type").is_some_and(|kind| kind == "file_changed")).collect())
     }
 
     /// Two worker processes record the changes of one run. Undo and redo of the run, of one task and of everything give the same results as

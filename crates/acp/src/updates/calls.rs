@@ -6,8 +6,8 @@ use agent_client_protocol::v1::schema::{
     Diff, PermissionOption, PermissionOptionKind, RequestPermissionRequest, SessionId, SessionUpdate, ToolCall, ToolCallContent,
     ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind,
 };
-use aime_orchestrator::{FileChange, HumanQuestion};
-use aime_progress_management::{CallOutcome, QuestionId, TaskId};
+use aime_orchestrator::HumanQuestion;
+use aime_progress_management::{CallOutcome, FileChange, FileDeed, QuestionId, TaskId};
 use aime_tools::offers_always;
 use serde_json::{Map, Value};
 
@@ -117,8 +117,7 @@ impl Updates {
 
     /// Returns the exact diff of a file tool, which replaces the content of its call.
     pub(super) fn changed(&mut self, change: &FileChange) -> Option<SessionUpdate> {
-        let task = change.task.as_ref().map(|task| TaskId::new(task.as_str())).transpose().ok()?;
-        let id = self.last.get(&(task, change.tool.clone()))?.clone();
+        let id = self.last.get(&(change.task.clone(), change.tool.clone()))?.clone();
         let path = self.folder.join(&change.path);
         let diffs = diffs(&path, change)?;
         self.with_diff.insert(id.clone());
@@ -148,7 +147,7 @@ fn diffs(path: &Path, change: &FileChange) -> Option<Vec<ToolCallContent>> {
             }
         }
     }
-    let created = change.did == "created";
+    let created = change.did == FileDeed::Created;
     let diff = |(old, new): (String, String)| {
         let diff = Diff::new(path, new);
         ToolCallContent::Diff(if created { diff } else { diff.old_text(old) })

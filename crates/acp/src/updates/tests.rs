@@ -51,9 +51,9 @@ fn run() -> Vec<Value> {
         call("wash/1/1/1", "bash", json!({"command": "ls\npwd"})),
         ended("wash/1/1/1", "bash", "ok", "plates ```"),
         call("wash/1/2/1", "edit_file", json!({"path": "list.md", "old_text": "- [ ] wash", "new_text": "- [x] wash"})),
-        json!({"type": "noted", "topic": "file_changed", "detail": {
+        json!({"type": "file_changed",
             "task": "wash", "tool": "edit_file", "path": "list.md", "did": "changed", "added": 1, "removed": 1,
-            "diff": "@@ -1,2 +1,2 @@\n-- [ ] wash\n+- [x] wash\n - [ ] dry"}}),
+            "diff": "@@ -1,2 +1,2 @@\n-- [ ] wash\n+- [x] wash\n - [ ] dry"}),
         ended("wash/1/2/1", "edit_file", "ok", "1 change"),
         call("wash/1/3/1", "todo", json!({})),
         call("wash/1/3/2", "read_file", json!({"path": "sub/gone.md"})),
@@ -146,8 +146,8 @@ fn a_plan_of_one_actor_is_its_list() {
 #[test]
 fn a_file_is_shown_as_far_as_it_is_known() {
     let change = |did: &str, diff: &str| {
-        json!({"type": "noted", "topic": "file_changed", "detail": {
-            "task": "wash", "tool": "write_file", "path": "a.txt", "did": did, "added": 1, "removed": 0, "diff": diff}})
+        json!({"type": "file_changed",
+            "task": "wash", "tool": "write_file", "path": "a.txt", "did": did, "added": 1, "removed": 0, "diff": diff})
     };
     let content = |events: &[Value]| {
         let all = [&[started(), call("wash/1/1/1", "write_file", json!({"path": "a.txt", "content": "whole"}))], events].concat();

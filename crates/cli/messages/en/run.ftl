@@ -61,6 +61,7 @@ line-call = {$what} after {$span}: {$output}
 line-compacted = history shortened from {$before} to {$after} tokens
 line-stuck = repeats itself; told to try another way
 line-told = was told what you said
+line-lead-gave-up = the plan calls of the lead were refused too often: rules plan from here on
 line-folder-awaited = waits until no other task writes in the working folder
 line-merged = {$task}: {$files}
 line-more = … +{$lines}

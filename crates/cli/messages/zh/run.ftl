@@ -61,6 +61,7 @@ line-call = {$what}，用时 {$span}：{$output}
 line-compacted = 对话记录从 {$before} 缩短到 {$after} 个 token
 line-stuck = 在重复同样的做法；已要求换一种
 line-told = 已收到你的话
+line-lead-gave-up = 主导的计划调用被拒绝次数过多：此后按规则规划
 line-folder-awaited = 等待中：另一个任务正在工作文件夹中写入
 line-merged = {$task}：{$files}
 line-more = … 另有 {$lines}

@@ -1,7 +1,7 @@
 //! `aime runs`.
 
-use aime_orchestrator::{CriterionOutcome, FileChange, OrchestratorError, RunOutput, RunResult, RunView, state_at};
-use aime_progress_management::{ChangedMember, CheckMethod, Edge, PlanDiff, ProgressState, RunId, Task, TaskId};
+use aime_orchestrator::{CriterionOutcome, OrchestratorError, RunOutput, RunResult, RunView, state_at};
+use aime_progress_management::{ChangedMember, CheckMethod, Edge, FileChange, PlanDiff, ProgressEvent, ProgressState, RunId, Task, TaskId};
 use aime_runs::{Runs, RunsError, list_document, outcome};
 use serde_json::{Value, json};
 
@@ -204,7 +204,9 @@ fn head(id: &str, told: &str) -> String {
 
 /// Lists the changes that file tools made, each with its lines, within a limit.
 fn file_changes(seen: &RunView) -> Vec<String> {
-    let changes: Vec<FileChange> = seen.events.iter().filter_map(|event| FileChange::from_event(&event.event)).collect();
+    let changes =
+        seen.events.iter().filter_map(|event| if let ProgressEvent::FileChanged(change) = &event.event { Some(change) } else { None });
+    let changes: Vec<&FileChange> = changes.collect();
     let (mut lines, mut shown) = (Vec::new(), 0);
     for change in &changes {
         let told = describe_file_change(change);

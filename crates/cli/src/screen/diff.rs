@@ -1,6 +1,6 @@
 //! File changes of tools, in colour.
 
-use aime_orchestrator::FileChange;
+use aime_progress_management::{FileChange, FileDeed};
 
 use crate::{
     i18n::named,
@@ -11,15 +11,15 @@ use crate::{
 pub(crate) fn describe_file_change(change: &FileChange) -> String {
     let FileChange { task, path, did, added, removed, diff, .. } = change;
     let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
-    let color = match did.as_str() {
-        "created" => GREEN,
-        "deleted" => RED,
+    let color = match did {
+        FileDeed::Created => GREEN,
+        FileDeed::Deleted => RED,
         _ => YELLOW,
     };
     let mut lines =
-        vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", named("did", did), plain(path))];
+        vec![format!("{DIM}{task}{DIM:#}{color}{}{color:#} {} {DIM}+{added} -{removed}{DIM:#}", named("did", did.name()), plain(path))];
     // The number of lines says enough of a file that is new or deleted.
-    let shown = if did == "changed" { diff.as_str() } else { "" };
+    let shown = if *did == FileDeed::Changed { diff.as_str() } else { "" };
     lines.extend(shown.lines().map(|line| {
         let color = match line.chars().next() {
             Some('+') => GREEN,
@@ -36,12 +36,12 @@ pub(crate) fn describe_file_change(change: &FileChange) -> String {
 mod tests {
     use super::*;
 
-    fn change(did: &str, diff: &str) -> FileChange {
+    fn change(did: FileDeed, diff: &str) -> FileChange {
         FileChange {
-            task: Some("edit".into()),
+            task: "edit".parse().ok(),
             tool: "edit_file".into(),
             path: "a\u{1b}[2J.txt".into(),
-            did: did.into(),
+            did,
             added: 1,
             removed: 2,
             diff: diff.into(),
@@ -51,11 +51,11 @@ mod tests {
     // Requirement: 8.25
     #[test]
     fn each_line_has_its_colour_and_none_moves_the_cursor() {
-        let told = describe_file_change(&change("changed", "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
+        let told = describe_file_change(&change(FileDeed::Changed, "@@ -1,3 +1,2 @@\n a\n-b\u{7}\n-c\n+d"));
         insta::assert_snapshot!(told.replace('\u{1b}', "<"));
         assert!(!told.replace("\u{1b}[", "").contains('\u{1b}'), "nothing but colours: {told:?}");
-        for did in ["created", "deleted"] {
-            assert_eq!(describe_file_change(&change(did, "-a")).lines().count(), 1, "{did}");
+        for did in [FileDeed::Created, FileDeed::Deleted] {
+            assert_eq!(describe_file_change(&change(did, "-a")).lines().count(), 1, "{did:?}");
         }
     }
 }

@@ -1,11 +1,9 @@
 //! One line per event, for pipes, logs and the space above the live view.
 
-use std::collections::BTreeMap;
-
-use aime_orchestrator::{FileChange, PublishedEvent};
+use aime_orchestrator::PublishedEvent;
 use aime_progress_management::{
-    CallOutcome, GoalImage, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId, TaskStatus,
-    TriggerKind, TriggerReason,
+    CallOutcome, GoalImage, HookAct, HookDeed, MergeConflict, PlanChange, ProgressEvent, RecalledFrom, RecalledItem, RunStatus, TaskId,
+    TaskStatus, TriggerKind, TriggerReason,
 };
 use anstyle::Style;
 use serde_json::{Map, Value};
@@ -178,25 +176,24 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{YELLOW}{}: {}{YELLOW:#}", who(task.as_ref()), msg!("line-stuck"))
         }
         E::ActorTold { task, .. } => format!("{DIM}{}: {}{DIM:#}", who(task.as_ref()), msg!("line-told")),
-        E::Noted { topic, detail } if topic == "hook" => hook_line(detail),
-        event @ E::Noted { topic, .. } if topic == FileChange::TOPIC => describe_file_change(&FileChange::from_event(event)?),
-        E::Noted { topic, detail } if topic == "changes_merged" => return merged_line(detail),
-        E::Noted { topic, detail } if topic == "undo" => {
-            let message = detail.get("message").and_then(Value::as_str).unwrap_or_default();
-            format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH))
+        E::HookActed(act) => hook_line(act),
+        E::FileChanged(change) => describe_file_change(change),
+        // A line for each of the first files follows.
+        E::ChangesMerged { files: 0, .. } => return None,
+        E::ChangesMerged { task, files, .. } => {
+            format!("{}{}", head(GREEN, "head-merged"), msg!("line-merged", task = task, files = count(*files, "file")))
         }
-        E::Noted { topic, detail } if topic == "folder_awaited" => {
-            let task = detail.get("task").and_then(Value::as_str).unwrap_or_default();
-            format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-folder-awaited"))
+        E::UndoLost { message } => format!("{}{}", head(YELLOW, "head-undo"), told(message, 2 * WIDTH)),
+        E::FolderAwaited { task } => format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-folder-awaited")),
+        E::CancelRefused { task, faults } => {
+            format!("{YELLOW}{task}: {}{YELLOW:#}", msg!("line-not-cancelled", why = told(&faults.join("; "), 2 * WIDTH)))
         }
-        E::Noted { topic, detail } if topic == "not_cancelled" => {
-            let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
-            format!("{YELLOW}{}: {}{YELLOW:#}", text("task"), msg!("line-not-cancelled", why = told(text("message"), 2 * WIDTH)))
-        }
-        event => {
-            let told: Vec<String> = event.patch_repairs()?.into_iter().map(|repair| msg!("line-repaired", repair = said(repair))).collect();
+        E::LeadGaveUp {} => format!("{}{}", head(YELLOW, "head-lead"), msg!("line-lead-gave-up")),
+        E::PatchRepaired { repairs } => {
+            let told: Vec<String> = repairs.iter().map(|repair| msg!("line-repaired", repair = said(repair))).collect();
             format!("{}{DIM}{}{DIM:#}", head(BOLD, "head-replan"), told.join("; "))
         }
+        _ => return None,
     };
     Some(line)
 }
@@ -212,14 +209,6 @@ pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
         }
     };
     triggers.iter().map(why).collect::<Vec<_>>().join(&msg!("row-separator"))
-}
-
-/// Tells that the changes of a task were merged; `None` if there were none. A line for each of the first files follows.
-fn merged_line(detail: &BTreeMap<String, Value>) -> Option<String> {
-    let files = detail.get("files").and_then(Value::as_u64).filter(|files| *files > 0)?;
-    let task = detail.get("task").and_then(Value::as_str).unwrap_or_default();
-    let files = count(usize::try_from(files).unwrap_or(usize::MAX), "file");
-    Some(format!("{}{}", head(GREEN, "head-merged"), msg!("line-merged", task = task, files = files)))
 }
 
 /// Describes a conflict between the changes of tasks in one line.
@@ -262,12 +251,11 @@ fn recalled_lines(items: &[RecalledItem], left_out: u64) -> String {
 }
 
 /// Describes the action of a hook.
-fn hook_line(detail: &BTreeMap<String, Value>) -> String {
-    let text = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
-    let task = if text("task").is_empty() { String::new() } else { format!("{}: ", text("task")) };
-    let color = if text("did") == "changed" { DIM } else { YELLOW };
-    let what = msg!("line-hook", hook = plain(text("hook")), did = named("did", text("did")), point = text("point"));
-    format!("{task}{color}{}{color:#} {what}: {}", msg!("head-hook"), first_line(text("detail"), WIDTH))
+fn hook_line(HookAct { hook, point, task, did, detail }: &HookAct) -> String {
+    let task = task.as_ref().map(|task| format!("{task}: ")).unwrap_or_default();
+    let color = if *did == HookDeed::Changed { DIM } else { YELLOW };
+    let what = msg!("line-hook", hook = plain(hook), did = named("did", did.name()), point = point);
+    format!("{task}{color}{}{color:#} {what}: {}", msg!("head-hook"), first_line(detail, WIDTH))
 }
 
 fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason: Option<&str>) -> Option<String> {

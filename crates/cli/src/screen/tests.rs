@@ -116,9 +116,9 @@ fn a_line_for_each_thing_that_happens() {
         json!({"type": "tool_call_started", "task": "a", "call": "1", "tool": "bash", "parameters": {"command": "set -e\n# It.\ncd x\nmake all\nmake test\n"}}),
         json!({"type": "tool_call_started", "task": "a", "call": "1", "tool": "write_file", "parameters": {"content": "x\ny\nz\n", "path": "a.txt"}}),
         json!({"type": "tool_call_started", "task": "a", "call": "1", "tool": "terminate", "parameters": {"status": "success", "message": "x"}}),
-        json!({"type": "noted", "topic": "changes_merged", "detail": {"task": "a", "duration_ms": 3, "files": 2}}),
-        json!({"type": "noted", "topic": "changes_merged", "detail": {"task": "a", "duration_ms": 3, "files": 0}}),
-        json!({"type": "noted", "topic": "file_changed", "detail": {"task": "a", "tool": "join", "path": "b.txt", "did": "created", "added": 9, "removed": 0, "diff": "@@ -0,0 +1,9 @@\n+x"}}),
+        json!({"type": "changes_merged", "task": "a", "duration_ms": 3, "files": 2}),
+        json!({"type": "changes_merged", "task": "a", "duration_ms": 3, "files": 0}),
+        json!({"type": "file_changed", "task": "a", "tool": "join", "path": "b.txt", "did": "created", "added": 9, "removed": 0, "diff": "@@ -0,0 +1,9 @@\n+x"}),
         json!({"type": "tool_call_finished", "task": "a", "call": "1", "tool": "bash", "outcome": "ok", "output": "x", "duration_ms": 12}),
         json!({"type": "tool_call_finished", "task": "a", "call": "1", "tool": "bash", "outcome": "error", "output": "exit code 1", "duration_ms": 1200}),
         json!({"type": "progress_reported", "task": "a", "report": {"status": "in progress", "message": "half way"}}),
@@ -139,7 +139,12 @@ fn a_line_for_each_thing_that_happens() {
         json!({"type": "run_status_changed", "from": "planning", "to": "executing"}),
         json!({"type": "run_status_changed", "from": "executing", "to": "completed"}),
         json!({"type": "answered", "text": "it is done"}),
-        json!({"type": "noted", "topic": "x", "detail": {}}),
+        json!({"type": "patch_repaired", "repairs": ["a comma", "a quote"]}),
+        json!({"type": "lead_gave_up"}),
+        json!({"type": "cancel_refused", "task": "a", "faults": ["changes[0]: b needs it", "changes[0]: c needs it"]}),
+        json!({"type": "folder_awaited", "task": "a"}),
+        json!({"type": "hook_acted", "hook": "guard", "point": "before_tool", "task": "a", "did": "blocked", "detail": "not today"}),
+        json!({"type": "undo_lost", "message": "the disk is full"}),
     ];
     let mut kinds = BTreeMap::<&str, ()>::new();
     let lines: Vec<String> = events

@@ -149,7 +149,7 @@ mod tests {
     fn all_words_stand_in_what_is_found() {
         let events = [
             json!({"type": "answered", "seq": 7, "time": "now", "text": format!("{} The BRIDGE\nof  Zürich", "x ".repeat(60))}),
-            json!({"type": "noted", "seq": 8, "time": "now", "detail": {"deep": ["a bridge"]}}),
+            json!({"type": "other", "seq": 8, "time": "now", "detail": {"deep": ["a bridge"]}}),
         ];
         let found = search(&["bridge", "zürich"], "over the river", &events);
         assert_eq!(found.hits.iter().map(|hit| (hit.seq, hit.kind.as_str())).collect::<Vec<_>>(), [(7, "answered")]);
@@ -157,13 +157,13 @@ mod tests {
         assert_eq!(search(&["bridge"], "The Bridge", &events).hits.iter().map(|hit| hit.seq).collect::<Vec<_>>(), [0, 7, 8]);
         // Member names are not searched; escaped text in a document is found all the same.
         assert!(search(&["deep"], "", &events).hits.is_empty());
-        assert_eq!(search(&["say \"yes\""], "", &[json!({"type": "noted", "seq": 1, "text": "to say \"yes\""})]).hits.len(), 1);
+        assert_eq!(search(&["say \"yes\""], "", &[json!({"type": "other", "seq": 1, "text": "to say \"yes\""})]).hits.len(), 1);
     }
 
     // Requirement: 12.19
     #[test]
     fn what_is_found_is_bounded() {
-        let events: Vec<Value> = (0..100).map(|seq| json!({"type": "noted", "seq": seq, "text": "word"})).collect();
+        let events: Vec<Value> = (0..100).map(|seq| json!({"type": "other", "seq": seq, "text": "word"})).collect();
         let found = search(&["word"], "", &events);
         assert_eq!((found.hits.len(), found.more), (MOST_OF_ONE, true));
     }

@@ -1,8 +1,6 @@
 //! Events of hooks, and the changes that hooks may make to them.
 
-use std::fmt;
-
-use aime_progress_management::{Conclusion, ProgressEvent, RunId, TaskId, TaskSpec};
+use aime_progress_management::{Conclusion, HookAct, HookDeed, HookPoint, RunId, TaskId, TaskSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,73 +13,6 @@ pub(crate) const HOOK_SCHEMA: &str = "aime.hook/v1";
 const MAX_MESSAGE_CHARS: usize = 4_000;
 /// Maximum number of characters in the report of a hook's action.
 const MAX_TOLD_CHARS: usize = 500;
-
-/// Point at which a hook is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookPoint {
-    /// A request is about to go to a model: the hook may append a message or block the request.
-    BeforePrompt,
-    /// A model has answered: the hook may block the answer.
-    AfterPrompt,
-    /// The planner is about to be asked for a plan or a patch: the hook may block the request.
-    BeforePlan,
-    /// A plan or patch has passed every check: the hook may change or refuse it.
-    AfterPlan,
-    /// An attempt at a task is about to begin: the hook may block it.
-    BeforeTask,
-    /// An attempt at a task has ended: the hook may refuse a success.
-    AfterTask,
-    /// A tool is about to be called: the hook may change the parameters or block the call.
-    BeforeTool,
-    /// A tool has returned: the hook may change or block the text that the model receives.
-    AfterTool,
-    /// A run has ended or was left.
-    Stop,
-}
-
-impl HookPoint {
-    /// All points.
-    pub const ALL: [Self; 9] = [
-        Self::BeforePrompt,
-        Self::AfterPrompt,
-        Self::BeforePlan,
-        Self::AfterPlan,
-        Self::BeforeTask,
-        Self::AfterTask,
-        Self::BeforeTool,
-        Self::AfterTool,
-        Self::Stop,
-    ];
-
-    /// Returns the name in settings and events.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BeforePrompt => "before_prompt",
-            Self::AfterPrompt => "after_prompt",
-            Self::BeforePlan => "before_plan",
-            Self::AfterPlan => "after_plan",
-            Self::BeforeTask => "before_task",
-            Self::AfterTask => "after_task",
-            Self::BeforeTool => "before_tool",
-            Self::AfterTool => "after_tool",
-            Self::Stop => "stop",
-        }
-    }
-
-    /// Returns true for the points before and after a tool call.
-    #[must_use]
-    pub const fn is_of_tools(self) -> bool {
-        matches!(self, Self::BeforeTool | Self::AfterTool)
-    }
-}
-
-impl fmt::Display for HookPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// Event of a hook. A command reads it as one JSON object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -225,61 +156,11 @@ impl HookEvent {
     }
 }
 
-/// Action of a hook, for the journal and for people. A hook that changed nothing is not reported.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HookAct {
-    /// The hook.
-    pub hook: String,
-    /// The point.
-    pub point: HookPoint,
-    /// The task, if the action was for one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskId>,
-    /// Kind of action.
-    pub did: HookDeed,
-    /// The change, the reason, or the error message; cut to a limit.
-    pub detail: String,
-}
-
-/// Kind of a hook's action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HookDeed {
-    /// The hook changed something.
-    Changed,
-    /// The hook blocked something.
-    Blocked,
-    /// The hook failed, and the run continued without it.
-    Failed,
-}
-
-impl HookDeed {
-    /// Returns the kind as one word.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Changed => "changed",
-            Self::Blocked => "blocked",
-            Self::Failed => "failed",
-        }
+/// Returns the action of a hook, for the journal and for people.
+pub(super) fn act(hook: &str, event: &HookEvent, did: HookDeed, detail: &str) -> HookAct {
+    let mut text: String = detail.chars().take(MAX_TOLD_CHARS).collect();
+    if text.len() < detail.len() {
+        text.push_str(" …");
     }
-}
-
-impl HookAct {
-    pub(super) fn new(hook: &str, event: &HookEvent, did: HookDeed, detail: &str) -> Self {
-        let mut text: String = detail.chars().take(MAX_TOLD_CHARS).collect();
-        if text.len() < detail.len() {
-            text.push_str(" …");
-        }
-        Self { hook: hook.to_owned(), point: event.point, task: event.task.clone(), did, detail: text }
-    }
-
-    /// Returns the event that reports the action: a note on the topic `hook`.
-    #[must_use]
-    pub fn event(&self) -> ProgressEvent {
-        let task = self.task.as_ref().map(|task| ("task".to_owned(), Value::from(task.as_str())));
-        let members = [("hook", self.hook.as_str()), ("point", self.point.name()), ("did", self.did.name()), ("detail", &self.detail)];
-        let detail = members.into_iter().map(|(name, text)| (name.to_owned(), Value::from(text))).chain(task).collect();
-        ProgressEvent::Noted { topic: "hook".to_owned(), detail }
-    }
+    HookAct { hook: hook.to_owned(), point: event.point, task: event.task.clone(), did, detail: text }
 }

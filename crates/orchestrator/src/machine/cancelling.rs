@@ -138,8 +138,7 @@ impl RunMachine {
 
     /// Reports why a task stays: another one needs its result, or depends on a condition over it.
     pub(super) fn refuse_cancel(&mut self, task: &TaskId, faults: &Faults, out: &mut Out) {
-        let detail = [("task".to_owned(), task.as_str().into()), ("message".to_owned(), faults.to_string().into())];
-        self.emit(ProgressEvent::Noted { topic: "not_cancelled".to_owned(), detail: detail.into() }, out);
+        self.emit(ProgressEvent::CancelRefused { task: task.clone(), faults: faults.lines() }, out);
     }
 
     /// Stops the running tasks that a patch takes out of the plan, by themselves or with their group. A patch that does

@@ -26,7 +26,7 @@ impl RunMachine {
             (RunFact::Replanned { outcome, repairs, calls, .. }, Some(Work::Replan(reasons))) => {
                 self.record_calls(calls, out);
                 if !repairs.is_empty() {
-                    self.emit(ProgressEvent::patch_repaired(repairs), out);
+                    self.emit(ProgressEvent::PatchRepaired { repairs: repairs.clone() }, out);
                 }
                 self.replanned(outcome, reasons, out);
             }
@@ -84,27 +84,23 @@ impl RunMachine {
             }
             (RunFact::PersonSaid { id, task, text }, _) => self.person_said(id, task.as_ref(), text, out),
             (RunFact::BoundReached { bound, detail }, _) => self.bound_reached(bound, detail, out),
-            (RunFact::HookActed { act }, _) => self.emit(act.event(), out),
-            (RunFact::FileChanged { change }, _) => self.emit(change.event(), out),
+            (RunFact::HookActed { act }, _) => self.emit(ProgressEvent::HookActed(act.clone()), out),
+            (RunFact::FileChanged { change }, _) => self.emit(ProgressEvent::FileChanged(change.clone()), out),
             (RunFact::CriterionTried { task, criterion, held }, _) => {
                 if task.as_ref().is_none_or(|task| self.state.tasks.contains_key(task)) {
                     self.emit(ProgressEvent::CriterionTried { task: task.clone(), criterion: criterion.clone(), held: *held }, out);
                 }
             }
-            (RunFact::UndoLost { message }, _) => {
-                let detail = [("message".to_owned(), message.as_str().into())].into();
-                self.emit(ProgressEvent::Noted { topic: "undo".to_owned(), detail }, out);
-            }
+            (RunFact::UndoLost { message }, _) => self.emit(ProgressEvent::UndoLost { message: message.clone() }, out),
             (RunFact::FolderAwaited { task, is_over: true }, _) => self.executions.has_folder(task),
             (RunFact::FolderAwaited { task, is_over: false }, _) => {
                 self.executions.await_folder(task);
-                let detail = [("task".to_owned(), task.as_str().into())].into();
-                self.emit(ProgressEvent::Noted { topic: "folder_awaited".to_owned(), detail }, out);
+                self.emit(ProgressEvent::FolderAwaited { task: task.clone() }, out);
                 self.advance(out);
             }
             (RunFact::ChangesMerged { task, duration_ms, files, changes }, _) => {
-                self.emit(ProgressEvent::changes_merged(task.as_str(), *duration_ms, *files), out);
-                changes.iter().for_each(|change| self.emit(change.event(), out));
+                self.emit(ProgressEvent::ChangesMerged { task: task.clone(), duration_ms: *duration_ms, files: *files }, out);
+                changes.iter().for_each(|change| self.emit(ProgressEvent::FileChanged(change.clone()), out));
             }
             (RunFact::StopRequested { reason }, _) => self.stop(reason, out),
             (RunFact::CancelRequested { task: None, reason, .. }, _) => self.cancel(reason, out),

@@ -371,8 +371,7 @@ impl RunMachine {
     /// Handles a lead that fails to use its tools correctly: rules plan the rest of the run.
     fn lead_gave_up(&mut self, wake: &Wake, out: &mut Out) {
         self.lead.gave_up = true;
-        let detail = [("message".to_owned(), "the lead's plan calls were refused three times in a row; rules plan from here on".into())];
-        self.emit(ProgressEvent::Noted { topic: "lead".to_owned(), detail: detail.into() }, out);
+        self.emit(ProgressEvent::LeadGaveUp {}, out);
         if self.works_itself() {
             let main = main_id();
             let error = "the lead cannot keep to its tools".to_owned();

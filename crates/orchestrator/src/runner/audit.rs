@@ -216,7 +216,7 @@ fn add_later(first: ChangedFile, later: ChangedFile) -> ChangedFile {
 fn changed_file(kept: &Kept, change: &Change) -> Option<ChangedFile> {
     let did = did(change)?;
     let path = change.path.to_string_lossy().into_owned();
-    let shown = ChangedFile { did: did.to_owned(), ..ChangedFile::default() };
+    let shown = ChangedFile { did: did.name().to_owned(), ..ChangedFile::default() };
     if is_credential_file(&path) {
         return Some(ChangedFile { path, ..shown });
     }

@@ -6,13 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use aime_progress_management::{LiveStore, RunId, TaskId, TaskStatus};
+use aime_progress_management::{FileChange, FileDeed, LiveStore, RunId, TaskId, TaskStatus};
 use aime_tools::{OtherChange, SeenFiles, TaskUndone, ToolContext, ToolError, ToolScope, ToolSpec, UndoTask, WriteGuard, is_ignored};
 use aime_undo::{Author, Change, Entry, NotKept, PathChange, Recorder, Scope, SinceBegin, Window, line_diff};
 use tokio::task::spawn_blocking;
 
 use super::folder_use::{FolderUse, InUse};
-use crate::{FileChange, RunFact, RunMachine, TransientWorkspace};
+use crate::{RunFact, RunMachine, TransientWorkspace};
 
 /// Maximum number of lines of a diff that people see during a run.
 const DIFF_LINES: usize = 30;
@@ -205,13 +205,12 @@ impl KeptFiles {
         let mut lines = Vec::new();
         for (path, why) in done.chain(failed).chain(stays) {
             let (did, line) = match why {
-                None => ("put_back", format!("it changed `{path}`, which was put back")),
-                Some(why) => ("not_put_back", format!("it changed `{path}`, which could not be put back: {why}")),
+                None => (FileDeed::PutBack, format!("it changed `{path}`, which was put back")),
+                Some(why) => (FileDeed::NotPutBack, format!("it changed `{path}`, which could not be put back: {why}")),
             };
             lines.push(line);
             let (added, removed, diff) = (0, 0, String::new());
-            let task = task.map(ToString::to_string);
-            let change = FileChange { task, tool: CHECK.to_owned(), path, did: did.to_owned(), added, removed, diff };
+            let change = FileChange { task: task.cloned(), tool: CHECK.to_owned(), path, did, added, removed, diff };
             // A run that is gone has nobody to be told.
             let _gone = facts.send(RunFact::FileChanged { change });
         }
@@ -281,17 +280,17 @@ impl KeptFiles {
     }
 }
 
-/// Returns the kind of a change of a file: `created`, `deleted` or `changed`; `None` for folders and caches.
-pub(super) fn did(change: &Change) -> Option<&'static str> {
+/// Returns the kind of a change of a file; `None` for folders and caches.
+pub(super) fn did(change: &Change) -> Option<FileDeed> {
     let is_file = |entry: &Option<Entry>| match entry {
         Some(Entry::NotKept { why, .. }) => *why != NotKept::Cache,
         entry => matches!(entry, Some(Entry::File { .. })),
     };
     match (&change.before, &change.after) {
         (before, after) if !is_file(before) && !is_file(after) => None,
-        (None, _) => Some("created"),
-        (_, None) => Some("deleted"),
-        _ => Some("changed"),
+        (None, _) => Some(FileDeed::Created),
+        (_, None) => Some(FileDeed::Deleted),
+        _ => Some(FileDeed::Changed),
     }
 }
 
@@ -305,7 +304,8 @@ fn file_change(recorder: &Recorder, author: Author, change: Change) -> Option<Fi
     let diff = contents.flatten().and_then(|(before, after)| line_diff(&before, &after, DIFF_LINES));
     let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
     let Author { task, tool, .. } = author;
-    Some(FileChange { task, tool, path: path.to_string_lossy().into_owned(), did: did.to_owned(), added, removed, diff })
+    let task = task.and_then(|task| task.parse().ok());
+    Some(FileChange { task, tool, path: path.to_string_lossy().into_owned(), did, added, removed, diff })
 }
 
 /// Returns the ids of a task and of all tasks below it.

@@ -60,11 +60,8 @@ fn orchestrator(bench: &Bench, hooks: Hooks) -> Orchestrator {
 
 /// Returns the journaled actions of hooks: kind, point and detail.
 fn acts(bench: &Bench) -> Vec<(String, String, String)> {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
     let acts = bench.events().into_iter().filter_map(|timed| match timed.event {
-        ProgressEvent::Noted { topic, detail } if topic == "hook" => {
-            Some((text(&detail["did"]), text(&detail["point"]), text(&detail["detail"])))
-        }
+        ProgressEvent::HookActed(act) => Some((act.did.name().to_owned(), act.point.to_string(), act.detail)),
         _ => None,
     });
     acts.collect()
@@ -398,11 +395,11 @@ async fn what_was_repaired_in_a_patch_and_who_changed_it_is_told() {
         .events()
         .into_iter()
         .filter_map(|timed| match timed.event {
-            ProgressEvent::Noted { topic, detail } if topic == "patch_repaired" => Some(detail["repairs"].clone()),
+            ProgressEvent::PatchRepaired { repairs } => Some(repairs),
             _ => None,
         })
         .collect();
-    assert_eq!(told, [json!(["replaced single quotes", "changed by the hook guard"])]);
+    assert_eq!(told, [["replaced single quotes", "changed by the hook guard"]]);
 }
 
 /// Forbids every write.

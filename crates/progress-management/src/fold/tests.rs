@@ -322,7 +322,7 @@ fn events_name_themselves_as_they_are_written() {
         ProgressEvent::RunResumed {},
         ProgressEvent::Answered { text: String::new() },
         status("a", TaskStatus::Pending, TaskStatus::Ready, 0),
-        ProgressEvent::Noted { topic: String::new(), detail: Default::default() },
+        ProgressEvent::LeadGaveUp {},
         ProgressEvent::EvidenceAdded { evidence: evidence("e") },
     ];
     for event in events {

@@ -28,7 +28,7 @@ fn every_schema_names_its_document() {
 fn the_event_schema_has_every_kind_of_event() {
     let schema = event_schema();
     let kinds = schema["oneOf"].as_array().unwrap();
-    assert_eq!(kinds.len(), 38);
+    assert_eq!(kinds.len(), 45);
     for kind in kinds {
         assert!(kind["properties"]["type"]["const"].is_string(), "{kind}");
     }

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use aime_progress_management::ProgressEvent;
-use serde_json::Value;
 use similar::{Algorithm, ChangeTag, TextDiff};
 
 use super::{
     DiffLine, FileView, Files,
-    build::{LONG, TITLE, Titles},
+    build::{LONG, TITLE, Titles, word},
 };
 use crate::{
     Content, FileSource, MAX_COMPARED, Source,
@@ -119,24 +118,19 @@ fn line(text: &str) -> String {
 /// Returns the changes that file tools reported, for a folder whose earlier state was not recorded.
 fn told<'a>(source: &'a Source<'_>, titles: &'a Titles, reader: &'a Reader<'_>) -> impl Iterator<Item = FileView> + 'a {
     source.events.iter().filter_map(move |(_, event)| {
-        let ProgressEvent::Noted { topic, detail } = event else { return None };
-        if topic != "file_changed" {
-            return None;
-        }
-        let words = |name: &str| detail.get(name).and_then(Value::as_str).unwrap_or_default();
-        let number = |name: &str| detail.get(name).and_then(Value::as_u64).and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
-        let by = titles.named(words("task")).unwrap_or_else(|| reader.line(words("tool"), TITLE));
+        let ProgressEvent::FileChanged(change) = event else { return None };
+        let by = change.task.as_ref().map_or_else(|| reader.line(&change.tool, TITLE), |task| titles.title(task));
         let split = |text: &str| match text.chars().next() {
             Some(sign @ ('+' | '-' | ' ')) => DiffLine { sign, text: line(text.get(1..).unwrap_or_default()) },
             _ => DiffLine { sign: '@', text: line(text) },
         };
-        let diff = reader.text(words("diff"), LONG * 4).shown;
+        let diff = reader.text(&change.diff, LONG * 4).shown;
         Some(FileView {
-            path: reader.line(words("path"), TITLE * 2),
-            did: reader.line(words("did"), TITLE),
+            path: reader.line(&change.path, TITLE * 2),
+            did: word(&change.did),
             by: vec![by],
-            added: number("added"),
-            removed: number("removed"),
+            added: change.added,
+            removed: change.removed,
             lines: diff.lines().map(split).collect(),
             left_out: 0,
             note: if diff.is_empty() { "no text".to_owned() } else { String::new() },

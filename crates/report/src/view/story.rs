@@ -84,8 +84,18 @@ fn words(event: &ProgressEvent, titles: &Titles) -> Option<String> {
         ProgressEvent::RunContinued { goal } => goal.clone(),
         ProgressEvent::Answered { .. } => "the answer stands".to_owned(),
         // The section on files shows the changes of tools.
-        ProgressEvent::Noted { topic, .. } if ["file_changed", "changes_merged"].contains(&topic.as_str()) => return None,
-        ProgressEvent::Noted { topic, detail } => format!("{topic}: {}", serde_json::to_string(detail).unwrap_or_default()),
+        ProgressEvent::FileChanged(_) | ProgressEvent::ChangesMerged { .. } => return None,
+        ProgressEvent::PatchRepaired { repairs } => format!("repaired: {}", repairs.join("; ")),
+        ProgressEvent::LeadGaveUp {} => "the plan calls of the lead were refused too often: rules plan from here on".to_owned(),
+        ProgressEvent::CancelRefused { task, faults } => format!("{} is not cancelled: {}", titles.title(task), faults.join("; ")),
+        ProgressEvent::FolderAwaited { task } => {
+            format!("{} waits until no other task writes in the working folder", titles.title(task))
+        }
+        ProgressEvent::HookActed(act) => {
+            let task = act.task.as_ref().map(|task| format!("{}: ", titles.title(task))).unwrap_or_default();
+            format!("{task}the hook {} {} at {}: {}", act.hook, act.did.name(), act.point, act.detail)
+        }
+        ProgressEvent::UndoLost { message } => message.clone(),
         _ => return None,
     })
 }

@@ -57,10 +57,11 @@ pub(super) fn versions(events: &[(Timestamp, &ProgressEvent)], titles: &Titles, 
                 repaired.clear();
                 continue;
             }
-            event => {
-                repaired.extend(event.patch_repairs().into_iter().flatten().map(|repair| write_repair(repair, reader)));
+            ProgressEvent::PatchRepaired { repairs } => {
+                repaired.extend(repairs.iter().map(|repair| write_repair(repair, reader)));
                 continue;
             }
+            _ => continue,
         };
         let (changes, left_out) = changes(before.as_ref(), state, titles, reader);
         let is_new = |id: &aime_progress_management::TaskId| before.as_ref().is_some_and(|before| !before.tasks.contains_key(id));

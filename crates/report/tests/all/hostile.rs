@@ -38,13 +38,13 @@ fn hostile(attack: &str) -> Run {
             json!({"type": "criterion_checked", "task": "t", "criterion": attack, "passed": false, "reason": attack}),
             json!({"type": "task_concluded", "task": "t", "conclusion": {"outcome": "failure", "summary": attack, "error": attack, "references": [attack]}}),
             json!({"type": "task_status_changed", "task": "t", "from": "running", "to": "failed", "attempt": 1, "for_good": true, "reason": attack}),
-            json!({"type": "noted", "topic": "file_changed", "detail": {"path": attack, "did": attack, "tool": attack, "diff": format!("+{attack}")}}),
+            json!({"type": "file_changed", "path": attack, "did": "changed", "tool": attack, "added": 1, "removed": 0, "diff": format!("+{attack}")}),
             json!({"type": "plan_changed", "decision": {"version": 2, "at": 1, "triggers": [{"kind": "person", "priority": 1, "detail": attack}],
                 "patch": {"reasoning": attack, "changes": [{"op": "set_strategic", "strategic": strategic}]}, "evidence": ["e"]}}),
             json!({"type": "answered", "text": attack}),
         ],
     );
-    events.push(json!({"type": "noted", "topic": attack, "detail": {attack: attack}}));
+    events.push(json!({"type": "hook_acted", "hook": attack, "point": "stop", "did": "failed", "detail": attack}));
     let mut run = Run::of(events);
     run.failure = Some(Failure { code: attack.into(), message: attack.into(), hint: Some(attack.into()) });
     run.notes = vec![attack.into()];

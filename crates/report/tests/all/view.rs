@@ -44,7 +44,7 @@ fn the_critical_path_goes_through_what_changed_the_plan() {
 #[test]
 fn what_was_repaired_in_a_patch_stands_with_its_version() {
     let asked = json!({"type": "planning_started", "purpose": "patch"});
-    let repaired = |repair: &str| json!({"type": "noted", "topic": "patch_repaired", "detail": {"repairs": [repair]}});
+    let repaired = |repair: &str| json!({"type": "patch_repaired", "repairs": [repair]});
     let change = |version: u32| {
         let patch = json!({"changes": [{"op": "set_strategic", "strategic": {}}]});
         json!({"type": "plan_changed", "decision": {"version": version, "at": 0, "triggers": [], "patch": patch}})
@@ -90,7 +90,7 @@ fn secrets_are_taken_out_wherever_they_stand() {
             json!({"type": "question_asked", "id": "q", "task": "t", "kind": "question", "question": "Is it hunter22?"}),
             json!({"type": "question_answered", "id": "q", "answer": "hunter22"}),
             json!({"type": "task_concluded", "task": "t", "conclusion": {"outcome": "success", "summary": "hunter22", "references": ["hunter22"]}}),
-            json!({"type": "noted", "topic": "hunter22", "detail": {"a": "hunter22"}}),
+            json!({"type": "hook_acted", "hook": "hunter22", "point": "stop", "did": "failed", "detail": "hunter22"}),
             json!({"type": "answered", "text": "It is hunter22, sk-0123456789abcdefghijABCDEF"}),
         ],
     ));

@@ -59,7 +59,7 @@ impl RunMachine {
 
     fn report_repairs(&mut self, repairs: &[String], out: &mut Out) {
         if !repairs.is_empty() {
-            self.emit(ProgressEvent::patch_repaired(repairs), out);
+            self.emit(ProgressEvent::PatchRepaired { repairs: repairs.to_vec() }, out);
         }
     }
 

@@ -162,9 +162,9 @@ fn a_task_whose_result_another_needs_stays_and_that_is_told() {
     world.acknowledges = false;
     cancelled(&mut world, Some("a"));
     assert_eq!((world.stopping().as_str(), world.statuses().as_str()), ("", "a:running b:pending c:running"));
-    let [ProgressEvent::Noted { topic, detail }] = world.told("noted")[..] else { panic!("{:?}", world.told("noted")) };
-    assert_eq!((topic.as_str(), detail["task"].as_str()), ("not_cancelled", Some("a")));
-    assert!(detail["message"].as_str().unwrap().contains("needs the result of \"a\""), "{detail:?}");
+    let [ProgressEvent::CancelRefused { task, faults }] = world.told("cancel_refused")[..] else { panic!("{:?}", world.events) };
+    assert_eq!(task.as_str(), "a");
+    assert!(faults.join(" ").contains("needs the result of \"a\""), "{faults:?}");
     for task in ["b", "a"] {
         cancelled(&mut world, Some(task));
         world.acknowledge_all();
@@ -185,7 +185,7 @@ fn tasks_are_cancelled_in_an_order_in_which_they_can_be() {
     world.acknowledge_all();
     world.resumed();
     assert_eq!(world.statuses(), "a:skipped b:skipped c:running");
-    assert!(world.told("noted").is_empty());
+    assert!(world.told("cancel_refused").is_empty());
 }
 
 #[test]

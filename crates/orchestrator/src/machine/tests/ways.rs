@@ -124,10 +124,11 @@ fn repairs_of_a_patch_are_told_before_it() {
     world.fails("a");
     let patched = Replanning::Patched { patch: patch(vec![add("b", &["a"])]), refused: vec![] };
     world.replans_repaired(patched, &["replaced single quotes"]);
-    let [ProgressEvent::Noted { topic, detail }] = world.told("noted")[..] else { panic!("{:?}", world.told("noted")) };
-    assert_eq!((topic.as_str(), &detail["repairs"]), ("patch_repaired", &serde_json::json!(["replaced single quotes"])));
+    let repaired = |world: &World| world.told("patch_repaired").into_iter().cloned().collect::<Vec<_>>();
+    let expected = [ProgressEvent::PatchRepaired { repairs: vec!["replaced single quotes".to_owned()] }];
+    assert_eq!(repaired(&world), expected);
     world.fails("b").patched(vec![add("c", &["b"])]);
-    assert_eq!(world.told("noted").len(), 1, "what was right needs no note");
+    assert_eq!(repaired(&world), expected, "a patch without faults was not repaired");
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Calls of tools, with hooks around them.
 
-use aime_progress_management::{Task, TaskId, TaskKind, TaskStatus};
+use aime_progress_management::{FileChange, FileDeed, Task, TaskId, TaskKind, TaskStatus};
 use aime_tools::{
-    Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, ToolScope, ValidatedCall, WriteGuard,
-    changes_repository,
+    Approval, Permission, Permissions, PlaceDeed, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, ToolScope, ValidatedCall,
+    WriteGuard, changes_repository,
 };
 use serde_json::Value;
 
 use super::{Asking, Passed};
 use crate::{
-    FileChange, HookPoint, RunFact,
+    HookPoint, RunFact,
     hooks::{HookPayload, HookToolResult},
     runner::{
         RunRunner,
@@ -177,14 +177,15 @@ impl RunRunner {
 /// Reports to the run the changes that a call made to files that are executed later.
 fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
     for change in context.protected.take_changes() {
-        let did = match &change.outcome {
-            PlaceOutcome::Stays => change.did.name(),
-            PlaceOutcome::PutBack => "put_back",
-            PlaceOutcome::Failed { .. } => "not_put_back",
+        let did = match (&change.outcome, change.did) {
+            (PlaceOutcome::PutBack, _) => FileDeed::PutBack,
+            (PlaceOutcome::Failed { .. }, _) => FileDeed::NotPutBack,
+            (PlaceOutcome::Stays, PlaceDeed::Created) => FileDeed::Created,
+            (PlaceOutcome::Stays, PlaceDeed::Changed) => FileDeed::Changed,
+            (PlaceOutcome::Stays, PlaceDeed::Deleted) => FileDeed::Deleted,
         };
-        let task = asking.task.as_ref().map(ToString::to_string);
         let (added, removed, diff) = (0, 0, String::new());
-        let change = FileChange { task, tool: tool.to_owned(), path: change.path, did: did.to_owned(), added, removed, diff };
+        let change = FileChange { task: asking.task.clone(), tool: tool.to_owned(), path: change.path, did, added, removed, diff };
         // Sending fails only if the run is gone, and then nobody needs the report.
         let _gone = asking.facts.send(RunFact::FileChanged { change });
     }
