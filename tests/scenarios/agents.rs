@@ -3,9 +3,10 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, World, actor, done, plan, task, wait_until};
+use crate::harness::{Ended, World, actor, done, plan, task, wait_until, write};
 
 mod escapes;
+mod several;
 
 /// Speaks the protocol line by line, and calls `work` for each prompt. `ask` sends a request and leaves its answer in `$reply`.
 const AGENT: &str = r#"
@@ -24,15 +25,16 @@ terminal() {
   ask terminal/output "\"terminalId\":\"$terminal\""
 }
 here=$(pwd)
+notes=${NOTES:-.}
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9][0-9]*\).*/\1/p')
   answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
   case "$line" in
     *'"method":"initialize"'*)
-      answer "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":$LOADS},\"agentInfo\":{\"name\":\"shell-agent\",\"version\":\"7\"},\"authMethods\":[]}" ;;
-    *'"method":"session/new"'*) echo new >> sessions; answer '{"sessionId":"s-1"}' ;;
-    *'"method":"session/load"'*) echo load >> sessions; answer '{}' ;;
-    *'"method":"session/prompt"'*) printf '%s\n' "$line" >> prompts; prompt=$id; work; id=$prompt; answer '{"stopReason":"end_turn"}' ;;
+      answer "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":$LOADS,\"promptCapabilities\":{\"image\":${IMAGES:-false}}},\"agentInfo\":{\"name\":\"shell-agent\",\"version\":\"7\"},\"authMethods\":[]}" ;;
+    *'"method":"session/new"'*) echo new >> "$notes/sessions"; answer '{"sessionId":"s-1"}' ;;
+    *'"method":"session/load"'*) echo load >> "$notes/sessions"; answer '{}' ;;
+    *'"method":"session/prompt"'*) printf '%s\n' "$line" >> "$notes/prompts"; prompt=$id; work; id=$prompt; answer '{"stopReason":"end_turn"}' ;;
   esac
 done
 "#;
@@ -245,4 +247,89 @@ fn doctor_tries_each_agent() {
     world.user_settings("[profiles.broken.agent]\ncommand = \"no-such-agent\"\n");
     let ended = world.aime(["doctor"]);
     assert!(ended.to_string().contains("no-such-agent"), "{ended}");
+}
+
+/// A command that the agent kills ends at once. Its terminal still tells what it has printed.
+// Requirement: 4.41
+#[test]
+fn an_agent_kills_its_command() {
+    let work = r#"
+ask terminal/create '"command":"echo begun; sleep 98764","args":[],"env":[]'
+terminal=$(printf '%s' "$reply" | sed -n 's/.*"terminalId":"\([^"]*\)".*/\1/p')
+ask terminal/output "\"terminalId\":\"$terminal\""
+printf '%s\n' "$reply" >> replies
+ask terminal/kill "\"terminalId\":\"$terminal\""
+printf '%s\n' "$reply" >> replies
+ask terminal/wait_for_exit "\"terminalId\":\"$terminal\""
+printf '%s\n' "$reply" >> replies
+ask terminal/output "\"terminalId\":\"$terminal\""
+printf '%s\n' "$reply" >> replies
+ask terminal/release "\"terminalId\":\"$terminal\""
+ask terminal/output "\"terminalId\":\"$terminal\""
+printf '%s\n' "$reply" >> replies
+ask terminal/create '"command":"sleep 98764","args":[],"env":[]'
+say "I leave one."
+"#;
+    let world = world(work, false, Script::new());
+    run(&world, "all").must(0);
+    let replies = world.read("replies");
+    let replies: Vec<Value> = replies.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(replies[0]["result"]["output"], "begun", "{replies:?}");
+    assert!(replies[0]["result"].get("exitStatus").is_none() && replies[1].get("error").is_none(), "{replies:?}");
+    assert!(replies[2].get("error").is_none() && replies[2]["result"].get("exitCode").is_none(), "it did not end by itself: {replies:?}");
+    assert!(replies[3]["result"]["output"].as_str().unwrap().starts_with("begun"), "{replies:?}");
+    assert_eq!(replies[4]["error"]["message"], "there is no such terminal");
+    let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0);
+    assert!(events.events("tool_call_started").iter().any(|event| event["tool"] == "bash_kill"), "{events}");
+    let left = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        processes.filter(|entry| std::fs::read(entry.path().join("cmdline")).is_ok_and(|line| line.starts_with(b"sleep\x0098764"))).count()
+    };
+    wait_until("no command of the agent is left", || left() == 0);
+}
+
+/// The agent waits for a command that takes longer than a look at it.
+// Requirement: 4.41
+#[test]
+fn an_agent_waits_for_a_long_command() {
+    let world = world("terminal \"sleep 3; echo late; exit 4\"\nprintf '%s' \"$reply\" >> replies\nsay waited", false, Script::new());
+    run(&world, "all").must(0);
+    let reply: Value = serde_json::from_str(&world.read("replies")).unwrap();
+    assert_eq!((&reply["result"]["output"], &reply["result"]["exitStatus"]["exitCode"]), (&json!("late"), &json!(4)), "{reply}");
+}
+
+/// An agent that makes a file looks first whether it is there, and must learn that it is not.
+// Requirement: 4.41
+#[test]
+fn a_missing_file_has_the_error_of_the_protocol() {
+    let work = r#"
+ask fs/read_text_file "\"path\":\"$here/none.txt\""
+printf '%s\n' "$reply" >> replies
+ask fs/read_text_file '"path":"/etc/none.txt"'
+printf '%s\n' "$reply" >> replies
+say "I looked."
+"#;
+    let world = world(work, false, Script::new());
+    run(&world, "all").must(0);
+    let replies = world.read("replies");
+    let codes: Vec<i64> =
+        replies.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["error"]["code"].as_i64().unwrap()).collect();
+    assert_eq!(codes, [-32002, -32602], "{replies}");
+}
+
+/// The images of the goal go to an agent that takes them. Another one is told what it does not see.
+// Requirement: 4.41
+#[test]
+fn images_reach_an_agent_that_takes_them() {
+    for (takes, data, words) in [("true", 1, 0), ("false", 0, 1)] {
+        let mut world = world("say seen", false, Script::new());
+        world.user_settings(&profile("helper", "say seen", false).replace("set = {", &format!("set = {{ IMAGES = \"{takes}\",")));
+        std::fs::write(world.path("a.gif"), b"GIF89a\x05\0\x03\0\0\0\0").unwrap();
+        world.aime(RUN.iter().chain(&["--approve", "all", "--image", "a.gif"])).must(0);
+        let prompt: Value = serde_json::from_str(world.read("prompts").lines().next().unwrap()).unwrap();
+        let blocks = prompt["params"]["prompt"].as_array().unwrap();
+        let images = blocks.iter().filter(|block| block["type"] == "image" && block["mimeType"] == "image/gif");
+        assert_eq!(images.count(), data, "{prompt}");
+        assert_eq!(blocks[0]["text"].as_str().unwrap().matches("was left out: the model cannot see images").count(), words, "{prompt}");
+    }
 }

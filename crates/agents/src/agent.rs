@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     AgentError, AgentSettings, AgentWork, agent_limits,
-    answer::{calls, conclusion, first_prompt, session_of, session_report},
+    answer::{calls, conclusion, first_images, first_prompt, session_of, session_report},
     session::{Next, Session},
 };
 
@@ -41,7 +41,7 @@ impl ExternalAgent {
     pub async fn probe(&self) -> Result<String, AgentError> {
         let (session, _) = Session::begin(&self.settings, &self.work, 1).await?;
         let software = session.software();
-        session.end().await;
+        session.end(&self.work).await;
         Ok(software)
     }
 
@@ -51,7 +51,7 @@ impl ExternalAgent {
         let mut given = words(&request.messages);
         if is_last(&request) {
             if let Some(session) = place.take() {
-                session.stop().await;
+                session.stop(&self.work).await;
             }
             return self.gives_up(format!("{name} repeats itself, so aime has stopped it"));
         }
@@ -84,6 +84,7 @@ impl ExternalAgent {
                     prompt.append(&mut given);
                 }
                 session.queue(vec![prompt.join("\n\n")]);
+                session.show(first_images(&request.messages));
                 let report = session.call("update_progress", &session_report(&id));
                 *place = Some(session);
                 // The journal holds the session before the agent gets its prompt.
@@ -110,14 +111,14 @@ impl ExternalAgent {
                 let end = session.call(TERMINATE, &conclusion(name, &ended, &text));
                 let answer = session.with_usage(calls(name, vec![end]));
                 if let Some(session) = place.take() {
-                    session.end().await;
+                    session.end(&self.work).await;
                 }
                 answer
             }
             Next::Silent => {
                 let seconds = self.settings.limits.silence.as_secs();
                 if let Some(session) = place.take() {
-                    session.stop().await;
+                    session.stop(&self.work).await;
                 }
                 self.gives_up(format!("{name} has sent nothing for {seconds} s, so aime has stopped it"))
             }

@@ -4,7 +4,7 @@ use agent_client_protocol::{
     Error,
     v1::schema::{PromptResponse, StopReason},
 };
-use aime_llm::{ChatRequest, ChatResponse, Message, ToolCall};
+use aime_llm::{ChatRequest, ChatResponse, Image, Message, ToolCall};
 use serde_json::{Value, json};
 
 /// Status of the progress report that holds the id of the session. It is how a later process finds the session again.
@@ -76,6 +76,12 @@ pub(crate) fn first_prompt<M: AsRef<Message>>(messages: &[M]) -> String {
         _ => None,
     });
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Returns the images of the first prompt.
+pub(crate) fn first_images<M: AsRef<Message>>(messages: &[M]) -> Vec<Image> {
+    let first = messages.iter().map(AsRef::as_ref).take_while(|message| !matches!(message, Message::Assistant { .. }));
+    first.filter_map(|message| if let Message::User { images, .. } = message { Some(images.clone()) } else { None }).flatten().collect()
 }
 
 #[cfg(test)]

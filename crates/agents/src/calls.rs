@@ -3,24 +3,25 @@
 use std::{collections::BTreeMap, path::Path};
 
 use agent_client_protocol::{
-    Error,
+    Error, ErrorCode,
     v1::{
         Responder,
         schema::{
-            CreateTerminalRequest, CreateTerminalResponse, KillTerminalRequest, KillTerminalResponse, PlanEntryStatus, PromptResponse,
-            ReadTextFileRequest, ReadTextFileResponse, ReleaseTerminalRequest, ReleaseTerminalResponse, RequestPermissionRequest,
-            RequestPermissionResponse, SessionNotification, TerminalExitStatus, TerminalId, TerminalOutputRequest, TerminalOutputResponse,
-            WaitForTerminalExitRequest, WaitForTerminalExitResponse, WriteTextFileRequest, WriteTextFileResponse,
+            self, CreateTerminalRequest, CreateTerminalResponse, KillTerminalRequest, KillTerminalResponse, PlanEntryStatus,
+            PromptResponse, ReadTextFileRequest, ReadTextFileResponse, ReleaseTerminalRequest, ReleaseTerminalResponse,
+            RequestPermissionRequest, RequestPermissionResponse, SessionNotification, TerminalExitStatus, TerminalId,
+            TerminalOutputRequest, TerminalOutputResponse, WaitForTerminalExitRequest, WaitForTerminalExitResponse, WriteTextFileRequest,
+            WriteTextFileResponse,
         },
     },
 };
 use aime_llm::ToolCall;
+use aime_sandbox::FileError;
+use aime_tools::CommandState;
 use serde_json::{Value, json};
 
 use crate::{AgentWork, consent::Consents};
 
-/// Longest time limit of a command, in seconds.
-const COMMAND_SECONDS: u64 = 600;
 /// Most entries of a TODO list.
 const ENTRIES: usize = 20;
 const LOST: &str = "there is no such terminal";
@@ -46,16 +47,47 @@ pub(crate) enum Asked {
 enum Waiting {
     Read(ReadTextFileRequest, Responder<ReadTextFileResponse>),
     Write(Responder<WriteTextFileResponse>),
-    Command(TerminalId),
+    /// News of a terminal, and the request that asked for them, if one did.
+    News(TerminalId, Option<Responder<TerminalOutputResponse>>),
+    Kill(TerminalId, Responder<KillTerminalResponse>),
+    Release(Responder<ReleaseTerminalResponse>),
     Consent(RequestPermissionRequest, Responder<RequestPermissionResponse>),
 }
 
-/// A command that the agent has started.
+/// A command that the agent has started. It runs in the background of its actor.
 #[derive(Default)]
 struct Terminal {
-    /// Output and exit code, once it has ended.
-    ended: Option<(String, Option<u32>)>,
+    /// Id of its process, while it runs.
+    process: Option<String>,
+    printed: String,
+    /// Its exit code, once it has ended; `None` inside if it did not end by itself.
+    ended: Option<Option<u32>>,
     waits: Vec<Responder<WaitForTerminalExitResponse>>,
+}
+
+impl Terminal {
+    /// Takes the result of a call on its command.
+    fn learn(&mut self, result: &str) {
+        let (printed, state) = CommandState::split(result);
+        if !self.printed.is_empty() && !printed.is_empty() {
+            self.printed.push('\n');
+        }
+        self.printed.push_str(printed);
+        match state {
+            Some(CommandState { id, runs: true, .. }) => self.process = Some(id),
+            // Without a state it was refused, or is gone.
+            state => self.end(state.and_then(|state| state.exit_code)),
+        }
+    }
+
+    fn end(&mut self, exit_code: Option<i32>) {
+        let code = exit_code.and_then(|code| u32::try_from(code).ok());
+        self.process = None;
+        self.ended = Some(code);
+        for wait in self.waits.drain(..) {
+            sent(wait.respond(WaitForTerminalExitResponse::new(status(code))));
+        }
+    }
 }
 
 /// Requests that are being carried out.
@@ -95,37 +127,52 @@ impl Requests {
                 Some(call)
             }
             Asked::Command(request, responder) => {
-                let call = self.call("bash", &json!({"command": command_line(&request, work), "timeout_seconds": COMMAND_SECONDS}));
+                let call = self.call("bash", &json!({"command": command_line(&request, work), "background": true}));
                 let id = TerminalId::new(call.id.clone());
                 self.terminals.insert(call.id.clone(), Terminal::default());
-                self.waiting.insert(call.id.clone(), Waiting::Command(id.clone()));
+                self.waiting.insert(call.id.clone(), Waiting::News(id.clone(), None));
                 sent(responder.respond(CreateTerminalResponse::new(id)));
                 Some(call)
             }
             Asked::Output(request, responder) => {
-                sent(responder.respond_with_result(self.output(&request.terminal_id)));
+                let id = request.terminal_id;
+                if self.process_of(&id).is_some() {
+                    return self.look(id, Some(responder));
+                }
+                sent(responder.respond_with_result(self.output(&id)));
                 None
             }
             Asked::Wait(request, responder) => {
                 match self.terminals.get_mut(&*request.terminal_id.0) {
                     None => sent(responder.respond_with_result(Err(refusal(LOST)))),
-                    Some(Terminal { ended: Some((_, code)), .. }) => {
-                        sent(responder.respond(WaitForTerminalExitResponse::new(status(*code))));
-                    }
+                    Some(Terminal { ended: Some(code), .. }) => sent(responder.respond(WaitForTerminalExitResponse::new(status(*code)))),
                     Some(terminal) => terminal.waits.push(responder),
                 }
                 None
             }
-            // A command ends at its time limit, or with the actor.
             Asked::Kill(request, responder) => {
-                let known = self.terminals.contains_key(&*request.terminal_id.0);
-                sent(responder.respond_with_result(if known { Ok(KillTerminalResponse::new()) } else { Err(refusal(LOST)) }));
-                None
+                let id = request.terminal_id;
+                let known = self.terminals.contains_key(&*id.0);
+                let Some(process) = self.process_of(&id) else {
+                    sent(responder.respond_with_result(if known { Ok(KillTerminalResponse::new()) } else { Err(refusal(LOST)) }));
+                    return None;
+                };
+                let call = self.call("bash_kill", &json!({"id": process}));
+                self.waiting.insert(call.id.clone(), Waiting::Kill(id, responder));
+                Some(call)
             }
             Asked::Release(request, responder) => {
-                let released = self.terminals.remove(&*request.terminal_id.0);
-                sent(responder.respond_with_result(released.map(|_| ReleaseTerminalResponse::new()).ok_or_else(|| refusal(LOST))));
-                None
+                let Some(released) = self.terminals.remove(&*request.terminal_id.0) else {
+                    sent(responder.respond_with_result(Err(refusal(LOST))));
+                    return None;
+                };
+                let Some(process) = released.process else {
+                    sent(responder.respond(ReleaseTerminalResponse::new()));
+                    return None;
+                };
+                let call = self.call("bash_kill", &json!({"id": process}));
+                self.waiting.insert(call.id.clone(), Waiting::Release(responder));
+                Some(call)
             }
             Asked::Permission(request, responder) => match Consents::decide(&request, work) {
                 Ok(outcome) => {
@@ -149,6 +196,10 @@ impl Requests {
             None => {}
             Some(Waiting::Read(request, responder)) => {
                 let read = match error {
+                    // An agent that makes a file looks first whether it is there.
+                    Some(_) if is_missing(&request.path, work) => {
+                        Err(schema::Error::resource_not_found(Some(request.path.display().to_string())).into())
+                    }
                     Some(error) => Err(refusal(error)),
                     None => content(&request, work),
                 };
@@ -158,31 +209,59 @@ impl Requests {
                 let written = error.map_or_else(|| Ok(WriteTextFileResponse::new()), |error| Err(refusal(error)));
                 sent(responder.respond_with_result(written));
             }
-            Some(Waiting::Command(id)) => {
-                let Some(terminal) = self.terminals.get_mut(&*id.0) else { return };
-                let code = if error.is_some() { None } else { Some(exit_code(result)) };
-                for wait in terminal.waits.drain(..) {
-                    sent(wait.respond(WaitForTerminalExitResponse::new(status(code))));
+            Some(Waiting::News(id, responder)) => {
+                self.learn(&id, error.unwrap_or(result));
+                if let Some(responder) = responder {
+                    sent(responder.respond_with_result(self.output(&id)));
                 }
-                terminal.ended = Some((result.to_owned(), code));
             }
+            Some(Waiting::Kill(id, responder)) => {
+                self.learn(&id, error.unwrap_or(result));
+                sent(responder.respond(KillTerminalResponse::new()));
+            }
+            Some(Waiting::Release(responder)) => sent(responder.respond(ReleaseTerminalResponse::new())),
             Some(Waiting::Consent(request, responder)) => {
                 sent(responder.respond(RequestPermissionResponse::new(Consents::answered(&request, result))));
             }
         }
     }
 
+    fn learn(&mut self, id: &TerminalId, result: &str) {
+        if let Some(terminal) = self.terminals.get_mut(&*id.0) {
+            terminal.learn(result);
+        }
+    }
+
+    /// Returns the processes whose end the agent waits for, by their terminals.
+    pub(crate) fn awaited(&self) -> Vec<(TerminalId, String)> {
+        let awaited = self.terminals.iter().filter(|(_, terminal)| !terminal.waits.is_empty());
+        awaited.filter_map(|(id, terminal)| Some((TerminalId::new(id.clone()), terminal.process.clone()?))).collect()
+    }
+
+    /// Returns the call that learns what the command of a terminal has printed, if it runs.
+    pub(crate) fn look(&mut self, id: TerminalId, responder: Option<Responder<TerminalOutputResponse>>) -> Option<ToolCall> {
+        let process = self.process_of(&id)?;
+        let call = self.call("bash_output", &json!({"id": process}));
+        self.waiting.insert(call.id.clone(), Waiting::News(id, responder));
+        Some(call)
+    }
+
+    fn process_of(&self, id: &TerminalId) -> Option<String> {
+        self.terminals.get(&*id.0)?.process.clone()
+    }
+
     fn output(&self, id: &TerminalId) -> Result<TerminalOutputResponse, Error> {
         let terminal = self.terminals.get(&*id.0).ok_or_else(|| refusal(LOST))?;
-        Ok(match &terminal.ended {
-            Some((output, code)) => TerminalOutputResponse::new(output.clone(), false).exit_status(status(*code)),
-            None => TerminalOutputResponse::new(String::new(), false),
+        let output = TerminalOutputResponse::new(terminal.printed.clone(), false);
+        Ok(match terminal.ended {
+            Some(code) => output.exit_status(status(code)),
+            None => output,
         })
     }
 }
 
 /// Returns the TODO list for a plan of an agent. aime allows one entry in progress and at most 20 entries.
-pub(crate) fn todos(plan: &[agent_client_protocol::v1::schema::PlanEntry]) -> Value {
+pub(crate) fn todos(plan: &[schema::PlanEntry]) -> Value {
     let mut begun = false;
     let items = plan.iter().take(ENTRIES).enumerate().map(|(at, entry)| {
         let status = match entry.status {
@@ -193,6 +272,11 @@ pub(crate) fn todos(plan: &[agent_client_protocol::v1::schema::PlanEntry]) -> Va
         json!({"id": (at + 1).to_string(), "text": entry.content, "status": status})
     });
     json!({"items": items.collect::<Vec<_>>()})
+}
+
+/// Returns true if a path of the folder of the task has no file.
+fn is_missing(path: &Path, work: &AgentWork) -> bool {
+    matches!(work.context.folder.read(path), Err(FileError::NotFound { .. }))
 }
 
 /// Returns the content of a file that the actor has just read.
@@ -239,19 +323,13 @@ fn quoted(word: &str) -> String {
     if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Returns the exit code in the result of a command.
-fn exit_code(result: &str) -> u32 {
-    let code = result.strip_prefix("exit code ").and_then(|rest| rest.split(|c: char| !c.is_ascii_digit()).next());
-    code.and_then(|code| code.parse().ok()).unwrap_or(0)
-}
-
 fn status(code: Option<u32>) -> TerminalExitStatus {
     TerminalExitStatus::new().exit_code(code)
 }
 
 /// Returns the error that an agent gets.
 pub(crate) fn refusal(reason: &str) -> Error {
-    Error::invalid_params().data(Value::from(reason))
+    Error::new(ErrorCode::INVALID_PARAMS, reason)
 }
 
 /// An agent that has ended needs no answer.
@@ -296,12 +374,5 @@ mod tests {
         assert_eq!(items.len(), ENTRIES);
         let running = items.iter().filter(|item| item["status"] == "in_progress");
         assert_eq!(running.count(), 1);
-    }
-
-    #[test]
-    fn the_result_of_a_command_has_its_exit_code() {
-        for (result, code) in [("exit code 3\nno", 3), ("exit code 101, nothing printed", 101), ("fine", 0), ("exit code x", 0)] {
-            assert_eq!(exit_code(result), code, "{result}");
-        }
     }
 }

@@ -1,17 +1,19 @@
 //! The session of a task.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, future::pending, time::Duration};
 
 use agent_client_protocol::{
     Agent, Error,
     v1::{
         ConnectionTo,
         schema::{
-            ContentBlock, LoadSessionRequest, NewSessionRequest, PromptRequest, PromptResponse, SessionId, SessionUpdate, ToolCallStatus,
+            ContentBlock, ImageContent, LoadSessionRequest, NewSessionRequest, PromptRequest, PromptResponse, SessionId, SessionUpdate,
+            TerminalId, ToolCallStatus,
         },
     },
 };
-use aime_llm::{ChatResponse, ToolCall};
+use aime_llm::{ChatResponse, Image, ToolCall};
+use futures::future::select_all;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -47,6 +49,8 @@ pub(crate) struct Session {
     requests: Requests,
     /// Prompts that wait for the end of the turn.
     queued: Vec<String>,
+    /// Images of the next prompt.
+    images: Vec<Image>,
     /// True while the agent works on a prompt.
     works: bool,
     /// Message that was taken from the queue too early.
@@ -114,6 +118,7 @@ impl Session {
             id,
             requests: Requests::new(number),
             queued: Vec::new(),
+            images: Vec::new(),
             works: false,
             held: None,
             text: String::new(),
@@ -136,6 +141,15 @@ impl Session {
     /// Adds prompts for the agent.
     pub(crate) fn queue(&mut self, prompts: Vec<String>) {
         self.queued.extend(prompts);
+    }
+
+    /// Adds images to the next prompt. An agent that takes none is told what was left out.
+    pub(crate) fn show(&mut self, images: Vec<Image>) {
+        if self.process.introduced.agent_capabilities.prompt_capabilities.image {
+            self.images.extend(images);
+        } else {
+            self.queued.extend(images.iter().map(Image::left_out));
+        }
     }
 
     /// Answers the request behind a call.
@@ -178,7 +192,9 @@ impl Session {
 
     fn prompt(&mut self) {
         let prompt = std::mem::take(&mut self.queued).join("\n\n");
-        let asked = PromptRequest::new(self.id.clone(), vec![prompt.into()]);
+        let images = std::mem::take(&mut self.images).into_iter();
+        let images = images.map(|image| ContentBlock::Image(ImageContent::new(image.data.to_string(), image.format.media_type())));
+        let asked = PromptRequest::new(self.id.clone(), std::iter::once(prompt.into()).chain(images).collect());
         let (answer, asks) = (self.process.agent.send_request(asked).block_task(), self.process.asks.clone());
         tokio::spawn(async move { asks.send(Asked::Ended(answer.await)).is_ok() });
         self.works = true;
@@ -189,9 +205,16 @@ impl Session {
         loop {
             let asked = match self.held.take() {
                 Some(held) => Some(held),
-                None if calls.is_empty() => match timeout(silence, self.process.asked.recv()).await {
-                    Ok(asked) => asked,
-                    Err(_) => return Next::Silent,
+                None if calls.is_empty() => tokio::select! {
+                    biased;
+                    asked = timeout(silence, self.process.asked.recv()) => match asked {
+                        Ok(asked) => asked,
+                        Err(_) => return Next::Silent,
+                    },
+                    terminal = first_ended(self.requests.awaited(), work) => {
+                        calls.extend(self.requests.look(terminal, None));
+                        None
+                    }
                 },
                 None => self.process.asked.try_recv().ok(),
             };
@@ -289,7 +312,7 @@ impl Session {
     }
 
     /// Cancels the turn, and ends the program.
-    pub(crate) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self, work: &AgentWork) {
         self.process.cancel(&self.id);
         let ended = async {
             while let Some(asked) = self.process.asked.recv().await {
@@ -300,13 +323,28 @@ impl Session {
         };
         // An agent that does not end its turn is killed.
         let _late = timeout(PATIENCE, ended).await;
-        self.end().await;
+        self.end(work).await;
     }
 
-    /// Ends the program.
-    pub(crate) async fn end(self) {
+    /// Ends the program, and the commands that it has started through aime.
+    pub(crate) async fn end(self, work: &AgentWork) {
         self.process.end().await;
+        if let Some(background) = &work.context.background {
+            background.end_own(&work.context).await;
+        }
     }
+}
+
+/// Waits until the first of these processes has ended, and returns its terminal.
+async fn first_ended(awaited: Vec<(TerminalId, String)>, work: &AgentWork) -> TerminalId {
+    let Some(background) = work.context.background.as_ref().filter(|_| !awaited.is_empty()) else { return pending().await };
+    let all = awaited.into_iter().map(|(terminal, process)| {
+        Box::pin(async move {
+            background.ended(&process).await;
+            terminal
+        })
+    });
+    select_all(all).await.0
 }
 
 /// Asks the agent to stop its turn if nobody waits for it any more.

@@ -104,7 +104,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
         Command::Answer { run, text } => on_runs(setup, async |runs| steering::answer(&run, text.join(" "), runs).await),
         Command::Cancel { run, task } => on_runs(setup, async |runs| steering::cancel(&run, task.as_deref(), runs).await),
         #[cfg(feature = "temporal")]
-        Command::Worker(args) => on_runtime(engine::worker(args, &global, &setup)),
+        Command::Worker(args) => on_runtime(engine::worker(args, &global, &setup.without_agents())),
         Command::Eval(args) => on_runtime(evaluate::evaluate(args, &global, &setup)),
         Command::Serve { port, folder } => on_runtime(serve::serve(port, &folder, setup)),
         Command::Tools { command } => on_runtime(setup.with_servers(tools::tools(command, &setup))),

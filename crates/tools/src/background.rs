@@ -77,6 +77,14 @@ impl BackgroundProcesses {
         }
     }
 
+    /// Waits until a process has ended. Returns at once if there is none of this id.
+    pub async fn ended(&self, id: &str) {
+        let known = self.locked().iter().find(|running| running.id == id).map(Arc::clone);
+        if let Some(running) = known {
+            while running.process.wait(PATIENCE).await.is_none() {}
+        }
+    }
+
     /// Adds a started process and returns its id.
     pub(crate) fn add(&self, command: &str, process: BackgroundProcess, watched: Option<Watched>) -> Result<String, BackgroundProcess> {
         let mut all = self.locked();

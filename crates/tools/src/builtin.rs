@@ -31,6 +31,7 @@ pub(crate) use self::{
 };
 use crate::{Tool, ToolRegistry};
 
+pub use background::CommandState;
 pub use bash::SILENT;
 pub use walk::is_ignored;
 

@@ -79,6 +79,9 @@ fn not_there() -> Failure {
 /// Starts a run on the engine and watches it until it ends.
 pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let Carry { run, output, models, .. } = carry;
+    if let Some(plan) = &request.plan {
+        setup.check_without_agents(plan)?;
+    }
     let runs = runs(on, global, setup).await?;
     let orchestrator = setup.orchestrator(models, Arc::new(NobodyThere))?;
     let input = orchestrator.input(request).map_err(RunsError::from)?;

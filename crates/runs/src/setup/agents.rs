@@ -6,6 +6,7 @@ use aime_actor_factory::Profile;
 use aime_agents::{AgentError, AgentLimits, AgentSettings, AgentWork, ExternalAgent};
 use aime_llm::ModelStack;
 use aime_orchestrator::{AgentOrder, ExternalAgents};
+use aime_progress_management::{Plan, TaskSpec};
 use aime_sandbox::Confinement;
 
 use super::{Setup, reach};
@@ -32,6 +33,9 @@ impl ExternalAgents for Agents {
 impl Setup {
     /// Returns the profiles of external agents that have everything they need. A notice names what others lack.
     pub(super) fn agent_profiles(&self) -> Vec<Profile> {
+        if !self.opener.has_agents {
+            return Vec::new();
+        }
         let profiles = &self.config.profiles;
         let usable = profiles.iter().filter(|(name, profile)| match self.agent_settings(name, &profile.agent) {
             Ok(_) => true,
@@ -48,6 +52,17 @@ impl Setup {
             Profile::of_agent(name, description)
         };
         usable.map(of).collect()
+    }
+
+    /// Checks that no task of a plan is for an external agent, as a run on an engine needs it.
+    ///
+    /// # Errors
+    /// A message that names the first such task.
+    pub fn check_without_agents(&self, plan: &Plan) -> Result<(), RunsError> {
+        let of_agent = |task: &TaskSpec| task.profile.clone().filter(|profile| self.config.profiles.contains_key(profile));
+        let Some((task, profile)) = plan.tasks.iter().find_map(|task| Some((&task.id, of_agent(task)?))) else { return Ok(()) };
+        let message = format!("the task {task} is for the profile {profile}, an external agent, and those work in local runs alone");
+        Err(RunsError::usage(message).hint("give the task another profile, or leave --engine out"))
     }
 
     /// Returns the external agents of the settings.
@@ -103,5 +118,42 @@ impl Setup {
             settings.write.extend(expanded(&config.write));
             settings.network = reach::network(&config.network, &format!("profiles.{name}.agent.network"), self.launcher());
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_progress_management::{Plan, TaskSpec};
+
+    use crate::{Environment, Setup};
+
+    /// Nothing is asked of a model or an engine before.
+    // Requirement: 4.41
+    #[test]
+    fn a_plan_for_an_engine_names_no_agent() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        for folder in ["work", "config/aime"] {
+            std::fs::create_dir_all(path(folder)).unwrap();
+        }
+        std::fs::write(path("config/aime/config.toml"), "[profiles.helper.agent]\ncommand = \"my-agent\"\n").unwrap();
+        let config = path("config").display().to_string();
+        let setup = Setup::builder(Environment::of([("XDG_CONFIG_HOME", config.as_str())])).open(Some(&path("work"))).unwrap();
+        let task =
+            |profile: &str| TaskSpec { profile: Some(profile.to_owned()), ..TaskSpec::actor("a".parse().unwrap(), "do it".to_owned()) };
+        let plan = |profile| Plan {
+            schema: "aime.plan/v1".to_owned(),
+            goal: String::new(),
+            strategic: Default::default(),
+            tasks: vec![task(profile)],
+            edges: Vec::new(),
+        };
+        assert!(setup.check_without_agents(&plan("sisyphus")).is_ok());
+        let refused = setup.check_without_agents(&plan("helper")).unwrap_err();
+        assert_eq!(refused.message, "the task a is for the profile helper, an external agent, and those work in local runs alone");
+        assert!(refused.hint.unwrap().contains("another profile"));
+        let profiles = |setup: &Setup| setup.profiles().unwrap().iter().map(|profile| profile.name.clone()).collect::<Vec<_>>();
+        assert!(profiles(&setup).contains(&"helper".to_owned()));
+        assert!(!profiles(&setup.without_agents()).contains(&"helper".to_owned()), "the lead on a worker cannot choose it");
     }
 }

@@ -80,7 +80,39 @@ async fn look(id: &str, stop: bool, context: &ToolContext) -> Result<ToolOutput,
     Ok(ToolOutput { text, value, ..ToolOutput::default() })
 }
 
-/// Returns one line on the state of a process.
+/// State of a background command, as the last line of a result tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandState {
+    /// Id of the process.
+    pub id: String,
+    /// True if it still runs.
+    pub runs: bool,
+    /// Exit code, if it has ended by itself.
+    pub exit_code: Option<i32>,
+}
+
+impl CommandState {
+    /// Splits the result of a call on a background command into what the command has printed and its state. The state is `None` in any other
+    /// result.
+    #[must_use]
+    pub fn split(result: &str) -> (&str, Option<Self>) {
+        let (printed, last) = result.rsplit_once('\n').unwrap_or(("", result));
+        match Self::read(last) {
+            Some(state) => (printed, Some(state)),
+            None => (result, None),
+        }
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let (id, rest) = line.strip_prefix('[')?.strip_suffix(']')?.split_once(' ')?;
+        let runs = rest.starts_with("runs, since ");
+        let ended = ["ended after ", "was ended after ", "took "].iter().any(|beginning| rest.starts_with(beginning));
+        let exit_code = rest.split_once(" with exit code ").and_then(|(_, code)| code.parse().ok());
+        (runs || ended).then(|| Self { id: id.to_owned(), runs, exit_code })
+    }
+}
+
+/// Returns one line on the state of a process. [`CommandState::read`] reads it.
 fn status(news: &ProcessNews) -> String {
     let ProcessNews { id, seconds, .. } = news;
     match &news.end {
@@ -102,4 +134,39 @@ fn list(processes: &BackgroundProcesses) -> ToolOutput {
     };
     let value = json!({"processes": all.iter().map(|(id, command)| json!({"id": id, "command": command})).collect::<Vec<_>>()});
     ToolOutput { text, value, ..ToolOutput::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use aime_sandbox::Bound;
+
+    use super::*;
+
+    #[test]
+    fn the_state_of_a_command_is_read_as_it_is_written() {
+        let news = |end| ProcessNews {
+            id: "p7".to_owned(),
+            command: "make".to_owned(),
+            printed: String::new(),
+            end,
+            protected: String::new(),
+            refused: Vec::new(),
+            seconds: 3,
+        };
+        let cases = [
+            (None, true, None),
+            (Some(ProcessEnd::Exited(0)), false, Some(0)),
+            (Some(ProcessEnd::Exited(3)), false, Some(3)),
+            (Some(ProcessEnd::Signalled(9)), false, None),
+            (Some(ProcessEnd::Exceeded(Bound::Processes)), false, None),
+            (Some(ProcessEnd::Cancelled), false, None),
+        ];
+        for (end, runs, exit_code) in cases {
+            let line = status(&news(end));
+            let state = CommandState { id: "p7".to_owned(), runs, exit_code };
+            assert_eq!(CommandState::split(&format!("one\ntwo\n{line}")), ("one\ntwo", Some(state.clone())), "{line}");
+            assert_eq!(CommandState::split(&line), ("", Some(state)), "{line}");
+        }
+        assert_eq!(CommandState::split("exit code 3\n[p1 is a note]"), ("exit code 3\n[p1 is a note]", None));
+    }
 }
