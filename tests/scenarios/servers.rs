@@ -282,18 +282,66 @@ fn each_role_has_its_model() {
     assert_eq!(ended.last()["answer"], "All of it is done.");
 }
 
+/// The body or a header of the refusal names the time, as each provider does. Any part of a run may be the one that meets it.
+// Requirement: 10.1
 #[test]
 fn a_used_up_quota_pauses_the_run() {
+    let of_openai =
+        || Reply::status(429, json!({"error": {"message": "limit", "type": "usage_limit_reached", "resets_in_seconds": 7200}}), []);
+    let of_header = || Reply::status(429, json!({"error": {"message": "usage limit reached"}}), [("retry-after", "7200")]);
+    let of_gemini = || {
+        let retry = json!({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7200s"});
+        Reply::status(429, json!({"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED", "details": [retry]}}), [])
+    };
+    let of_words = || Reply::status(429, json!({"error": {"message": "Your quota will reset after 2h0m0s."}}), []);
+    let judged = json!({"id": "a", "name": "a", "kind": "actor", "description": "A-PART", "profile": "sisyphus", "completion_criteria": ["it is good"]});
+    let verdict = json!({"passed": true, "reason": "it is there"});
+    let script = |quota: Script| {
+        quota
+            .on(When::schema("aime_plan"), [Reply::json(plan(&[judged.clone(), actor("z", "Z-PART", &["a"])]))])
+            .on(When::schema("aime_verdict"), [Reply::json(verdict.clone())])
+            .on(When::tools().and_contains("A-PART").and_turn(0), [bash("echo once >> log")])
+            .on(When::tools(), [done("done")])
+            .on(When::plain(), [Reply::text("All is done.")])
+    };
+    let met = [
+        ("planner", Script::new().once(When::schema("aime_plan"), [of_openai()])),
+        ("actor", Script::new().once(When::tools().and_contains("A-PART").and_turn(1), [of_header()])),
+        ("verdict", Script::new().once(When::schema("aime_verdict"), [of_gemini()])),
+        ("answer", Script::new().once(When::plain(), [of_words()])),
+    ];
+    for (who, quota) in met {
+        let world = World::with(script(quota));
+        let run = ["run", "make the log", "--mode", "complex", "--approve", "all", "--run-id", "r", "--output", "json"];
+        let ended = world.aime(run).must(4);
+        let told = ended.json()["error"].to_string();
+        assert!(
+            told.contains("bound_reached") && told.contains("it answers again at") && told.contains("use `aime resume r`"),
+            "{who}: {ended}"
+        );
+        let asked = world.server().requests().len();
+        world.aime(["resume", "r"]).must(0);
+        assert!(world.server().requests().len() > asked, "{who}");
+        assert_eq!(world.read("log"), "once\n", "{who}: nothing is done twice");
+    }
+    let world = World::with(script(Script::new().once(When::schema("aime_plan"), [of_openai()])));
+    let told = world.aime(["run", "make the log", "--mode", "complex", "--run-id", "r", "--lang", "zh"]).must(4).stderr;
+    assert!(told.contains("它将在 ") && told.contains("等到那时再用 `aime resume r`，或指定备用模型"), "{told}");
+}
+
+/// The lead is woken again by a resume, in the same conversation.
+// Requirement: 10.1
+#[test]
+fn a_quota_that_the_lead_meets_pauses_the_run() {
     let quota = Reply::status(429, json!({"error": {"message": "usage limit reached"}}), [("retry-after", "7200")]);
     let script = Script::new()
         .on(When::tools().and_turn(0), [bash("echo once >> log")])
         .once(When::tools().and_turn(1), [quota])
         .on(When::tools(), [done("done")]);
-    let world = World::with(script);
-    let run = ["run", "write the log", "--mode", "direct", "--approve", "all", "--run-id", "r", "--output", "json"];
+    let world = World::led(script);
+    let run = ["run", "write the log", "--approve", "all", "--run-id", "r", "--output", "json"];
     let ended = world.aime(run).must(4);
-    let told = ended.json()["error"].to_string();
-    assert!(told.contains("bound_reached") && told.contains("it answers again at") && told.contains("aime resume r"), "{ended}");
+    assert!(ended.json()["error"].to_string().contains("it answers again at"), "{ended}");
     assert_eq!(world.server().requests().len(), 2, "nothing is asked again before that time");
     world.aime(["resume", "r"]).must(0);
     assert_eq!((world.server().requests().len(), world.read("log").as_str()), (3, "once\n"));

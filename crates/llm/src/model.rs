@@ -192,7 +192,7 @@ pub enum ModelError {
     OutOfBudget {
         /// The model.
         model: String,
-        /// The name of the bound: `tokens`, `money`.
+        /// The name of the bound: `tokens`, `money`, `quota`.
         bound: String,
         /// Amount that is used, and amount that was requested.
         detail: String,

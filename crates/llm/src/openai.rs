@@ -23,6 +23,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod waits;
 mod wire;
 mod written;
 

@@ -4,18 +4,19 @@
 //! the [`Model`] that can. A request passes, from the caller to the server:
 //!
 //! 1. **Frame** ([`Model::cached_as`], [`Model::ending_with`]): what the caller adds to each of its requests.
-//! 2. **Redaction**: removes secrets from requests and known values from answers. It is outside of every layer that
+//! 2. **Quota** ([`Model::metered`]): tells the budget if no model answers before a quota is renewed.
+//! 3. **Redaction**: removes secrets from requests and known values from answers. It is outside of every layer that
 //!    sends, so that no attempt holds a secret.
-//! 3. **Hooks** ([`Model::hooked`]): they see the redacted request and the redacted answer, once for each request.
+//! 4. **Hooks** ([`Model::hooked`]): they see the redacted request and the redacted answer, once for each request.
 //!    Their additions pass the redaction again.
-//! 4. **Fallback** ([`ModelStack::or_else`]): uses the next model when one is unavailable.
-//! 5. **Limits** ([`ModelStack::limited_to`]), of each model.
-//! 6. **Retries** ([`ModelStack::retrying`]), of each model.
-//! 7. **Budget** ([`Model::metered`]): inside of fallback and retries, so that each attempt is reserved at the prices
+//! 5. **Fallback** ([`ModelStack::or_else`]): uses the next model when one is unavailable.
+//! 6. **Limits** ([`ModelStack::limited_to`]), of each model.
+//! 7. **Retries** ([`ModelStack::retrying`]), of each model.
+//! 8. **Budget** ([`Model::metered`]): inside of fallback and retries, so that each attempt is reserved at the prices
 //!    of its model, and booked when it was paid for.
-//! 8. **Throttle** ([`ModelStack::throttled`]): limits the concurrent requests to a server over all callers. It is
+//! 9. **Throttle** ([`ModelStack::throttled`]): limits the concurrent requests to a server over all callers. It is
 //!    inside of the budget, so that a request over budget does not wait for its turn first.
-//! 9. The model itself: one attempt.
+//! 10. The model itself: one attempt.
 //!
 //! Answers pass the same layers in reverse. The layers are private to this crate; `cargo xtask tidy` refuses another
 //! crate that writes one.
@@ -26,6 +27,7 @@ mod framed;
 mod hooked;
 mod layer;
 mod metered;
+mod quota;
 mod redacted;
 mod retry;
 #[cfg(test)]
@@ -44,6 +46,7 @@ use self::{
     hooked::Hooked,
     layer::Layer,
     metered::Metered,
+    quota::Quota,
     redacted::{Redacted, Redaction},
     retry::Retrying,
     throttle::{Throttle, Throttled},
@@ -251,7 +254,10 @@ fn assemble(stack: &ModelStack, redaction: &Arc<Redaction>, caller: &Caller) -> 
         inner = Arc::new(Hooked { inner, hook, redaction: Arc::clone(redaction) });
         inner = Arc::new(Redacted { inner, redaction: Arc::clone(redaction) });
     }
-    let Caller { cache_key, ending, .. } = caller.clone();
+    let Caller { meter, cache_key, ending, .. } = caller.clone();
+    if let Some(meter) = meter {
+        inner = Arc::new(Quota { inner, meter });
+    }
     if cache_key.is_some() || ending.is_some() {
         inner = Arc::new(Framed { inner, cache_key, ending });
     }

@@ -1,9 +1,10 @@
 //! The models of a run, by role.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use aime_llm::{ChatResponse, Meter, ModelStack, OutOfBudget, Reserved, TryCost, TryEstimate, Usage};
-use aime_progress_management::Spent;
+use aime_durable::Clock;
+use aime_llm::{ChatResponse, Meter, ModelError, ModelStack, OutOfBudget, Reserved, TryCost, TryEstimate, Usage};
+use aime_progress_management::{Spent, Timestamp};
 
 use crate::{Budget, BudgetError, budget::Reservation};
 
@@ -27,6 +28,13 @@ impl Models {
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let default = (!self.roles.contains_key("default")).then_some("default");
         default.into_iter().chain(self.roles.keys().map(String::as_str))
+    }
+
+    /// Returns the context window of the model with this name, in tokens.
+    #[must_use]
+    pub fn window_of(&self, model: &str) -> Option<u32> {
+        let mut all = self.roles.values().chain([&self.default]);
+        all.find(|known| known.name() == model).map(|known| known.limits().context_tokens)
     }
 
     /// Returns true if all models are small.
@@ -58,14 +66,24 @@ impl<M: Into<ModelStack>> From<M> for Models {
     }
 }
 
+/// Bound of a run whose providers answer no further requests for a while.
+const QUOTA: &str = "quota";
+
 /// Handler that is called when a budget leaves no room for a call.
-pub(crate) type OnBound = Arc<dyn Fn(&BudgetError) + Send + Sync>;
+pub(crate) type OnBound = Arc<dyn Fn(&OutOfBudget) + Send + Sync>;
+
+impl From<&BudgetError> for OutOfBudget {
+    fn from(error: &BudgetError) -> Self {
+        Self { bound: error.bound().to_owned(), detail: error.to_string() }
+    }
+}
 
 /// Meter between a run's models and its budget: it reserves every attempt first. When there is no room, it also tells
 /// the run, which then stops.
 pub(crate) struct RunMeter {
     pub(crate) budget: Arc<Budget>,
     pub(crate) on_bound: OnBound,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Meter for RunMeter {
@@ -76,10 +94,20 @@ impl Meter for RunMeter {
         match self.budget.reserve(estimate) {
             Ok(reservation) => Ok(Box::new(reservation)),
             Err(error) => {
+                let error = OutOfBudget::from(&error);
                 (self.on_bound)(&error);
-                Err(OutOfBudget { bound: error.bound().to_owned(), detail: error.to_string() })
+                Err(error)
             }
         }
+    }
+
+    /// The run stops, and is resumed when a provider answers again.
+    fn used_up(&self, error: &ModelError, wait: Duration) -> Option<OutOfBudget> {
+        let back = self.clock.now().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        let detail = format!("{error}; it answers again at {}", Timestamp::from_millis(back));
+        let error = OutOfBudget { bound: QUOTA.to_owned(), detail };
+        (self.on_bound)(&error);
+        Some(error)
     }
 }
 

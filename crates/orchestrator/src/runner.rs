@@ -29,13 +29,13 @@ use std::{
 };
 
 use aime_durable::{EffectContext, EffectRunner, FactSender, FailedEffect, Issue, JournalError};
-use aime_llm::Model;
+use aime_llm::{Model, OutOfBudget};
 use aime_progress_management::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{sync::mpsc, time::Instant};
 
 use crate::{
-    Bounds, Budget, BudgetError, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
+    Bounds, Budget, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
     messages::Words,
     models::{OnBound, RunMeter},
     questions::Answers,
@@ -163,8 +163,13 @@ impl RunRunner {
     /// hooks.
     fn model_for(&self, role: &str, on_bound: OnBound, asking: hooked::Asking) -> Option<Model> {
         let model = self.parts.models.as_ref()?.role(role).build(&self.parts.redactor);
-        let meter = RunMeter { budget: Arc::clone(&self.budget), on_bound };
+        let meter = self.meter(on_bound);
         Some(in_run(model, meter, &self.run, asking))
+    }
+
+    /// Returns the meter of models in this run.
+    fn meter(&self, on_bound: OnBound) -> RunMeter {
+        RunMeter { budget: Arc::clone(&self.budget), on_bound, clock: Arc::clone(&self.parts.clock) }
     }
 }
 
@@ -176,7 +181,7 @@ fn in_run(model: Model, meter: RunMeter, run: &RunId, asking: hooked::Asking) ->
 /// Returns a handler that tells the run that its budget leaves no room for a call.
 fn on_bound(context: &Context) -> OnBound {
     let (facts, ran_out) = (context.facts.clone(), Arc::clone(&context.ran_out));
-    Arc::new(move |error: &BudgetError| {
+    Arc::new(move |error: &OutOfBudget| {
         if tell_bound(&facts, error) {
             ran_out.store(true, Ordering::Release);
         }
@@ -184,14 +189,14 @@ fn on_bound(context: &Context) -> OnBound {
 }
 
 fn on_bound_of(facts: FactSender<RunMachine>) -> OnBound {
-    Arc::new(move |error: &BudgetError| {
+    Arc::new(move |error: &OutOfBudget| {
         tell_bound(&facts, error);
     })
 }
 
 /// Tells the run that it has reached a bound. Returns false if the run is gone.
-fn tell_bound(facts: &FactSender<RunMachine>, error: &BudgetError) -> bool {
-    facts.send(RunFact::BoundReached { bound: error.bound().to_owned(), detail: error.to_string() })
+fn tell_bound(facts: &FactSender<RunMachine>, error: &OutOfBudget) -> bool {
+    facts.send(RunFact::BoundReached { bound: error.bound.clone(), detail: error.detail.clone() })
 }
 
 /// Returns the milliseconds since a moment.

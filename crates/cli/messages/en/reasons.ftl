@@ -83,12 +83,15 @@ said-bound-calls-made = {$number} of {$limit} tool calls were made
 said-bound-calls-used = {$number} tool calls are allowed, and all are used
 said-bound-actors = {$number} of {$limit} actors were used
 said-bound-actors-used = {$number} actors are allowed, and all are used
+said-quota-back = it answers again at {$time}
 
 # Their hints.
 said-hint-resume = go on with `aime resume {$run}`
 said-hint-resume-alone = if nothing drives it, go on with `aime resume {$run}`
 said-hint-bound = raise the bound: `aime resume {$run} {$flag}`
 said-hint-plan-bound = plan it again with a higher bound: `{$flag}`
+said-hint-quota = wait until then and use `aime resume {$run}`, or name a fallback model
+said-hint-plan-quota = wait until then and plan it again, or name a fallback model
 said-hint-setting = raise {$setting} in [run], then `aime resume {$run}`
 said-hint-steps = raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)
 said-hint-allow = allow it with `aime answer {$run} yes`, refuse it with `aime answer {$other} no`, then `aime resume {$again}`

@@ -83,12 +83,15 @@ said-bound-calls-made = 已进行 {$number} 次工具调用，上限 {$limit} �
 said-bound-calls-used = 允许 {$number} 次工具调用，已全部用完
 said-bound-actors = 已使用 {$number} 个执行者，上限 {$limit} 个
 said-bound-actors-used = 允许 {$number} 个执行者，已全部用完
+said-quota-back = 它将在 {$time} 恢复应答
 
 # 解决办法。
 said-hint-resume = 用 `aime resume {$run}` 继续
 said-hint-resume-alone = 若没有进程在推进它，用 `aime resume {$run}` 继续
 said-hint-bound = 提高上限：`aime resume {$run} {$flag}`
 said-hint-plan-bound = 提高上限后重新计划：`{$flag}`
+said-hint-quota = 等到那时再用 `aime resume {$run}`，或指定备用模型
+said-hint-plan-quota = 等到那时再重新计划，或指定备用模型
 said-hint-setting = 在 [run] 中提高 {$setting}，然后 `aime resume {$run}`
 said-hint-steps = 在 [run] 中提高 max_steps，执行者的配置（profile）允许得更少时也在那里提高，或让目标分成更小的任务（--mode complex）
 said-hint-allow = 用 `aime answer {$run} yes` 允许，或用 `aime answer {$other} no` 拒绝，然后 `aime resume {$again}`

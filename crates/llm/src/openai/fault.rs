@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::dialect::has_word;
+use super::{
+    dialect::has_word,
+    waits::{self, Times},
+};
 use crate::ModelError;
 
 /// The longest part of a server's words that is kept.
@@ -69,12 +72,12 @@ struct Said {
 }
 
 /// Returns the error of an HTTP answer.
-pub(super) fn from_http(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, body: &[u8]) -> Fault {
-    let mut said = read_body(body);
+pub(super) fn from_http(asked: Asked<'_>, status: u16, times: Times, body: &[u8]) -> Fault {
+    let mut said = read_body(body, times.now);
     if said.message.is_empty() {
         said.message = no_words(status).to_owned();
     }
-    classify(asked, status, retry_after, said)
+    classify(asked, status, times.retry_after, said)
 }
 
 /// Returns the error in an answer with status 200, if it is one.
@@ -91,7 +94,7 @@ pub(super) fn from_answer(asked: Asked<'_>, answer: &Value) -> Option<Fault> {
     if !named && !flat {
         return None;
     }
-    let said = read_value(answer);
+    let said = read_value(answer, None);
     let status = said.number.filter(|code| (400..600).contains(code)).unwrap_or_else(|| status_of(&said.codes));
     Some(classify(asked, status, None, said))
 }
@@ -117,7 +120,7 @@ fn classify(asked: Asked<'_>, status: u16, retry_after: Option<Duration>, said: 
     let url = asked.url.to_owned();
     let message = presentable(&said.message, asked.key);
     let lower = message.to_lowercase();
-    let retry_after = retry_after.or(said.retry_after);
+    let retry_after = retry_after.max(said.retry_after);
     let refusal = Refusal {
         model: model.clone(),
         status,
@@ -211,14 +214,15 @@ fn no_words(status: u16) -> &'static str {
     }
 }
 
-fn read_body(body: &[u8]) -> Said {
+fn read_body(body: &[u8], now: Option<u64>) -> Said {
     if let Ok(value) = serde_json::from_slice::<Value>(body) {
-        return read_value(&value);
+        return read_value(&value, now);
     }
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
     let message = if text.starts_with('<') { page_title(text) } else { text.to_owned() };
-    Said { message, ..Said::default() }
+    let retry_after = waits::in_words(&message, now);
+    Said { message, retry_after, ..Said::default() }
 }
 
 /// Returns the title of a web page, or a note that the body is a web page.
@@ -235,14 +239,14 @@ fn page_title(page: &str) -> String {
     }
 }
 
-/// Extracts the message from an error body of any form.
-fn read_value(value: &Value) -> Said {
+/// Extracts the message from an error body of any form. `now` is the server's time, in seconds since 1970.
+fn read_value(value: &Value, now: Option<u64>) -> Said {
     match value {
         Value::String(text) => Said { message: text.clone(), ..Said::default() },
-        Value::Array(list) => list.first().map(read_value).unwrap_or_default(),
+        Value::Array(list) => list.first().map(|first| read_value(first, now)).unwrap_or_default(),
         Value::Object(object) => {
             if let Some(inner) = ["error", "errors"].iter().filter_map(|key| object.get(*key)).find(|inner| !inner.is_null()) {
-                let mut said = read_value(inner);
+                let mut said = read_value(inner, now);
                 if said.message.is_empty() {
                     said.message = text_of(object.get("message")).unwrap_or_default();
                 }
@@ -258,9 +262,7 @@ fn read_value(value: &Value) -> Said {
             let codes =
                 ["code", "type", "status", "reason"].iter().filter_map(|key| field(key)).collect::<Vec<_>>().join(" ").to_lowercase();
             let number = ["code", "status"].iter().find_map(|key| field(key)?.parse().ok());
-            let details = object.get("details").and_then(Value::as_array).into_iter().flatten();
-            let retry_after =
-                details.filter_map(|detail| detail.get("retryDelay")?.as_str()).find_map(duration).or_else(|| asked_in_words(&message));
+            let retry_after = waits::in_fields(object, now).or_else(|| waits::in_words(&message, now));
             Said { message, codes, number, param: field("param").unwrap_or_default(), retry_after }
         }
         _ => Said::default(),
@@ -281,65 +283,6 @@ fn text_of(value: Option<&Value>) -> Option<String> {
         _ => return None,
     };
     (!text.is_empty()).then_some(text)
-}
-
-/// `Please try again in 1.5s.`
-fn asked_in_words(message: &str) -> Option<Duration> {
-    let (_, after) = message.split_once("try again in ")?;
-    duration(after.split_whitespace().next()?.trim_end_matches(['.', ',']))
-}
-
-/// `37s`, `1.5s`, `20ms`, `6m0s`.
-fn duration(text: &str) -> Option<Duration> {
-    let (minutes, rest) = match text.split_once('m') {
-        Some((minutes, rest)) if !rest.starts_with('s') => (minutes.parse::<u64>().ok()?, rest),
-        _ => (0, text),
-    };
-    let rest = if let Some(milliseconds) = rest.strip_suffix("ms") {
-        Duration::try_from_secs_f64(milliseconds.parse::<f64>().ok()? / 1000.0).ok()?
-    } else if rest.is_empty() {
-        Duration::ZERO
-    } else {
-        Duration::try_from_secs_f64(rest.strip_suffix('s')?.parse().ok()?).ok()?
-    };
-    Some(rest.saturating_add(Duration::from_secs(minutes.saturating_mul(60))))
-}
-
-/// Returns the time that the headers ask to wait: `retry-after-ms`, or `Retry-After` as seconds (whole or fractional)
-/// or as a date (RFC 9110 section 10.2.3). A date is compared with the answer's own `Date`, so that no clock is read.
-pub(super) fn retry_after(header: impl Fn(&str) -> Option<String>) -> Option<Duration> {
-    let seconds = |text: &str| text.trim().parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    if let Some(wait) = header("retry-after-ms").and_then(|text| seconds(&text)) {
-        return Some(wait / 1000);
-    }
-    let asked = header("retry-after")?;
-    seconds(&asked).or_else(|| {
-        let until = http_date(&asked)?;
-        let now = http_date(&header("date")?)?;
-        Some(Duration::from_secs(until.saturating_sub(now)))
-    })
-}
-
-/// Seconds since 1970 of `Sun, 06 Nov 1994 08:49:37 GMT`.
-fn http_date(text: &str) -> Option<u64> {
-    let parts: Vec<&str> = text.split_whitespace().collect();
-    let [_, day, month, year, time, _] = parts.as_slice() else { return None };
-    let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = u64::try_from(months.iter().position(|name| name == month)?).ok()? + 1;
-    let (day, year): (u64, u64) = (day.parse().ok()?, year.parse().ok()?);
-    let mut clock = time.split(':').map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    if year > 9_999 || day > 31 || hour > 24 || minute > 60 || second > 61 {
-        return None;
-    }
-    // Days from the civil date (Howard Hinnant, "chrono-compatible low-level date algorithms"), for years after 1970.
-    let shifted = if month > 2 { year } else { year.checked_sub(1)? };
-    let era = shifted / 400;
-    let year_of_era = shifted % 400;
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = (era * 146_097 + day_of_era).checked_sub(719_468)?;
-    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use super::carrier::{CarriedAnswer, Carrier};
 use super::events::{self, BYTE_ORDER_MARK, DoneWatch, Shape};
 use super::fault::{self, Asked, Fault};
 use super::gzip;
+use super::waits::Times;
 use crate::ModelError;
 
 /// The longest body of an answer that is read, in bytes: some hundred times what the longest answer of a model takes as a stream of tokens.
@@ -224,7 +225,7 @@ impl Sender {
 
     async fn refused(&self, answer: CarriedAnswer) -> Fault {
         let status = answer.status;
-        let retry_after = fault::retry_after(|name| answer.header(name));
+        let times = Times::of(|name| answer.header(name));
         if let (300..=399, Some(target)) = (status, answer.header("location")) {
             let message = format!("the server redirects to {target}; set base_url to where the API is");
             return ModelError::Refused { model: self.attempt.model.clone(), status, message }.into();
@@ -238,7 +239,7 @@ impl Sender {
                 break;
             }
         }
-        fault::from_http(self.attempt.asked(), status, retry_after, &body)
+        fault::from_http(self.attempt.asked(), status, times, &body)
     }
 
     /// Returns the bytes of a stream; its end and its failure are noted.

@@ -1,6 +1,9 @@
 //! Every try is reserved before it is made, and booked when it was paid for.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
@@ -35,7 +38,7 @@ pub struct TryCost {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
 pub struct OutOfBudget {
-    /// The name of the bound: `tokens`, `money`.
+    /// The name of the bound: `tokens`, `money`, `quota`.
     pub bound: String,
     /// Amount of the budget that is used, and amount that was requested.
     pub detail: String,
@@ -48,6 +51,12 @@ pub trait Meter: Send + Sync {
     /// # Errors
     /// [`OutOfBudget`]: then the try is not made, and neither is another one in its place.
     fn reserve(&self, wanted: TryEstimate) -> Result<Box<dyn Reserved + '_>, OutOfBudget>;
+
+    /// Takes note that no model answers before this wait, because quotas are used up. Returns the bound that the caller has reached by that;
+    /// `None` if the caller is to see the error itself.
+    fn used_up(&self, _: &ModelError, _: Duration) -> Option<OutOfBudget> {
+        None
+    }
 }
 
 /// A reservation for one try. Where it is dropped, the try has cost nothing.

@@ -106,10 +106,9 @@ fn hint(bound: &str, run: &str, plan_only: bool) -> String {
         "time" => Some("--timeout TIME"),
         _ => None,
     };
-    if bound == "quota" {
-        return format!("wait until then, and `aime resume {run}`; or name a fallback model");
-    }
     match flag {
+        _ if bound == "quota" && plan_only => "wait until then and plan it again, or name a fallback model".to_owned(),
+        _ if bound == "quota" => format!("wait until then and use `aime resume {run}`, or name a fallback model"),
         Some(flag) if plan_only => format!("plan it again with a higher bound: `{flag}`"),
         Some(flag) => format!("raise the bound: `aime resume {run} {flag}`"),
         None => format!("raise max_{bound} in [run], then `aime resume {run}`"),
@@ -256,7 +255,8 @@ mod tests {
             ("tokens", false, "raise the bound: `aime resume r --max-tokens N`"),
             ("money", false, "raise the bound: `aime resume r --max-cost USD`"),
             ("time", true, "plan it again with a higher bound: `--timeout TIME`"),
-            ("quota", false, "wait until then, and `aime resume r`; or name a fallback model"),
+            ("quota", false, "wait until then and use `aime resume r`, or name a fallback model"),
+            ("quota", true, "wait until then and plan it again, or name a fallback model"),
             ("actors", false, "raise max_actors in [run], then `aime resume r`"),
         ];
         for (bound, plan_only, expected) in cases {

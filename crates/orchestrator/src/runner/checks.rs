@@ -126,7 +126,7 @@ impl RunRunner {
     async fn run_once(&self, check: &CommandCheck, call: ValidatedCall, task: Option<&TaskId>, context: &Context) -> Outcome {
         if let Err(error) = self.budget.count_tool_call() {
             // The run, which is told, revokes the effect; it is carried out again when the run goes on.
-            (on_bound(context))(&error);
+            (on_bound(context))(&(&error).into());
             context.cancel.cancelled().await;
             return Outcome::NotRun(format!("not run: {error}"));
         }

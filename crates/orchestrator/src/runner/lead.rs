@@ -85,7 +85,7 @@ impl RunRunner {
             Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.summary },
             Err(message) => {
                 if let Some(error) = refused.get() {
-                    (attempt.on_bound)(error);
+                    (attempt.on_bound)(&error.into());
                     context.cancel.cancelled().await;
                 }
                 RunFact::EffectFailed { id, message }

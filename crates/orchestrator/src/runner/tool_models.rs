@@ -16,9 +16,11 @@ impl RunRunner {
     /// Returns the function with which a tool call asks models. The role is the purpose of the request.
     pub(super) fn model_for_tools(&self, asking: &Asking) -> Option<AskModel> {
         let (models, redactor) = (self.parts.models.clone()?, self.parts.redactor.clone());
-        let (budget, run, asking) = (Arc::clone(&self.budget), self.run.clone(), asking.clone());
+        let (budget, clock) = (Arc::clone(&self.budget), Arc::clone(&self.parts.clock));
+        let (run, asking) = (self.run.clone(), asking.clone());
         Some(AskModel::new(move |role, request| {
-            let meter = RunMeter { budget: Arc::clone(&budget), on_bound: on_bound_of(asking.facts().clone()) };
+            let on_bound = on_bound_of(asking.facts().clone());
+            let meter = RunMeter { budget: Arc::clone(&budget), on_bound, clock: Arc::clone(&clock) };
             let model = in_run(models.role(role).build(&redactor), meter, &run, asking.clone());
             let (purpose, asking) = (role.to_owned(), asking.clone());
             Box::pin(async move {

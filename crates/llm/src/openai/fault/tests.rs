@@ -4,7 +4,7 @@ const ASKED: Asked<'_> = Asked { url: "http://host/v1", model: "m", key: "sk-sec
 
 /// Returns the refusal that a status and body express about the request's form.
 pub(in crate::openai) fn refusal_of(status: u16, body: &Value) -> Option<Refusal> {
-    from_http(ASKED, status, None, body.to_string().as_bytes()).refusal
+    from_http(ASKED, status, Times::default(), body.to_string().as_bytes()).refusal
 }
 
 fn kind(error: &ModelError) -> &'static str {
@@ -104,7 +104,7 @@ fn statuses_and_bodies_of_many_servers() {
         ),
     ];
     for (status, body, expected, words) in cases {
-        let fault = from_http(ASKED, *status, None, body.as_bytes());
+        let fault = from_http(ASKED, *status, Times::default(), body.as_bytes());
         assert_eq!(kind(&fault.error), *expected, "{status} {body}");
         let shown = fault.error.to_string();
         assert!(shown.contains(words), "{status} {body}: {shown}");
@@ -135,56 +135,14 @@ fn errors_inside_a_good_answer() {
 }
 
 #[test]
-fn waits_that_servers_ask_for() {
-    type Headers = &'static [(&'static str, &'static str)];
-    let cases: &[(Headers, Option<Duration>)] = &[
-        (&[("retry-after", "7")], Some(Duration::from_secs(7))),
-        (&[("retry-after", "1.5")], Some(Duration::from_millis(1500))),
-        (&[("retry-after", "0")], Some(Duration::ZERO)),
-        (&[("retry-after-ms", "250"), ("retry-after", "1")], Some(Duration::from_millis(250))),
-        (&[("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT")], Some(Duration::from_secs(10))),
-        (
-            &[("retry-after", "Tue, 01 Mar 2016 00:00:00 GMT"), ("date", "Sun, 28 Feb 2016 00:00:00 GMT")],
-            Some(Duration::from_secs(2 * 86_400)),
-        ),
-        (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), ("date", "Sun, 06 Nov 1994 09:49:37 GMT")], Some(Duration::ZERO)),
-        (&[("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT")], None),
-        (&[("retry-after", "soon")], None),
-        (&[("retry-after", "-3")], None),
-        (&[], None),
-    ];
-    for (headers, expected) in cases {
-        let look = |name: &str| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        assert_eq!(retry_after(look), *expected, "{headers:?}");
-    }
-    assert_eq!(http_date("Sun, 06 Nov 1994 08:49:37 GMT"), Some(784_111_777), "the example of RFC 9110");
-    for text in [
-        "Sun, 06 Nov 18446744073709551615 08:49:37 GMT",
-        "Sun, 06 Nov 1994 18446744073709551615:49:37 GMT",
-        "Sun, 99 Nov 1994 08:49:37 GMT",
-    ] {
-        assert_eq!(http_date(text), None, "{text}");
-    }
-
-    let body = r#"{"error":{"code":429,"message":"quota","details":[{"@type":"RetryInfo","retryDelay":"37s"}]}}"#;
-    assert_eq!(from_http(ASKED, 429, None, body.as_bytes()).error.retry_after(), Some(Duration::from_secs(37)));
-    let body = r#"{"error":{"message":"Limit 3, Used 3. Please try again in 20ms."}}"#;
-    assert_eq!(from_http(ASKED, 429, None, body.as_bytes()).error.retry_after(), Some(Duration::from_millis(20)));
-    for (text, milliseconds) in [("6m0s", 360_000), ("1.5s", 1_500), ("20ms", 20), ("2m", 120_000)] {
-        assert_eq!(duration(text), Some(Duration::from_millis(milliseconds)), "{text}");
-    }
-    assert_eq!(duration("later"), None);
-}
-
-#[test]
 fn long_words_are_bounded() {
-    let fault = from_http(ASKED, 500, None, "ä\n".repeat(10_000).as_bytes());
+    let fault = from_http(ASKED, 500, Times::default(), "ä\n".repeat(10_000).as_bytes());
     assert!(fault.error.to_string().chars().count() < 700);
 }
 
 #[test]
 fn only_refusals_of_the_form_teach() {
-    let refused = |status, body: &str| from_http(ASKED, status, None, body.as_bytes()).refusal;
+    let refused = |status, body: &str| from_http(ASKED, status, Times::default(), body.as_bytes()).refusal;
     let body = r#"{"error":{"message":"Unsupported parameter","param":"temperature"}}"#;
     assert_eq!(refused(400, body).unwrap().param, "temperature");
     assert!(refused(401, body).is_none());
