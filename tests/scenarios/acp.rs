@@ -1,6 +1,7 @@
 //! aime as an agent of an editor: a client of the official library drives the built binary, as an editor would.
 
 pub(crate) mod editor;
+mod sessions;
 
 use agent_client_protocol::{
     ErrorCode,

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use agent_client_protocol::{
-    Agent, ByteStreams, Client, Error, JsonRpcResponse, Result as Answer,
+    Agent, ByteStreams, Client, Error, ErrorCode, JsonRpcResponse, Result as Answer,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo, Responder,
         schema::{
-            AgentCapabilities, CancelNotification, Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest,
-            LoadSessionRequest, McpCapabilities, NewSessionRequest, PromptCapabilities, PromptRequest, SessionCapabilities,
-            SessionListCapabilities, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse, SetSessionModeRequest,
-            SetSessionModeResponse,
+            AgentCapabilities, AuthenticateRequest, AuthenticateResponse, CancelNotification, CloseSessionRequest, DeleteSessionRequest,
+            Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest, LoadSessionRequest, McpCapabilities,
+            NewSessionRequest, PromptCapabilities, PromptRequest, ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities,
+            SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
+            SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
         },
     },
 };
@@ -40,50 +41,39 @@ pub async fn serve(
 ) -> Result<(), AcpError> {
     let sessions = &Arc::new(Sessions::new(workshop));
     let version = version.to_owned();
+    /// Answers a request beside the reading of messages, because it may take long.
+    macro_rules! beside {
+        ($request:ty, $answer:ident) => {{
+            let sessions = Arc::clone(sessions);
+            async move |request: $request, responder, client: ConnectionTo<Client>| {
+                let sessions = Arc::clone(&sessions);
+                beside(responder, async move { sessions.$answer(request, client).await })
+            }
+        }};
+    }
     let served = Agent
         .v1()
         .name("aime")
         .on_receive_request(
-            async move |_: InitializeRequest, responder, _| responder.respond(introduction(&version)),
-            agent_client_protocol::on_receive_request!(),
-        )
-        .on_receive_request(
             {
                 let sessions = Arc::clone(sessions);
-                async move |request: NewSessionRequest, responder, client| {
-                    let sessions = Arc::clone(&sessions);
-                    beside(responder, async move { sessions.begin(request, client).await })
+                async move |request: InitializeRequest, responder, _| {
+                    sessions.introduced(&request.client_capabilities);
+                    responder.respond(introduction(&version))
                 }
             },
             agent_client_protocol::on_receive_request!(),
         )
+        .on_receive_request(beside!(NewSessionRequest, begin), agent_client_protocol::on_receive_request!())
+        .on_receive_request(beside!(LoadSessionRequest, load), agent_client_protocol::on_receive_request!())
+        .on_receive_request(beside!(ResumeSessionRequest, resume), agent_client_protocol::on_receive_request!())
+        .on_receive_request(beside!(CloseSessionRequest, close), agent_client_protocol::on_receive_request!())
+        .on_receive_request(beside!(DeleteSessionRequest, delete), agent_client_protocol::on_receive_request!())
+        .on_receive_request(beside!(ListSessionsRequest, list), agent_client_protocol::on_receive_request!())
+        .on_receive_request(beside!(PromptRequest, prompt), agent_client_protocol::on_receive_request!())
         .on_receive_request(
-            {
-                let sessions = Arc::clone(sessions);
-                async move |request: LoadSessionRequest, responder, client| {
-                    let sessions = Arc::clone(&sessions);
-                    beside(responder, async move { sessions.load(request, client).await })
-                }
-            },
-            agent_client_protocol::on_receive_request!(),
-        )
-        .on_receive_request(
-            {
-                let sessions = Arc::clone(sessions);
-                async move |request: ListSessionsRequest, responder, _| {
-                    let sessions = Arc::clone(&sessions);
-                    beside(responder, async move { sessions.list(request).await })
-                }
-            },
-            agent_client_protocol::on_receive_request!(),
-        )
-        .on_receive_request(
-            {
-                let sessions = Arc::clone(sessions);
-                async move |request: PromptRequest, responder, _| {
-                    let sessions = Arc::clone(&sessions);
-                    beside(responder, async move { sessions.of(&request.session_id)?.prompt(&request.prompt).await })
-                }
+            async move |request: AuthenticateRequest, responder: Responder<AuthenticateResponse>, _| {
+                responder.respond_with_result(Err(no_login(&request.method_id.0)))
             },
             agent_client_protocol::on_receive_request!(),
         )
@@ -132,10 +122,22 @@ fn beside<T: JsonRpcResponse + Send>(responder: Responder<T>, work: impl Future<
     Ok(())
 }
 
+/// Returns the refusal of a login. aime announces no method for one: its models have keys, which its environment and settings name.
+fn no_login(method: &str) -> Error {
+    let message = format!(
+        "aime has no login {method:?}: name the key of the model's provider in the environment of `aime acp`, such as OPENAI_API_KEY"
+    );
+    Error::new(ErrorCode::INVALID_PARAMS, message)
+}
+
 /// Returns the identity and capabilities of this agent. It speaks version 1 even if the client requests another one;
 /// a client without support for it ends the connection.
 fn introduction(version: &str) -> InitializeResponse {
-    let sessions = SessionCapabilities::new().list(SessionListCapabilities::new());
+    let sessions = SessionCapabilities::new()
+        .list(SessionListCapabilities::new())
+        .resume(SessionResumeCapabilities::new())
+        .close(SessionCloseCapabilities::new())
+        .delete(SessionDeleteCapabilities::new());
     let prompts = PromptCapabilities::new().image(true);
     let capabilities = AgentCapabilities::new()
         .load_session(true)

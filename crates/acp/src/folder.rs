@@ -36,6 +36,9 @@ pub trait Workshop: Send + Sync + 'static {
 
     /// Opens a folder, with its settings, and starts the servers that the client offers.
     fn open(&self, folder: PathBuf, servers: Vec<OfferedServer>) -> BoxFuture<'_, Result<Arc<dyn Folder>, Refusal>>;
+
+    /// Ends the folders that nobody holds any more, with everything that was started for them.
+    fn release(&self) -> BoxFuture<'_, ()>;
 }
 
 /// A folder in which runs are carried out.
@@ -57,6 +60,15 @@ pub trait Folder: Send + Sync + 'static {
     /// # Errors
     /// [`Refusal`].
     fn view(&self, run: &RunId) -> Result<Option<RunView>, Refusal>;
+
+    /// Returns the context window of a model by its name, in tokens; `None` if it is not known.
+    fn window(&self, model: &str) -> BoxFuture<'_, Option<u64>>;
+
+    /// Deletes a run that nobody drives, with all its data.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    fn delete(&self, run: RunId) -> BoxFuture<'_, Result<(), Refusal>>;
 
     /// Carries out a run until it ends or is suspended. The run ends in order even if the future's owner no longer
     /// waits for it.

@@ -41,6 +41,19 @@ impl Folders {
 }
 
 impl Workshop for Folders {
+    fn release(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            let unused = {
+                let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+                let (held, unused) = std::mem::take(&mut *folders).into_iter().partition(|(_, folder)| Arc::strong_count(folder) > 1);
+                *folders = held;
+                unused
+            };
+            let unused: Vec<(Vec<OfferedServer>, Arc<WorkingFolder>)> = unused;
+            future::join_all(unused.iter().map(|(_, folder)| folder.runs.end())).await;
+        })
+    }
+
     fn new_name(&self) -> Result<RunId, Refusal> {
         Ok(new_run_id())
     }

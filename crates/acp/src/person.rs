@@ -6,7 +6,10 @@ use agent_client_protocol::{
     Client,
     v1::{
         ConnectionTo,
-        schema::{RequestPermissionOutcome, SessionId},
+        schema::{
+            CreateElicitationRequest, ElicitationAcceptAction, ElicitationAction, ElicitationContentValue, ElicitationFormMode,
+            ElicitationSchema, ElicitationSessionScope, RequestPermissionOutcome, SessionId, StringPropertySchema,
+        },
     },
 };
 use aime_orchestrator::{HumanChannel, HumanQuestion};
@@ -15,34 +18,70 @@ use tokio::sync::Mutex as AsyncMutex;
 
 use crate::Updates;
 
-/// Requests consent by the protocol, one question at a time. The protocol supports no other questions: these end the
-/// turn, and the next prompt answers them.
+/// Name of the field for an answer.
+const ANSWER: &str = "answer";
+
+/// Requests consent by the protocol, and answers by a form where the client shows forms; one question at a time. Without forms a question
+/// ends the turn, and the next prompt answers it.
 pub(crate) struct AtTheClient {
     pub(crate) client: ConnectionTo<Client>,
     pub(crate) session: SessionId,
     pub(crate) updates: Arc<Mutex<Updates>>,
+    /// True if the client shows forms.
+    pub(crate) shows_forms: bool,
     pub(crate) one_at_a_time: AsyncMutex<()>,
 }
 
 impl HumanChannel for AtTheClient {
     fn ask(&self, question: HumanQuestion) -> BoxFuture<'_, Option<String>> {
         Box::pin(async move {
-            if question.kind != "approval" {
-                return None;
-            }
             let _turn = self.one_at_a_time.lock().await;
-            let request = self.updates.lock().unwrap_or_else(PoisonError::into_inner).permission(&self.session, &question);
-            match self.client.send_request(request).block_task().await {
-                // The ids of the options are the words of answers.
-                Ok(response) => match response.outcome {
-                    RequestPermissionOutcome::Selected(selected) => Some(selected.option_id.0.to_string()),
-                    _ => None,
-                },
-                Err(error) => {
-                    tracing::info!(%error, "the client does not ask for consent: the run waits for it");
-                    None
-                }
+            match question.kind.as_str() {
+                "approval" => self.consent(&question).await,
+                _ if self.shows_forms => self.answer(&question).await,
+                _ => None,
             }
         })
+    }
+}
+
+impl AtTheClient {
+    async fn consent(&self, question: &HumanQuestion) -> Option<String> {
+        let request = self.updates.lock().unwrap_or_else(PoisonError::into_inner).permission(&self.session, question);
+        match self.client.send_request(request).block_task().await {
+            // The ids of the options are the words of answers.
+            Ok(response) => match response.outcome {
+                RequestPermissionOutcome::Selected(selected) => Some(selected.option_id.0.to_string()),
+                _ => None,
+            },
+            Err(error) => {
+                tracing::info!(%error, "the client does not ask for consent: the run waits for it");
+                None
+            }
+        }
+    }
+
+    /// Asks by a form with one field. If the person declines, the run waits, and the next prompt answers.
+    async fn answer(&self, question: &HumanQuestion) -> Option<String> {
+        let field = StringPropertySchema::new().title("Answer".to_owned()).min_length(1);
+        let form = ElicitationSchema::new().property(ANSWER, field, true);
+        let mode = ElicitationFormMode::new(ElicitationSessionScope::new(self.session.clone()), form);
+        let asked = self.client.send_request(CreateElicitationRequest::new(mode, question.text.clone())).block_task().await;
+        match asked.map(|response| response.action) {
+            Ok(ElicitationAction::Accept(accepted)) => answer_of(accepted),
+            Ok(_) => None,
+            Err(error) => {
+                tracing::info!(%error, "the client does not show a form: the run waits for an answer");
+                None
+            }
+        }
+    }
+}
+
+/// Returns the text of an accepted form.
+fn answer_of(ElicitationAcceptAction { content, .. }: ElicitationAcceptAction) -> Option<String> {
+    match content?.remove(ANSWER)? {
+        ElicitationContentValue::String(text) => Some(text).filter(|text| !text.trim().is_empty()),
+        _ => None,
     }
 }

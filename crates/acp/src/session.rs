@@ -6,7 +6,10 @@ use agent_client_protocol::{
     Client, Error, ErrorCode,
     v1::{
         ConnectionTo,
-        schema::{ContentBlock, PromptResponse, SessionConfigOptionValue, SessionId, SessionNotification, SessionUpdate, StopReason},
+        schema::{
+            ContentBlock, Cost, PromptResponse, SessionConfigOptionValue, SessionId, SessionNotification, SessionUpdate, StopReason,
+            UsageUpdate,
+        },
     },
 };
 use aime_orchestrator::{PublishedEvent, RunView};
@@ -19,7 +22,7 @@ use crate::{
     person::AtTheClient,
     prompt::Prompt,
     turn::{Ending, ending, run_name, runs_of},
-    updates::said,
+    updates::{ContextUse, said},
 };
 
 /// Maximum number of earlier runs that a run is given as context.
@@ -35,16 +38,21 @@ pub(crate) struct Session {
     runs: Mutex<Vec<RunId>>,
     /// Token that stops the turn in progress.
     turn: Mutex<Option<CancellationToken>>,
+    /// Held during a turn.
+    at_work: AsyncMutex<()>,
+    /// True if the client shows forms.
+    shows_forms: bool,
 }
 
 impl Session {
-    pub(crate) fn new(name: RunId, folder: Arc<dyn Folder>, client: ConnectionTo<Client>) -> Self {
+    pub(crate) fn new(name: RunId, folder: Arc<dyn Folder>, (client, shows_forms): (ConnectionTo<Client>, bool)) -> Self {
         let chosen = Mutex::new(folder.chosen());
-        Self { name, folder, client, chosen, runs: Mutex::default(), turn: Mutex::default() }
+        let (runs, turn, at_work) = (Mutex::default(), Mutex::default(), AsyncMutex::default());
+        Self { name, folder, client, chosen, runs, turn, at_work, shows_forms }
     }
 
     /// Returns an earlier session with its runs; `None` if the folder has no run of it.
-    pub(crate) fn known(name: RunId, folder: Arc<dyn Folder>, client: ConnectionTo<Client>) -> Result<Option<Self>, Refusal> {
+    pub(crate) fn known(name: RunId, folder: Arc<dyn Folder>, client: (ConnectionTo<Client>, bool)) -> Result<Option<Self>, Refusal> {
         let runs = runs_of(&name, &folder.runs()?);
         Ok((!runs.is_empty()).then(|| Self { runs: Mutex::new(runs), ..Self::new(name, folder, client) }))
     }
@@ -82,14 +90,26 @@ impl Session {
         }
     }
 
-    /// Shows all that its runs have shown.
-    pub(crate) fn replay(&self) -> Result<(), Refusal> {
+    /// Stops the turn in progress, and waits for its end.
+    pub(crate) async fn end(&self) {
+        self.cancel();
+        drop(self.at_work.lock().await);
+    }
+
+    /// Shows all that its runs have shown, and the last use of the context window.
+    pub(crate) async fn replay(&self) -> Result<(), Refusal> {
+        let (mut last, mut cost) = (None, 0.0);
         for run in locked(&self.runs).clone() {
             let Some(seen) = self.folder.view(&run)? else { continue };
             let mut updates = Updates::new(self.folder.path(), Shown::Replay, None);
-            for update in seen.events.iter().flat_map(|event| updates.take(event)) {
-                self.show(update);
+            for event in &seen.events {
+                updates.take(event).into_iter().for_each(|update| self.show(update));
+                last = updates.context_use(&event.event).map(|used| (used, cost)).or(last);
             }
+            cost += seen.state.spent.cost_usd;
+        }
+        if let Some((used, before)) = last {
+            self.show_use(used, before).await;
         }
         Ok(())
     }
@@ -98,13 +118,15 @@ impl Session {
     pub(crate) async fn prompt(&self, prompt: &[ContentBlock]) -> Result<PromptResponse, Error> {
         let prompt = Prompt::of(prompt, self.folder.path()).map_err(refused)?;
         let stop = CancellationToken::new();
-        {
+        let _at_work = {
             let mut turn = locked(&self.turn);
             if turn.is_some() {
                 return Err(Error::new(ErrorCode::INVALID_REQUEST, "a turn of this session is under way: cancel it, or wait for its end"));
             }
             *turn = Some(stop.clone());
+            self.at_work.lock()
         }
+        .await;
         let ended = self.work(prompt, stop.clone()).await;
         *locked(&self.turn) = None;
         match ended {
@@ -131,8 +153,10 @@ impl Session {
             client: self.client.clone(),
             session: self.id(),
             updates: Arc::clone(&updates),
+            shows_forms: self.shows_forms,
             one_at_a_time: AsyncMutex::default(),
         };
+        let cost_before = self.cost_before(&run).map_err(refused)?;
         let turn = Turn {
             earlier: self.earlier(&run).map_err(refused)?,
             run,
@@ -141,7 +165,7 @@ impl Session {
             events,
             stop,
         };
-        let (result, ()) = tokio::join!(self.folder.carry(turn), self.follow(watched, &updates));
+        let (result, ()) = tokio::join!(self.folder.carry(turn), self.follow(watched, &updates, cost_before));
         let result = result.map_err(refused)?;
         let updates = locked(&updates);
         match ending(&result, updates.bound()) {
@@ -155,12 +179,33 @@ impl Session {
         }
     }
 
-    /// Shows what happens until the run is over or left.
-    async fn follow(&self, mut events: mpsc::UnboundedReceiver<PublishedEvent>, updates: &Mutex<Updates>) {
+    /// Shows what happens until the run is over or left. Earlier runs of the session have cost `before` US dollars.
+    async fn follow(&self, mut events: mpsc::UnboundedReceiver<PublishedEvent>, updates: &Mutex<Updates>, before: f64) {
         while let Some(event) = events.recv().await {
-            let shown = locked(updates).take(&event);
+            let (shown, used) = {
+                let mut updates = locked(updates);
+                (updates.take(&event), updates.context_use(&event.event))
+            };
             shown.into_iter().for_each(|update| self.show(update));
+            if let Some(used) = used {
+                self.show_use(used, before).await;
+            }
         }
+    }
+
+    /// Shows the use of the context window and the cost of the session, if the window is known.
+    async fn show_use(&self, ContextUse { model, used, cost_usd }: ContextUse, before: f64) {
+        let Some(size) = self.folder.window(&model).await else { return };
+        let cost = before + cost_usd;
+        let cost = (cost > 0.0).then(|| Cost::new(cost, "USD"));
+        self.show(SessionUpdate::UsageUpdate(UsageUpdate::new(used, size).cost(cost)));
+    }
+
+    /// Returns the cost of the session's runs before a run, in US dollars.
+    fn cost_before(&self, run: &RunId) -> Result<f64, Refusal> {
+        let runs: Vec<RunId> = locked(&self.runs).iter().take_while(|known| *known != run).cloned().collect();
+        let seen = runs.iter().map(|run| self.folder.view(run)).collect::<Result<Vec<_>, _>>()?;
+        Ok(seen.into_iter().flatten().map(|seen| seen.state.spent.cost_usd).sum())
     }
 
     fn show(&self, update: SessionUpdate) {

@@ -1,9 +1,12 @@
 //! The sessions of one client.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use agent_client_protocol::{
@@ -11,8 +14,9 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo,
         schema::{
-            self, ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest,
-            NewSessionResponse, SessionId, SessionInfo,
+            self, ClientCapabilities, CloseSessionRequest, CloseSessionResponse, DeleteSessionRequest, DeleteSessionResponse,
+            ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse, McpServer, NewSessionRequest,
+            NewSessionResponse, PromptRequest, PromptResponse, ResumeSessionRequest, ResumeSessionResponse, SessionId, SessionInfo,
         },
     },
 };
@@ -21,7 +25,7 @@ use aime_progress_management::RunId;
 use crate::{
     Folder, KnownRun, OfferedServer, Reach, Refusal, Workshop,
     session::{Session, locked, refused},
-    turn::place,
+    turn::{place, runs_of},
     updates::first_line,
 };
 
@@ -32,40 +36,87 @@ const LISTED: usize = 100;
 pub(crate) struct Sessions {
     workshop: Arc<dyn Workshop>,
     open: Mutex<BTreeMap<String, Arc<Session>>>,
+    /// Folders that the client has named.
+    folders: Mutex<BTreeSet<PathBuf>>,
+    /// True if the client shows forms.
+    shows_forms: AtomicBool,
 }
 
 impl Sessions {
     pub(crate) fn new(workshop: Arc<dyn Workshop>) -> Self {
-        Self { workshop, open: Mutex::default() }
+        Self { workshop, open: Mutex::default(), folders: Mutex::default(), shows_forms: AtomicBool::new(false) }
+    }
+
+    /// Remembers what the client can do.
+    pub(crate) fn introduced(&self, client: &ClientCapabilities) {
+        let shows_forms = client.elicitation.as_ref().is_some_and(schema::ElicitationCapabilities::supports_form);
+        self.shows_forms.store(shows_forms, Ordering::Relaxed);
     }
 
     /// Returns the session of a name.
     pub(crate) fn of(&self, id: &SessionId) -> Result<Arc<Session>, Error> {
-        locked(&self.open).get(&*id.0).cloned().ok_or_else(|| schema::Error::session_not_found(id.clone()).into())
+        locked(&self.open).get(&*id.0).cloned().ok_or_else(|| unknown(id))
     }
 
     pub(crate) async fn begin(&self, request: NewSessionRequest, client: ConnectionTo<Client>) -> Result<NewSessionResponse, Error> {
         let folder = self.folder(request.cwd, &request.additional_directories, request.mcp_servers).await?;
-        let session = Session::new(self.workshop.new_name().map_err(refused)?, folder, client);
+        let session = Session::new(self.workshop.new_name().map_err(refused)?, folder, self.of_client(client));
         let (id, chosen) = (session.id(), session.chosen());
         self.keep(session);
         Ok(NewSessionResponse::new(id).modes(chosen.modes()).config_options(chosen.options()))
     }
 
     pub(crate) async fn load(&self, request: LoadSessionRequest, client: ConnectionTo<Client>) -> Result<LoadSessionResponse, Error> {
-        let id = request.session_id;
-        let unknown = || Error::from(schema::Error::session_not_found(id.clone()));
-        let name = RunId::new(&*id.0).map_err(|_| unknown())?;
         let folder = self.folder(request.cwd, &request.additional_directories, request.mcp_servers).await?;
-        let session = Session::known(name, folder, client).map_err(refused)?.ok_or_else(unknown)?;
-        session.replay().map_err(refused)?;
+        let session = self.known(&request.session_id, folder, client)?;
+        session.replay().await.map_err(refused)?;
         let chosen = session.chosen();
         self.keep(session);
         Ok(LoadSessionResponse::new().modes(chosen.modes()).config_options(chosen.options()))
     }
 
+    /// Opens an earlier session that the client has shown already.
+    pub(crate) async fn resume(&self, request: ResumeSessionRequest, client: ConnectionTo<Client>) -> Result<ResumeSessionResponse, Error> {
+        let folder = self.folder(request.cwd, &request.additional_directories, request.mcp_servers).await?;
+        let session = self.known(&request.session_id, folder, client)?;
+        let chosen = session.chosen();
+        self.keep(session);
+        Ok(ResumeSessionResponse::new().modes(chosen.modes()).config_options(chosen.options()))
+    }
+
+    /// Stops the turn of a session and frees what only the session needs. Its runs stay.
+    pub(crate) async fn close(&self, request: CloseSessionRequest, _: ConnectionTo<Client>) -> Result<CloseSessionResponse, Error> {
+        self.of(&request.session_id)?;
+        self.end(&request.session_id).await;
+        Ok(CloseSessionResponse::new())
+    }
+
+    /// Deletes the runs of a session in a folder that the client has named.
+    pub(crate) async fn delete(&self, request: DeleteSessionRequest, _: ConnectionTo<Client>) -> Result<DeleteSessionResponse, Error> {
+        let id = request.session_id;
+        let name = RunId::new(&*id.0).map_err(|_| unknown(&id))?;
+        self.end(&id).await;
+        let folders = locked(&self.folders).clone();
+        for folder in folders {
+            let folder = self.workshop.open(folder, Vec::new()).await.map_err(refused)?;
+            let runs = runs_of(&name, &folder.runs().map_err(refused)?);
+            if runs.is_empty() {
+                continue;
+            }
+            for run in runs {
+                folder.delete(run).await.map_err(refused)?;
+            }
+            return Ok(DeleteSessionResponse::new());
+        }
+        Err(unknown(&id))
+    }
+
+    pub(crate) async fn prompt(&self, request: PromptRequest, _: ConnectionTo<Client>) -> Result<PromptResponse, Error> {
+        self.of(&request.session_id)?.prompt(&request.prompt).await
+    }
+
     /// Returns the sessions of a folder, or of those that are open.
-    pub(crate) async fn list(&self, request: ListSessionsRequest) -> Result<ListSessionsResponse, Error> {
+    pub(crate) async fn list(&self, request: ListSessionsRequest, _: ConnectionTo<Client>) -> Result<ListSessionsResponse, Error> {
         let mut folders: Vec<Arc<dyn Folder>> = match request.cwd {
             Some(cwd) => vec![self.folder(cwd, &[], Vec::new()).await?],
             None => locked(&self.open).values().map(|session| Arc::clone(session.folder())).collect(),
@@ -93,7 +144,27 @@ impl Sessions {
             return Err(refused(Refusal::Invalid("a session works in one folder: additionalDirectories cannot be used".to_owned())));
         }
         let servers = servers.into_iter().map(offered).collect::<Result<_, _>>().map_err(refused)?;
-        self.workshop.open(cwd, servers).await.map_err(refused)
+        let folder = self.workshop.open(cwd, servers).await.map_err(refused)?;
+        locked(&self.folders).insert(folder.path().to_owned());
+        Ok(folder)
+    }
+
+    fn of_client(&self, client: ConnectionTo<Client>) -> (ConnectionTo<Client>, bool) {
+        (client, self.shows_forms.load(Ordering::Relaxed))
+    }
+
+    /// Returns an earlier session of a folder.
+    fn known(&self, id: &SessionId, folder: Arc<dyn Folder>, client: ConnectionTo<Client>) -> Result<Session, Error> {
+        let name = RunId::new(&*id.0).map_err(|_| unknown(id))?;
+        Session::known(name, folder, self.of_client(client)).map_err(refused)?.ok_or_else(|| unknown(id))
+    }
+
+    /// Ends a session if it is open.
+    async fn end(&self, id: &SessionId) {
+        let Some(session) = locked(&self.open).remove(&*id.0) else { return };
+        session.end().await;
+        drop(session);
+        self.workshop.release().await;
     }
 
     fn keep(&self, session: Session) {
@@ -103,6 +174,10 @@ impl Sessions {
             before.cancel();
         }
     }
+}
+
+fn unknown(id: &SessionId) -> Error {
+    schema::Error::session_not_found(id.clone()).into()
 }
 
 /// Groups these runs into sessions, the latest first. A run that no session began is a session of its own.

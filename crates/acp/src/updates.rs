@@ -44,6 +44,19 @@ pub struct Updates {
     with_diff: BTreeSet<CallId>,
     /// The bound that was reached.
     bound: Option<String>,
+    /// Model and tokens of the last request in the conversation of the session.
+    context: Option<(String, u64)>,
+}
+
+/// Use of a context window by a session.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ContextUse {
+    /// Name of the model.
+    pub(crate) model: String,
+    /// Tokens of the last request and its answer.
+    pub(crate) used: u64,
+    /// Cost of the run so far, in US dollars.
+    pub(crate) cost_usd: f64,
 }
 
 impl Updates {
@@ -60,6 +73,7 @@ impl Updates {
             last: BTreeMap::new(),
             with_diff: BTreeSet::new(),
             bound: None,
+            context: None,
         }
     }
 
@@ -74,6 +88,18 @@ impl Updates {
         }
         updates.extend(self.of_plan());
         updates
+    }
+
+    /// Returns the use of the context window after an event that was taken, if the event changes it. Tasks beside each other have windows of
+    /// their own, so only requests of the lead, or of the one actor without a plan, count as the session's.
+    pub(crate) fn context_use(&mut self, event: &ProgressEvent) -> Option<ContextUse> {
+        let ProgressEvent::ModelCalled { purpose, model, spent, .. } = event else { return None };
+        let state = self.state.as_ref()?;
+        if purpose == "lead" || (purpose == "act" && state.tasks.len() <= 1) {
+            self.context = Some((model.clone(), spent.input_tokens.saturating_add(spent.output_tokens)));
+        }
+        let (model, used) = self.context.clone()?;
+        Some(ContextUse { model, used, cost_usd: state.spent.cost_usd })
     }
 
     /// Returns the bound that was reached, if one was.

@@ -109,6 +109,12 @@ impl Runs {
         Ok(Some(models))
     }
 
+    /// Returns the context window of a configured model by its name, in tokens. It is that of the server if a run has used the model here.
+    pub async fn context_window(&self, model: &str) -> Option<u32> {
+        let used = self.models.lock().await.values().find_map(|models| models.window_of(model));
+        used.or(self.models(None, false).await.ok().flatten()?.window_of(model))
+    }
+
     /// Stops all runs resumably, ends the MCP servers and sends the remaining telemetry.
     pub async fn end(&self) {
         self.stop.cancel();

@@ -1,7 +1,7 @@
 //! An editor: a client of the official library, and what it was shown.
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     process::Stdio,
     sync::{Arc, Mutex},
     time::Duration,
@@ -13,10 +13,11 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo, SentRequest,
         schema::{
-            CancelNotification, ContentBlock, InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse,
-            PermissionOptionKind, PlanEntryStatus, PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
-            RequestPermissionResponse, SelectedPermissionOutcome, SessionId, SessionNotification, SessionUpdate,
-            SetSessionConfigOptionRequest, StopReason, ToolCall,
+            CancelNotification, ClientCapabilities, ContentBlock, CreateElicitationRequest, CreateElicitationResponse,
+            ElicitationAcceptAction, ElicitationAction, ElicitationCapabilities, ElicitationContentValue, ElicitationFormCapabilities,
+            InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse, PermissionOptionKind, PlanEntryStatus,
+            PromptRequest, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
+            SessionId, SessionNotification, SessionUpdate, SetSessionConfigOptionRequest, StopReason, ToolCall,
         },
     },
 };
@@ -37,6 +38,7 @@ pub(crate) struct Editor {
     close: oneshot::Sender<()>,
     updates: Arc<Mutex<Vec<SessionNotification>>>,
     asked: Arc<Mutex<Vec<RequestPermissionRequest>>>,
+    forms: Arc<Mutex<Vec<CreateElicitationRequest>>>,
     /// What the agent has said of itself.
     pub(super) introduced: InitializeResponse,
 }
@@ -47,8 +49,18 @@ impl Editor {
         Self::answering(world, &[])
     }
 
+    /// With somebody who fills forms in this way, one after the other, and declines those after them.
+    pub(super) fn filling(world: &World, answers: &'static [&'static str]) -> Self {
+        Self::with(world, &[], Some(answers))
+    }
+
     /// With somebody who answers requests for consent in this way, one after the other.
     pub(super) fn answering(world: &World, answers: &[PermissionOptionKind]) -> Self {
+        Self::with(world, answers, None)
+    }
+
+    fn with(world: &World, answers: &[PermissionOptionKind], filled: Option<&'static [&'static str]>) -> Self {
+        let forms = Arc::new(Mutex::new(Vec::new()));
         let runtime = Runtime::new().unwrap();
         let (updates, asked) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(Vec::new())));
         let (connected, connection) = oneshot::channel();
@@ -60,6 +72,7 @@ impl Editor {
             let mut child = tokio::process::Command::from(command).kill_on_drop(true).spawn().unwrap();
             let streams = ByteStreams::new(child.stdin.take().unwrap().compat_write(), child.stdout.take().unwrap().compat());
             let shown = Arc::clone(&updates);
+            let (shown_forms, mut filled) = (Arc::clone(&forms), filled.unwrap_or_default().iter());
             let (questions, mut answers) = (Arc::clone(&asked), answers.iter().copied().collect::<VecDeque<_>>());
             let client = Client
                 .v1()
@@ -69,6 +82,17 @@ impl Editor {
                         Ok(())
                     },
                     agent_client_protocol::on_receive_notification!(),
+                )
+                .on_receive_request(
+                    async move |request: CreateElicitationRequest, responder, _| {
+                        shown_forms.lock().unwrap().push(request);
+                        let accepted = filled.next().map(|text| {
+                            let content = BTreeMap::from([("answer".to_owned(), ElicitationContentValue::from(*text))]);
+                            ElicitationAction::Accept(ElicitationAcceptAction::new().content(content))
+                        });
+                        responder.respond(CreateElicitationResponse::new(accepted.unwrap_or(ElicitationAction::Decline)))
+                    },
+                    agent_client_protocol::on_receive_request!(),
                 )
                 .on_receive_request(
                     async move |request: RequestPermissionRequest, responder, _| {
@@ -90,9 +114,11 @@ impl Editor {
             }));
             (timeout(PATIENCE, connection).await.unwrap().unwrap(), child, running)
         });
-        let introduction = agent.send_request(InitializeRequest::new(ProtocolVersion::V1)).block_task();
+        let shows_forms = filled.map(|_| ElicitationCapabilities::new().form(ElicitationFormCapabilities::new()));
+        let greeting = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(ClientCapabilities::new().elicitation(shows_forms));
+        let introduction = agent.send_request(greeting).block_task();
         let introduced = runtime.block_on(async { timeout(PATIENCE, introduction).await.unwrap().unwrap() });
-        Self { runtime, agent, child, connection: running, close, updates, asked, introduced }
+        Self { runtime, agent, child, connection: running, close, updates, asked, forms, introduced }
     }
 
     /// Waits for what must happen.
@@ -125,6 +151,11 @@ impl Editor {
     /// Gives a prompt and waits for the end of its turn.
     pub(crate) fn prompt(&self, session: &SessionId, text: &str) -> Result<StopReason, Error> {
         Ok(self.ask(PromptRequest::new(session.clone(), vec![text.into()]))?.stop_reason)
+    }
+
+    /// The forms that were shown.
+    pub(super) fn forms(&self) -> Vec<CreateElicitationRequest> {
+        self.forms.lock().unwrap().clone()
     }
 
     /// Cancels the turn that is under way.

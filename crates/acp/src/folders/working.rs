@@ -85,6 +85,15 @@ impl Folder for WorkingFolder {
         }
     }
 
+    fn window(&self, model: &str) -> BoxFuture<'_, Option<u64>> {
+        let model = model.to_owned();
+        Box::pin(async move { self.runs.context_window(&model).await.map(u64::from) })
+    }
+
+    fn delete(&self, run: RunId) -> BoxFuture<'_, Result<(), Refusal>> {
+        Box::pin(async move { self.runs.delete(&run).await.map_err(refusal) })
+    }
+
     fn carry(&self, turn: Turn) -> BoxFuture<'_, Result<RunResult, Refusal>> {
         Box::pin(async move {
             let stop = turn.stop.clone();

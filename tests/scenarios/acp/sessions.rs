@@ -1,0 +1,128 @@
+//! Sessions that are closed, resumed and deleted, and what else the stable protocol knows.
+
+use agent_client_protocol::v1::schema::{
+    AuthenticateRequest, CloseSessionRequest, DeleteSessionRequest, ElicitationMode, ResumeSessionRequest, SessionUpdate,
+};
+
+use super::*;
+
+/// The runs of a world.
+fn runs(world: &World) -> usize {
+    world.aime(["runs", "--output", "json"]).must(0).json().as_array().unwrap().len()
+}
+
+// Requirement: 8.26
+#[test]
+fn a_closed_session_is_resumed_without_a_replay() {
+    let replies = [done("The first is done."), done("The second is done, too."), Reply::hang()];
+    let world = World::led(Script::new().on(When::tools(), replies));
+    let editor = Editor::of(&world);
+    let sessions = &editor.introduced.agent_capabilities.session_capabilities;
+    assert!(sessions.close.is_some() && sessions.resume.is_some() && sessions.delete.is_some() && sessions.list.is_some());
+    let id = editor.begin(&world).session_id;
+    editor.prompt(&id, "do the first").unwrap();
+    let shown = editor.updates(&id).len();
+    editor.ask(CloseSessionRequest::new(id.clone())).unwrap();
+    assert_eq!(editor.prompt(&id, "again").unwrap_err().code, ErrorCode::RESOURCE_NOT_FOUND);
+    assert_eq!(editor.ask(CloseSessionRequest::new(id.clone())).unwrap_err().code, ErrorCode::RESOURCE_NOT_FOUND);
+    assert_eq!(runs(&world), 1, "its run stays");
+
+    let resumed = editor.ask(ResumeSessionRequest::new(id.clone(), world.work())).unwrap();
+    assert!(resumed.modes.is_some() && resumed.config_options.is_some());
+    assert_eq!(editor.updates(&id).len(), shown, "the editor has shown all of it");
+    editor.prompt(&id, "and the second").unwrap();
+    let shown = agent_text(&editor.updates(&id));
+    assert!(shown.ends_with("The second is done, too."), "{shown}");
+    let requests = world.server().requests();
+    assert!(crate::harness::said(requests.last().unwrap()).contains("do the first"), "the conversation goes on");
+
+    // A turn is cancelled by the end of its session.
+    let turn = editor.send(PromptRequest::new(id.clone(), vec!["wait for it".into()]));
+    world.wait_for_requests(requests.len() + 1);
+    editor.ask(CloseSessionRequest::new(id.clone())).unwrap();
+    assert_eq!(editor.within(turn.block_task()).unwrap().stop_reason, StopReason::Cancelled);
+    let unknown = editor.ask(ResumeSessionRequest::new("nowhere", world.work())).unwrap_err();
+    assert_eq!(unknown.code, ErrorCode::RESOURCE_NOT_FOUND);
+    editor.close();
+}
+
+// Requirement: 8.26
+#[test]
+fn a_deleted_session_leaves_no_run() {
+    let world = World::with(Script::new().on(When::tools(), [done("done")]));
+    let editor = Editor::of(&world);
+    let (kept, gone) = (editor.direct(&world), editor.direct(&world));
+    for (id, text) in [(&kept, "keep"), (&gone, "one"), (&gone, "two")] {
+        editor.prompt(id, text).unwrap();
+    }
+    assert_eq!(runs(&world), 3);
+    editor.ask(DeleteSessionRequest::new(gone.clone())).unwrap();
+    assert_eq!(runs(&world), 1);
+    let listed = editor.ask(ListSessionsRequest::new().cwd(world.work())).unwrap().sessions;
+    assert_eq!(listed.iter().map(|session| session.session_id.clone()).collect::<Vec<_>>(), [kept]);
+    for unknown in [gone, "nowhere".into()] {
+        assert_eq!(editor.ask(DeleteSessionRequest::new(unknown)).unwrap_err().code, ErrorCode::RESOURCE_NOT_FOUND);
+    }
+    editor.close();
+}
+
+// Requirement: 8.26
+#[test]
+fn a_form_asks_where_the_editor_shows_forms() {
+    let ask = |question: &str| Reply::call("ask_human", json!({"question": question}));
+    let world = World::with(
+        Script::new()
+            .on(When::tools().and_turn(0), [ask("Which colour?")])
+            .on(When::tools().and_turn(1), [ask("How often?")])
+            .on(When::tools().and_contains("twice"), [done("painted blue twice")]),
+    );
+    let editor = Editor::filling(&world, &["blue"]);
+    let id = editor.direct(&world);
+    assert_eq!(editor.prompt(&id, "paint the wall").unwrap(), StopReason::EndTurn);
+    let forms = editor.forms();
+    assert_eq!(forms.iter().map(|form| form.message.as_str()).collect::<Vec<_>>(), ["Which colour?", "How often?"]);
+    let ElicitationMode::Form(form) = &forms[0].mode else { panic!("{:?}", forms[0]) };
+    assert_eq!(form.requested_schema.required.as_deref(), Some(&["answer".to_owned()][..]));
+    // The second form was declined: the next prompt answers it.
+    assert_eq!(editor.prompt(&id, "twice").unwrap(), StopReason::EndTurn);
+    let shown = agent_text(&editor.updates(&id));
+    assert!(shown.ends_with("painted blue twice"), "{shown}");
+    assert!(crate::harness::said(&world.server().requests()[1]).contains("blue"));
+    assert_eq!(runs(&world), 1);
+    editor.close();
+}
+
+// Requirement: 8.26
+#[test]
+fn the_use_of_the_window_and_the_cost_are_shown() {
+    let settings = "[models.default]\nmodel = \"m\"\ncontext_tokens = 32000\nprices = { input = 1000.0, output = 0.0 }\n";
+    let script = Script::new().on(When::tools(), [done("done").usage(1_000, 20)]);
+    let world = World::with(script).settings(settings);
+    let editor = Editor::of(&world);
+    let id = editor.direct(&world);
+    let uses = |editor: &Editor| -> Vec<(u64, u64, f64)> {
+        let updates = editor.updates(&id);
+        let uses = updates.iter().filter_map(|update| match update {
+            SessionUpdate::UsageUpdate(used) => Some((used.used, used.size, used.cost.as_ref().map_or(0.0, |cost| cost.amount))),
+            _ => None,
+        });
+        uses.collect()
+    };
+    editor.prompt(&id, "one").unwrap();
+    editor.prompt(&id, "two").unwrap();
+    assert_eq!(uses(&editor), [(1_020, 32_000, 1.0), (1_020, 32_000, 2.0)], "the cost is that of the session");
+    editor.ask(LoadSessionRequest::new(id.clone(), world.work())).unwrap();
+    assert_eq!(uses(&editor).len(), 3, "the last one is shown again");
+    assert_eq!(uses(&editor)[2], (1_020, 32_000, 2.0));
+    editor.close();
+}
+
+#[test]
+fn a_login_is_refused_with_advice() {
+    let world = World::with(Script::new());
+    let editor = Editor::of(&world);
+    assert!(editor.introduced.auth_methods.is_empty(), "{:?}", editor.introduced.auth_methods);
+    let refused = editor.ask(AuthenticateRequest::new("oauth")).unwrap_err();
+    assert!(refused.code == ErrorCode::INVALID_PARAMS && refused.message.contains("OPENAI_API_KEY"), "{refused:?}");
+    editor.close();
+}
