@@ -41,18 +41,23 @@ pub(crate) fn python_packages(folder: &Path, name: &str, requirements: &str) -> 
     Ok(folder.join(name).join("bin").join("python"))
 }
 
-/// Installs npm packages by their lock into `name` in the target folder of `program`, with a script beside them. Returns the script.
-pub(crate) fn node_script(program: &Path, name: &str, [package, lock]: [&str; 2], (file, script): (&str, &str)) -> Result<PathBuf> {
-    let target = program.parent().and_then(Path::parent).context("aime was built in no folder")?;
-    let folder = target.join(name);
-    fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
-    answer(Command::new("node").arg("--version"), NODE)?;
+/// Installs npm packages by their lock into `name` in `folder`.
+pub(crate) fn node_packages(folder: &Path, name: &str, [package, lock]: [&str; 2]) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("could not make {}", folder.display()))?;
     answer(Command::new("npm").arg("--version"), NODE)?;
-    once(&folder, "node", &[package, lock], |place| {
+    once(folder, name, &[package, lock], |place| {
         fs::write(place.join("package.json"), package)?;
         fs::write(place.join("package-lock.json"), lock)?;
         run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))
-    })?;
+    })
+}
+
+/// Installs npm packages by their lock into `name` in the target folder of `program`, with a script beside them. Returns the script.
+pub(crate) fn node_script(program: &Path, name: &str, packages: [&str; 2], (file, script): (&str, &str)) -> Result<PathBuf> {
+    let target = program.parent().and_then(Path::parent).context("aime was built in no folder")?;
+    let folder = target.join(name);
+    answer(Command::new("node").arg("--version"), NODE)?;
+    node_packages(&folder, "node", packages)?;
     let script_file = folder.join("node").join(file);
     fs::write(&script_file, script)?;
     Ok(script_file)

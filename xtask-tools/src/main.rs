@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to a person at a terminal")]
 
 mod acp;
+mod agents;
 mod bench;
 mod browser;
 mod ci;

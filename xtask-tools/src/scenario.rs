@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::acp;
+use crate::agents;
 use crate::browser;
 use crate::documents;
 use crate::mcp;
@@ -24,6 +25,9 @@ const MODES: &str = "modes";
 
 /// Scenario with real MCP servers.
 const SERVERS: &str = "mcp";
+
+/// Scenario with public agents.
+const AGENTS: &str = "agents";
 
 /// Scenario with an editor that uses the official library.
 const EDITOR: &str = "acp";
@@ -47,7 +51,7 @@ const GOAL: &str = "Create the file sea.txt with a short poem about the sea";
 #[derive(Args)]
 pub(crate) struct ScenarioArguments {
     /// Part of a scenario's name, or on a real model: `local-model` for one run, `modes` for one in each mode; `mcp` drives official MCP servers,
-    /// which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report and works
+    /// which are fetched; `agents` has public agents do tasks, which are fetched; `acp` is driven by an editor over the official TypeScript library, which is fetched; `browser` looks at a report and works
     /// with the dashboard in Chromium, which is installed; `telemetry` tells a collector, which is fetched; `temporal` carries runs out on an engine,
     /// which is fetched, and kills its processes; `documents` types at cargo what the documents show, for most of an hour; all scripted ones by
     /// default
@@ -64,6 +68,7 @@ pub(crate) fn scenario(arguments: &ScenarioArguments) -> Result<()> {
         Some(REAL) => real(&arguments.model),
         Some(MODES) => modes(&arguments.model),
         Some(SERVERS) => mcp::drive(),
+        Some(AGENTS) => agents::drive(),
         Some(EDITOR) => acp::drive(),
         Some(BROWSER) => browser::drive(),
         Some(COLLECTOR) => telemetry::drive(),

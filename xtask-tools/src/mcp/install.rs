@@ -1,13 +1,11 @@
 //! Installs the servers by their ordinary clients, `npm` and `pip`, each package pinned by its hash.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::install::{NODE, PYTHON, answer, once, python_packages};
-use xtask::workspace::run;
+use crate::install::{NODE, PYTHON, answer, node_packages, python_packages};
 
 const PACKAGE: &str = include_str!("package.json");
 const PACKAGE_LOCK: &str = include_str!("package-lock.json");
@@ -27,18 +25,12 @@ impl Installed {
     pub(crate) fn ready(program: &Path) -> Result<Self> {
         let target = program.parent().and_then(Path::parent).context("aime was built in no folder")?;
         let folder = target.join("mcp-servers");
-        fs::create_dir_all(&folder).with_context(|| format!("could not make {}", folder.display()))?;
         let node = PathBuf::from(answer(Command::new("node").args(["-p", "process.execPath"]), NODE)?);
-        answer(Command::new("npm").arg("--version"), NODE)?;
         answer(Command::new("git").arg("--version"), "install git")?;
         let python = answer(Command::new("python3").args(["-I", "-c", "import sys, venv; print(sys.base_prefix)"]), PYTHON)?;
         let above = node.parent().and_then(Path::parent).unwrap_or(&node).to_path_buf();
         let installed = Self { folder, node, runtimes: [above, PathBuf::from(python)] };
-        once(&installed.folder, "node", &[PACKAGE, PACKAGE_LOCK], |place| {
-            fs::write(place.join("package.json"), PACKAGE)?;
-            fs::write(place.join("package-lock.json"), PACKAGE_LOCK)?;
-            run(Command::new("npm").args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]).current_dir(place))
-        })?;
+        node_packages(&installed.folder, "node", [PACKAGE, PACKAGE_LOCK])?;
         python_packages(&installed.folder, "python", REQUIREMENTS)?;
         Ok(installed)
     }

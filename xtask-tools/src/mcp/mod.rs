@@ -2,14 +2,15 @@
 //!
 //! Each server is tested and called over its standard input and output, within aime's sandbox, and its results are checked. One server is
 //! called over streamable HTTP too. One is killed in the middle of a call, over each transport. At the end none of their processes may be
-//! left.
+//! left. Before that the conformance suite of MCP checks aime as a client.
 //!
 //! It needs npm's and Python's package indexes, so it is not part of `cargo test`.
 
 mod calls;
+mod conformance;
 mod install;
 mod killed;
-mod processes;
+pub(crate) mod processes;
 mod served;
 mod world;
 
@@ -26,6 +27,7 @@ use xtask::workspace::build_aime;
 pub(crate) fn drive() -> Result<()> {
     let program = build_aime(&[])?;
     let installed = Installed::ready(&program)?;
+    conformance::drive(&program, installed.folder())?;
     let world = World::new(program, &installed)?;
     let page = Page::serve("the sea is salt\n")?;
     let all = driven(&installed, &world.work(), &page.url());
