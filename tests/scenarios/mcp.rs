@@ -24,6 +24,8 @@ while read -r line; do
 done
 "#;
 
+mod requests;
+
 const TOOL: &str = "mcp__clock__clock_read";
 
 fn world(script: Script, more: &str) -> World {

@@ -26,6 +26,8 @@ struct Known {
     asks_at_calls: bool,
     /// A right that calls need.
     needs: Option<&'static str>,
+    /// It registers nobody, and knows one client, by its id and secret.
+    knows_one_client: bool,
     /// The rights of the tokens.
     granted: String,
     /// Seconds that a token is good for.
@@ -34,6 +36,9 @@ struct Known {
     /// What was asked, a line each.
     record: Vec<String>,
 }
+
+/// Id and secret of the client that a server knows, in base64: `team-client:our-client-secret`.
+const CLIENT: &str = "dGVhbS1jbGllbnQ6b3VyLWNsaWVudC1zZWNyZXQ=";
 
 /// A server, as long as this process lives.
 #[derive(Clone)]
@@ -116,19 +121,26 @@ impl Authority {
             ("GET", "/.well-known/oauth-protected-resource") => {
                 good(json!({"resource": self.at("/mcp"), "authorization_servers": [self.at("")]}))
             }
+            ("GET", "/.well-known/oauth-authorization-server") if known.knows_one_client => good(json!({
+                "issuer": self.at(""), "authorization_endpoint": self.at("/authorize"), "token_endpoint": self.at("/token"),
+                "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
+                "token_endpoint_auth_methods_supported": ["client_secret_basic"],
+            })),
             ("GET", "/.well-known/oauth-authorization-server" | "/.well-known/oauth-authorization-server/authority") => good(json!({
                 "issuer": self.at(path.strip_prefix("/.well-known/oauth-authorization-server").unwrap()), "authorization_endpoint": self.at("/authorize"), "token_endpoint": self.at("/token"),
                 "registration_endpoint": self.at("/register"), "response_types_supported": ["code"],
                 "code_challenge_methods_supported": ["S256"],
             })),
-            ("POST", "/register") => {
+            ("POST", "/register") if !known.knows_one_client => {
                 let asked: Value = serde_json::from_str(body).unwrap();
                 known.record.push(format!("register {}", asked["client_name"]));
                 ("201 Created", json_type(), json!({"client_id": "client-7", "redirect_uris": asked["redirect_uris"]}).to_string())
             }
             ("GET", "/authorize") => {
                 let (method, scope) = (field(query, "code_challenge_method"), field(query, "scope").replace("%3A", ":"));
-                known.record.push(format!("authorize {method} {scope}").trim_end().to_owned());
+                let client = field(query, "client_id");
+                let client = if known.knows_one_client { client.as_str() } else { "" };
+                known.record.push(format!("authorize {method} {scope}{client}").trim_end().to_owned());
                 known.granted = scope.replace('+', " ").replace("%20", " ");
                 known.challenge = field(query, "code_challenge");
                 let (back, state) = (field(query, "redirect_uri").replace("%3A", ":").replace("%2F", "/"), field(query, "state"));
@@ -137,7 +149,12 @@ impl Authority {
             }
             ("POST", "/token") => {
                 let grant = field(body, "grant_type");
+                let is_client = authorization == format!("Basic {CLIENT}");
                 let fits = match grant.as_str() {
+                    _ if known.knows_one_client && !is_client => false,
+                    "authorization_code" if known.knows_one_client => {
+                        field(body, "code") == "code-7" && field(body, "code_verifier").len() >= 43
+                    }
                     "authorization_code" => {
                         let asked = ["code", "client_id"].map(|name| field(body, name));
                         asked == ["code-7", "client-7"] && field(body, "code_verifier").len() >= 43 && known.challenge.len() == 43
@@ -223,7 +240,7 @@ fn log_in(world: &World) -> crate::harness::Ended {
 
 /// Whether a token stands in what was said, or in what runs keep.
 fn told_of(world: &World, said: &str) -> bool {
-    let tokens = |text: &str| ["access-", "refresh-", "code-7"].iter().any(|token| text.contains(token));
+    let tokens = |text: &str| ["access-", "refresh-", "code-7", "our-client-secret", CLIENT].iter().any(|token| text.contains(token));
     let kept = fs::read_dir(world.path(".aime")).into_iter().flatten().flatten().filter(|entry| entry.path().is_file());
     tokens(said) || kept.into_iter().any(|entry| tokens(&String::from_utf8_lossy(&fs::read(entry.path()).unwrap())))
 }
@@ -311,4 +328,36 @@ fn a_login_that_is_refused_or_makes_no_sense_is_told() {
     world.aime(["mcp", "login", "clock"]).must(2).tells(&["asks for no login"]);
     world.aime(["mcp", "login", "nowhere"]).must(2).tells(&["there is no MCP server `nowhere`"]);
     world.aime(["mcp", "login", "gone"]).must(1).tells(&["the login at the MCP server `gone` failed"]);
+}
+
+/// The authorisation server registers nobody. The secret of the client stays in its variable, and is there for each renewal.
+// Requirement: 8.21
+#[test]
+fn a_client_that_is_registered_beforehand_logs_in() {
+    let script = Script::new().on(When::tools().and_turn(0), [Reply::call("mcp__weather__look", json!({}))]);
+    let (authority, mut world) = world(script.on(When::tools(), [done("it rains")]));
+    authority.known.lock().unwrap().knows_one_client = true;
+    let ended = world.aime(["mcp", "login", "weather"]).must(1);
+    assert!(ended.to_string().contains("the login at the MCP server `weather` failed"), "{ended}");
+
+    let settings = format!("[permissions]\napprove = \"all\"\n[mcp.servers.weather]\nurl = \"{}\"\ntrusted = true\n", authority.at("/mcp"));
+    world.user_settings(&format!("{settings}client_id = \"team-client\"\nclient_secret_env = \"WEATHER_CLIENT\"\n"));
+    world.aime(["mcp", "test", "weather"]).must(2).tells(&["the variable WEATHER_CLIENT is not set"]);
+    world.set("WEATHER_CLIENT", "our-client-secret");
+    let ended = log_in(&world).must(0).tells(&["logged in to weather"]);
+    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    let file = world.path("state/aime/mcp/weather.json");
+    assert!(!fs::read_to_string(&file).unwrap().contains("our-client-secret"));
+
+    // Its token is good for a second, and renewed with the secret.
+    let ended = world.aime(["-vv", "run", "what is the weather?", "--mode", "direct"]).must(0);
+    assert!(said(&world.server().requests()[1]).contains("it rains"), "{ended}");
+    assert!(!told_of(&world, &ended.to_string()), "{ended}");
+    let record = authority.record();
+    assert_eq!(record[..2], ["authorize S256 team-client", "authorization_code true"]);
+    assert!(record.len() > 2 && record[2..].iter().all(|line| line == "refresh_token true"), "{record:?}");
+
+    // The login of one client is not that of another.
+    world.user_settings(&format!("{settings}client_id = \"other-client\"\n"));
+    world.aime(["mcp", "test", "weather"]).must(1).tells(&["log in with `aime mcp login weather`"]);
 }

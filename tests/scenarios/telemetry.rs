@@ -17,7 +17,7 @@ use opentelemetry_proto::tonic::{
 use prost::Message;
 use serde_json::json;
 
-use crate::harness::{World, actor, bash, done, plan};
+use crate::harness::{World, actor, bash, done, plan, tool};
 
 /// What was posted: the path, and the body.
 type Posted = Arc<Mutex<Vec<(String, Vec<u8>)>>>;
@@ -195,4 +195,37 @@ fn a_receiver_that_is_not_there_costs_no_run() {
     world.set("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
     let goal: Vec<&str> = GOAL.into_iter().filter(|word| *word != "--quiet").collect();
     world.aime(goal).must(0).tells(&["no traces are sent", "only http/protobuf is spoken"]);
+}
+
+/// The calls of an actor and of a tool task name their own spans.
+// Requirement: 8.27
+#[test]
+fn a_server_is_told_the_span_of_its_call() {
+    let script = Script::new()
+        .on(When::tools().and_turn(0), [Reply::call("mcp__clock__clock_read", json!({"place": "Paris"}))])
+        .on(When::tools(), [done("it is noon")])
+        .on(When::plain(), [Reply::text("Noon.")]);
+    let mut world = World::with(script);
+    world.file("clock.sh", crate::mcp::CLOCK);
+    world.user_settings("[mcp.servers.clock]\ncommand = \"sh\"\nargs = [\"clock.sh\"]\n");
+    world.plan("plan.json", &plan(&[tool("t", "mcp__clock__clock_read", json!({"place": "Oslo"}), &[]), actor("a", "ASK", &["t"])]));
+    let run = ["run", "--plan", "plan.json", "--approve", "all"];
+    let parents = |world: &World| -> Vec<Option<String>> {
+        let calls = world.read("calls.txt");
+        let parent = |line| serde_json::from_str::<serde_json::Value>(line).unwrap().pointer("/params/_meta/traceparent").cloned();
+        calls.lines().map(|line| Some(parent(line)?.as_str()?.to_owned())).collect()
+    };
+    world.aime(run).must(0);
+    assert_eq!(parents(&world), [None, None], "without a receiver there is no trace");
+    let (url, posted) = receiver();
+    world.set("OTEL_EXPORTER_OTLP_ENDPOINT", &url);
+    world.aime(run).must(0);
+    let all = spans(&posted);
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let of = |span: &Span| Some(format!("00-{}-{}-01", hex(&span.trace_id), hex(&span.span_id)));
+    let calls = all.iter().filter(|span| span.name == "execute_tool mcp__clock__clock_read");
+    let (mut told, mut sent) = (parents(&world)[2..].to_vec(), calls.map(of).collect::<Vec<_>>());
+    told.sort();
+    sent.sort();
+    assert_eq!((told.len(), told), (2, sent));
 }

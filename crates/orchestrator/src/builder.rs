@@ -15,7 +15,8 @@ use aime_tools::{Tool, ToolContext, ToolRegistry, builtin};
 use aime_undo::UndoSettings;
 
 use crate::{
-    AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, Orchestrator, RunMemory, parts::Parts, project,
+    AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, NobodyThere, Orchestrator, RunMemory, TraceParents, parts::Parts,
+    project,
 };
 
 /// Builds an [`Orchestrator`]. It needs a [`folder`](Self::folder) or a [`tool_context`](Self::tool_context).
@@ -45,6 +46,7 @@ pub struct OrchestratorBuilder {
     hooks: Hooks,
     human: Arc<dyn HumanChannel>,
     agents: Option<Arc<dyn ExternalAgents>>,
+    trace_parents: Option<TraceParents>,
     clock: Arc<dyn Clock>,
 }
 
@@ -103,6 +105,7 @@ impl OrchestratorBuilder {
             hooks: Hooks::default(),
             human: Arc::new(NobodyThere),
             agents: None,
+            trace_parents: None,
             clock: Arc::new(SystemClock),
         }
     }
@@ -242,6 +245,12 @@ impl OrchestratorBuilder {
         self
     }
 
+    /// Sets the trace contexts that calls pass to servers.
+    pub fn trace_parents(mut self, trace_parents: TraceParents) -> Self {
+        self.trace_parents = Some(trace_parents);
+        self
+    }
+
     /// Sets the clock.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
@@ -296,6 +305,7 @@ impl OrchestratorBuilder {
             hooks: self.hooks,
             human: self.human,
             agents: self.agents,
+            trace_parents: self.trace_parents,
             clock: self.clock,
             programs: Arc::default(),
         }))

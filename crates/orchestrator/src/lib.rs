@@ -48,6 +48,7 @@ mod runner;
 mod settings;
 mod snapshots;
 mod stats;
+mod trace;
 mod undelivered_reports;
 mod view;
 
@@ -101,6 +102,7 @@ pub(crate) use settings::RunInput;
 pub use settings::{Bounds, Isolation, LeadPolicy, PlanRoute, Reflect, RunSettings, WorktreeSettings};
 pub use snapshots::SNAPSHOT_FACTS;
 pub use stats::{RunStats, stats};
+pub use trace::TraceParents;
 pub use view::{RunView, view, view_of};
 
 #[doc = include_str!("../README.md")]

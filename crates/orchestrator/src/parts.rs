@@ -15,7 +15,7 @@ use aime_tools::{ToolContext, ToolRegistry};
 use aime_undo::{Recorder, UndoSettings};
 use tokio::sync::OnceCell;
 
-use crate::{AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, RunMemory};
+use crate::{AnswerPrompt, ExternalAgents, Hooks, HumanChannel, KeptPlans, Models, RunMemory, TraceParents};
 
 /// The parts that an [`OrchestratorBuilder`](crate::OrchestratorBuilder) was given.
 #[derive(Clone)]
@@ -66,6 +66,8 @@ pub(crate) struct Parts {
     pub(crate) human: Arc<dyn HumanChannel>,
     /// External agents that profiles name, if there are any.
     pub(crate) agents: Option<Arc<dyn ExternalAgents>>,
+    /// Trace contexts of calls, if telemetry is on.
+    pub(crate) trace_parents: Option<TraceParents>,
     /// The time.
     pub(crate) clock: Arc<dyn Clock>,
     /// Programs of this machine with their versions; filled when the first actor needs them.

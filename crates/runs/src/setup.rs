@@ -50,6 +50,8 @@ pub struct SetupBuilder {
     config_file: Option<PathBuf>,
     caller: Arc<dyn Caller>,
     launcher: Option<Launcher>,
+    /// False if runs are carried out on an engine.
+    has_agents: bool,
 }
 
 impl SetupBuilder {
@@ -141,7 +143,14 @@ pub struct Setup {
 impl Setup {
     /// Returns a builder for folders that are opened with this environment.
     pub fn builder(environment: Environment) -> SetupBuilder {
-        SetupBuilder { environment, config_file: None, caller: Arc::new(()), launcher: None }
+        SetupBuilder { environment, config_file: None, caller: Arc::new(()), launcher: None, has_agents: true }
+    }
+
+    /// Leaves out the profiles of external agents, for a worker of an engine: their processes cannot move between workers.
+    #[must_use]
+    pub fn without_agents(mut self) -> Self {
+        self.opener.has_agents = false;
+        self
     }
 
     /// Sends a sentence to the caller.
@@ -453,6 +462,9 @@ impl Setup {
         #[cfg(feature = "acp")]
         if !self.config.profiles.is_empty() {
             builder = builder.agents(self.agents());
+        }
+        if let Some(trace_parents) = self.trace_parents() {
+            builder = builder.trace_parents(trace_parents);
         }
         if self.config.permissions.trust_files {
             builder = builder.trust_files();

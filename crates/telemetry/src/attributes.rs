@@ -1,7 +1,10 @@
-//! Attributes, by the conventions for generative AI (open-telemetry/semantic-conventions-genai, all of status Development) and of aime's own.
+//! Attributes, by the conventions for generative AI (all of status Development) and of aime's own.
 
 use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, KeyValue, any_value::Value};
 use serde::Serialize;
+
+/// Version of the conventions (open-telemetry/semantic-conventions-genai) that names and meanings follow.
+pub(crate) const CONVENTIONS: &str = "0.1.0";
 
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
 pub(crate) const PROVIDER: &str = "gen_ai.provider.name";

@@ -30,7 +30,11 @@ use tokio::{
 };
 
 use self::receiver::Receiver;
-use crate::{Measures, Providers, Signal, Spans, TelemetrySettings, attributes::text, logs};
+use crate::{
+    Measures, Providers, Signal, Spans, TelemetrySettings,
+    attributes::{CONVENTIONS, text},
+    logs,
+};
 
 /// Spans and records that wait to be sent, at most. More are dropped.
 const WAITING: usize = 4_096;
@@ -95,7 +99,9 @@ impl Telemetry {
             attributes: settings.resource.iter().map(|(key, value)| text(key, value.as_str())).collect(),
             ..Resource::default()
         };
-        let scope = InstrumentationScope { name: "aime".to_owned(), version: version.to_owned(), ..InstrumentationScope::default() };
+        let attributes = vec![text("aime.conventions.gen_ai", CONVENTIONS)];
+        let scope =
+            InstrumentationScope { name: "aime".to_owned(), version: version.to_owned(), attributes, ..InstrumentationScope::default() };
         let receiver = |signal: Option<Signal>| signal.map(Receiver::new).transpose();
         let measures = Arc::new(Mutex::new(Measures::new(providers.clone())));
         let owed = Arc::new(AtomicU64::new(0));

@@ -24,6 +24,7 @@ mod settings;
 mod spans;
 
 pub use exporter::{Telemetry, TelemetryError, Watched};
+pub use ids::trace_parent;
 pub use measures::Measures;
 pub use providers::Providers;
 pub use settings::{Signal, TelemetrySettings};

@@ -131,8 +131,7 @@ impl Spans {
                     attributes.push(text(known::TOOL_ARGUMENTS, json!(parameters).to_string()));
                 }
                 let parent = self.below(task.as_ref());
-                let of = task.as_ref().map_or("", TaskId::as_str);
-                let mut span = self.span(&format!("execute_tool {tool}"), ("call", &format!("{of}/{call}")), *at, attributes);
+                let mut span = self.span(&format!("execute_tool {tool}"), ("call", call), *at, attributes);
                 span.parent_span_id = parent;
                 return self.replace(Key::Call(task.clone(), call.clone()), span).into_iter().collect();
             }

@@ -55,6 +55,8 @@ pub struct ToolContext {
     pub person: Option<AskPerson>,
     /// Receiver of progress reports, if any.
     pub progress: Option<TellProgress>,
+    /// W3C trace context (`traceparent`) of the call, so that servers continue the trace of the run. `None` without telemetry.
+    pub trace_parent: Option<String>,
     /// Protection of files that run later outside of the sandbox.
     pub protected: ProtectedPlaces,
     /// Channel to undo a task of the run, if the run records changes.
@@ -91,6 +93,7 @@ impl ToolContext {
             cancel: CancellationToken::new(),
             person: None,
             progress: None,
+            trace_parent: None,
             protected: ProtectedPlaces::default(),
             undo: None,
             model: None,
@@ -177,6 +180,13 @@ impl ToolContext {
     #[must_use]
     pub fn with_progress(mut self, progress: TellProgress) -> Self {
         self.progress = Some(progress);
+        self
+    }
+
+    /// Sets the trace context of the call.
+    #[must_use]
+    pub fn with_trace_parent(mut self, trace_parent: Option<String>) -> Self {
+        self.trace_parent = trace_parent;
         self
     }
 

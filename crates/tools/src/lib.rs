@@ -38,7 +38,7 @@ mod web;
 pub use approval::{Approval, Consent, offers_always};
 pub use audit::{CriterionVerdict, Holds, audit_sheet};
 pub use background::BackgroundProcesses;
-pub use builtin::{BuiltinSettings, SILENT, builtin, builtin_with, is_ignored};
+pub use builtin::{BuiltinSettings, CommandState, SILENT, builtin, builtin_with, is_ignored};
 pub use bundle::{BUNDLES, Bundle, UnknownBundle, bundle, is_in_a_bundle, is_of_servers, tools_of};
 pub use call::{CheckedCall, ConsentedCall, OpenCall, Permission, Permissions, ValidatedCall};
 pub use channels::{AskModel, AskPerson, TaskUndone, TellProgress, UndoTask};
@@ -50,8 +50,8 @@ pub use delegation::{DELEGATE_TASK, DelegateTask};
 pub use diagnostics::{DiagnosticPatternError, Diagnostics};
 #[cfg(feature = "mcp")]
 pub use mcp::{
-    McpError, McpLoading, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings, McpTool, McpTransport,
-    NamePatternError, NamePatterns,
+    McpClient, McpError, McpLoading, McpLogin, McpOffer, McpPlace, McpServeError, McpServerSettings, McpServers, McpService, McpSettings,
+    McpTool, McpTransport, NamePatternError, NamePatterns,
 };
 pub use permission::{
     PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, changes_repository, nearest_tool, tool_names,

@@ -30,5 +30,5 @@ pub use self::{
     listed::{McpOffer, McpTool},
     serve::{McpServeError, McpService},
     servers::{McpPlace, McpServers},
-    settings::{McpLoading, McpServerSettings, McpSettings, McpTransport, NamePatternError, NamePatterns},
+    settings::{McpClient, McpLoading, McpLogin, McpServerSettings, McpSettings, McpTransport, NamePatternError, NamePatterns},
 };

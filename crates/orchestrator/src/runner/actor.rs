@@ -35,7 +35,7 @@ use super::{
 use crate::{
     ActorBrief, AgentOrder, ReturnedResult, RunFact, RunMachine,
     messages::Listener,
-    models::{Models, OnBound, RunMeter},
+    models::{Models, OnBound},
     settings::in_force,
 };
 
@@ -124,7 +124,7 @@ impl RunRunner {
             Err(message) => {
                 if let Some(error) = refused.get() {
                     // The run receives this and revokes the task.
-                    (attempt.on_bound)(error);
+                    (attempt.on_bound)(&error.into());
                     context.cancel.cancelled().await;
                 }
                 return RunFact::EffectFailed { id, message };
@@ -189,6 +189,11 @@ impl RunRunner {
         let rules = Arc::new(self.input.rules.at_most(&context.rules));
         ToolContext { rules, read_only: self.input.settings.approval == Approval::ReadOnly, ..context }
     }
+
+    /// Returns the trace context of a call, if telemetry is on.
+    pub(super) fn trace_parent(&self, call: &EffectId) -> Option<String> {
+        self.parts.trace_parents.as_ref().map(|of| of(&self.run, call.as_str()))
+    }
 }
 
 impl Attempt {
@@ -206,7 +211,7 @@ impl Attempt {
         let order = AgentOrder { spec: &input.spec, context, reads, attended: input.attended };
         let agent = self.runner.parts.agents.as_ref().and_then(|agents| agents.agent(order));
         let agent = agent.ok_or_else(|| format!("no agent is configured for the profile `{}`", input.spec.profile))?;
-        let meter = RunMeter { budget: Arc::clone(&self.runner.budget), on_bound: Arc::clone(&self.on_bound) };
+        let meter = self.runner.meter(Arc::clone(&self.on_bound));
         Ok(in_run(agent.build(&self.runner.parts.redactor), meter, &self.runner.run, self.asking()))
     }
 

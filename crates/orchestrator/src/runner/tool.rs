@@ -52,6 +52,7 @@ impl RunRunner {
             context.cancel.run_until_cancelled(Box::pin(self.try_criteria(spec, origins, context))).await;
         }
         let mut tool_context = self.tool_context(context.cancel.clone(), &spec.id).with_whole_results();
+        tool_context = tool_context.with_trace_parent(self.trace_parent(id));
         if !self.input.settings.unattended {
             tool_context = tool_context.with_person(self.person(&context.facts, &spec.id, execution_of(id)));
         }

@@ -66,6 +66,12 @@ pub struct McpServerConfig {
     /// Environment variable that holds the server's token. The token itself must not be in a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bearer_token_env: Option<String>,
+    /// Id of a client that is registered at the server's authorisation server, for `aime mcp login`. Without it aime registers itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
+    /// Environment variable that holds the secret of that client. The secret itself must not be in a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_secret_env: Option<String>,
     /// Headers of every request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -103,6 +109,8 @@ impl Default for McpServerConfig {
             write: Vec::new(),
             url: None,
             bearer_token_env: None,
+            client_id: None,
+            client_secret_env: None,
             headers: BTreeMap::new(),
             enabled: true,
             tools: vec!["*".to_owned()],
@@ -175,6 +183,8 @@ impl McpServerConfig {
             (self.url.is_some(), "read", !self.read.is_empty()),
             (self.url.is_some(), "write", !self.write.is_empty()),
             (self.command.is_some(), "bearer_token_env", self.bearer_token_env.is_some()),
+            (self.command.is_some(), "client_id", self.client_id.is_some()),
+            (self.command.is_some(), "client_secret_env", self.client_secret_env.is_some()),
             (self.command.is_some(), "headers", !self.headers.is_empty()),
         ];
         for (other, wrong, set) in of_the_other {
@@ -182,6 +192,12 @@ impl McpServerConfig {
                 let kind = if self.url.is_some() { "a command, and this server has a url" } else { "a url, and this server has a command" };
                 found.push(format!("{} is for a server with {kind}: leave it out", key(wrong)));
             }
+        }
+        if self.client_secret_env.is_some() && self.client_id.is_none() {
+            found.push(format!("{} needs {}: write the id of the client, too", key("client_secret_env"), key("client_id")));
+        }
+        if self.client_id.is_some() && self.bearer_token_env.is_some() {
+            found.push(format!("{} is for a login, and {} names a token: write one of them", key("client_id"), key("bearer_token_env")));
         }
         for (wrong, seconds) in [
             ("start_timeout_seconds", self.start_timeout_seconds),

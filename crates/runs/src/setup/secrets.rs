@@ -11,7 +11,7 @@ use crate::{config::Config, environment::Environment, models::key_variables};
 /// Returns the secrets in the environment: values that settings name as keys and tokens, and values that look like secrets.
 pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String> {
     let servers = || config.mcp.servers.values();
-    let tokens = servers().filter_map(|server| server.bearer_token_env.as_deref());
+    let tokens = servers().flat_map(|server| [server.bearer_token_env.as_deref(), server.client_secret_env.as_deref()]).flatten();
     let of_search = config.web.search.as_ref().and_then(|search| search.api_key_env.as_deref());
     let of_models = config.models.values().filter_map(|model| model.api_key_env.as_deref());
     // The default key variables are sent too if no setting names another.
@@ -26,8 +26,9 @@ pub(super) fn secrets(environment: &Environment, config: &Config) -> Vec<String>
             name => secret_in(&name, &value),
         })
         .collect();
-    // A variable for a server may hold a token, but also an address, a folder or a switch.
-    let handed = |name: &String| servers().any(|server| server.env_vars.contains(name));
+    // A variable for a server or an agent may hold a token, but also an address, a folder or a switch.
+    let agents = || config.profiles.values().map(|profile| &profile.agent.env);
+    let handed = |name: &String| servers().map(|server| &server.env_vars).chain(agents()).any(|handed| handed.contains(name));
     found.extend(
         text()
             .filter(|(name, _)| handed(name))

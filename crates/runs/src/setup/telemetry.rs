@@ -1,7 +1,11 @@
 //! Telemetry: sends runs as OpenTelemetry traces, metrics and logs if the standard variables name a receiver.
 
+#[cfg(feature = "otel")]
+use std::sync::Arc;
+
 #[cfg(not(feature = "otel"))]
 use aime_orchestrator::PublishedEvent;
+use aime_orchestrator::TraceParents;
 use aime_progress_management::RunId;
 #[cfg(feature = "otel")]
 use aime_telemetry::{Providers, Telemetry, TelemetrySettings};
@@ -45,6 +49,19 @@ impl Setup {
             })
         };
         self.telemetry.get_or_init(begin).as_ref().map(|telemetry| telemetry.watch(run))
+    }
+
+    /// Returns the trace contexts that calls pass to servers, if traces are sent.
+    #[cfg(feature = "otel")]
+    pub(super) fn trace_parents(&self) -> Option<TraceParents> {
+        let (settings, _) = TelemetrySettings::read(|name| self.environment.text(name).map(str::to_owned));
+        settings?.traces.map(|_| Arc::new(aime_telemetry::trace_parent) as TraceParents)
+    }
+
+    /// Returns none, because this build sends nothing.
+    #[cfg(not(feature = "otel"))]
+    pub(super) const fn trace_parents(&self) -> Option<TraceParents> {
+        None
     }
 
     /// Returns none, because this build sends nothing.

@@ -85,6 +85,7 @@ async fn a_receiver_gets_what_a_run_was() {
         assert_eq!(service, Some(text("service.name", "test")));
         let scope = spans.scope_spans[0].scope.as_ref().unwrap();
         assert_eq!((scope.name.as_str(), scope.version.as_str()), ("aime", "1.2.3"));
+        assert_eq!(scope.attributes, [text("aime.conventions.gen_ai", "0.1.0")]);
         names.extend(spans.scope_spans[0].spans.iter().map(|span| span.name.clone()));
     }
     assert_eq!(names, ["chat m", "invoke_workflow aime"]);

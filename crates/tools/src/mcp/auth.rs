@@ -1,9 +1,10 @@
 //! Login to a server that requires it: OAuth with an authorisation code and PKCE, as the MCP specification defines. The library talks to
 //! the servers; this module handles the browser, and the file that stores the tokens.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
-use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession};
+use rmcp::transport::auth::{AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession, OAuthClientConfig};
+use secrecy::ExposeSecret;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -11,7 +12,7 @@ use tokio::{
 };
 use url::Url;
 
-use super::{connection::chain, listed::one_line, login::Kept};
+use super::{McpLogin, connection::chain, listed::one_line, login::Kept};
 use crate::tls;
 
 /// Time that a person has to approve in their browser.
@@ -23,33 +24,52 @@ const MOST_ASKED: usize = 16 * 1024;
 /// Path of the redirect URL.
 const CALLBACK: &str = "/callback";
 
-/// Loads a stored login. Returns `None` if no login exists, or if it belongs to another authorisation server than the current one.
-pub(super) async fn manager(url: &str, file: &Path) -> Result<Option<AuthorizationManager>, AuthError> {
-    let kept = Kept::new(file, url);
-    if !kept.is_there() {
+/// Loads a stored login. Returns `None` if no login exists, or if it belongs to another authorisation server, or another client, than the
+/// current one.
+pub(super) async fn manager(url: &str, login: &McpLogin) -> Result<Option<AuthorizationManager>, AuthError> {
+    let kept = Kept::new(&login.file, url);
+    let Some(of) = kept.client() else { return Ok(None) };
+    if login.client.as_ref().is_some_and(|client| client.id != of) {
         return Ok(None);
     }
     tls::install_provider();
     let mut manager = AuthorizationManager::new(url).await?;
     manager.set_credential_store(kept);
-    Ok(manager.initialize_from_store().await?.then_some(manager))
+    if !manager.initialize_from_store().await? {
+        return Ok(None);
+    }
+    if let Some(client) = &login.client {
+        // The store keeps no secret, and a renewal needs it. No redirect takes place then.
+        let mut config = OAuthClientConfig::new(client.id.clone(), url);
+        if let Some(secret) = &client.secret {
+            config = config.with_client_secret(secret.expose_secret());
+        }
+        manager.configure_client(config)?;
+    }
+    Ok(Some(manager))
 }
 
 /// Logs in: discovers the authorisation server, passes the URL for the person's browser to `announce`, and waits for the approval.
-pub(super) async fn log_in(url: &str, file: &Path, announce: &(dyn Fn(&str) + Send + Sync)) -> Result<(), String> {
+pub(super) async fn log_in(url: &str, login: &McpLogin, announce: &(dyn Fn(&str) + Send + Sync)) -> Result<(), String> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(|error| format!("no port on 127.0.0.1 can be opened: {error}"))?;
     let port = listener.local_addr().map_err(|error| error.to_string())?.port();
     let redirect = format!("http://127.0.0.1:{port}{CALLBACK}");
     tls::install_provider();
     let told = |error: AuthError| one_line(&chain(&error));
     let mut manager = AuthorizationManager::new(url).await.map_err(told)?;
-    let kept = Kept::new(file, url);
+    let kept = Kept::new(&login.file, url);
     let demand = kept.demand();
     let granted = kept.granted();
     manager.set_credential_store(kept.clone());
     let resolved = manager.resolve_metadata_from_challenge(demand.as_deref()).await.map_err(told)?;
     manager.set_metadata(resolved.metadata);
     let mut request = AuthorizationRequest::new(redirect.clone()).with_client_name("aime").with_initial_scope_selection();
+    if let Some(client) = &login.client {
+        request = request.with_preregistered_client(client.id.clone());
+        if let Some(secret) = &client.secret {
+            request = request.with_client_secret(secret.expose_secret());
+        }
+    }
     if demand.is_some() && !granted.is_empty() {
         // New scopes are added to those that the login already has.
         let mut scopes = manager.select_initial_scopes(&[]).await;

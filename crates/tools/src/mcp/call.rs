@@ -6,7 +6,7 @@ use rmcp::{
     ServiceError,
     model::{
         CallToolRequest, CallToolRequestParams, CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
-        InputRequest, InputRequiredResult, InputResponses, ServerResult,
+        InputRequest, InputRequiredResult, InputResponses, RequestMetaObject, ServerResult,
     },
     service::PeerRequestOptions,
 };
@@ -71,7 +71,9 @@ pub(super) async fn call_tool(
 }
 
 async fn answer(handler: &Arc<Handler>, input: InputRequest, context: &ToolContext) -> Result<Value, CallError> {
-    let InputRequest::Elicitation(request) = input else { return Err(CallError::Odd("a request that aime does not answer")) };
+    let InputRequest::Elicitation(request) = input else {
+        return Err(CallError::Odd("a request for what aime does not offer to servers: its model (sampling) or its folders (roots)"));
+    };
     let (_heard, _) = handler.begin(context);
     let answered = context.cancel.run_until_cancelled(handler.elicit(request.params)).await.ok_or(CallError::Cancelled)?;
     serde_json::to_value(answered).map_err(|_| CallError::Odd("a question that cannot be answered"))
@@ -85,7 +87,13 @@ pub(super) async fn request(
     context: &ToolContext,
 ) -> Result<ServerResult, CallError> {
     let (heard, mut pulse) = connection.handler().begin(context);
-    let sent = connection.peer().send_cancellable_request(request, PeerRequestOptions::no_options());
+    let mut options = PeerRequestOptions::no_options();
+    if let Some(trace_parent) = &context.trace_parent {
+        let mut meta = RequestMetaObject::default();
+        meta.set_traceparent(trace_parent.as_str());
+        options = options.with_meta(meta);
+    }
+    let sent = connection.peer().send_cancellable_request(request, options);
     let mut handle = context.cancel.run_until_cancelled(sent).await.ok_or(CallError::Cancelled)??;
     heard.as_token(handle.progress_token.clone());
     let begun = Instant::now();

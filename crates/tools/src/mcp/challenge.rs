@@ -66,12 +66,12 @@ impl Challenge {
     }
 
     fn keep(&self, settings: &McpServerSettings) {
-        let McpTransport::Http { url, bearer: None, login: Some(file), .. } = &settings.transport else { return };
+        let McpTransport::Http { url, bearer: None, login: Some(login), .. } = &settings.transport else { return };
         if self.header.is_empty() || self.header.len() > LONGEST {
             return;
         }
         // The login can then discover the scopes itself.
-        if let Err(error) = Kept::new(file, url).keep_demand(&self.header) {
+        if let Err(error) = Kept::new(&login.file, url).keep_demand(&self.header) {
             tracing::debug!(%error, "what an MCP server demands of a login could not be kept");
         }
     }

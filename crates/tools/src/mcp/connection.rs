@@ -23,6 +23,8 @@ use crate::ToolError;
 
 /// Maximum bytes kept of a server's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
+/// Maximum characters of a server's name and version.
+const MOST_SOFTWARE: usize = 200;
 /// Time that a server has to exit by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -84,7 +86,7 @@ impl Connection {
                 let fault = |reason: String| McpError::Settings { server: settings.name.clone(), reason };
                 let (client, config) = http::client(url, bearer.as_ref(), headers).map_err(|reason| Refusal::Failed(fault(reason)))?;
                 let logged_in = match login.as_ref().filter(|_| bearer.is_none()) {
-                    Some(file) => match timeout(limit, auth::manager(url, file)).await {
+                    Some(login) => match timeout(limit, auth::manager(url, login)).await {
                         Ok(found) => found.map_err(|error| Refusal::Failed(broken(settings, &chain(&error), &process)))?,
                         Err(_) => return Err(Refusal::Failed(slow(settings, &process))),
                     },
@@ -126,8 +128,8 @@ impl Connection {
         let Some(server) = peer.peer_info() else {
             return Err(broken(settings, "it has not told who it is", &self.process));
         };
-        offer.software =
-            server.server_info.as_ref().map(|known| one_line(&format!("{} {}", known.name, known.version))).unwrap_or_default();
+        let software = server.server_info.as_ref().map(|known| one_line(&format!("{} {}", known.name, known.version)));
+        offer.software = software.unwrap_or_default().chars().take(MOST_SOFTWARE).collect();
         offer.resources = server.capabilities.resources.is_some();
         offer.prompts = server.capabilities.prompts.is_some();
         let Some(tools) = &server.capabilities.tools else { return Ok(offer) };

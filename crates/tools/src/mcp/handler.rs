@@ -11,8 +11,9 @@ use std::{
 use rmcp::{
     ClientHandler, RoleClient,
     model::{
-        ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorData,
-        FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken, UrlElicitationCapability,
+        self, ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode,
+        ErrorData, FormElicitationCapability, Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion,
+        UrlElicitationCapability,
     },
     service::{NotificationContext, RequestContext},
 };
@@ -157,6 +158,11 @@ impl Drop for Heard {
     }
 }
 
+/// Returns the protocol's error for a method that the client does not offer.
+fn not_offered(what: &'static str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None)
+}
+
 struct Asked(watch::Sender<Pulse>);
 
 impl Drop for Asked {
@@ -165,16 +171,33 @@ impl Drop for Asked {
     }
 }
 
+#[expect(deprecated, reason = "servers of earlier versions of the protocol still ask for a model and for folders")]
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         let elicitation =
             ElicitationCapability::new().with_form(FormElicitationCapability::default()).with_url(UrlElicitationCapability::default());
         let capabilities = ClientCapabilities::builder().enable_elicitation_with(elicitation).build();
+        // Later versions know no `initialize`: a server of one of those is asked by `server/discover`.
         ClientConfig::new(capabilities, Implementation::new("aime", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
     async fn create_elicitation(&self, request: ElicitRequestParams, _: RequestContext<RoleClient>) -> Result<ElicitResult, ErrorData> {
         Ok(self.elicit(request).await)
+    }
+
+    /// Refuses: a server would spend the run's budget, and read what its model answers.
+    async fn create_message(
+        &self,
+        _: model::CreateMessageRequestParams,
+        _: RequestContext<RoleClient>,
+    ) -> Result<model::CreateMessageResult, ErrorData> {
+        Err(not_offered("sampling/createMessage: aime offers servers no model"))
+    }
+
+    /// Refuses: a server gets its folders by its settings.
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<model::ListRootsResult, ErrorData> {
+        Err(not_offered("roots/list: aime offers servers no folders"))
     }
 
     async fn on_progress(&self, news: ProgressNotificationParam, _: NotificationContext<RoleClient>) {

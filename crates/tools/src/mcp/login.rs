@@ -40,7 +40,12 @@ impl Kept {
 
     /// Returns true if a login for this URL exists.
     pub(super) fn is_there(&self) -> bool {
-        matches!(self.credentials(), Ok(Some(_)))
+        self.client().is_some()
+    }
+
+    /// Returns the id of the client that has logged in at this URL.
+    pub(super) fn client(&self) -> Option<String> {
+        Some(self.credentials().ok()??.client_id)
     }
 
     /// Returns the challenge that the server sent since the last login.

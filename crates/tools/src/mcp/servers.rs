@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, PoisonError, RwLock},
 };
 
@@ -11,7 +11,7 @@ use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    McpError, McpLoading, McpOffer, McpServerSettings, McpSettings, McpTransport, auth, demand,
+    McpError, McpLoading, McpLogin, McpOffer, McpServerSettings, McpSettings, McpTransport, auth, demand,
     login::Kept,
     names::{Names, Origin},
     offers,
@@ -85,8 +85,8 @@ impl McpServers {
     /// # Errors
     /// [`McpError`] with the reason why the login failed.
     pub async fn log_in(&self, name: &str, announce: impl Fn(&str) + Send + Sync) -> Result<(), McpError> {
-        let (url, file) = self.login(name)?;
-        let done = auth::log_in(url, file, &announce).await;
+        let (url, login) = self.login(name)?;
+        let done = auth::log_in(url, login, &announce).await;
         done.map_err(|reason| McpError::Login { server: name.to_owned(), reason })
     }
 
@@ -95,7 +95,7 @@ impl McpServers {
     /// # Errors
     /// [`McpError`] with the reason why it could not be deleted.
     pub fn log_out(&self, name: &str) -> Result<bool, McpError> {
-        let (url, file) = self.login(name)?;
+        let (url, McpLogin { file, .. }) = self.login(name)?;
         let removed = Kept::new(file, url).remove();
         removed.map_err(|error| McpError::Login { server: name.to_owned(), reason: format!("{}: {error}", file.display()) })
     }
@@ -103,16 +103,16 @@ impl McpServers {
     /// Returns true if a login at a server exists.
     #[must_use]
     pub fn is_logged_in(&self, name: &str) -> bool {
-        self.login(name).is_ok_and(|(url, file)| Kept::new(file, url).is_there())
+        self.login(name).is_ok_and(|(url, login)| Kept::new(&login.file, url).is_there())
     }
 
-    fn login(&self, name: &str) -> Result<(&str, &Path), McpError> {
+    fn login(&self, name: &str) -> Result<(&str, &McpLogin), McpError> {
         let fault = |reason: &str| McpError::Settings { server: name.to_owned(), reason: reason.to_owned() };
         match &self.all.server(name)?.settings.transport {
             McpTransport::Stdio { .. } => Err(fault("it is a program here, which asks for no login")),
             McpTransport::Http { bearer: Some(_), .. } => Err(fault("its token is named by bearer_token_env: take that out to log in")),
             McpTransport::Http { login: None, .. } => Err(fault("there is no place for a login: HOME is not set")),
-            McpTransport::Http { url, login: Some(file), .. } => Ok((url, file)),
+            McpTransport::Http { url, login: Some(login), .. } => Ok((url, login)),
         }
     }
 

@@ -73,11 +73,29 @@ pub enum McpTransport {
         url: String,
         /// Token for the header `Authorization: Bearer`.
         bearer: Option<SecretString>,
-        /// File that stores a login, if the server may require one and `bearer` is not set.
-        login: Option<PathBuf>,
+        /// Login, if the server may require one and `bearer` is not set.
+        login: Option<McpLogin>,
         /// Headers of every request.
         headers: BTreeMap<String, SecretString>,
     },
+}
+
+/// Login at a server by OAuth.
+#[derive(Debug, Clone)]
+pub struct McpLogin {
+    /// File that stores the tokens.
+    pub file: PathBuf,
+    /// Client that the authorisation server knows. Without one aime registers itself.
+    pub client: Option<McpClient>,
+}
+
+/// Client that was registered at an authorisation server beforehand.
+#[derive(Debug, Clone)]
+pub struct McpClient {
+    /// Its id.
+    pub id: String,
+    /// Its secret, if it has one.
+    pub secret: Option<SecretString>,
 }
 
 /// Policy for including a server's tools in a model's request.

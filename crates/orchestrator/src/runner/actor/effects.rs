@@ -9,7 +9,7 @@ use std::{
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ModelAnswer, ModelFault, QuestionKind};
 use aime_durable::{EffectContext, EffectId, EffectRunner, FailedEffect, Issue, Reason, UnixMillis};
 use aime_llm::{ChatModel, Model, ModelError};
-use aime_progress_management::{CallOutcome, QuestionId, Timestamp};
+use aime_progress_management::{CallOutcome, QuestionId};
 use aime_tools::{SeenFiles, Surroundings, ToolContext, ToolError, ToolOutput, ValidatedCall};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -20,9 +20,6 @@ use crate::{
     RunFact,
     runner::{kept_files::author, millis_since},
 };
-
-/// Bound of a run whose provider refuses further requests for a while.
-const QUOTA: &str = "quota";
 
 /// Text after the answer to an actor's question, if files that the actor has read may have changed meanwhile.
 const MERGED_MEANWHILE: &str = "\n\n[Other tasks changed files of the folder meanwhile. Read a file again before you write it.]";
@@ -67,15 +64,6 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     match answer {
                         // The run was told and revokes the actor. This waits until it has.
                         Some(Err(error)) if matches!(error.root(), ModelError::OutOfBudget { .. }) => {
-                            context.cancel.cancelled().await;
-                            revoked(id)
-                        }
-                        // The run stops and is resumed when the provider answers again.
-                        Some(Err(error)) if error.quota_wait().is_some() => {
-                            let wait = error.quota_wait().unwrap_or_default();
-                            let back = self.attempt.runner.parts.clock.now() + i64::try_from(wait.as_millis()).unwrap_or_default();
-                            let detail = format!("{error}; it answers again at {}", Timestamp::from_millis(back));
-                            let _gone = self.attempt.facts.send(RunFact::BoundReached { bound: QUOTA.to_owned(), detail });
                             context.cancel.cancelled().await;
                             revoked(id)
                         }
@@ -138,7 +126,7 @@ impl ActorRunner {
     /// told, has revoked the call.
     async fn refuses(&self, call: &str, context: &Context) -> bool {
         let Some(error) = self.refused.take(call) else { return false };
-        (self.attempt.on_bound)(&error);
+        (self.attempt.on_bound)(&(&error).into());
         context.cancel.cancelled().await;
         true
     }
@@ -147,6 +135,7 @@ impl ActorRunner {
         let begun = Instant::now();
         let guard = self.attempt.runner.kept_files.guard(&self.input.effect_prefix(), seen);
         let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone()).with_guard(guard);
+        tool_context = tool_context.with_trace_parent(self.attempt.runner.trace_parent(&id));
         if self.input.attended {
             let Attempt { runner, facts, task, execution, .. } = self.attempt.as_ref();
             tool_context = tool_context.with_person(runner.person(facts, task, *execution));

@@ -3,7 +3,9 @@
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
 use aime_sandbox::Confinement;
-use aime_tools::{McpLoading, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool};
+use aime_tools::{
+    McpClient, McpLoading, McpLogin, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool,
+};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
@@ -137,7 +139,12 @@ fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Resul
                 Err(missing) => return Ok(Err(missing)),
             };
             let headers = config.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone())));
-            let login = setup.places.state_folder().map(|folder| folder.join("mcp").join(file_name(name)));
+            let secret = match config.client_secret_env.as_ref().map(variable).transpose() {
+                Ok(secret) => secret.map(SecretString::from),
+                Err(missing) => return Ok(Err(missing)),
+            };
+            let client = config.client_id.as_ref().map(|id| McpClient { id: id.clone(), secret });
+            let login = setup.places.state_folder().map(|folder| McpLogin { file: folder.join("mcp").join(file_name(name)), client });
             McpTransport::Http { url: url.clone().unwrap_or_default(), bearer, login, headers: headers.collect() }
         }
     };
