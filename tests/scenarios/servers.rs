@@ -283,7 +283,6 @@ fn each_role_has_its_model() {
 }
 
 /// The body or a header of the refusal names the time, as each provider does. Any part of a run may be the one that meets it.
-// Requirement: 10.1
 #[test]
 fn a_used_up_quota_pauses_the_run() {
     let of_openai =
@@ -330,7 +329,6 @@ fn a_used_up_quota_pauses_the_run() {
 }
 
 /// The lead is woken again by a resume, in the same conversation.
-// Requirement: 10.1
 #[test]
 fn a_quota_that_the_lead_meets_pauses_the_run() {
     let quota = Reply::status(429, json!({"error": {"message": "usage limit reached"}}), [("retry-after", "7200")]);
