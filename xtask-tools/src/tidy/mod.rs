@@ -5,6 +5,7 @@
 mod codebase;
 mod cycles;
 mod dependencies;
+mod duplicates;
 mod imports;
 mod layers;
 mod one_path;
@@ -72,6 +73,7 @@ fn faults(codebase: &Codebase) -> Result<Vec<Fault>> {
     let mut faults = Vec::new();
     faults.extend(layers::check(codebase));
     faults.extend(dependencies::check(codebase));
+    faults.extend(duplicates::check(codebase));
     faults.extend(sources::check(codebase));
     faults.extend(imports::check(codebase));
     faults.extend(cycles::check(codebase));
