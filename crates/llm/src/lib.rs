@@ -44,7 +44,7 @@ pub use openai::{CarriedAnswer, Carrier, OpenAiSettings, Provider, SettingsError
 pub(crate) use prices::RequestTokens;
 pub use prices::{Prices, estimate_request_tokens, native_tokens};
 pub use protocol::Protocol;
-pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, json_schema_of};
+pub use schema::{BadSchema, SchemaChecker, SchemaFault, check_schema, compile_schema, json_schema_of};
 pub use script::{in_another_script, in_chinese};
 pub use stack::{Meter, Model, ModelHook, ModelStack, OutOfBudget, Reserved, Retry, RetryObserver, RetrySettings, TryCost, TryEstimate};
 pub use structured::{Refused, Spent, Structured, StructuredError, StructuredRequest, Tier, Tiers, ask};

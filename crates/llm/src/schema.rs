@@ -1,5 +1,6 @@
 //! JSON Schema: made from types, for model servers; and checked, with faults in words.
 
+mod dialect;
 mod faults;
 mod from_type;
 
@@ -10,7 +11,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub use self::from_type::json_schema_of;
+pub use self::{dialect::compile_schema, from_type::json_schema_of};
 
 /// Maximum number of faults that are reported for one value.
 const FAULTS: usize = 50;
@@ -53,7 +54,7 @@ impl SchemaChecker {
     /// # Errors
     /// The schema is invalid or refers to something outside of it.
     pub fn new(schema: &Value) -> Result<Self, BadSchema> {
-        let validator = jsonschema::validator_for(schema).map_err(|error| BadSchema { reason: error.to_string() })?;
+        let validator = compile_schema(schema).map_err(|error| BadSchema { reason: error.to_string() })?;
         Ok(Self { validator })
     }
 

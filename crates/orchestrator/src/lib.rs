@@ -100,7 +100,7 @@ pub use runner::{
 };
 pub(crate) use settings::RunInput;
 pub use settings::{Bounds, Isolation, LeadPolicy, PlanRoute, Reflect, RunSettings, WorktreeSettings};
-pub use snapshots::SNAPSHOT_FACTS;
+pub use snapshots::facts_to_next_snapshot;
 pub use stats::{RunStats, stats};
 pub use trace::TraceParents;
 pub use view::{RunView, view, view_of};

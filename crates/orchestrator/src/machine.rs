@@ -28,7 +28,7 @@ mod timer;
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
-use aime_progress_management::{Origin, ProgressEvent, ProgressState, RunStatus, Spent, TaskId, Timestamp};
+use aime_progress_management::{FoldError, Origin, ProgressEvent, ProgressState, RunStatus, Spent, TaskId, Timestamp};
 use aime_tools::ToolSpec;
 use serde::{Deserialize, Serialize};
 
@@ -219,8 +219,13 @@ impl RunMachine {
         }
         match self.state.apply(self.now, &event) {
             Ok(()) => out.emit(event),
-            Err(error) => self.fault = Some(format!("an event did not fit the state of the run: {error}")),
+            Err(error) => self.misfit(&error),
         }
+    }
+
+    /// Ends the run because an event does not fit its state.
+    fn misfit(&mut self, error: &FoldError) {
+        self.fault = Some(format!("an event did not fit the state of the run: {error}"));
     }
 
     /// Issues an effect and keeps its purpose.

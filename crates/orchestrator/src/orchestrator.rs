@@ -20,6 +20,7 @@ use crate::{
     questions::Answers,
     run_status::{RunStatusView, load_machine},
     runner::{kept_files::KeptFiles, plan::ToolsOfPlans},
+    snapshots::SnapshotsDue,
     undelivered_reports::{cost_of, undelivered_reports},
 };
 
@@ -188,7 +189,7 @@ impl Orchestrator {
                 bounds,
                 answers: Answers::default(),
                 words: Words::default(),
-                replayed: 0,
+                snapshots: SnapshotsDue::default(),
                 spent,
                 tool_calls: 0,
                 actors: 0,
@@ -348,7 +349,7 @@ impl Orchestrator {
             bounds,
             answers,
             words: Words::of(snapshot.state.machine()),
-            replayed: view.replayed,
+            snapshots: SnapshotsDue::after(view.facts.saturating_sub(view.replayed), view.replayed),
             // Usage of actors counts even if the run has not received their reports.
             spent: {
                 let mut spent = view.state.spent;

@@ -29,6 +29,8 @@ pub struct RunStatusView {
     pub led: bool,
     /// The number of its events.
     pub events: usize,
+    /// The number of its facts.
+    pub facts: usize,
     /// The number of facts that were replayed for this view.
     pub replayed: usize,
     /// Description of the damaged part of its journal, which is left out.
@@ -86,6 +88,7 @@ impl RunStatusView {
             takes_follow_up: machine.refuses_follow_up().is_none(),
             led: machine.is_led(),
             events: state.events(),
+            facts: snapshot.facts(),
             replayed: state.replayed(),
             damage: damage.clone(),
             unused: unused.clone(),

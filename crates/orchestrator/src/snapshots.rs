@@ -1,7 +1,7 @@
 //! Snapshots of a run's machine, taken in parallel with the run, so that a long run is resumed without replaying all of
 //! its facts.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use aime_durable::{Journal, JournalError, RUN_STREAM};
 use aime_progress_management::RunId;
@@ -9,28 +9,50 @@ use tokio::sync::Notify;
 
 use crate::RunMachine;
 
-/// Number of facts between snapshots. A resume replays at most these and the few that arrive while a snapshot is taken.
-pub const SNAPSHOT_FACTS: usize = 10_000;
+/// Least number of facts between snapshots.
+const LEAST_FACTS: usize = 10_000;
 
-/// Counts facts since the last snapshot, and signals when the next is due.
+/// Returns the number of facts from a snapshot to the next one, if the snapshot has so many facts before it. A resume replays at most these and
+/// the few that arrive while a snapshot is taken.
+///
+/// A snapshot costs as much as the run is long. Because the distance grows with the run, all snapshots together cost at most five times as
+/// much as one of the whole run.
+#[must_use]
+pub const fn facts_to_next_snapshot(before: usize) -> usize {
+    let share = before / 4;
+    if share > LEAST_FACTS { share } else { LEAST_FACTS }
+}
+
+/// Counts facts, and signals when a snapshot is due.
 #[derive(Debug, Default)]
 pub(crate) struct SnapshotsDue {
-    facts: AtomicUsize,
+    facts: Mutex<Facts>,
     due: Notify,
 }
 
+/// Numbers of facts.
+#[derive(Debug, Default)]
+struct Facts {
+    /// Before the last snapshot.
+    before: usize,
+    /// Since the last snapshot.
+    since: usize,
+}
+
 impl SnapshotsDue {
-    /// Starts with this number of facts since the last snapshot.
-    pub(crate) fn after(facts: usize) -> Self {
-        let due = Self::default();
-        due.count(facts);
+    /// Starts with these numbers of facts before the last snapshot and since.
+    pub(crate) fn after(before: usize, since: usize) -> Self {
+        let due = Self { facts: Mutex::new(Facts { before, since: 0 }), due: Notify::new() };
+        due.count(since);
         due
     }
 
     /// Adds newly durable facts.
     pub(crate) fn count(&self, facts: usize) {
-        if self.facts.fetch_add(facts, Ordering::Relaxed) + facts >= SNAPSHOT_FACTS {
-            self.facts.store(0, Ordering::Relaxed);
+        let mut known = self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        known.since += facts;
+        if known.since >= facts_to_next_snapshot(known.before) {
+            known.before += std::mem::take(&mut known.since);
             self.due.notify_one();
         }
     }

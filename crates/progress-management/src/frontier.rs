@@ -1,7 +1,7 @@
 //! An index of the due changes in a plan, updated with each event. An update visits only the affected tasks, not the
 //! whole plan.
 
-use std::{cmp::Reverse, collections::BTreeSet};
+use std::{cell::LazyCell, cmp::Reverse, collections::BTreeSet};
 
 use crate::{
     DependencyState, ProgressEvent, ProgressState, StatusChange, TaskGraph, TaskId, TaskKind, TaskStatus,
@@ -108,20 +108,24 @@ impl Frontier {
     }
 
     /// Returns the first of [`TaskGraph::ready_by_priority`] that may start together, at most `at_most`. Leaves out a
-    /// task whose exclusive resources are in `held`, or are needed by a task before it.
+    /// task whose exclusive resources are in `held`, or are needed by a task before it. Calls `held` only if a task
+    /// needs exclusive resources.
     #[must_use]
-    pub fn ready(&mut self, state: &ProgressState, at_most: usize, mut held: BTreeSet<String>) -> Vec<TaskId> {
+    pub fn ready(&mut self, state: &ProgressState, at_most: usize, held: impl FnOnce() -> BTreeSet<String>) -> Vec<TaskId> {
         if self.shortened {
             self.place(state);
         }
+        let mut held = LazyCell::new(held);
         let ready = self.ready.iter().filter_map(|(_, _, at)| self.graph.nodes.get(*at));
         let free = ready.filter(|node| {
             let needs = state.tasks.get(&node.id).map(|task| task.spec.exclusive.as_slice()).unwrap_or_default();
-            let is_free = needs.iter().all(|name| !held.contains(name));
-            if is_free {
-                held.extend(needs.iter().cloned());
+            if needs.iter().any(|name| held.contains(name)) {
+                return false;
             }
-            is_free
+            for name in needs {
+                held.insert(name.clone());
+            }
+            true
         });
         free.take(at_most).map(|node| node.id.clone()).collect()
     }
@@ -193,5 +197,41 @@ impl Frontier {
 fn set<T>(all: &mut [T], at: usize, value: T) {
     if let Some(slot) = all.get_mut(at) {
         *slot = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{spec, state_of};
+
+    /// Returns the ready tasks of `a`, and of `b` and `c` with these exclusive resources, and how often `held` was called.
+    fn ready(needs: [&[&str]; 2], held: &[&str]) -> (String, usize) {
+        let [mut b, mut c] = [spec("b"), spec("c")];
+        for (task, needs) in [&mut b, &mut c].into_iter().zip(needs) {
+            task.exclusive = needs.iter().map(ToString::to_string).collect();
+        }
+        let mut state = state_of(vec![spec("a"), b, c], Vec::new());
+        state.settle();
+        let mut calls = 0;
+        let ready = Frontier::new(&state).ready(&state, usize::MAX, || {
+            calls += 1;
+            held.iter().map(ToString::to_string).collect()
+        });
+        (ready.iter().map(TaskId::as_str).collect::<Vec<_>>().join(" "), calls)
+    }
+
+    #[test]
+    fn held_resources_are_collected_only_if_needed() {
+        let cases = [
+            ([&[][..], &[]], &["db"][..], ("a b c", 0)),
+            ([&["db"], &[]], &["db"], ("a c", 1)),
+            ([&["db"], &["db"]], &[], ("a b", 1)),
+            ([&["db"], &["port"]], &["disk"], ("a b c", 1)),
+        ];
+        for (needs, held, expected) in cases {
+            let (tasks, calls) = ready(needs, held);
+            assert_eq!((tasks.as_str(), calls), expected, "{needs:?} {held:?}");
+        }
     }
 }

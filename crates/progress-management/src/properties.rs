@@ -166,7 +166,7 @@ impl Run {
                 self.frontier.follow(&self.state, &event);
                 assert_eq!(self.frontier.next_changes(&self.state), self.state.next_changes(), "after {event:?}");
                 assert_eq!(
-                    self.frontier.ready(&self.state, usize::MAX, std::collections::BTreeSet::new()),
+                    self.frontier.ready(&self.state, usize::MAX, std::collections::BTreeSet::new),
                     self.state.ready_by_priority(),
                     "after {event:?}"
                 );

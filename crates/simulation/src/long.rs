@@ -14,7 +14,7 @@ use aime_llm::{
 };
 use aime_orchestrator::{
     Bounds, BuildError, Isolation, Orchestrator, OrchestratorError, PlanRoute, PublishedEvent, RunControl, RunMachine, RunRequest,
-    RunResult, RunSettings, SNAPSHOT_FACTS, run_status,
+    RunResult, RunSettings, facts_to_next_snapshot, run_status,
 };
 use aime_progress_management::{PLAN_SCHEMA, Plan, RunStatus, Strategic, TaskId, TaskSpec};
 use aime_tools::{Approval, ToolContext, ToolError, ToolOutput, TypedTool};
@@ -61,6 +61,8 @@ pub struct LongStory {
     pub took: Duration,
     /// Number of events at the interruption.
     pub cut_after: usize,
+    /// Number of facts in the journal when the run was resumed.
+    pub facts: usize,
     /// Number of facts that were replayed to resume.
     pub replayed: usize,
     /// Time to resume.
@@ -195,7 +197,7 @@ impl Long {
         let journal = Journal::open(path)?;
         let resumed = Instant::now();
         let stands = run_status(&journal, &run_id())?;
-        (story.resumed_in, story.replayed) = (resumed.elapsed(), stands.replayed);
+        (story.resumed_in, story.facts, story.replayed) = (resumed.elapsed(), stands.facts, stands.replayed);
         story.faults.extend(stands.unused.into_iter().chain(stands.damage));
         let (control, events) = RunControl::new();
         let (run, orchestrator) = (run_id(), self.orchestrator(stage, journal.clone())?);
@@ -217,8 +219,9 @@ impl Long {
             story.faults.push(format!("{} of {} tasks are completed", story.completed, self.tasks));
         }
         // Facts that arrive while a snapshot is taken add to those before it.
-        if story.replayed > 3 * SNAPSHOT_FACTS {
-            story.faults.push(format!("{} facts were replayed, where a snapshot is taken after every {SNAPSHOT_FACTS}", story.replayed));
+        let most = 3 * facts_to_next_snapshot(story.facts);
+        if story.replayed > most {
+            story.faults.push(format!("{} facts were replayed, and {most} at most are meant", story.replayed));
         }
         loop {
             let page = journal.events(RUN, story.events + 1, PAGE)?;

@@ -33,6 +33,14 @@ pub struct LoadedSnapshot<M: Machine> {
     pub(super) cut: Option<Arc<Cut>>,
 }
 
+impl<M: Machine> LoadedSnapshot<M> {
+    /// Returns the number of facts of the stream.
+    #[must_use]
+    pub fn facts(&self) -> usize {
+        usize::try_from(self.facts).unwrap_or_default()
+    }
+}
+
 /// A snapshot on its way to the journal.
 pub struct NewSnapshot {
     run: Arc<str>,

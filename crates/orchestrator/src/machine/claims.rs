@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress_management::{ProgressEvent, TaskId, TaskStatus};
+use aime_progress_management::{ProgressEvent, ProgressState, TaskId, TaskStatus};
 use serde::{Deserialize, Serialize};
 
-use super::{Out, RunMachine};
+use super::{Out, RunMachine, effects::OpenEffects};
 
 /// The request of an actor that takes over a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,26 +38,26 @@ impl RunMachine {
     pub(super) fn start_claimed(&mut self, out: &mut Out) {
         for task in self.executions.claimed() {
             let Some(known) = self.state.tasks.get(&task).filter(|known| known.status == TaskStatus::Ready) else { continue };
-            let held = self.held(known.claimed_by.as_deref());
+            let held = held(&self.effects, &self.state, known.claimed_by.as_deref());
             if self.fault.is_none() && known.spec.exclusive.iter().all(|name| !held.contains(name)) {
                 self.start_task(&task, out);
             }
         }
     }
+}
 
-    /// Returns the resources that the tasks in progress hold exclusively, except those of the task that made the call
-    /// `claimed_by` and waits for it, and of the tasks that wait for that one in the same way.
-    pub(super) fn held(&self, claimed_by: Option<&str>) -> BTreeSet<String> {
-        let mut waits = BTreeSet::new();
-        let mut next = claimed_by.and_then(task_of);
-        while let Some(task) = next.filter(|task| waits.insert(*task)) {
-            let known = self.state.tasks.iter().find(|(id, _)| id.as_str() == task);
-            next = known.and_then(|(_, known)| task_of(known.claimed_by.as_deref()?));
-        }
-        let under_way = self.effects.attempts().filter(|(task, _)| !waits.contains(task.as_str()));
-        let needs = under_way.filter_map(|(task, _)| self.state.tasks.get(task));
-        needs.flat_map(|known| known.spec.exclusive.iter().cloned()).collect()
+/// Returns the resources that the tasks in progress hold exclusively, except those of the task that made the call
+/// `claimed_by` and waits for it, and of the tasks that wait for that one in the same way.
+pub(super) fn held(effects: &OpenEffects, state: &ProgressState, claimed_by: Option<&str>) -> BTreeSet<String> {
+    let mut waits = BTreeSet::new();
+    let mut next = claimed_by.and_then(task_of);
+    while let Some(task) = next.filter(|task| waits.insert(*task)) {
+        let known = state.tasks.iter().find(|(id, _)| id.as_str() == task);
+        next = known.and_then(|(_, known)| task_of(known.claimed_by.as_deref()?));
     }
+    let under_way = effects.attempts().filter(|(task, _)| !waits.contains(task.as_str()));
+    let needs = under_way.filter_map(|(task, _)| state.tasks.get(task));
+    needs.flat_map(|known| known.spec.exclusive.iter().cloned()).collect()
 }
 
 /// Returns the task whose actor makes a call, by the name of the call.

@@ -1,7 +1,7 @@
 //! From the goal to the first plan.
 
 use aime_dynamic_planner::direct_plan;
-use aime_progress_management::{Plan, PlanMode, ProgressEvent, RunStatus};
+use aime_progress_management::{FoldError, Plan, PlanMode, ProgressEvent, RunStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{
@@ -124,14 +124,17 @@ impl RunMachine {
         if plan.goal.is_empty() {
             plan.goal.clone_from(&self.input.goal);
         }
-        if let Err(faults) = plan.check() {
-            let faults: Vec<String> = faults.faults.iter().map(ToString::to_string).collect();
-            let message = format!("the plan is not valid: {}", faults.join("; "));
-            self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
-            return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
+        let created = ProgressEvent::PlanCreated { plan: self.with_checks(plan), repairs, fallback };
+        match self.state.apply(self.now, &created) {
+            Ok(()) => out.emit(created),
+            Err(FoldError::Plan(faults)) => {
+                let faults: Vec<String> = faults.faults.iter().map(ToString::to_string).collect();
+                let message = format!("the plan is not valid: {}", faults.join("; "));
+                self.emit(ProgressEvent::PlanRefused { attempt: 1, faults }, out);
+                return self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
+            }
+            Err(error) => return self.misfit(&error),
         }
-        let plan = self.with_checks(plan);
-        self.emit(ProgressEvent::PlanCreated { plan, repairs, fallback }, out);
         if self.input.plan_only {
             return self.leave(RunOutput { status: self.state.status, error: None }, out);
         }

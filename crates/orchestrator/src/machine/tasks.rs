@@ -8,7 +8,7 @@ use aime_progress_management::{
 };
 use aime_tools::{ConsentedCall, Permission, Permissions, ToolScope, ToolSpec, ValidatedCall, origin_of};
 
-use super::{FailureCode, Out, Phase, RunMachine, effects::Work, executions::FinishedCall, origins::refers};
+use super::{FailureCode, Out, Phase, RunMachine, claims::held, effects::Work, executions::FinishedCall, origins::refers};
 use crate::{ActorBrief, FoundConflict, RunEffect, fact::CriterionResult, settings::in_force};
 
 /// The longest tool output in an event, in characters.
@@ -89,9 +89,8 @@ impl RunMachine {
             if free == 0 {
                 return;
             }
-            let held = self.held(None);
             let (frontier, state) = self.state.frontier();
-            let ready = frontier.ready(state, free, held);
+            let ready = frontier.ready(state, free, || held(&self.effects, state, None));
             if ready.is_empty() {
                 return;
             }

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
@@ -22,8 +22,11 @@ use crate::{
     snapshots::SnapshotsDue,
 };
 
-/// Interval between snapshots of a run in progress.
+/// Least interval between progress files of a run in progress.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(1);
+
+/// Least interval between progress files, as a multiple of the time that writing one takes.
+const SNAPSHOT_SHARE: u32 = 20;
 
 impl Orchestrator {
     pub(super) async fn execute(
@@ -41,7 +44,7 @@ impl Orchestrator {
             tracing::warn!(%error, "what another run of this name has kept of files stays");
         }
         let kept_files = KeptFiles::new(self.parts.recorder(&run, &self.parts.keep), run.clone(), Arc::clone(&self.live));
-        let snapshots = Arc::new(SnapshotsDue::after(start.replayed));
+        let snapshots = Arc::new(start.snapshots);
         let (broken, mut journal_faults) = mpsc::unbounded_channel();
         let mut parts = self.parts.clone();
         let background = BackgroundProcesses::default();
@@ -147,15 +150,22 @@ impl Orchestrator {
     async fn keep_snapshots(self, run: RunId, gate: Arc<WriteGate>) {
         let mut kept = None;
         loop {
+            let begun = Instant::now();
             if let Some(state) = self.live.get(&run).filter(|state| kept != Some(state.last_progress_at)) {
                 kept = Some(state.last_progress_at);
                 let (here, gate) = (self.clone(), Arc::clone(&gate));
                 // A failed snapshot is reported by the function that writes it.
                 drop(tokio::task::spawn_blocking(move || gate.write(|| here.parts.keep_snapshot(&state))).await);
             }
-            tokio::time::sleep(SNAPSHOT_EVERY).await;
+            tokio::time::sleep(pause_after(begun.elapsed())).await;
         }
     }
+}
+
+/// Returns the pause after a progress file that took this long to write. The file holds the whole run, so of a large run it is written more
+/// rarely.
+fn pause_after(took: Duration) -> Duration {
+    SNAPSHOT_EVERY.max(took * SNAPSHOT_SHARE)
 }
 
 /// Initial state for the effects of a run.
@@ -164,8 +174,8 @@ pub(super) struct Start {
     pub(super) bounds: Bounds,
     pub(super) answers: Answers,
     pub(super) words: Words,
-    /// Number of facts since the last snapshot.
-    pub(super) replayed: usize,
+    /// Tells when the next snapshot of the machine is due.
+    pub(super) snapshots: SnapshotsDue,
     pub(super) spent: Spent,
     pub(super) tool_calls: u64,
     pub(super) actors: u32,
@@ -223,6 +233,14 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
+
+    #[test]
+    fn progress_files_of_large_runs_are_written_more_rarely() {
+        let cases = [(0, 1_000), (50, 1_000), (51, 1_020), (3_000, 60_000)];
+        for (took, pause) in cases {
+            assert_eq!(pause_after(Duration::from_millis(took)), Duration::from_millis(pause), "{took} ms");
+        }
+    }
 
     #[test]
     fn no_snapshot_is_written_after_the_last() {

@@ -30,8 +30,7 @@ impl RunRunner {
             None => self.make_call(&id, spec, call, origins, context).await,
         };
         let duration_ms = millis_since(begun);
-        let told = Value::Object(call.parameters().clone()).to_string();
-        let evidence = || Ok(of_tool(call.tool(), &told, &conclusion));
+        let evidence = || Ok(of_tool(call.tool(), &Value::Object(call.parameters().clone()).to_string(), &conclusion));
         let (checks, calls) = self.verify_task((id.to_string(), spec, ""), &conclusion, evidence, context).await;
         RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms }
     }

@@ -71,17 +71,22 @@ impl RunRunner {
         if conclusion.outcome != Outcome::Success {
             return (Vec::new(), Vec::new());
         }
+        let own = conclusion.checks.iter().map(|check| Criterion { check: Check::Command(check.clone()), owner: Owner::Actor });
+        let of_task: Vec<Criterion> = spec.completion_criteria.iter().cloned().chain(own).collect();
         let state = self.live.get(&self.run);
-        let author = match &state {
-            Some(state) => self.author(state, &conclusion.origins),
+        let of_plan = self.criteria_of_plan(spec, state.as_deref());
+        // The author is computed from the results of all tasks, which a task without criteria must not pay for.
+        if of_task.is_empty() && of_plan.is_empty() {
+            return (Vec::new(), Vec::new());
+        }
+        let author = match state {
+            Some(state) => self.author(&state, &conclusion.origins),
             None => Author { origins: conclusion.origins.clone(), consents: Vec::new() },
         };
         let mut checks = Vec::new();
-        let own = conclusion.checks.iter().map(|check| Criterion { check: Check::Command(check.clone()), owner: Owner::Actor });
-        for criterion in spec.completion_criteria.iter().cloned().chain(own) {
+        for criterion in of_task {
             checks.push(self.execute(&criterion, Some(&spec.id), &author, context).await);
         }
-        let of_plan = self.criteria_of_plan(spec, state.as_deref());
         // The criteria of the plan are checked again at its end, unless nothing has changed until then.
         let changes = if of_plan.is_empty() { None } else { self.kept_files.count_changes().await };
         for criterion in of_plan {

@@ -21,6 +21,33 @@ async fn kept(folder: &Path, run: &CutOff) -> Journal {
     journal
 }
 
+#[test]
+fn all_snapshots_of_a_run_cost_as_much_as_the_run_is_long() {
+    for facts in [9_999, 10_000, 100_000, 1_000_000, 10_000_000] {
+        let (mut at, mut written, mut taken) = (0, 0, 0);
+        while at + facts_to_next_snapshot(at) <= facts {
+            at += facts_to_next_snapshot(at);
+            (written, taken) = (written + at, taken + 1);
+        }
+        assert!(written <= 5 * facts && taken <= 40, "{taken} snapshots with {written} facts in all, of {facts}");
+        assert!(facts - at <= LEAST_FACTS.max(facts / 5), "{} of {facts} facts are replayed", facts - at);
+    }
+}
+
+#[tokio::test]
+async fn snapshots_are_due_at_growing_distances() {
+    let due = SnapshotsDue::after(80_000, 0);
+    let signalled = || due.due.notified().now_or_never().is_some();
+    due.count(19_999);
+    assert!(!signalled());
+    due.count(1);
+    assert!(signalled());
+    due.count(24_999);
+    assert!(!signalled());
+    due.count(1);
+    assert!(signalled());
+}
+
 // Requirement: 7.20
 #[tokio::test]
 async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
@@ -55,7 +82,7 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
     let run_cut_off = CutOff::new();
     let journal = kept(folder.path(), &run_cut_off).await;
     let run: RunId = "run".parse().unwrap();
-    let due = SnapshotsDue::after(SNAPSHOT_FACTS - 2);
+    let due = SnapshotsDue::after(0, LEAST_FACTS - 2);
     due.count(1);
     let snapshots = || journal.snapshots("run", RUN_STREAM).unwrap();
     let taking = due.take_whenever_due(&journal, &run);

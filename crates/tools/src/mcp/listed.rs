@@ -128,7 +128,7 @@ fn usable(tool: McpTool) -> Result<McpTool, String> {
     if names_what_is_elsewhere(&parameters) {
         return Err(without("its schema refers to what is elsewhere"));
     }
-    if let Err(error) = jsonschema::validator_for(&parameters) {
+    if let Err(error) = aime_llm::compile_schema(&parameters) {
         return Err(without(&format!("its schema is none: {error}")));
     }
     Ok(McpTool { name, description: bounded(&description), parameters })

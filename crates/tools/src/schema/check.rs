@@ -21,7 +21,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     pub(crate) fn new(tool: &str, schema: &Value) -> Self {
-        let validator = jsonschema::validator_for(schema);
+        let validator = aime_llm::compile_schema(schema);
         if let Err(error) = &validator {
             tracing::warn!(tool, %error, "the schema of a tool cannot be used; its parameters are not checked");
         }
