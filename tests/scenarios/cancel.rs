@@ -116,6 +116,34 @@ fn one_task_is_taken_out_and_the_rest_goes_on() {
     }
     assert!(world.schema_requests("aime_patch").is_empty());
     assert!(!said(&world.actor_requests("REST-THERE")[0]).contains("### walk"), "there is no result of it");
+    let told =
+        |text: &str| said(world.actor_requests(text).last().unwrap()).contains("The task `walk` was cancelled (cancelled by a person)");
+    assert!(told("SING-ALONG") && !told("REST-THERE"), "the actor at work beside it is told: {ended}");
+}
+
+// Requirement: 12.5
+#[test]
+fn an_actor_below_a_cancelled_task_ends() {
+    let hum = Reply::call("delegate_task", json!({"description": "HUM-ALONG"}));
+    let script = Script::new()
+        .on(When::schema("aime_plan"), [Reply::json(plan(&[actor("walk", "WALK-ON", &[]), actor("sing", "SING-ALONG", &[])]))])
+        .on(When::tools().and_contains("HUM-ALONG").and_turn(0), [bash("echo $$ > humming; until test -e go; do sleep 0.1; done")])
+        .on(When::tools().and_contains("WALK-ON").and_turn(0), [hum])
+        .on(When::tools().and_contains("SING-ALONG").and_turn(0), [bash("echo $$ > singing; until test -e go; do sleep 0.1; done")])
+        .on(When::tools(), [done("done")])
+        .on(When::plain(), [Reply::text("There.")]);
+    let world = World::with(script).in_one_folder();
+    let running = world.start(RUN);
+    world.wait_for_file("humming");
+    world.wait_for_file("singing");
+    let of_hum = world.actor_requests("HUM-ALONG").len();
+    world.aime(["cancel", "trip", "walk"]).must(0);
+    wait_until("the actor below is stopped", || !lives(&world, "humming"));
+    assert!(lives(&world, "singing"), "the actor beside it goes on");
+    world.file("go", "");
+    let ended = running.wait().must(0);
+    assert_eq!(task(&ended.json(), "walk")["status"], "skipped", "{ended}");
+    assert_eq!(world.actor_requests("HUM-ALONG").len(), of_hum, "no request is made for it any more");
 }
 
 #[test]

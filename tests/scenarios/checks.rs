@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, done, plan, task, tool, wait_until, write};
+use crate::harness::{Ended, World, actor, done, plan, task, tool, wait_until, write};
 
 /// An actor's end that names a command which shows that the work is done.
 fn done_by(message: &str, command: &str) -> Reply {
@@ -308,6 +308,37 @@ fn a_kill_during_the_check_of_a_call_repeats_only_the_check() {
     assert_eq!((world.read("paid.txt").as_str(), world.read("begun").lines().count()), ("paid\n", 3), "only the check is done again");
 }
 
+/// A run whose lead finds the check of the project to be wrong, and what a person answers.
+fn amended(answer: &str) -> (World, Ended) {
+    let mut planned = plan(&[actor("sum", "SUM it", &[])]);
+    planned["strategic"]["success_criteria"] = json!([]);
+    let amend = json!({"number": 1, "text": "{\"command\": \"test $(cat sum.txt) = 5\"}", "evidence": "2 and 2 and 1 were meant"});
+    let mut world = World::led(with_a_wrong_sum([Reply::call("submit_plan", planned), Reply::call("amend_criterion", amend)]));
+    world.user_settings(&format!("{PROJECT}[triggers]\nmax_retries = 0\n"));
+    let run = ["run", "add 2 and 2", "--mode", "complex", "--approve", "all", "--unattended", "--run-id", "sum", "--output", "json"];
+    let asked = world.aime(run).must(5);
+    asked.tells(&["2 and 2 and 1 were meant"]);
+    world.aime(["answer", "sum", answer]).must(0);
+    let ended = world.aime(["resume", "sum", "--output", "json"]);
+    (world, ended)
+}
+
+// Requirement: 5.1
+#[test]
+fn a_refuted_criterion_of_the_project_is_asked_about() {
+    let (_world, ended) = amended("yes");
+    let result = ended.must(0).json();
+    let of_project: Vec<_> = criteria(&result).into_iter().filter(|(owner, ..)| owner == "project").collect();
+    assert_eq!(of_project, [found("project", "executed", true)], "{result:#}");
+    assert!(result["amended"].to_string().contains("2 and 2 and 1 were meant (a person agreed)"), "{result:#}");
+
+    let (world, ended) = amended("no");
+    let result = ended.must(1).json();
+    assert_eq!((&result["error"]["code"], &result["amended"]), (&json!("goal_not_reached"), &json!([])), "{result:#}");
+    let told = world.server().requests().last().unwrap()["messages"].to_string();
+    assert!(told.contains("it stays as it is"), "the lead hears the answer: {told}");
+}
+
 // Requirement: 5.3
 #[test]
 fn no_model_weakens_a_criterion_of_the_project() {
@@ -321,7 +352,10 @@ fn no_model_weakens_a_criterion_of_the_project() {
     let calls = [Reply::call("submit_plan", planned), Reply::call("amend_criterion", amend), Reply::call("change_plan", change)];
     let mut world = World::led(with_a_wrong_sum(calls));
     world.user_settings(&format!("{PROJECT}[triggers]\nmax_retries = 0\n"));
-    let ended = world.aime(["run", "add 2 and 2", "--mode", "complex", "--approve", "all", "--unattended", "--output", "json"]).must(1);
+    let run = ["run", "add 2 and 2", "--mode", "complex", "--approve", "all", "--unattended", "--run-id", "sum", "--output", "json"];
+    world.aime(run).must(5);
+    world.aime(["answer", "sum", "no"]).must(0);
+    let ended = world.aime(["resume", "sum", "--output", "json"]).must(1);
     let result = ended.json();
     let of_project: Vec<_> = criteria(&result).into_iter().filter(|(owner, ..)| owner == "project").collect();
     assert_eq!((of_project, &result["amended"]), (vec![found("project", "executed", false)], &json!([])), "{ended}");

@@ -89,7 +89,7 @@ pub use project::ProjectWords;
 pub use publish::PublishedEvent;
 pub use request::{MAX_GOAL_IMAGES, RunControl, RunRequest, new_run_id};
 pub use result::{CriterionOutcome, RunResult, TaskResult};
-pub use run_context::RunContext;
+pub use run_context::{ActorMessage, RunContext};
 pub use run_status::{RunStatusView, run_status};
 pub use runner::{
     actor::delegated,

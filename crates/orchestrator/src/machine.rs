@@ -1,5 +1,6 @@
 //! The run machine: from facts to progress events and effects. Pure: time comes with each fact.
 
+mod amending;
 mod budgets;
 mod cancelling;
 mod claims;
@@ -92,7 +93,7 @@ type Out = Outbox<RunMachine>;
 impl Machine for RunMachine {
     const VERSION: u32 = 1;
     // `again` is not needed: the first fact is `Resumed` or `CancelRequested`, and both revoke every open effect.
-    const SNAPSHOT: Option<u32> = Some(10);
+    const SNAPSHOT: Option<u32> = Some(11);
     type Input = RunInput;
     type Fact = RunFact;
     type Effect = RunEffect;

@@ -1,4 +1,4 @@
-//! Unsolicited messages of people, on the way from the run to its working actors.
+//! Unsolicited messages, on the way from the run to its working actors.
 
 use std::{
     collections::BTreeSet,
@@ -7,10 +7,14 @@ use std::{
 
 use aime_actor_factory::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::FactSender;
-use aime_progress_management::{EvidenceId, TaskId};
+use aime_progress_management::{EvidenceId, ProgressEvent, TaskId};
 use tokio::sync::watch;
 
-use crate::{RunFact, RunMachine, machine::people::RunMessage, run_context::words_of_lead};
+use crate::{
+    RunFact, RunMachine,
+    machine::people::RunMessage,
+    run_context::{ActorMessage, messages_after, messages_in},
+};
 
 /// Receiver of messages: the actor of this task.
 #[derive(Debug, Clone)]
@@ -24,7 +28,9 @@ pub(crate) struct Listener {
 /// later receives earlier messages too.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
-    said: watch::Sender<Vec<(Option<TaskId>, PersonMessage)>>,
+    said: watch::Sender<Vec<ActorMessage>>,
+    /// The tasks that run.
+    working: Mutex<BTreeSet<TaskId>>,
     /// Ids of the messages from other processes that cancelled something.
     cancels: Mutex<BTreeSet<i64>>,
     /// Signals a change of the run's live state.
@@ -35,28 +41,34 @@ impl Words {
     /// Creates the channel with the messages from before a resume.
     pub(crate) fn of(run: &RunMachine) -> Self {
         let told = |said: &RunMessage| (said.task.clone(), said.told());
-        Self { said: watch::Sender::new(run.said().iter().map(told).collect()), cancels: Mutex::default(), state: watch::Sender::default() }
+        Self {
+            said: watch::Sender::new(run.said().iter().map(told).collect()),
+            working: Mutex::new(run.working()),
+            cancels: Mutex::default(),
+            state: watch::Sender::default(),
+        }
     }
 
     /// Takes in a fact of the run's journal. Ignores all facts but messages and cancellations.
     pub(crate) fn put(&self, fact: &RunFact) {
-        match fact {
-            RunFact::PersonSaid { id, task, text } => self.said.send_modify(|said| {
-                if !said.iter().any(|(_, told)| told.id == *id) {
-                    said.push((task.clone(), PersonMessage { id: id.clone(), text: text.clone() }));
-                }
-            }),
-            RunFact::LeadRested { rest, .. } => {
-                let words: Vec<_> = words_of_lead(rest).collect();
-                if !words.is_empty() {
-                    self.said.send_modify(|said| said.extend(words.into_iter().map(|(task, told)| (Some(task), told))));
-                }
-            }
-            RunFact::CancelRequested { message: Some(message), .. } => {
-                self.cancels.lock().unwrap_or_else(PoisonError::into_inner).insert(*message);
-            }
-            _ => {}
+        if let RunFact::CancelRequested { message: Some(message), .. } = fact {
+            self.cancels.lock().unwrap_or_else(PoisonError::into_inner).insert(*message);
         }
+        self.add(messages_in(fact));
+    }
+
+    /// Takes in an event of the run's journal.
+    pub(crate) fn see(&self, event: &ProgressEvent) {
+        let new = messages_after(event, &mut self.working.lock().unwrap_or_else(PoisonError::into_inner));
+        self.add(new);
+    }
+
+    fn add(&self, mut new: Vec<ActorMessage>) {
+        self.said.send_if_modified(|said| {
+            new.retain(|message| !said.contains(message));
+            said.append(&mut new.clone());
+            !new.is_empty()
+        });
     }
 
     /// Signals a change of the run's live state.

@@ -75,6 +75,7 @@ impl Sink<RunMachine> for PublishingStream {
         self.snapshots.count(std::mem::take(&mut self.facts));
         let (facts, events) = std::mem::take(&mut self.held);
         facts.iter().for_each(|fact| self.words.put(fact));
+        events.iter().for_each(|event| self.words.see(&event.fact));
         if let Err(error) = self.live.apply_all(&self.run, events.iter().map(|event| (Timestamp::from_millis(event.at), &event.fact))) {
             tracing::warn!(%error, "the live view of the run has missed an event; the journal has it");
         }

@@ -1,8 +1,10 @@
 //! The part of a run that its effects need, wherever they are carried out.
 
-use aime_actor_factory::{LeadRest, PersonMessage};
+use std::collections::BTreeSet;
+
+use aime_actor_factory::PersonMessage;
 use aime_durable::Recorded;
-use aime_progress_management::{EvidenceId, LeadCommand, ProgressEvent, QuestionId, Spent, TaskId};
+use aime_progress_management::{Decision, EvidenceId, LeadCommand, PlanChange, ProgressEvent, QuestionId, Spent, TaskId, TaskStatus};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,16 +12,58 @@ use crate::{
     machine::{lead::lead_words_id, people::RunMessage},
 };
 
-/// Returns the messages of the lead to the actors of tasks.
-pub(crate) fn words_of_lead(rest: &LeadRest) -> impl Iterator<Item = (TaskId, PersonMessage)> {
-    rest.commands.iter().enumerate().filter_map(|(number, command)| match command {
-        LeadCommand::TellTask { task, text } => {
-            let id = EvidenceId::new(lead_words_id(rest.wake, number)).ok()?;
-            let said = RunMessage { id, task: Some(task.clone()), text: text.clone(), by_lead: true };
-            Some((task.clone(), said.told()))
+/// A message to the actor of a task, or to the run itself.
+pub type ActorMessage = (Option<TaskId>, PersonMessage);
+
+/// Returns the messages to actors in a fact: of people, and of the lead.
+pub(crate) fn messages_in(fact: &RunFact) -> Vec<ActorMessage> {
+    match fact {
+        RunFact::PersonSaid { id, task, text } => vec![(task.clone(), PersonMessage { id: id.clone(), text: text.clone() })],
+        RunFact::LeadRested { rest, .. } => {
+            let tells = rest.commands.iter().enumerate().filter_map(|(number, command)| match command {
+                LeadCommand::TellTask { task, text } => {
+                    let id = EvidenceId::new(lead_words_id(rest.wake, number)).ok()?;
+                    let said = RunMessage { id, task: Some(task.clone()), text: text.clone(), by_lead: true };
+                    Some((Some(task.clone()), said.told()))
+                }
+                _ => None,
+            });
+            tells.collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the messages to actors that follow from an event: those at work hear which other tasks were cancelled.
+/// `working` are the tasks that run, which this function keeps up to date.
+pub(crate) fn messages_after(event: &ProgressEvent, working: &mut BTreeSet<TaskId>) -> Vec<ActorMessage> {
+    match event {
+        ProgressEvent::TaskStatusChanged { task, to: TaskStatus::Running, .. } => {
+            working.insert(task.clone());
+            Vec::new()
+        }
+        ProgressEvent::TaskStatusChanged { task, .. } => {
+            working.remove(task);
+            Vec::new()
+        }
+        ProgressEvent::PlanChanged { decision } => {
+            working.retain(|task| !decision.patch.cancelled().any(|cancelled| cancelled == task));
+            words_of_cancels(decision, working)
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the messages to the actors of these tasks about the tasks that a decision cancels.
+pub(crate) fn words_of_cancels(decision: &Decision, working: &BTreeSet<TaskId>) -> Vec<ActorMessage> {
+    let cancels = decision.patch.changes.iter().enumerate().filter_map(|(number, change)| match change {
+        PlanChange::CancelTask { id, reason, .. } => {
+            let text = format!("The task `{id}` was cancelled ({reason}). Do not wait for it, and do not build on it.");
+            Some(PersonMessage { id: EvidenceId::new(format!("cancelled-{}-{}", decision.version, number + 1)).ok()?, text })
         }
         _ => None,
-    })
+    });
+    cancels.flat_map(|told| working.iter().map(move |task| (Some(task.clone()), told.clone()))).collect()
 }
 
 /// The bounds, costs and messages of people so far: a fold of the facts and events of a run.
@@ -35,8 +79,11 @@ pub struct RunContext {
     pub actors: u32,
     /// The answers of people.
     pub answers: Vec<(QuestionId, String)>,
-    /// Messages of people that answer no question, each with the task that is addressed.
-    pub said: Vec<(Option<TaskId>, PersonMessage)>,
+    /// Messages that answer no question, each with the task that is addressed.
+    pub said: Vec<ActorMessage>,
+    /// The tasks that run.
+    #[serde(default)]
+    working: BTreeSet<TaskId>,
 }
 
 impl RunContext {
@@ -44,22 +91,22 @@ impl RunContext {
     #[must_use]
     pub fn new(input: &RunInput) -> Self {
         let bounds = input.settings.bounds.clone();
-        Self { bounds, spent: Spent::default(), tool_calls: 0, actors: 0, answers: Vec::new(), said: Vec::new() }
+        let (answers, said, working) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { bounds, spent: Spent::default(), tool_calls: 0, actors: 0, answers, said, working }
     }
 
-    /// Adds facts and the events that followed from them.
-    pub fn take(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
+    /// Adds facts and the events that followed from them. Returns the new messages to actors.
+    pub fn take(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
+        let known = self.said.len();
         for recorded in facts {
-            match &recorded.fact {
-                RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } => self.bounds = bounds.clone(),
-                RunFact::PersonSaid { id, task, text } if !self.said.iter().any(|(_, told)| told.id == *id) => {
-                    self.said.push((task.clone(), PersonMessage { id: id.clone(), text: text.clone() }));
-                }
-                RunFact::LeadRested { rest, .. } => self.said.extend(words_of_lead(rest).map(|(task, told)| (Some(task), told))),
-                _ => {}
+            if let RunFact::Resumed { bounds: Some(bounds) } | RunFact::Continued { bounds: Some(bounds), .. } = &recorded.fact {
+                self.bounds = bounds.clone();
             }
+            let new = messages_in(&recorded.fact).into_iter().filter(|said| !self.said.contains(said));
+            self.said.extend(new.collect::<Vec<_>>());
         }
         for recorded in events {
+            self.said.extend(messages_after(&recorded.fact, &mut self.working));
             match &recorded.fact {
                 ProgressEvent::ModelCalled { spent, .. } => self.spent.add(spent),
                 ProgressEvent::ToolCallStarted { .. } => self.tool_calls += 1,
@@ -68,6 +115,7 @@ impl RunContext {
                 _ => {}
             }
         }
+        self.said.get(known..).unwrap_or_default().to_vec()
     }
 
     /// Returns the messages so far to the actor of a task. The only actor of a run (`alone`) also gets those to the run

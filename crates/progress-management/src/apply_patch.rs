@@ -149,8 +149,8 @@ impl Patching {
             PlanChange::AddEdge { edge } => self.add_edge(place, edge),
             PlanChange::RemoveEdge { from, to } => self.remove_edge(place, from, to),
             PlanChange::SetStrategic { strategic } => self.set_strategic(strategic),
-            PlanChange::AmendCriterion { task, number, criterion, evidence } => {
-                self.amend(place, task.as_ref(), *number, criterion, evidence);
+            PlanChange::AmendCriterion { task, number, criterion, evidence, by } => {
+                self.amend(place, task.as_ref(), *number, criterion, (evidence, *by));
             }
         }
     }
@@ -381,7 +381,7 @@ impl PlanChange {
     /// Returns a change that replaces a success criterion of the plan.
     #[must_use]
     pub fn amend(number: u32, criterion: Criterion, evidence: &str) -> Self {
-        Self::AmendCriterion { task: None, number, criterion, evidence: evidence.to_owned() }
+        Self::AmendCriterion { task: None, number, criterion, evidence: evidence.to_owned(), by: Owner::Lead }
     }
 }
 

@@ -102,7 +102,7 @@ pub enum PlanChange {
         /// Changed members.
         strategic: StrategicChange,
     },
-    /// Replaces a criterion that evidence shows to be wrong. Criteria of a person or of the project cannot be replaced.
+    /// Replaces a criterion that evidence shows to be wrong. Only a person replaces those of a person or of the project.
     AmendCriterion {
         /// Task of the completion criterion; absent for a success criterion of the plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +114,9 @@ pub enum PlanChange {
         /// Evidence that the former criterion is wrong.
         #[serde(default)]
         evidence: String,
+        /// The one who replaces it; the lead if absent.
+        #[serde(default, skip_serializing_if = "Owner::is_default")]
+        by: Owner,
     },
 }
 

@@ -12,7 +12,9 @@ use std::{
 };
 
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
-use aime_orchestrator::{Bounds, CallRecord, FailureCode, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput, RunResult};
+use aime_orchestrator::{
+    ActorMessage, Bounds, CallRecord, FailureCode, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput, RunResult,
+};
 use aime_progress_management::{
     Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp,
 };
@@ -340,7 +342,8 @@ impl RunCarrier {
         if let Some(journal) = carrier.begin.journal.clone() {
             let facts: Vec<Recorded<RunFact>> = journal.facts.into_iter().map(Recorded::from).collect();
             let replayed = aime_durable::replay::<RunMachine>(&carrier.begin.input.clone().into(), &facts);
-            carrier.remember(&facts, &replayed.events);
+            // The actors heard these messages before.
+            let _said = carrier.remember(&facts, &replayed.events);
         }
         carrier
     }
@@ -349,11 +352,11 @@ impl RunCarrier {
         &self.begin.input.what
     }
 
-    /// Takes in what happened, whenever it did.
-    fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) {
+    /// Takes in what happened, whenever it did. Returns the new messages to actors.
+    fn remember(&mut self, facts: &[Recorded<RunFact>], events: &[Recorded<ProgressEvent>]) -> Vec<ActorMessage> {
         self.events += events.len();
         let mut ledger = self.ledger.borrow_mut();
-        ledger.so_far.take(facts, events);
+        let said = ledger.so_far.take(facts, events);
         for recorded in facts {
             if let RunFact::ActorReported { task, event, .. } = &recorded.fact {
                 ledger.calls.entry(task.clone()).or_default().take(event);
@@ -373,6 +376,7 @@ impl RunCarrier {
                 }
             }
         });
+        said
     }
 
     /// Passes on to actors what the run has learnt for them.
@@ -391,20 +395,22 @@ impl RunCarrier {
                     let known = ledger.so_far.answers.iter().find(|(known, _)| known == question);
                     answers.extend(known.map(|(question, text)| Answered { question: question.clone(), text: text.clone() }));
                 }
-                RunFact::PersonSaid { id, task, text } => {
-                    let said = aime_actor_factory::PersonMessage { id: id.clone(), text: text.clone() };
-                    let alone = self.is_direct();
-                    let whom: Vec<String> = self.workflows(|of| task.as_ref().map_or(alone, |task| task == of));
-                    for actor in whom {
-                        self.signal(actor, ActorWorkflow::told, aime_actor_factory::ActorFact::PersonMessage { said: said.clone() });
-                    }
-                }
                 _ => {}
             }
         }
         for answer in answers {
             for actor in self.workflows(|_| true) {
                 self.signal(actor, ActorWorkflow::answered, answer.clone());
+            }
+        }
+    }
+
+    /// Passes messages on to the actors at work.
+    fn tell(&mut self, said: Vec<ActorMessage>) {
+        let alone = self.is_direct();
+        for (task, said) in said {
+            for actor in self.workflows(|of| task.as_ref().map_or(alone, |task| task == of)) {
+                self.signal(actor, ActorWorkflow::told, aime_actor_factory::ActorFact::PersonMessage { said: said.clone() });
             }
         }
     }
@@ -532,7 +538,8 @@ impl Carrier<RunMachine> for RunCarrier {
             }
         }
         self.pass_on(facts, events);
-        self.remember(facts, events);
+        let said = self.remember(facts, events);
+        self.tell(said);
         for event in events {
             if let ProgressEvent::TaskConcluded { task, .. } = &event.fact {
                 self.ctx.state_mut(|run| run.stopped.retain(|_, actor| actor.begin.input.what.spec.task != *task));

@@ -63,8 +63,9 @@ pub fn parse_command(
             let (number, criterion, evidence) = (call.number("number"), call.criterion("text"), call.text("evidence"));
             let number = number.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
             if let Some(number) = number {
-                // Other missing members have faults of their own.
-                let amended = PlanPatch::new("", vec![PlanChange::amend(number, criterion.clone().unwrap_or("".into()), "some")]);
+                // Other missing members have faults of their own, and the run asks a person about a criterion that needs consent.
+                let (criterion, evidence, by) = (criterion.clone().unwrap_or("".into()), "some".to_owned(), Owner::Person);
+                let amended = PlanPatch::new("", vec![PlanChange::AmendCriterion { task: None, number, criterion, evidence, by }]);
                 if let Err(found) = state.check_patch(&amended) {
                     call.refuse(found.faults.into_iter().map(|fault| PlanFault::new("number", fault.problem)));
                 }

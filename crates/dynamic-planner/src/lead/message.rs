@@ -19,7 +19,9 @@ that is refused returns at once with all its faults. An answer without a call le
 modify_task: id, change (the members with new values). remove_task, cancel_task: id, reason. block_task: id, reason (holds back a task that \
 waits). unblock_task: id (lets it, or a failed one, run again). merge_tasks: ids, task. add_edge: edge. remove_edge: from, to. \
 set_strategic: strategic. Tasks, edges (from, to, type, condition?) and strategic have the members of `submit_plan`; without tasks it tells more. Changes that do not fit come back with their \
-faults; the others are applied together. `amend_criterion` takes a command or a file as JSON.
+faults; the others are applied together.
+- `amend_criterion` takes a command or a file as JSON. A criterion of a person or of the project changes only if a person agrees: the run \
+asks, and waits for the answer.
 - What failed must not be tried again in the same way: split it, or change the tool, the profile or the model, or do without it.
 ";
 

@@ -275,7 +275,8 @@ impl Reader<'_> {
         if written.is_none() {
             self.fault("criterion", "the criterion as it must read is missing");
         }
-        Some(PlanChange::AmendCriterion { task, number: number?, criterion: criterion?, evidence })
+        // No model amends in the name of a person.
+        Some(PlanChange::AmendCriterion { task, number: number?, criterion: criterion?, evidence, by: Owner::Lead })
     }
 
     fn fault(&mut self, member: &str, message: &str) {

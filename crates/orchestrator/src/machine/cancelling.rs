@@ -1,11 +1,11 @@
-//! Cancels a run, or one of its tasks, for good at the request of a person.
+//! Cancels a run, or one of its tasks, for good at the request of a person, and carries out other changes that people want.
 
 use std::collections::BTreeMap;
 
 use aime_durable::{EffectId, Reason};
 use aime_progress_management::{
-    Decision, Faults, Owner, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RunStatus, Task, TaskId, TaskKind,
-    TaskStatus, TriggerKind, TriggerReason,
+    Decision, Faults, Owner, PlanMode, PlanPatch, ProgressEvent, ProgressState, QuestionId, RunStatus, Task, TaskId, TaskKind, TaskStatus,
+    TriggerKind, TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 
@@ -15,34 +15,40 @@ use crate::{RunFailure, RunOutput};
 /// The tasks that are about to leave the plan.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Cancellations {
-    /// The tasks that a person wants cancelled and that are not decided on yet, each with the reason.
-    requested: Vec<(TaskId, String)>,
+    /// The changes that people want and that are not decided on yet: each cancels a task or amends a criterion.
+    requested: Vec<PlanPatch>,
     /// The running tasks that the pending decision takes out of the plan, each with the effect that was revoked for it,
     /// if it had one.
     stopping: BTreeMap<TaskId, Option<EffectId>>,
 }
 
-/// A person's request as a patch, with the faults that keep the plan from allowing it.
+/// A person's request, with the faults that keep the plan from allowing it.
 #[derive(Debug)]
-struct CancelRequest {
-    task: TaskId,
+struct PersonRequest {
     patch: PlanPatch,
     fits: Result<(), Faults>,
 }
 
+impl PersonRequest {
+    /// Returns the task that the request cancels, if it cancels one.
+    fn cancels(&self) -> Option<&TaskId> {
+        self.patch.cancelled().next()
+    }
+}
+
 impl Cancellations {
-    fn request(&mut self, task: TaskId, reason: String) {
-        self.requested.push((task, reason));
+    pub(super) fn request(&mut self, patch: PlanPatch) {
+        self.requested.push(patch);
     }
 
     /// Returns the next request: the first one that the plan allows, or else the first one. The order matters, because
     /// a task can leave the plan after the tasks that need it have left.
-    fn next(&mut self, state: &ProgressState) -> Option<CancelRequest> {
-        self.requested.retain(|(task, _)| state.tasks.get(task).is_some_and(|known| !known.status.is_settled()));
+    fn next(&mut self, state: &ProgressState) -> Option<PersonRequest> {
+        let is_open = |task: &TaskId| state.tasks.get(task).is_some_and(|known| !known.status.is_settled());
+        self.requested.retain(|patch| patch.cancelled().all(is_open));
         let mut first = None;
-        for (task, reason) in &self.requested {
-            let patch = PlanPatch::cancelling(task, reason, Owner::Person);
-            let request = CancelRequest { task: task.clone(), fits: state.check_patch(&patch), patch };
+        for patch in &self.requested {
+            let request = PersonRequest { fits: state.check_patch(patch), patch: patch.clone() };
             if request.fits.is_ok() {
                 return Some(request);
             }
@@ -53,8 +59,9 @@ impl Cancellations {
 
     /// Removes the request that a decision dealt with, even if it could not be carried out.
     pub(super) fn decided(&mut self, decision: &PlanPatch) {
-        let decided = |task: &TaskId| matches!(decision.changes.as_slice(), [PlanChange::CancelTask { id, .. }] if id == task);
-        self.requested.retain(|(task, _)| !decided(task));
+        let one = |patch: &PlanPatch| patch.cancelled().next().filter(|_| patch.changes.len() == 1).cloned();
+        let decided = |patch: &PlanPatch| patch.changes == decision.changes || one(patch).is_some_and(|task| one(decision) == Some(task));
+        self.requested.retain(|patch| !decided(patch));
     }
 
     /// Forgets all requests.
@@ -114,22 +121,31 @@ impl RunMachine {
     /// decision is pending, the removal waits.
     pub(super) fn cancel_task(&mut self, task: &TaskId, reason: &str, out: &mut Out) {
         if self.phase == Phase::Executing && self.state.mode != Some(PlanMode::Direct) {
-            self.cancellations.request(task.clone(), reason.to_owned());
-            self.cancel_next(out);
+            self.cancellations.request(PlanPatch::cancelling(task, reason, Owner::Person));
+            self.carry_out_requests(out);
         }
     }
 
-    /// Handles the requests to cancel a task, until one of them needs a decision.
-    pub(super) fn cancel_next(&mut self, out: &mut Out) {
+    /// Carries out the changes that people want, until one of them needs a decision.
+    pub(super) fn carry_out_requests(&mut self, out: &mut Out) {
         while !self.replans.is_deciding() && !self.stopping.is_leaving() {
-            let Some(CancelRequest { task, patch, fits }) = self.cancellations.next(&self.state) else { return };
+            let Some(request) = self.cancellations.next(&self.state) else { return };
+            let task = request.cancels().cloned();
+            let PersonRequest { patch, fits } = request;
             if let Err(faults) = fits {
                 self.cancellations.decided(&patch);
-                self.refuse_cancel(&task, &faults, out);
+                match &task {
+                    Some(task) => self.refuse_cancel(task, &faults, out),
+                    None => self.lead.refuse(format!("a person agreed, but the criterion was not changed: {faults}")),
+                }
                 continue;
             }
-            let (kind, detail) = (TriggerKind::Person, format!("a person cancelled {task}"));
-            let triggers = vec![TriggerReason { kind, priority: PERSON_PRIORITY, detail, tasks: vec![task], evidence: Vec::new() }];
+            let detail = match &task {
+                Some(task) => format!("a person cancelled {task}"),
+                None => "a person agreed to another criterion".to_owned(),
+            };
+            let (kind, tasks) = (TriggerKind::Person, task.into_iter().collect());
+            let triggers = vec![TriggerReason { kind, priority: PERSON_PRIORITY, detail, tasks, evidence: Vec::new() }];
             self.stop_cancelled(&patch, out);
             self.replans.propose(Decision::next(&self.state, self.now, triggers, patch));
             return self.decide_if_ready(out);
@@ -171,6 +187,10 @@ mod tests {
         name.parse().unwrap()
     }
 
+    fn cancelling(task: &str) -> PlanPatch {
+        PlanPatch::cancelling(&id(task), "why", Owner::Person)
+    }
+
     /// The tasks a, b and c; a tool task after them needs the result of a.
     fn state() -> ProgressState {
         let mut state = ProgressState::new("p".parse().unwrap(), "g", Timestamp::from_millis(0));
@@ -196,18 +216,19 @@ mod tests {
         ];
         for (requests, expected) in cases {
             let mut cancellations = Cancellations::default();
-            requests.split(' ').for_each(|task| cancellations.request(id(task), "why".to_owned()));
+            requests.split(' ').for_each(|task| cancellations.request(cancelling(task)));
             let next = cancellations.next(&state());
-            assert_eq!(next.as_ref().map(|request| (request.task.as_str(), request.fits.is_ok())), expected, "{requests}");
+            let found = next.as_ref().and_then(|request| Some((request.cancels()?.as_str(), request.fits.is_ok())));
+            assert_eq!(found, expected, "{requests}");
         }
     }
 
     #[test]
     fn a_decision_ends_its_request() {
         let mut cancellations = Cancellations::default();
-        ["b", "c"].iter().for_each(|task| cancellations.request(id(task), "why".to_owned()));
-        cancellations.decided(&PlanPatch::cancelling(&id("b"), "why", Owner::Person));
-        assert_eq!(cancellations.next(&state()).unwrap().task, id("c"));
+        ["b", "c"].iter().for_each(|task| cancellations.request(cancelling(task)));
+        cancellations.decided(&PlanPatch::cancelling(&id("b"), "another reason", Owner::Person));
+        assert_eq!(cancellations.next(&state()).unwrap().cancels(), Some(&id("c")));
     }
 
     #[test]

@@ -109,14 +109,8 @@ impl Executions {
         self.returned.get(task)
     }
 
-    /// Takes the report `number` of the actor that works on an execution, or for a call of it. Returns whether it is
-    /// new.
-    pub(super) fn take_report(&mut self, task: &TaskId, execution: u32, call: Option<&str>, number: u64) -> bool {
-        self.take_report_of(effect_prefix(task, execution, call), number)
-    }
-
     /// Takes the report `number` of an actor by the name of its journal. Returns whether it is new.
-    pub(super) fn take_report_of(&mut self, journal: String, number: u64) -> bool {
+    pub(super) fn take_report(&mut self, journal: String, number: u64) -> bool {
         let next = self.reports.entry(journal).or_insert(0);
         let is_new = number >= *next;
         if is_new {
@@ -194,7 +188,7 @@ mod tests {
         executions.begin(&task());
         let cases = [(None, 0, true), (None, 0, false), (None, 2, true), (None, 1, false), (Some("c1"), 0, true), (Some("c1"), 0, false)];
         for (call, number, expected) in cases {
-            assert_eq!(executions.take_report(&task(), 1, call, number), expected, "{call:?} {number}");
+            assert_eq!(executions.take_report(effect_prefix(&task(), 1, call), number), expected, "{call:?} {number}");
         }
         assert_eq!((executions.actors(), executions.has_reported(&task())), (2, true));
         assert_eq!(executions.reports_of(&effect_prefix(&task(), 1, None)), 3);
@@ -205,7 +199,7 @@ mod tests {
     #[test]
     fn journals_without_reports_are_actors_too() {
         let mut executions = Executions::default();
-        executions.take_report(&task(), 1, None, 0);
+        executions.take_report(effect_prefix(&task(), 1, None), 0);
         let known = effect_prefix(&task(), 1, None);
         assert_eq!(executions.actors_with_journals(&[String::new(), known, "b/1".to_owned()]), 2);
     }

@@ -308,6 +308,9 @@ impl RunMachine {
         let faults = faults(checks);
         let failed = || Conclusion::failure(format!("checks of the lead do not hold: {}", faults.join("; ")));
         self.lead.ending = Some(if faults.is_empty() { conclusion.clone() } else { failed() });
+        if self.lead.ending.as_ref().is_some_and(|ending| ending.outcome != Outcome::Success) {
+            self.withdraw_amendments(out);
+        }
         // Running tasks stop first.
         self.stopping.end_by_lead();
         self.effects.attempts().for_each(|(_, effect)| out.revoke(effect.clone(), Reason::Cancelled));
@@ -392,27 +395,18 @@ impl RunMachine {
         self.emit(ProgressEvent::Routed { mode, by, score: None, category, reasons }, out);
     }
 
-    /// Takes in a report of the lead's conversation, or of an actor to which it delegated; each once.
+    /// Takes in a report of the lead's conversation, or of an actor to which it delegated. It is about the lead's own work,
+    /// or about no task.
     pub(super) fn lead_reported(&mut self, call: Option<&str>, number: u64, event: &ProgressEvent, out: &mut Out) -> bool {
-        let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
-        if self.input.lead.is_none() || !self.executions.take_report_of(journal, number) {
-            return false;
-        }
-        let Some(of) = task_of_report(event) else { return false };
-        if of.is_some_and(|task| task.as_str() != MAIN) {
+        let Some(of) = task_of_report(event).filter(|of| of.is_none_or(|task| task.as_str() == MAIN)) else { return false };
+        if self.input.lead.is_none() {
             return false;
         }
         if of.is_some() {
             self.begin_main("the lead works on the goal itself", "", out);
         }
-        if call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
-            return false;
-        }
-        let fits = self.state.apply(self.now, event).is_ok();
-        if fits {
-            out.emit(event.clone());
-        }
-        fits
+        let journal = call.map_or_else(|| LEAD_PREFIX.to_owned(), |call| effect_prefix(&main_id(), MAIN_EXECUTION, Some(call)));
+        self.hear((journal, number), call.is_some(), event, out)
     }
 }
 

@@ -13,9 +13,11 @@ use serde_json::{Map, Value};
 
 use super::{
     Out, Phase, RunMachine,
+    amending::{Amendment, CRITERION},
     needs::BLOCKED,
     questions::{APPROVAL, ESCALATION},
 };
+use crate::ActorMessage;
 
 /// The questions to people about calls, and their unsolicited messages.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -23,6 +25,9 @@ pub(super) struct People {
     said: Vec<RunMessage>,
     /// The last question about the call of each tool task.
     approvals: BTreeMap<TaskId, Approval>,
+    /// The changes of criteria that people were asked about.
+    #[serde(default)]
+    amendments: BTreeMap<QuestionId, Amendment>,
     /// Number of follow-ups after the end of the run.
     #[serde(default)]
     follow_ups: u32,
@@ -66,6 +71,21 @@ impl People {
         &self.said
     }
 
+    /// Notes the change of a criterion that a question is about.
+    pub(super) fn ask_amendment(&mut self, question: QuestionId, amendment: Amendment) {
+        self.amendments.insert(question, amendment);
+    }
+
+    /// Returns the changes of criteria that people were asked about and have not answered, each with its question.
+    pub(super) fn amendments(&self) -> impl Iterator<Item = (&QuestionId, &Amendment)> {
+        self.amendments.iter()
+    }
+
+    /// Removes and returns the change of a criterion that a question is about.
+    pub(super) fn take_amendment(&mut self, question: &QuestionId) -> Option<Amendment> {
+        self.amendments.remove(question)
+    }
+
     /// Counts a follow-up and returns its number, from 1.
     pub(super) const fn count_follow_up(&mut self) -> u32 {
         self.follow_ups += 1;
@@ -91,6 +111,12 @@ impl People {
         if !self.said.iter().any(|said| said.id == *id) {
             self.said.push(RunMessage { id: id.clone(), task: task.cloned(), text: text.to_owned(), by_lead: false });
         }
+    }
+
+    /// Stores messages of the run to actors.
+    pub(super) fn keep_of_run(&mut self, messages: Vec<ActorMessage>) {
+        let said = messages.into_iter().map(|(task, PersonMessage { id, text })| RunMessage { id, task, text, by_lead: false });
+        self.said.extend(said);
     }
 
     /// Stores a message of the lead to the actor of a task.
@@ -137,6 +163,12 @@ impl RunMachine {
         self.people.said()
     }
 
+    /// Returns the tasks that run.
+    pub(crate) fn working(&self) -> BTreeSet<TaskId> {
+        let running = self.state.tasks.values().filter(|task| task.status == TaskStatus::Running);
+        running.map(|task| task.spec.id.clone()).collect()
+    }
+
     pub(super) fn person_answered(&mut self, id: &QuestionId, text: &str, out: &mut Out) {
         let Some(question) = self.state.questions.iter().find(|question| question.id == *id).cloned() else { return };
         if question.answer.is_some() {
@@ -148,6 +180,7 @@ impl RunMachine {
             (ESCALATION, _) => self.escalation_answered(id, text, out),
             (APPROVAL, Some(task)) => self.approval_answered(task, out),
             (BLOCKED, task) => self.need_answered(id, task.as_ref(), (text, false), out),
+            (CRITERION, _) => self.criterion_answered(id, text, out),
             _ => {}
         }
         self.advance(out);
@@ -163,6 +196,7 @@ impl RunMachine {
         let task = task.filter(|task| self.state.tasks.contains_key(*task)).cloned();
         self.user_input(id.clone(), task.clone(), text, out);
         self.words_answer_needs(task.as_ref(), out);
+        self.go_on_after_amendment(out);
         self.advance(out);
     }
 
@@ -249,6 +283,7 @@ impl RunMachine {
 
     /// Stops all tasks and starts no others.
     fn end_by_person(&mut self, out: &mut Out) {
+        self.withdraw_amendments(out);
         self.stopping.end_by_person();
         self.effects.attempts().for_each(|(_, effect)| out.revoke(effect.clone(), Reason::Cancelled));
     }

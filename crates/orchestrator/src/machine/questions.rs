@@ -3,15 +3,15 @@
 use aime_durable::Reason;
 use aime_progress_management::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
 
-use super::{FailureCode, Out, RunMachine, effects::Work, needs::BLOCKED};
+use super::{FailureCode, Out, RunMachine, amending::CRITERION, effects::Work, needs::BLOCKED};
 use crate::{RunEffect, RunFailure, RunOutput};
 
 /// The kind of a question about the plan: if and how to continue.
 pub(super) const ESCALATION: &str = "escalation";
 /// The kind of a question about consent to a call.
 pub(super) const APPROVAL: &str = "approval";
-/// The answer recorded for a question whose task has ended.
-const WITHDRAWN: &str = "(withdrawn: the task that asked has come to an end)";
+/// The answer recorded for a question whose task, or run, has ended.
+const WITHDRAWN: &str = "(withdrawn: the work that asked has come to an end)";
 /// The answer recorded for a question that a wider consent has answered.
 const ALLOWED: &str = "(withdrawn: such calls were allowed meanwhile)";
 
@@ -57,7 +57,7 @@ impl RunMachine {
         // The lead asks for no task before it works itself.
         let task = Some(task).filter(|_| runs || !leads);
         let foreign = self.state.questions.iter().any(|known| known.id == *id && known.task.as_ref() != task);
-        if (runs || leads) && ![ESCALATION, BLOCKED].contains(&kind) && !foreign {
+        if (runs || leads) && ![ESCALATION, BLOCKED, CRITERION].contains(&kind) && !foreign {
             self.ask(task, id, kind, text, out);
         }
     }

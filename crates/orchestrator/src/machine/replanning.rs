@@ -7,7 +7,7 @@ use aime_progress_management::{
 use aime_replan_triggers::{TokenBudget, Verdict, evaluate_with};
 
 use super::{FailureCode, Out, RunMachine, effects::Work, growing::is_update};
-use crate::{RunEffect, fact::Replanning};
+use crate::{RunEffect, fact::Replanning, run_context::words_of_cancels};
 
 /// Failed criteria rank above possible obstacles and below certain ones.
 const CRITERIA_PRIORITY: u8 = 85;
@@ -189,7 +189,7 @@ impl RunMachine {
         if let Some(decision) = self.replans.take_decision() {
             self.cancellations.decided(&decision.patch);
             self.decide(decision, out);
-            self.cancel_next(out);
+            self.carry_out_requests(out);
         }
         self.advance(out);
     }
@@ -209,7 +209,8 @@ impl RunMachine {
                 self.set_status(RunStatus::Executing, None, out);
                 self.handle(&decision.triggers);
                 self.criteria.plan_changed();
-                self.emit(ProgressEvent::PlanChanged { decision }, out);
+                self.emit(ProgressEvent::PlanChanged { decision: decision.clone() }, out);
+                self.people.keep_of_run(words_of_cancels(&decision, &self.working()));
                 self.doubt_calls_of_settled(out);
             }
             Err(faults) => {

@@ -138,7 +138,7 @@ impl RunMachine {
                 // The question belonged to a call that must not be repeated, and ended with it. The run evaluates the
                 // result of the call.
                 self.budgets.resume(self.now, None);
-                self.cancel_next(out);
+                self.carry_out_requests(out);
                 self.advance(out);
                 continue;
             }
@@ -251,7 +251,7 @@ impl RunMachine {
             }
             self.ask(task.as_ref(), id, kind, question, out);
         }
-        self.cancel_next(out);
+        self.carry_out_requests(out);
         // A cancellation from before the stop may end the run at once.
         if self.is_led() && self.lead.is_awake() && !self.stopping.is_leaving() && self.phase == Phase::Executing {
             self.wake_again(out);

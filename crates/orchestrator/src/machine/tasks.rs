@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aime_actor_factory::effect_prefix;
 use aime_progress_management::{
     AfterFailure, CallOutcome, Conclusion, Evidence, EvidenceId, EvidenceKind, FailureCause, Origin, Outcome, ProgressEvent, Significance,
     StatusChange, TaskId, TaskKind, TaskSpec, TaskStatus, expand,
@@ -246,14 +247,15 @@ impl RunMachine {
         if !hears || !may_come_from_actor(event, task) || !self.executions.is_current(task, execution) {
             return false;
         }
-        if !self.executions.take_report(task, execution, call, number) {
-            return false;
-        }
+        self.hear((effect_prefix(task, execution, call), number), call.is_some(), event, out)
+    }
+
+    /// Emits the report `number` in the journal of an actor, each once, if it fits the state. `below` is true for an actor
+    /// to which another one delegated. Returns whether it was emitted.
+    pub(super) fn hear(&mut self, (journal, number): (String, u64), below: bool, event: &ProgressEvent, out: &mut Out) -> bool {
         // The TODO list of a task is that of its own actor, and not of those to which it delegates.
-        if call.is_some() && matches!(event, ProgressEvent::TodosChanged { .. }) {
-            return false;
-        }
-        let fits = self.state.apply(self.now, event).is_ok();
+        let hears = self.executions.take_report(journal, number) && !(below && matches!(event, ProgressEvent::TodosChanged { .. }));
+        let fits = hears && self.state.apply(self.now, event).is_ok();
         if fits {
             out.emit(event.clone());
         }

@@ -1,11 +1,11 @@
-//! Changes of criteria. No patch removes the criteria of a person or of the project.
+//! Changes of criteria. No patch removes the criteria of a person or of the project, and only a person amends them.
 
 use super::Patching;
-use crate::{AmendedCriterion, Criterion, Problem, TaskId};
+use crate::{AmendedCriterion, Criterion, Owner, Problem, TaskId};
 
 impl Patching {
-    /// Replaces a wrong criterion by another.
-    pub(super) fn amend(&mut self, place: &str, task: Option<&TaskId>, number: u32, to: &Criterion, evidence: &str) {
+    /// Replaces a wrong criterion by another, on this evidence and in the name of this owner.
+    pub(super) fn amend(&mut self, place: &str, task: Option<&TaskId>, number: u32, to: &Criterion, (evidence, by): (&str, Owner)) {
         if evidence.trim().is_empty() {
             self.found.add(format!("{place}.evidence"), Problem::MissingEvidence);
         }
@@ -25,7 +25,7 @@ impl Patching {
         let Some(criterion) = at.and_then(|at| criteria.get_mut(at)) else {
             return self.found.add(format!("{place}.number"), Problem::UnknownCriterion { number, last });
         };
-        if criterion.owner.needs_consent() {
+        if criterion.owner.needs_consent() && by != Owner::Person {
             let problem = Problem::OwnedCriterion { owner: criterion.owner, criterion: criterion.to_string() };
             return self.found.add(format!("{place}.number"), problem);
         }

@@ -13,7 +13,9 @@ impl RunMachine {
     /// Carries out the commands of one wake, in order. Changes of the plan become one decision.
     pub(super) fn carry_out(&mut self, wake: &Wake, rest: &LeadRest, category: &str, out: &mut Out) {
         // The lead's own work ends if it wants other tasks done.
-        self.hand_over_main(out);
+        if rest.commands.iter().any(|command| matches!(command, LeadCommand::SubmitPlan { .. } | LeadCommand::ChangePlan { .. })) {
+            self.hand_over_main(out);
+        }
         let mut patch = PlanPatch::new("", Vec::new());
         let mut handled = Vec::new();
         for (number, command) in rest.commands.iter().cloned().enumerate() {
@@ -36,6 +38,9 @@ impl RunMachine {
                     patch.changes.extend(PlanPatch::cancelling(&task, &reason, Owner::Lead).changes)
                 }
                 LeadCommand::AmendCriterion { number, criterion, evidence } => {
+                    if self.asks_about_criterion(number, &criterion, &evidence, out) {
+                        continue;
+                    }
                     let said = if patch.reasoning.is_empty() { "" } else { "; " };
                     patch.reasoning.push_str(&format!("{said}{evidence}"));
                     patch.changes.push(PlanChange::amend(number, criterion, &evidence));

@@ -1,7 +1,7 @@
 //! The lead's own work: one task, `main`.
 
-use aime_dynamic_planner::WakeKind;
-use aime_progress_management::{Plan, PlanMode, ProgressEvent, RunStatus, TaskSpec, TaskStatus};
+use aime_dynamic_planner::{WakeKind, direct_plan};
+use aime_progress_management::{PlanMode, ProgressEvent, RunStatus, TaskStatus};
 
 use super::main_id;
 use crate::{
@@ -16,8 +16,7 @@ impl RunMachine {
             return;
         }
         self.report_lead_route(PlanMode::Direct, why, category, out);
-        let task = TaskSpec { name: "Work on the goal".to_owned(), ..TaskSpec::actor(main_id(), self.input.goal.clone()) };
-        let plan = self.with_checks(Plan::new(self.input.goal.clone(), [task]));
+        let plan = self.with_checks(direct_plan(&self.input.goal, None));
         self.emit(ProgressEvent::PlanCreated { plan, repairs: Vec::new(), fallback: None }, out);
         self.set_status(RunStatus::Executing, None, out);
         self.phase = Phase::Executing;

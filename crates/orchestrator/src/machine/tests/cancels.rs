@@ -119,6 +119,25 @@ fn one_task_is_cancelled_and_what_waited_for_it_goes_on() {
 }
 
 #[test]
+fn actors_at_work_are_told_what_was_cancelled_beside_them() {
+    let mut world = World::of("a; b; c: a; d=look");
+    cancelled(&mut world, Some("a"));
+    let told = |world: &World| -> Vec<String> {
+        let said = world.machine.said().iter().map(|said| format!("{}: {}", said.task.as_ref().unwrap(), said.text));
+        said.filter(|text| text.starts_with("b:")).collect()
+    };
+    assert_eq!(told(&world), ["b: The task `a` was cancelled (cancelled by a person). Do not wait for it, and do not build on it."]);
+    assert!(world.machine.said().iter().all(|said| said.task.as_ref().is_some_and(|task| !["a", "c"].contains(&task.as_str()))));
+    // A host folds the same messages from facts and events.
+    let mut context = crate::RunContext::new(&world.input);
+    let recorded = |(at, what): &(i64, ProgressEvent)| aime_durable::Recorded { at: *at, fact: what.clone() };
+    let events: Vec<_> = world.events.iter().map(recorded).collect();
+    assert_eq!(context.take(&[], &events).len(), world.machine.said().len());
+    assert_eq!(context.said_to(&id("b"), false).len(), 1);
+    world.replayed();
+}
+
+#[test]
 fn tasks_are_cancelled_one_after_the_other() {
     let mut world = World::of("a; b; c");
     world.acknowledges = false;

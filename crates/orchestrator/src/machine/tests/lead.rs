@@ -2,7 +2,9 @@
 
 use aime_actor_factory::LeadRest;
 use aime_dynamic_planner::WakeKind;
-use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus};
+use aime_progress_management::{
+    Conclusion, Criterion, LeadCommand, Origin, Outcome, Owner, PlanChange, PlanMode, ProgressEvent, TaskId, TaskStatus,
+};
 
 use super::{
     build::{add, conclusion, id, patch, plan},
@@ -142,6 +144,67 @@ fn words_of_a_person_stay_until_the_lead_has_handled_them() {
     let handled = vec!["p-1".parse().unwrap()];
     world.wants(vec![LeadCommand::ChangePlan { patch: patch(vec![]), handled, repairs: vec![] }]);
     assert_eq!((world.woken().wake.kind, world.woken().wake.words.len()), (WakeKind::Done, 0));
+    world.replayed();
+}
+
+/// A run whose lead finds the only criterion, which a person set, to be wrong.
+fn refuted() -> World {
+    let mut world = World::given(|input| {
+        input.lead = Some(LeadPolicy { must_plan: false, mode: None });
+        input.settings.checks = vec![Criterion::text("the cups are blue").owned_by(Owner::Person)];
+    });
+    world.submits("a").done("a").verified(&[("the cups are blue", Some(false))]);
+    assert_eq!(world.open(), "lead trouble");
+    let (criterion, evidence) = ("the cups are clean".into(), "there are no blue cups".to_owned());
+    world.wants(vec![LeadCommand::AmendCriterion { number: 1, criterion, evidence }]);
+    assert_eq!(world.open(), "ask-criterion");
+    let asked = &world.state().questions[0].question;
+    assert!(["the cups are blue", "the cups are clean", "there are no blue cups"].iter().all(|part| asked.contains(part)), "{asked}");
+    world
+}
+
+// Requirement: 5.1
+#[test]
+fn a_refuted_criterion_of_a_person_changes_after_a_yes() {
+    let mut world = refuted();
+    world.deferred("criterion");
+    assert_eq!(world.ended(), "waiting_for_human");
+    world.resumed().person("yes");
+    let criteria = &world.state().strategic.success_criteria;
+    assert_eq!((criteria[0].to_string().as_str(), criteria[0].owner), ("the cups are clean", Owner::Person));
+    assert!(world.state().amended[0].evidence.ends_with("(a person agreed)"), "{:?}", world.state().amended);
+    world.verified(&[("the cups are clean", Some(true))]);
+    assert_eq!(world.woken().wake.kind, WakeKind::Done);
+    world.concludes(conclusion(Outcome::Success, None, None));
+    assert_eq!(world.ended(), "completed");
+    world.replayed();
+}
+
+// Requirement: 5.1
+#[test]
+fn a_refuted_criterion_of_a_person_stays_without_a_yes() {
+    for (answer, told) in [("no", "it stays as it is"), ("count the red ones", "count the red ones")] {
+        let mut world = refuted();
+        world.person(answer);
+        assert_eq!((world.state().amended.len(), world.woken().wake.kind), (0, WakeKind::Person), "{answer}");
+        let words = &world.woken().wake.words[0].text;
+        assert!(words.contains("the cups are blue") && words.ends_with(told), "{words}");
+        world.concludes(conclusion(Outcome::Failure, Some("no cup is blue"), None));
+        assert_eq!(world.ended(), "goal_not_reached");
+        world.replayed();
+    }
+}
+
+#[test]
+fn a_lead_that_works_itself_goes_on_after_it_amended_a_criterion() {
+    let mut world = World::given(|input| {
+        input.lead = Some(LeadPolicy { must_plan: false, mode: None });
+        input.settings.checks = vec![Criterion::text("the cups are blue").owned_by(Owner::Lead)];
+    });
+    world.lead_reports(0, Some("main"));
+    world.wants(vec![LeadCommand::AmendCriterion { number: 1, criterion: "they are clean".into(), evidence: "none is blue".to_owned() }]);
+    assert_eq!((world.statuses(), world.state().amended.len()), ("main:running".to_owned(), 1));
+    assert_eq!(world.woken().wake.kind, WakeKind::NothingReady);
     world.replayed();
 }
 

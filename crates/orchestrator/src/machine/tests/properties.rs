@@ -141,6 +141,11 @@ impl Way {
             }
             Self::InDoubt => running().map(|task| LeadCommand::HoldTask { task }).into_iter().collect(),
             Self::Denied => held().map(|task| LeadCommand::ReleaseTask { task }).into_iter().collect(),
+            // A person is asked about a criterion that is theirs.
+            Self::Blocked if !order.state.strategic.success_criteria.is_empty() => {
+                let criterion = format!("good enough in version {}", order.state.version).as_str().into();
+                vec![LeadCommand::AmendCriterion { number: 1, criterion, evidence: "it cannot be good".to_owned() }]
+            }
             Self::Unmet => running().map(|task| LeadCommand::TellTask { task, text: "slowly".to_owned() }).into_iter().collect(),
             _ => vec![],
         };

@@ -163,7 +163,13 @@ impl World {
             let worked_on = self.under_way.values().any(|under_way| works(&names(&under_way.effect)));
             let asked = self.state().questions.iter().any(|question| question.answer.is_none() && question.task.as_ref() == Some(name));
             let cancelled = self.machine.cancellations.is_stopping(name);
-            assert!(worked_on || asked || cancelled, "nobody works on {name}");
+            assert!(
+                worked_on || asked || cancelled,
+                "nobody works on {name}: {} [{}] {:?}",
+                self.statuses(),
+                self.open(),
+                self.facts.iter().map(|(_, fact)| format!("{fact:?}").chars().take(160).collect::<String>()).collect::<Vec<_>>()
+            );
             assert!(self.output.is_none(), "{name} is left running");
         }
         if let Some(output) = &self.output {

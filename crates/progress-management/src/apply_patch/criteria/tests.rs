@@ -54,6 +54,7 @@ fn a_persons_criterion_cannot_be_amended() {
         (json!({"number": 0}), "changes[0].number: there is no criterion 0; there are 4"),
         (json!({"number": 2, "task": "a"}), "changes[0].number: the criterion \"a of a person\" belongs to a person"),
         (json!({"number": 1, "task": "x"}), "changes[0].task: unknown task \"x\""),
+        (json!({"number": 2, "by": "project"}), "changes[0].number: the criterion \"person's\" belongs to a person"),
         (json!({"number": 1, "evidence": " "}), "changes[0].evidence: a criterion is amended only with evidence"),
     ];
     for (members, expected) in table {
@@ -62,6 +63,16 @@ fn a_persons_criterion_cannot_be_amended() {
         let faults = owned().patch_faults(vec![change(document)]);
         assert!(faults.len() == 1 && faults[0].starts_with(expected), "{members}: {faults:?}");
     }
+}
+
+// Requirement: 5.1
+#[test]
+fn a_person_amends_a_criterion_and_it_stays_theirs() {
+    let mut state = owned();
+    let amend = |number: u32| json!({"op": "amend_criterion", "number": number, "criterion": "better", "evidence": "seen", "by": "person"});
+    state.patch(vec![change(amend(2)), change(amend(3))]);
+    assert_eq!(words(&state.strategic.success_criteria)[1..3], ["better (person)", "better (project)"]);
+    assert_eq!(state.amended.len(), 2);
 }
 
 #[test]

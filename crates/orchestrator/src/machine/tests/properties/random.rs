@@ -2,8 +2,8 @@
 
 use aime_dynamic_planner::{Adaptive, GrowthSettings};
 use aime_progress_management::{
-    Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId, Significance,
-    TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus,
+    Criterion, Edge, EdgeType, Owner, Plan, PlanChange, PlanMode, PlanPatch, ProgressEvent, ProgressReport, ProgressState, QuestionId,
+    Significance, TaskChange, TaskId, TaskKind, TaskSpec, TaskStatus,
 };
 use aime_tools::Approval;
 use proptest::{prelude::*, sample::Index};
@@ -166,6 +166,7 @@ fn settings() -> impl Strategy<Value = RunSettings> {
             settings.frequency.max_replans_per_plan = max_replans;
             settings.frequency.cooldown_when_idle = when_idle;
             settings.bounds.max_seconds = timed.then_some(400);
+            settings.checks = when_idle.then(|| Criterion::text("it is good").owned_by(Owner::Person)).into_iter().collect();
             settings.bounds.max_actors = if timed { 5 } else { 100 };
             settings
         },
