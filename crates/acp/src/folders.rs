@@ -87,7 +87,7 @@ fn configured(server: &OfferedServer) -> McpServerConfig {
 
 fn words(error: &RunsError) -> String {
     let message = error.with_causes();
-    error.hint.as_ref().map_or_else(|| message.clone(), |hint| format!("{message}\n({hint})"))
+    error.hint.as_ref().map_or_else(|| message.to_string(), |hint| format!("{message}\n({hint})"))
 }
 
 /// Converts an error on this side.

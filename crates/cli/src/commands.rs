@@ -35,6 +35,9 @@ mod undo;
 mod viewing;
 mod watch;
 
+use aime_messages::Language;
+#[cfg(feature = "temporal")]
+use aime_messages::message;
 use aime_runs::{Environment, Runs, Setup};
 use clap::CommandFactory;
 
@@ -44,7 +47,7 @@ use self::opening::{opener, setup_of};
 use crate::{
     args::{Cli, Command, McpCommand, as_typed, language_in},
     failure::Failure,
-    i18n::{self, Language, LanguageChoice},
+    i18n::{self, LanguageChoice},
 };
 
 /// Runs the command and returns the exit code.
@@ -77,7 +80,7 @@ pub(crate) fn run(cli: Cli, environment: Environment) -> Result<u8, Failure> {
     }
     #[cfg(feature = "temporal")]
     if let (None, false, Some(option)) = (&global.engine.engine, matches!(command, Command::Worker(_)), global.engine.any()) {
-        return Err(Failure::usage(format!("{option} is for runs on an engine")).hint("name the engine by --engine, or leave it out"));
+        return Err(Failure::usage(message!("engine-without", option)).hint(message!("engine-without-hint")));
     }
     #[cfg(feature = "temporal")]
     if global.engine.engine.is_some() {
@@ -141,7 +144,7 @@ fn on_runs(setup: Setup, command: impl AsyncFnOnce(&Runs) -> Result<u8, Failure>
 pub(crate) fn language_of_nothing(environment: &Environment) -> Language {
     let flag = language_in(as_typed());
     let settings = || opener(environment.clone(), None).open(None).map(|setup| setup.config.messages.language.into());
-    Language::of(flag, if flag.is_none() { settings().unwrap_or_default() } else { LanguageChoice::Auto }, environment)
+    LanguageChoice::language(flag, if flag.is_none() { settings().unwrap_or_default() } else { LanguageChoice::Auto }, environment)
 }
 
 /// Returns true if another program (an editor, an agent, a browser) reads the output of the command.

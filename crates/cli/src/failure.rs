@@ -2,6 +2,7 @@
 
 use std::{error::Error, fmt::Display};
 
+use aime_messages::Message;
 use aime_runs::{ErrorKind, RunsError};
 
 /// Exit codes; see `docs/src/reference/exit-codes.md`.
@@ -24,40 +25,31 @@ pub(crate) struct Failure {
     /// Exit code.
     pub(crate) code: u8,
     /// Description of the failure.
-    pub(crate) message: String,
+    pub(crate) message: Message,
     /// Hint on how to correct it.
-    pub(crate) hint: Option<String>,
+    pub(crate) hint: Option<Message>,
 }
 
 impl Failure {
-    pub(crate) fn new(code: u8, message: impl Display) -> Self {
-        Self { code, message: message.to_string(), hint: None }
+    pub(crate) fn new(code: u8, message: impl Into<Message>) -> Self {
+        Self { code, message: message.into(), hint: None }
     }
 
-    pub(crate) fn usage(message: impl Display) -> Self {
+    pub(crate) fn usage(message: impl Into<Message>) -> Self {
         Self::new(code::USAGE, message)
     }
 
-    pub(crate) fn internal(message: impl Display) -> Self {
-        Self::new(code::INTERNAL, message)
+    pub(crate) fn internal(error: impl Display) -> Self {
+        Self::new(code::INTERNAL, Message::text(error))
     }
 
     /// Creates a failure from an error with all its causes.
     pub(crate) fn caused(code: u8, error: &dyn Error) -> Self {
-        let mut message = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !message.contains(&text) {
-                message = format!("{message}\n  caused by: {text}");
-            }
-            cause = error.source();
-        }
-        Self { code, message, hint: None }
+        Self::new(code, aime_runs::with_causes(Message::text(error), error.source()))
     }
 
-    pub(crate) fn hint(mut self, hint: impl Display) -> Self {
-        self.hint = Some(hint.to_string());
+    pub(crate) fn hint(mut self, hint: impl Into<Message>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 }
@@ -85,9 +77,9 @@ mod tests {
     #[test]
     fn every_cause_is_said_once() {
         let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("the ground")));
-        assert_eq!(failure.message, "the top\n  caused by: the ground");
+        assert_eq!(failure.message.to_string(), "the top\n  caused by: the ground");
         let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("top")));
-        assert_eq!(failure.message, "the top", "what stands there already is not said again");
+        assert_eq!(failure.message.to_string(), "the top", "what stands there already is not said again");
     }
 
     // Requirement: 20.1

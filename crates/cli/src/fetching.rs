@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use aime_local_model::{CatalogModel, FetchNews, ModelStore, Presence};
+use aime_messages::Message;
 use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 
 use crate::{
@@ -57,7 +58,7 @@ impl Shown {
     /// Shows the progress of the download.
     pub(super) fn tell(&self, news: &FetchNews<'_>) {
         match news {
-            FetchNews::Waiting { .. } => self.say("another aime fetches it: waiting for that one"),
+            FetchNews::Waiting { .. } => self.say(&msg!("fetch-waits")),
             FetchNews::Asking { source, kept, total } => {
                 self.tenths.store(kept * 10 / total.max(&1), Ordering::Relaxed);
                 if let Some(bar) = &self.bar {
@@ -68,7 +69,7 @@ impl Shown {
                 if before.as_str() != *source {
                     before.replace_range(.., source);
                     drop(before);
-                    self.say(&format!("asking {source}"));
+                    self.say(&msg!("fetch-asking", reason = Message::text(source)));
                 }
             }
             FetchNews::Progress { done, total } => match &self.bar {
@@ -80,9 +81,9 @@ impl Shown {
                     }
                 }
             },
-            FetchNews::Again { reason } => self.say(&format!("{reason}; going on")),
-            FetchNews::BeginsAnew { .. } => self.say("what was here from before is not right: beginning anew"),
-            FetchNews::Failed { failure, next: Some(_) } => self.say(&format!("{failure}; trying the next")),
+            FetchNews::Again { reason } => self.say(&msg!("fetch-going-on", reason = Message::text(reason))),
+            FetchNews::BeginsAnew { .. } => self.say(&msg!("fetch-anew")),
+            FetchNews::Failed { failure, next: Some(_) } => self.say(&msg!("fetch-next", reason = Message::text(failure))),
             // The final error lists all failed sources.
             FetchNews::Failed { next: None, .. } => {}
             _ => {}
@@ -95,17 +96,17 @@ pub(super) fn announce(model: &CatalogModel, store: &ModelStore) {
     let CatalogModel { name, bytes, licence, .. } = model;
     match store.look(model) {
         Presence::Damaged { file, bytes: found } => {
-            output::note(&format!("{} has {found} bytes instead of {bytes}: it is replaced", file.display()));
+            output::note(&msg!("models-replaced", file = file.display(), number = found, wanted = bytes));
         }
-        Presence::Absent { kept } if kept > 0 => output::note(&format!("{} of {name} are here from before", DecimalBytes(kept))),
+        Presence::Absent { kept } if kept > 0 => output::note(&msg!("models-kept", size = DecimalBytes(kept), model = name)),
         _ => {}
     }
     let mut sources = String::new();
     for source in &model.sources {
         let source = said(&source.to_string()).into_owned();
-        sources.push_str(&if sources.is_empty() { source } else { msg!("fetch-else", source = source) });
+        sources.push_str(&if sources.is_empty() { source } else { msg!("fetch-else", source) });
     }
     let folder = store.folder().display();
-    let what = msg!("fetch-what", model = name, size = DecimalBytes(*bytes), licence = licence, sources = sources, folder = folder);
+    let what = msg!("fetch-what", model = name, size = DecimalBytes(*bytes), licence, sources, folder);
     output::note(&format!("{}{what}", column(&format!("{BOLD}{}{BOLD:#}", msg!("fetch-head")), 8)));
 }

@@ -1,13 +1,10 @@
 //! Messages of the command in the person's language.
 //!
-//! There are two kinds of messages. Those of the command itself have an id in the catalogues: `msg!("run-stopping")`, `msg!("tree-more",
-//! number = 3)`. English texts from elsewhere (the error of a library, a reason in a journal) are recognised by their sentences: [`said`].
-//! So everything that programs read (JSON, journals, field names, the log, texts for editors and other agents) stays English, and a
+//! Messages are ids of the catalogues of `aime-messages` with their values: `msg!("tree-more", number = 3)` prints one, and errors carry
+//! [`Message`]s. Some English texts (a reason in a journal, the error of a library) are still recognised by their sentences: [`said`].
+//! Everything that programs read (JSON, journals, field names, the log, texts for editors and other agents) stays English, and a
 //! sentence that no catalogue has is shown unchanged.
-//!
-//! The catalogues are `messages/en` and `messages/zh`, in the syntax of [Project Fluent](https://projectfluent.org).
 
-mod catalogue;
 mod sentence;
 #[cfg(test)]
 mod tests;
@@ -17,26 +14,19 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use aime_messages::{Language, Message, Value};
 use aime_runs::{Environment, config};
 use clap::ValueEnum;
 
-/// Returns the message with this id, with its values: `msg!("tree-after", tasks = "find, count")`.
+/// Returns a message in the person's language: `msg!("tree-after", tasks = "find, count")`.
 macro_rules! msg {
-    ($id:literal $(, $name:ident = $value:expr)* $(,)?) => {
-        $crate::i18n::message($id, &[$((stringify!($name), $value.to_string())),*])
+    ($($message:tt)*) => {
+        $crate::i18n::print(&aime_messages::message!($($message)*))
     };
 }
 pub(crate) use msg;
 #[cfg(test)]
 pub(crate) use tests::in_language;
-
-/// Language of a person.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
-    English,
-    /// Simplified Chinese.
-    Chinese,
-}
 
 /// Language that a person can choose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -61,24 +51,24 @@ impl From<config::LanguageChoice> for LanguageChoice {
     }
 }
 
-impl Language {
+impl LanguageChoice {
     /// Chooses the language by the flag, else the settings, else the environment.
-    pub(crate) fn of(flag: Option<LanguageChoice>, configured: LanguageChoice, environment: &Environment) -> Self {
+    pub(crate) fn language(flag: Option<Self>, configured: Self, environment: &Environment) -> Language {
         match flag.unwrap_or(configured) {
-            LanguageChoice::En => Self::English,
-            LanguageChoice::Zh => Self::Chinese,
-            LanguageChoice::Auto => Self::of_locale(environment),
+            Self::En => Language::English,
+            Self::Zh => Language::Chinese,
+            Self::Auto => locale_language(environment),
         }
     }
+}
 
-    /// Chooses the language by the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set, as POSIX defines. Readers of traditional
-    /// Chinese get simplified Chinese rather than English.
-    fn of_locale(environment: &Environment) -> Self {
-        let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| environment.text(name)).unwrap_or_default();
-        match locale.trim().split(['_', '-', '.', '@']).next() {
-            Some(language) if language.eq_ignore_ascii_case("zh") => Self::Chinese,
-            _ => Self::English,
-        }
+/// Chooses the language by the first of `LC_ALL`, `LC_MESSAGES` and `LANG` that is set, as POSIX defines. Readers of traditional Chinese
+/// get simplified Chinese rather than English.
+fn locale_language(environment: &Environment) -> Language {
+    let locale = ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(|name| environment.text(name)).unwrap_or_default();
+    match locale.trim().split(['_', '-', '.', '@']).next() {
+        Some(language) if language.eq_ignore_ascii_case("zh") => Language::Chinese,
+        _ => Language::English,
     }
 }
 
@@ -103,20 +93,26 @@ fn language() -> Language {
     if CHINESE.load(Ordering::Relaxed) { Language::Chinese } else { Language::English }
 }
 
-/// Returns the message with this id, or the id itself if no catalogue has it.
-pub(crate) fn message(id: &str, values: &[(&str, String)]) -> String {
-    catalogue::format(language(), id, values).or_else(|| catalogue::format(Language::English, id, values)).unwrap_or_else(|| id.to_owned())
+/// Returns a message in the person's language.
+pub(crate) fn print(message: &Message) -> String {
+    message.render_with(language(), &said)
+}
+
+/// Returns the message with this id, which takes no values.
+pub(crate) fn plain_message(id: &str) -> String {
+    aime_messages::format(language(), id, &[]).unwrap_or_else(|| id.to_owned())
 }
 
 /// Translates a word of a kind: the message `KIND-WORD`, or the word itself.
 pub(crate) fn named(kind: &str, word: &str) -> String {
     let id = format!("{kind}-{}", word.replace([' ', '_'], "-"));
-    catalogue::format(language(), &id, &[]).unwrap_or_else(|| word.to_owned())
+    aime_messages::format(language(), &id, &[]).unwrap_or_else(|| word.to_owned())
 }
 
 /// Formats a count: `1 task`, `2 tasks`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
-    let counted = catalogue::count(language(), &format!("count-{thing}"), number);
+    let number_of = Value::Number(u64::try_from(number).unwrap_or(u64::MAX));
+    let counted = aime_messages::format(language(), &format!("count-{thing}"), &[("number", number_of)]);
     counted.unwrap_or_else(|| if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") })
 }
 

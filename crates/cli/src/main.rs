@@ -15,19 +15,14 @@ mod signals;
 
 use std::{panic::AssertUnwindSafe, process::ExitCode};
 
+use aime_messages::{Message, message};
 use aime_runs::Environment;
 use clap::error::ErrorKind;
 
-use crate::{
-    failure::Failure,
-    i18n::{Language, LanguageChoice},
-};
+use crate::{failure::Failure, i18n::LanguageChoice};
 
 /// Argument with which the sandbox starts this program again to give a command its own network.
 pub(crate) const LAUNCH: &str = "sandbox-launch";
-
-const FAULT: &str = "this is a fault in aime itself";
-const FAULT_HINT: &str = "a run goes on with `aime resume`; please report the messages above";
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
@@ -51,25 +46,26 @@ fn main() -> ExitCode {
     };
     output::choose_colors(cli.global.color, &environment);
     // The settings may change the language. Errors in the settings themselves appear in this one.
-    i18n::speak(Language::of(cli.global.lang, LanguageChoice::Auto, &environment));
+    i18n::speak(LanguageChoice::language(cli.global.lang, LanguageChoice::Auto, &environment));
     output::start_log(cli.global.verbose);
     let code = match guarded(|| commands::run(cli, environment)) {
         Ok(code) => code,
         Err(failure) => {
             let Failure { code, message, hint } = failure;
-            output::failure(&message, hint.as_deref());
+            output::failure(&message, hint.as_ref());
             code
         }
     };
     // A reader must learn that the result is incomplete, however the run itself ended.
     let Some(error) = output::lost() else { return ExitCode::from(code) };
-    output::failure(&format!("standard output could not be written: {error}"), None);
+    output::failure(&message!("not-whole", reason = Message::text(error)), None);
     ExitCode::from(if code == 0 { failure::code::USAGE } else { code })
 }
 
 /// Treats a panic as a fault in aime itself. The panic handler has already printed its location.
 fn guarded(command: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
-    std::panic::catch_unwind(AssertUnwindSafe(command)).unwrap_or_else(|_| Err(Failure::internal(FAULT).hint(FAULT_HINT)))
+    std::panic::catch_unwind(AssertUnwindSafe(command))
+        .unwrap_or_else(|_| Err(Failure::new(failure::code::INTERNAL, message!("own-fault")).hint(message!("own-fault-hint"))))
 }
 
 /// Turns this process into a confined command, before anything else is done. The sandbox starts this program anew for each command with its
@@ -79,7 +75,7 @@ fn launch() -> ExitCode {
     match aime_sandbox::launch() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            output::failure(&error.to_string(), None);
+            output::failure(&Message::text(error), None);
             ExitCode::from(failure::code::USAGE)
         }
     }
@@ -94,6 +90,6 @@ mod tests {
         assert_eq!(guarded(|| Ok(4)), Ok(4));
         let failure = guarded(|| panic!("it went wrong")).unwrap_err();
         assert_eq!(failure.code, failure::code::INTERNAL);
-        assert!(failure.hint.is_some_and(|hint| hint.contains("resume")));
+        assert!(failure.hint.is_some_and(|hint| hint.to_string().contains("resume")));
     }
 }

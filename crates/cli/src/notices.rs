@@ -8,7 +8,10 @@ use futures::future::BoxFuture;
 
 #[cfg(feature = "local-model")]
 use crate::{fetching, output::BOLD};
-use crate::{i18n::msg, output};
+use crate::{
+    i18n::{self, msg},
+    output,
+};
 
 /// Prints notices on standard error.
 pub(crate) struct NoticePrinter {
@@ -33,11 +36,11 @@ impl NoticePrinter {
 impl Caller for NoticePrinter {
     fn hear(&self, notice: &Notice<'_>) {
         match notice {
-            Notice::Text(text) => output::note(&output::plain(text)),
+            Notice::Message(message) => output::note(&output::plain(&i18n::print(message))),
             Notice::Model { choice, setup } => output::note(&crate::commands::model_line(Some(choice), setup)),
             Notice::TelemetryLost { pieces } => {
                 let pieces = output::count(usize::try_from(*pieces).unwrap_or(usize::MAX), "piece");
-                output::note(&msg!("telemetry-lost", pieces = pieces));
+                output::note(&msg!("telemetry-lost", pieces));
             }
             #[cfg(feature = "local-model")]
             Notice::FetchBegins { model, store, online } => {

@@ -9,6 +9,7 @@ use std::{
     },
 };
 
+use aime_messages::Message;
 use aime_orchestrator::FailureCode;
 use aime_progress_management::SpentBy;
 use aime_redact::Redactor;
@@ -229,20 +230,20 @@ fn color(escaped: &str) -> Option<(&str, &str)> {
 }
 
 /// Prints a failure with its hint.
-pub(crate) fn failure(message: &str, hint: Option<&str>) {
+pub(crate) fn failure(message: &Message, hint: Option<&Message>) {
     labelled(&format!("{RED}{}{RED:#}", msg!("failure-label")), message, hint);
 }
 
 /// Prints why a run is unfinished although nothing has failed (it waits for an answer, or a person has stopped it), and how to continue.
-pub(crate) fn open_end(code: FailureCode, message: &str, hint: Option<&str>) {
+pub(crate) fn open_end(code: FailureCode, message: &Message, hint: Option<&Message>) {
     let label = if code == FailureCode::WaitingForHuman { msg!("question-label") } else { msg!("stopped-label") };
     labelled(&format!("{YELLOW}{label}{YELLOW:#}"), message, hint);
 }
 
-fn labelled(label: &str, message: &str, hint: Option<&str>) {
-    tell(&msg!("failure-error", label = label, message = asked(&said(message))));
+fn labelled(label: &str, message: &Message, hint: Option<&Message>) {
+    tell(&msg!("failure-error", label, message = asked(&i18n::print(message))));
     if let Some(hint) = hint {
-        tell(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint = said(hint)));
+        tell(&msg!("failure-hint", label = format!("{CYAN}{}{CYAN:#}", msg!("hint-label")), hint));
     }
 }
 
@@ -258,7 +259,7 @@ pub(crate) fn by_who(by: &SpentBy) -> Option<String> {
         let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
         let cost = if spent.cost_usd > 0.0 { format!(" (${:.4})", spent.cost_usd) } else { String::new() };
         let tokens = spent.input_tokens + spent.output_tokens;
-        format!("{}{cost}", msg!("spent-by", who = i18n::named("spent", who), tokens = tokens, requests = requests))
+        format!("{}{cost}", msg!("spent-by", who = i18n::named("spent", who), tokens, requests))
     });
     let told: Vec<String> = told.collect();
     (told.len() > 1).then(|| told.join(&msg!("view-comma")))

@@ -145,7 +145,7 @@ pub(crate) async fn agrees(question: &str) -> bool {
 
 /// Asks for a yes; any answer but a no means yes.
 pub(crate) async fn confirms(question: &str) -> bool {
-    let question = format!("{} {}", said(question), msg!("prompt-yes"));
+    let question = format!("{question} {}", msg!("prompt-yes"));
     let asked = tokio::task::spawn_blocking(move || {
         forget_typed();
         let mut stderr = anstream::stderr();

@@ -128,7 +128,7 @@ impl Runs for Folders {
 fn refusal(error: impl Into<RunsError>) -> Refusal {
     let error = error.into();
     let problem = if error.kind == ErrorKind::Run(FailureCode::Internal) { Problem::Fault } else { Problem::Refused };
-    Refusal { problem, message: error.with_causes(), hint: error.hint }
+    Refusal { problem, message: error.with_causes().to_string(), hint: error.hint.map(|hint| hint.to_string()) }
 }
 
 #[cfg(test)]

@@ -255,7 +255,7 @@ fn told_of(offered: &Arc<Offered>, mut driven: RunHandle, context: &ToolContext,
         while let Some(news) = news.recv().await {
             match news {
                 RunNews::Event(event) => tell(*event),
-                RunNews::Note(note) => offered.runs.setup().note(&note),
+                RunNews::Note(note) => offered.runs.setup().note(note),
             }
         }
     });
@@ -367,5 +367,5 @@ fn whole<T: Serialize>(document: &T) -> Result<ToolOutput, ToolError> {
 
 fn failed(error: RunsError) -> ToolError {
     let message = error.with_causes();
-    ToolError::Failed(error.hint.map_or_else(|| message.clone(), |hint| format!("{message}\n({hint})")))
+    ToolError::Failed(error.hint.map_or_else(|| message.to_string(), |hint| format!("{message}\n({hint})")))
 }

@@ -4,6 +4,7 @@ use std::future;
 
 #[cfg(feature = "local-model")]
 use aime_local_model::{CatalogModel, FetchNews, ModelStore};
+use aime_messages::Message;
 use futures::future::BoxFuture;
 
 use crate::{Setup, models::Choice};
@@ -24,8 +25,8 @@ impl Caller for () {}
 /// Information for the caller that is not an error.
 #[non_exhaustive]
 pub enum Notice<'a> {
-    /// One English sentence, for example on a setting that was left out. It may quote servers and files, and so contain control characters.
-    Text(&'a str),
+    /// A message, for example on a setting that was left out. It may quote servers and files, and so contain control characters.
+    Message(&'a Message),
     /// A model was chosen for the runs of this folder and is about to be prepared.
     Model {
         /// The models, with the reason for the default one.

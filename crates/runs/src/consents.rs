@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Message, message};
 use aime_tools::PermissionRule;
 use serde::{Deserialize, Serialize};
 
@@ -106,12 +107,11 @@ impl Consents {
             Err(error) => return Err(self.failed(&error)),
         };
         let kept: Kept = serde_json::from_str(&text).map_err(|error| {
-            RunsError::usage(format!("{} cannot be read: {error}", self.file.display()))
-                .hint("correct it, or move it away: it holds what you have always allowed")
+            RunsError::usage(message!("unreadable", what = self.file.display(), reason = Message::text(error)))
+                .hint(message!("consents-unreadable"))
         })?;
         if kept.version > VERSION {
-            return Err(RunsError::usage(format!("{} was written by a newer aime", self.file.display()))
-                .hint("use that one, or move the file away"));
+            return Err(RunsError::usage(message!("consents-newer", file = self.file.display())).hint(message!("consents-newer-hint")));
         }
         Ok(kept)
     }
@@ -138,7 +138,7 @@ impl Consents {
     }
 
     fn failed(&self, error: &io::Error) -> RunsError {
-        RunsError::usage(format!("{}: {error}", self.file.display())).hint("fix the permissions of the file and its folder")
+        RunsError::usage(message!("at-place", place = self.file.display(), what = Message::text(error))).hint(message!("consents-rights"))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{error::Error, fmt, sync::Arc};
 
 use aime_durable::JournalError;
+use aime_messages::{Message, message};
 use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure};
 
 use crate::config::ConfigFault;
@@ -29,65 +30,71 @@ pub struct RunsError {
     /// Class of the failure.
     pub kind: ErrorKind,
     /// Description of the failure.
-    pub message: String,
+    pub message: Message,
     /// Next step for the user.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
     /// Underlying library error, whose text the message repeats.
     original: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 impl RunsError {
     /// Creates an error of this kind.
-    pub fn new(kind: ErrorKind, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string(), hint: None, original: None }
+    pub fn new(kind: ErrorKind, message: impl Into<Message>) -> Self {
+        Self { kind, message: message.into(), hint: None, original: None }
     }
 
     /// Creates an error that the caller can correct.
-    pub fn usage(message: impl fmt::Display) -> Self {
+    pub fn usage(message: impl Into<Message>) -> Self {
         Self::new(ErrorKind::Usage, message)
     }
 
     /// Creates an error for an unusable model.
-    pub fn model(message: impl fmt::Display) -> Self {
+    pub fn model(message: impl Into<Message>) -> Self {
         Self::new(ErrorKind::MODEL, message)
     }
 
     /// Creates an error for a fault in aime itself.
-    pub fn internal(message: impl fmt::Display) -> Self {
-        Self::new(ErrorKind::Run(FailureCode::Internal), message)
+    pub fn internal(error: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Run(FailureCode::Internal), Message::text(error))
     }
 
     /// Wraps a library error with all its causes.
     pub fn caused(kind: ErrorKind, error: impl Error + Send + Sync + 'static) -> Self {
-        let message = error.to_string();
+        let message = Message::text(&error);
         Self { original: Some(Arc::new(error)), ..Self::new(kind, message) }
     }
 
     /// Adds a hint on what to do next.
     #[must_use]
-    pub fn hint(mut self, hint: impl fmt::Display) -> Self {
-        self.hint = Some(hint.to_string());
+    pub fn hint(mut self, hint: impl Into<Message>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 
     /// Returns the message and, below it, each cause that it does not repeat.
-    pub fn with_causes(&self) -> String {
-        let mut message = self.message.clone();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !message.contains(&text) {
-                message = format!("{message}\n  caused by: {text}");
-            }
-            cause = error.source();
-        }
-        message
+    pub fn with_causes(&self) -> Message {
+        with_causes(self.message.clone(), self.source())
     }
+}
+
+/// Returns a message and, below it, each cause that it does not repeat.
+#[must_use]
+pub fn with_causes(message: Message, mut cause: Option<&(dyn Error + 'static)>) -> Message {
+    let (mut all, mut message) = (message.to_string(), message);
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !all.contains(&text) {
+            all = format!("{all}\n{text}");
+            message = message!("with-cause", message, cause = Message::text(text));
+        }
+        cause = error.source();
+    }
+    message
 }
 
 impl fmt::Display for RunsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        self.message.fmt(f)
     }
 }
 
@@ -99,51 +106,37 @@ impl Error for RunsError {
 
 impl From<ConfigFault> for RunsError {
     fn from(fault: ConfigFault) -> Self {
-        Self { hint: fault.hint.clone(), ..Self::usage(fault) }
+        Self { hint: fault.hint.clone(), ..Self::usage(&fault) }
     }
 }
 
 impl From<RunFailure> for RunsError {
     fn from(failure: RunFailure) -> Self {
-        Self { hint: failure.hint, ..Self::new(ErrorKind::Run(failure.code), failure.message) }
+        Self { hint: failure.hint.map(Message::from), ..Self::new(ErrorKind::Run(failure.code), failure.message) }
     }
 }
 
 impl From<OrchestratorError> for RunsError {
     fn from(error: OrchestratorError) -> Self {
         let (kind, hint) = match &error {
-            OrchestratorError::NoSuchRun { .. } => (ErrorKind::NotFound, Some("`aime runs` lists the runs of this folder".to_owned())),
-            OrchestratorError::NoSuchVersion { run, .. } => {
-                (ErrorKind::Usage, Some(format!("`aime runs show {run}` shows each version and its reason")))
-            }
-            OrchestratorError::NoPlan { run } => (ErrorKind::Usage, Some(format!("`aime runs show {run}` shows how far it came"))),
-            OrchestratorError::NoFollowUp { run, .. } => {
-                (ErrorKind::Usage, Some(format!("`aime resume {run}` goes on with a stopped run; otherwise start a new run")))
-            }
-            OrchestratorError::SecretName => (ErrorKind::Usage, Some("choose another --run-id".to_owned())),
-            OrchestratorError::Lock(_) => (ErrorKind::Usage, Some("wait for it, or stop it with Ctrl-C there".to_owned())),
-            OrchestratorError::Journal(JournalError::RunExists { .. }) => {
-                (ErrorKind::Usage, Some("choose another --run-id, or `aime resume` it".to_owned()))
-            }
+            OrchestratorError::NoSuchRun { .. } => (ErrorKind::NotFound, Some(message!("no-run-hint"))),
+            OrchestratorError::NoSuchVersion { run, .. } => (ErrorKind::Usage, Some(message!("versions", run = run))),
+            OrchestratorError::NoPlan { run } => (ErrorKind::Usage, Some(message!("no-plan-hint", run = run))),
+            OrchestratorError::NoFollowUp { run, .. } => (ErrorKind::Usage, Some(message!("no-follow-up-hint", run = run))),
+            OrchestratorError::SecretName => (ErrorKind::Usage, Some(message!("other-id"))),
+            OrchestratorError::Lock(_) => (ErrorKind::Usage, Some(message!("locked-hint"))),
+            OrchestratorError::Journal(JournalError::RunExists { .. }) => (ErrorKind::Usage, Some(message!("other-id-or-resume"))),
             OrchestratorError::Journal(JournalError::Beginning { run, .. }) => {
-                (ErrorKind::Usage, Some(format!("`aime runs check {run}` lists all damage, and `aime runs delete {run}` deletes the run")))
+                (ErrorKind::Usage, Some(message!("no-beginning-hint", run = run, run_again = run)))
             }
             OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. })
             | OrchestratorError::Unreplayable { .. } => (ErrorKind::Run(FailureCode::Internal), None),
-            OrchestratorError::Journal(JournalError::NotAJournal { .. }) => {
-                (ErrorKind::Usage, Some("move the file away: the next run begins a new journal".to_owned()))
+            OrchestratorError::Journal(JournalError::NotAJournal { .. }) => (ErrorKind::Usage, Some(message!("not-a-journal-hint"))),
+            OrchestratorError::Journal(JournalError::Damaged { path, .. }) => {
+                (ErrorKind::Usage, Some(message!("damaged-journal-hint", file = path.display())))
             }
-            OrchestratorError::Journal(JournalError::Damaged { path, .. }) => (
-                ErrorKind::Usage,
-                Some(format!(
-                    "`sqlite3 {} .recover` prints what is left; without the file the next run begins a new journal",
-                    path.display()
-                )),
-            ),
             // Causes such as a full disk, missing rights or another version are not faults of aime, and the existing records are safe.
-            OrchestratorError::Journal(_) => {
-                (ErrorKind::Usage, Some("what was recorded before is safe: fix it, then `aime resume` the run".to_owned()))
-            }
+            OrchestratorError::Journal(_) => (ErrorKind::Usage, Some(message!("recorded-hint"))),
         };
         Self { hint, ..Self::caused(kind, error) }
     }
@@ -160,8 +153,8 @@ mod tests {
     #[test]
     fn every_cause_is_said_once() {
         let error = RunsError::caused(ErrorKind::Usage, Top(std::io::Error::other("the ground")));
-        assert_eq!(error.with_causes(), "the top\n  caused by: the ground");
+        assert_eq!(error.with_causes().to_string(), "the top\n  caused by: the ground");
         let error = RunsError::caused(ErrorKind::Usage, Top(std::io::Error::other("top")));
-        assert_eq!(error.with_causes(), "the top", "a cause that the message repeats is left out");
+        assert_eq!(error.with_causes().to_string(), "the top", "a cause that the message repeats is left out");
     }
 }

@@ -32,7 +32,7 @@ pub use self::{
     caller::{Caller, Notice},
     consents::{Consent, Consents},
     environment::Environment,
-    error::{ErrorKind, RunsError},
+    error::{ErrorKind, RunsError, with_causes},
     files::write_whole,
     service::{
         Answered, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, Runs, asks_nothing, fault_list,

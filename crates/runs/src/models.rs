@@ -15,6 +15,7 @@ use std::{
 };
 
 use aime_llm::{FactsSource, ModelFacts, ModelLimits, ModelStack, OpenAiSettings, Prices, SettingsError, model_facts};
+use aime_messages::{Message, message};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
@@ -40,8 +41,11 @@ const NEAR_WINDOW: u32 = 32_768;
 /// Longest answer of a small nearby model, in tokens. Other models may think first, so they get no such limit.
 const NEAR_ANSWER: u32 = 4_096;
 
-/// Reason for the local model as the default.
-pub const NO_OTHER: &str = "no other is configured";
+/// Returns the reason for the local model as the default.
+#[must_use]
+pub fn no_other() -> Message {
+    message!("because-none")
+}
 
 /// Models that were selected before any is called.
 #[derive(Debug, Clone)]
@@ -49,7 +53,7 @@ pub struct Choice {
     /// Every usable model by role or name; `default` is always among them.
     pub models: BTreeMap<String, ModelConfig>,
     /// Reason for this default, for people.
-    pub because: String,
+    pub because: Message,
 }
 
 /// Selects models without connecting. If nothing names a model, it selects the local one, in a build that has it.
@@ -68,22 +72,22 @@ pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) ->
     let local = |model: &str| ModelConfig { provider: Provider::Local, model: model.to_owned(), ..ModelConfig::default() };
     let (default, because) = match (named, configured) {
         (Some((name, source)), _) if config.models.contains_key(name) => {
-            (config.models.get(name).cloned(), format!("{source} names [models.{name}]"))
+            (config.models.get(name).cloned(), message!("because-named", source = source, name = name))
         }
-        (Some((name, source)), None) if !is_served && local::is_local(name) => (Some(local(name)), source.to_owned()),
+        (Some((name, source)), None) if !is_served && local::is_local(name) => (Some(local(name)), Message::text(source)),
         (Some((name, source)), Some(base)) => {
             let named = ModelConfig { model: name.to_owned(), path: None, ..base.clone() };
-            (Some(named), format!("{source} names it, [models.default] says where"))
+            (Some(named), message!("because-both", source, place = "[models.default]"))
         }
         (Some((name, source)), None) => {
-            let because = chosen.as_ref().map_or_else(|| source.to_owned(), |chosen| chosen.because_named(source));
+            let because = chosen.as_ref().map_or_else(|| Message::text(source), |chosen| chosen.because_named(source));
             (Some(remote(name)), because)
         }
-        (None, Some(base)) => (Some(base.clone()), "[models.default]".to_owned()),
+        (None, Some(base)) => (Some(base.clone()), Message::text("[models.default]")),
         (None, None) => match &chosen {
             Some(chosen) => (Some(remote("")), chosen.because()),
-            None if local::AVAILABLE => (Some(local("")), NO_OTHER.to_owned()),
-            None => (None, String::new()),
+            None if local::AVAILABLE => (Some(local("")), no_other()),
+            None => (None, Message::text("")),
         },
     };
     let Some(default) = default else { return Ok(None) };
@@ -95,11 +99,7 @@ pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) ->
 /// Returns the error for a missing model configuration.
 pub fn none_configured() -> RunsError {
     let keys: Vec<&str> = key_variables().collect();
-    RunsError::model("no model is configured").hint(format!(
-        "set the key of a provider ({}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or \
-         write [models.default] into aime.toml (`aime config init`)",
-        keys.join(", ")
-    ))
+    RunsError::model(message!("none-configured")).hint(message!("none-configured-hint", keys = keys.join(", ")))
 }
 
 /// Creates the models of a choice, and downloads the local ones that are used and missing.
@@ -165,7 +165,7 @@ fn used(choice: &Choice, setup: &Setup) -> Result<BTreeSet<String>, RunsError> {
 /// Returns the names that a task of a plan may give as its model: the roles and the configured models. Local models that no role, profile
 /// or category names are left out, since a run does not load them.
 pub fn of_tasks(setup: &Setup) -> Result<Vec<String>, RunsError> {
-    let choice = Choice { models: setup.config.models.clone(), because: String::new() };
+    let choice = Choice { models: setup.config.models.clone(), because: Message::text("") };
     let configured = used(&choice, setup)?.into_iter().filter(|name| !ROLES.contains(&name.as_str()));
     Ok(ROLES.into_iter().map(str::to_owned).chain(configured).collect())
 }
@@ -203,8 +203,8 @@ pub fn check(config: &Config) -> Result<(), RunsError> {
 
 fn check_fallbacks(name: &str, model: &ModelConfig, known: impl Fn(&str) -> bool) -> Result<(), RunsError> {
     match model.fallback.iter().find(|other| !known(other)) {
-        Some(other) => Err(RunsError::usage(format!("models.{name}.fallback names {other:?}, which is not configured"))
-            .hint(format!("add [models.{other}], or take the name out"))),
+        Some(other) => Err(RunsError::usage(message!("fallback", name = name, other = format!("{other:?}")))
+            .hint(message!("fallback-hint", other = other))),
         None => Ok(()),
     }
 }
@@ -224,10 +224,10 @@ pub fn single(
 }
 
 /// Describes the location of a model, for people.
-pub fn place(config: &ModelConfig, environment: &Environment) -> String {
+pub fn place(config: &ModelConfig, environment: &Environment) -> Message {
     match config.provider {
-        Provider::Local => "in this process".to_owned(),
-        _ => format!("at {}", aime_llm::shown_address(&server(config, environment).0)),
+        Provider::Local => message!("place-process"),
+        _ => message!("place-server", url = aime_llm::shown_address(&server(config, environment).0)),
     }
 }
 
@@ -236,7 +236,7 @@ pub fn client(name: &str, config: &ModelConfig, environment: &Environment) -> Re
     ModelStack::server(settings(name, config, environment)?).map_err(|error| {
         let from_environment = config.base_url.is_none() && matches!(error, SettingsError::BaseUrl { .. });
         let variable = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
-        let hint = if from_environment { format!("correct {variable}") } else { format!("correct [models.{name}]") };
+        let hint = if from_environment { message!("base-url-hint", variable = variable) } else { message!("model-section", name = name) };
         RunsError::caused(ErrorKind::Usage, error).hint(hint)
     })
 }
@@ -350,14 +350,15 @@ fn key(name: &str, config: &ModelConfig, environment: &Environment, url: &str) -
 
 /// Returns the error for a missing key. It mentions another provider whose key is set.
 fn missing_key(name: &str, config: &ModelConfig, environment: &Environment, variable: &str) -> RunsError {
-    let failure = RunsError::model(format!("no key for models.{name}: {variable} is not set"));
+    let failure = RunsError::model(message!("no-key", name = name, variable = variable));
     let other = SERVED.iter().find_map(|served| Some((served, served.set_key(environment)?)));
     match other.filter(|(served, _)| config.api_key_env.is_none() && served.provider != config.provider) {
-        Some((served, key)) => failure
-            .hint(format!("{key} is set: write provider = \"{}\" into [models.{name}] to use it, or export {variable}=…", served.catalog)),
+        Some((served, key)) => {
+            failure.hint(message!("no-key-other", key = key, provider = served.catalog, name = name, variable = variable))
+        }
         None => {
             let address = Served::of(config.provider).map_or("OPENAI_BASE_URL", |served| served.address_variable);
-            let hint = format!("export {variable}=…, or set {address} to a server that needs no key");
+            let hint = message!("no-key-hint", variable = variable, address = address);
             let is_hosted = config.model.is_empty() || is_hosted_only(&config.model) || config.provider != Provider::Openai;
             match local::names() {
                 Some(names) if !is_hosted => failure.hint(format!("{hint}; {} is no local model: those are {names}", config.model)),

@@ -26,6 +26,7 @@ use aime_actor_factory::ActorFactory;
 use aime_durable::Journal;
 use aime_dynamic_planner::{Fallback, PlannerSettings, RouteSettings};
 use aime_memory::{KnowledgeSettings, MemorySettings, PromptBounds};
+use aime_messages::{Message, message};
 use aime_orchestrator::{
     HumanChannel, KeptPlans, Models, Orchestrator, OrchestratorBuilder, OrchestratorError, ProjectWords, RunMemory, RunMemorySettings,
 };
@@ -127,7 +128,7 @@ pub struct Setup {
     /// Files and variables that were read, lowest precedence first.
     pub sources: Vec<String>,
     /// Settings that were left out, with the reasons.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
     /// Loaded at the first use.
     skills: OnceLock<FoundSkills>,
     /// Shared by all processes, so that they share a temp folder.
@@ -153,9 +154,9 @@ impl Setup {
         self
     }
 
-    /// Sends a sentence to the caller.
-    pub fn note(&self, text: impl AsRef<str>) {
-        self.caller().hear(&Notice::Text(text.as_ref()));
+    /// Sends a message to the caller.
+    pub fn note(&self, message: impl Into<Message>) {
+        self.caller().hear(&Notice::Message(&message.into()));
     }
 
     /// Returns the program that starts confined commands in their own network, if there is one.
@@ -192,8 +193,7 @@ impl Setup {
     pub fn usable_keep(&self) -> Result<PathBuf, RunsError> {
         let keep = self.keep();
         if keep.exists() && !keep.is_dir() {
-            return Err(RunsError::usage(format!("{} is not a folder, and runs are kept in a folder of that name", keep.display()))
-                .hint("move it away, or choose another working folder with -C"));
+            return Err(RunsError::usage(message!("keep-taken", folder = keep.display())).hint(message!("keep-taken-hint")));
         }
         Ok(keep)
     }
@@ -208,8 +208,8 @@ impl Setup {
     pub fn made_keep(&self) -> Result<PathBuf, RunsError> {
         let keep = self.usable_keep()?;
         let failed = |error: std::io::Error| {
-            RunsError::usage(format!("cannot write to {}: {error}", keep.display()))
-                .hint("choose another working folder with -C, fix its permissions, or free disk space")
+            RunsError::usage(message!("folder-unwritable", folder = keep.display(), reason = Message::text(error)))
+                .hint(message!("keep-hint"))
         };
         std::fs::create_dir_all(&keep).map_err(failed)?;
         let ignore = keep.join(".gitignore");
@@ -223,8 +223,7 @@ impl Setup {
     pub fn existing_journal(&self) -> Result<Option<Journal>, RunsError> {
         let keep = self.usable_keep()?;
         let there = keep.join("aime.db").try_exists().map_err(|error| {
-            RunsError::usage(format!("cannot look into {}: {error}", keep.display()))
-                .hint("fix the permissions of the folder, or choose another working folder with -C")
+            RunsError::usage(message!("keep-closed", folder = keep.display(), reason = Message::text(error))).hint(message!("folder-hint"))
         })?;
         if there { self.journal().map(Some) } else { Ok(None) }
     }
@@ -270,12 +269,12 @@ impl Setup {
         match read {
             Ok(ProjectWords { text, left_out }) => {
                 if left_out > 0 {
-                    self.note(format!("AGENTS.md is long: {left_out} of its lines are left out of prompts (run.project_chars)"));
+                    self.note(message!("project-long", number = left_out));
                 }
                 text
             }
             Err(error) => {
-                self.note(format!("without AGENTS.md: {error}"));
+                self.note(message!("no-project", reason = Message::text(error)));
                 String::new()
             }
         }
@@ -336,7 +335,7 @@ impl Setup {
     /// applies.
     fn rules(&self) -> RuleLists {
         let remembered = self.consents().map(|consents| consents.rules()).transpose().unwrap_or_else(|failure| {
-            self.note(format!("what \"always\" has allowed is left out: {}", failure.message));
+            self.note(message!("consents-out", reason = failure.message));
             None
         });
         RuleLists { remembered: remembered.unwrap_or_default(), ..self.configured_rules() }
@@ -482,9 +481,9 @@ impl Setup {
 /// Returns the folder that `-C` names, or the current one.
 pub fn working_folder(directory: Option<&Path>) -> Result<PathBuf, RunsError> {
     let wanted = directory.unwrap_or(Path::new("."));
-    let hint = "name an existing folder with -C";
-    let folder = wanted
-        .canonicalize()
-        .map_err(|error| RunsError::usage(format!("the working folder {} cannot be used: {error}", wanted.display())).hint(hint))?;
-    if folder.is_dir() { Ok(folder) } else { Err(RunsError::usage(format!("{} is not a folder", folder.display())).hint(hint)) }
+    let hint = || message!("name-folder");
+    let folder = wanted.canonicalize().map_err(|error| {
+        RunsError::usage(message!("folder-unusable", folder = wanted.display(), reason = Message::text(error))).hint(hint())
+    })?;
+    if folder.is_dir() { Ok(folder) } else { Err(RunsError::usage(message!("not-a-folder", folder = folder.display())).hint(hint())) }
 }

@@ -44,7 +44,7 @@ impl WorkingFolder {
                 match news {
                     // Sending fails if the session is closed; the journal still has the event.
                     RunNews::Event(event) => drop(events.send(*event)),
-                    RunNews::Note(note) => runs.setup().note(&note),
+                    RunNews::Note(note) => runs.setup().note(note),
                 }
             }
         });

@@ -9,7 +9,9 @@ use super::{
     told::{command, explained},
     *,
 };
-use crate::i18n::{Language, in_language};
+use aime_messages::Language;
+
+use crate::i18n::in_language;
 
 #[test]
 fn the_commands_are_sound() {

@@ -3,6 +3,8 @@
 //! Clap writes both in English. As with the sentences of libraries, aime recognises the English text and translates it. So the English
 //! texts stay with the commands and options, and manual pages and completions use them.
 
+use aime_messages::Message;
+
 use clap::{Arg, Command, CommandFactory, Parser, ValueEnum, builder::PossibleValue, error::ErrorKind};
 
 use super::{Cli, ColorChoice, tips::with_tip};
@@ -26,7 +28,7 @@ pub(crate) fn tell(fault: &clap::Error) {
         _ => {
             let told = explained(fault);
             let (first, rest) = told.split_once('\n').unwrap_or((&told, ""));
-            output::failure(first, None);
+            output::failure(&Message::text(first), None);
             rest.lines().for_each(output::tell);
         }
     }

@@ -16,7 +16,7 @@ pub(super) async fn check(run: &str, repair: bool, form: Output, runs: &Runs) ->
     let checked = runs.check(&run, repair).await?;
     let code = tell(&checked, form)?;
     if !repair && checked.findings.iter().any(|finding| finding.repair.is_some()) {
-        output::note(&format!("`aime runs check {run} --repair` repairs it"));
+        output::note(&msg!("check-repairs", run));
     }
     Ok(code)
 }

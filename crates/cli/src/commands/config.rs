@@ -2,6 +2,7 @@
 
 mod find;
 
+use aime_messages::{Message, message};
 use aime_runs::{
     Environment,
     config::{Places, TEMPLATE, check_each, project_files, show},
@@ -13,7 +14,7 @@ use super::opening::setup_of;
 use crate::{
     args::{ConfigCommand, Global},
     failure::{Failure, code},
-    i18n::{msg, said},
+    i18n::{msg, print},
     output::{self, GREEN, RED},
     screen::column,
 };
@@ -23,23 +24,22 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
         ConfigCommand::Show => {
             let setup = setup_of(global, environment)?;
             output::note(&msg!("config-from", places = setup.sources.join(" < ")));
-            setup.notes.iter().for_each(|note| output::note(note));
+            setup.notes.iter().for_each(|note| output::note(&print(note)));
             output::result(&show(&setup.config).map_err(Failure::internal)?);
         }
         ConfigCommand::Check => return check(global, environment),
         ConfigCommand::Init => {
             let folder = working_folder(global.directory.as_deref())?;
             if let Some(there) = project_files(&folder).into_iter().find(|path| path.symlink_metadata().is_ok()) {
-                return Err(Failure::usage(format!("{} is there already", there.display()))
-                    .hint("it is never overwritten: move it away first, or look at `aime config show`"));
+                return Err(Failure::usage(message!("is-there", file = there.display())).hint(message!("never-overwritten")));
             }
             let path = folder.join("aime.toml");
             let text = begun(global, environment)?;
             write_whole(&path, &text, false).map_err(|error| {
-                Failure::usage(format!("{} cannot be written: {}", path.display(), error.kind()))
-                    .hint("choose another folder with -C, fix its permissions, or free disk space")
+                Failure::usage(message!("not-written", file = path.display(), reason = Message::text(error.kind())))
+                    .hint(message!("not-written-hint"))
             })?;
-            output::note(&format!("wrote {}", path.display()));
+            output::note(&msg!("wrote", file = path.display()));
         }
     }
     Ok(0)
@@ -53,29 +53,26 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
     // If the user's own file is broken, the other commands report it.
     let setup = setup_of(global, environment).ok();
     if let Some(name) = chosen {
-        output::note(&format!("model: {name} is set, so the file names no model"));
+        output::note(&msg!("init-set", variable = name));
         let own =
             setup.as_ref().and_then(|setup| setup.places.user_folder()).map(|folder| folder.join("config.toml").display().to_string());
         let own = own.unwrap_or_else(|| msg!("init-own-file"));
         for (variable, settings) in keys {
-            output::note(&format!("{}\n{}", msg!("init-key", variable = variable, file = own), settings.trim_end()));
+            output::note(&format!("{}\n{}", msg!("init-key", variable, file = own), settings.trim_end()));
         }
         return Ok(TEMPLATE.to_owned());
     }
     if let Some(setup) = setup.as_ref().filter(|setup| setup.config.models.contains_key("default")) {
-        output::note(&format!("model: [models.default] is in {}", setup.sources.join(" < ")));
+        output::note(&msg!("init-stands", places = setup.sources.join(" < ")));
         return Ok(TEMPLATE.to_owned());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::internal)?;
     let running = runtime.block_on(find::running());
     for found in running.iter().skip(1) {
-        output::note(&format!("also there: {} at 127.0.0.1:{} with {}", found.software, found.port, output::plain(&found.model)));
+        output::note(&msg!("init-also", software = found.software, number = found.port, model = output::plain(&found.model)));
     }
     let Some(best) = running.first() else {
-        output::note(&format!(
-            "model: none is served on this machine (looked for {}); without one aime uses a small one in its process",
-            find::looked_at()
-        ));
+        output::note(&msg!("init-none", places = find::looked_at()));
         return Ok(TEMPLATE.to_owned());
     };
     let why = format!("{} listens on 127.0.0.1:{} and costs nothing", best.software, best.port);
@@ -89,21 +86,21 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
 fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
     let folder = working_folder(global.directory.as_deref())?;
     let places = Places::new(&environment, &folder, global.config.clone());
-    let mut faults: Vec<(String, Option<String>)> =
-        check_each(&places, &environment).into_iter().map(|fault| (fault.to_string(), fault.hint)).collect();
+    let mut faults: Vec<(Message, Option<Message>)> =
+        check_each(&places, &environment).into_iter().map(|fault| (Message::from(&fault), fault.hint)).collect();
     let mut read = Vec::new();
     if faults.is_empty() {
         let setup = setup_of(global, environment)?;
-        setup.notes.iter().for_each(|note| output::note(note));
+        setup.notes.iter().for_each(|note| output::note(&print(note)));
         let checks = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop), models::check(&setup.config)];
         let skills = setup.missing_skills().unwrap_or_default();
         faults.extend(checks.into_iter().filter_map(Result::err).chain(skills).map(|failure| (failure.message, failure.hint)));
         read = setup.sources;
     }
     for (fault, hint) in &faults {
-        output::result(&format!("{}{}", column(&format!("{RED}{}{RED:#}", msg!("config-fault")), 7), said(fault)));
+        output::result(&format!("{}{}", column(&format!("{RED}{}{RED:#}", msg!("config-fault")), 7), print(fault)));
         if let Some(hint) = hint {
-            output::result(&format!("       {}", said(hint)));
+            output::result(&format!("       {}", print(hint)));
         }
     }
     if !faults.is_empty() {

@@ -5,16 +5,16 @@ mod trial;
 
 use std::{env::consts::EXE_SUFFIX, path::Path};
 
+use aime_messages::{Message, message};
 use aime_runs::{ErrorKind, RunsError, Setup, config::HookConfig};
 use aime_sandbox::probe;
 use anstyle::Style;
 
 #[cfg(feature = "mcp")]
 use super::mcp;
-use super::memory;
 use crate::{
     failure::Failure,
-    i18n::{msg, named, said},
+    i18n::{msg, named, print},
     output::{self, GREEN, RED, YELLOW},
     screen::column,
 };
@@ -24,24 +24,24 @@ const WIDTH: usize = 18;
 
 pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     let mut worst = 0;
-    good("configuration", &setup.sources.join(" < "));
+    good("configuration", setup.sources.join(" < "));
     let own = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop)];
     for failure in own.into_iter().filter_map(Result::err).map(Failure::from) {
         worst = failure.code;
-        broken("own files", &failure, "correct the file, or move it away");
+        broken("own files", &failure, Some(message!("own-files-broken")));
     }
     tell_skills(setup);
     for (point, hook) in setup.config.hooks.all() {
-        good(&format!("hook {point}"), &describe(hook));
+        good(&format!("hook {point}"), describe(hook));
     }
     if let Some(code) = tell_permissions(setup) {
         worst = code;
     }
     match journal(setup) {
-        Ok(detail) => good("journal", &detail),
+        Ok(detail) => good("journal", detail),
         Err(failure) => {
             worst = failure.code;
-            broken("journal", &failure, "move the file away, or choose another working folder with -C");
+            broken("journal", &failure, Some(message!("journal-broken")));
         }
     }
     if let Some(code) = check_memory(setup) {
@@ -49,21 +49,21 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     }
     for protection in probe(&super::opening::launcher()) {
         if protection.enforced {
-            good(protection.name, &protection.detail);
+            good(protection.name, protection.detail);
         } else {
-            absent(protection.name, &protection.detail, "");
+            absent(protection.name, protection.detail, None);
         }
     }
     let confinement = setup.confinement();
     if confinement.is_off() || confinement.refusal().is_some() {
-        absent("sandbox", &confinement.to_string(), "");
+        absent("sandbox", Message::text(confinement), None);
     } else {
-        good("sandbox", &confinement.to_string());
+        good("sandbox", Message::text(confinement));
     }
     for (program, tool) in [("bash", "bash"), ("python3", "python")] {
         match find_program(setup, program) {
-            Some(path) => good(&format!("tool {tool}"), &path),
-            None => absent(&format!("tool {tool}"), &format!("there is no {program} on the PATH"), &format!("install {program}")),
+            Some(path) => good(&format!("tool {tool}"), path),
+            None => absent(&format!("tool {tool}"), message!("program-absent", program), Some(message!("program-install", program))),
         }
     }
     #[cfg(feature = "mcp")]
@@ -74,10 +74,10 @@ pub(super) async fn doctor(setup: &Setup) -> Result<u8, Failure> {
     for name in setup.config.profiles.keys() {
         let what = format!("agent {name}");
         match setup.try_agent(name).await {
-            Ok(software) => good(&what, &output::plain(&software)),
+            Ok(software) => good(&what, output::plain(&software)),
             Err(error) => {
                 let failure = Failure::from(error);
-                broken(&what, &failure, &format!("correct [profiles.{name}], or remove it"));
+                broken(&what, &failure, Some(message!("agent-broken", name)));
                 worst = if worst == 0 { failure.code } else { worst };
             }
         }
@@ -95,14 +95,14 @@ fn tell_permissions(setup: &Setup) -> Option<u8> {
         Ok(remembered) => remembered.unwrap_or_default().len(),
         Err(error) => {
             let failure = Failure::from(error);
-            broken("permissions", &failure, "");
+            broken("permissions", &failure, None);
             return Some(failure.code);
         }
     };
     let mode = serde_json::to_value(config.approve).ok();
     let mode = mode.as_ref().and_then(|mode| mode.as_str()).unwrap_or_default();
     let (deny, ask, allow) = (config.deny.len(), config.ask.len(), config.allow.len());
-    good("permissions", &msg!("doctor-permissions", mode = mode, deny = deny, ask = ask, allow = allow, remembered = remembered));
+    good("permissions", message!("doctor-permissions", mode, deny, ask, allow, remembered));
     None
 }
 
@@ -112,13 +112,13 @@ fn tell_skills(setup: &Setup) {
     if !found.catalog.is_empty() {
         let place = |folder: &Path| folder.parent().unwrap_or(folder).display().to_string();
         let named: Vec<String> = found.catalog.iter().map(|known| format!("{} ({})", known.skill.name, place(&known.folder))).collect();
-        good("skills", &named.join(", "));
+        good("skills", named.join(", "));
     }
     for note in &found.notes {
-        absent("skills", note, "");
+        absent("skills", note.clone(), None);
     }
     for missing in setup.missing_skills().unwrap_or_default() {
-        absent("skills", &missing.message, &missing.hint.unwrap_or_default());
+        absent("skills", missing.message, missing.hint);
     }
 }
 
@@ -132,24 +132,25 @@ fn describe(hook: &HookConfig) -> String {
     format!("{name}{command} ({tools}{required}from {from})")
 }
 
-fn good(what: &str, detail: &str) {
-    line(GREEN, &msg!("doctor-works"), what, &said(detail), "");
+fn good(what: &str, detail: impl Into<Message>) {
+    line(GREEN, &msg!("doctor-works"), what, &detail.into(), None);
 }
 
-fn broken(what: &str, failure: &Failure, hint: &str) {
-    line(RED, &msg!("doctor-broken"), what, &said(&failure.message), failure.hint.as_deref().unwrap_or(hint));
+/// Reports a broken thing. A hint of the failure itself replaces `hint`.
+fn broken(what: &str, failure: &Failure, hint: Option<Message>) {
+    line(RED, &msg!("doctor-broken"), what, &failure.message, failure.hint.clone().or(hint));
 }
 
-fn absent(what: &str, detail: &str, hint: &str) {
-    line(YELLOW, &msg!("doctor-absent"), what, &said(detail), hint);
+fn absent(what: &str, detail: impl Into<Message>, hint: Option<Message>) {
+    line(YELLOW, &msg!("doctor-absent"), what, &detail.into(), hint);
 }
 
-fn line(style: Style, state: &str, what: &str, detail: &str, hint: &str) {
+fn line(style: Style, state: &str, what: &str, detail: &Message, hint: Option<Message>) {
     let indent = format!("\n{}", " ".repeat(WIDTH + 10));
     let state = column(&format!("{style}{state}{style:#}"), 8);
-    let mut text = format!("{state}{}{}", column(&thing(what), WIDTH + 2), detail.replace('\n', &indent));
-    if !hint.is_empty() {
-        text.push_str(&format!("{indent}{}", msg!("doctor-hint", hint = said(hint))));
+    let mut text = format!("{state}{}{}", column(&thing(what), WIDTH + 2), print(detail).replace('\n', &indent));
+    if let Some(hint) = hint {
+        text.push_str(&format!("{indent}{}", msg!("doctor-hint", hint)));
     }
     output::result(&text);
 }
@@ -163,24 +164,24 @@ fn thing(what: &str) -> String {
 }
 
 /// Opens the journal if it exists. Otherwise checks that one could be created, and leaves nothing behind.
-fn journal(setup: &Setup) -> Result<String, Failure> {
+fn journal(setup: &Setup) -> Result<Message, Failure> {
     if let Some(journal) = setup.existing_journal()? {
-        return Ok(journal.path().display().to_string());
+        return Ok(Message::text(journal.path().display()));
     }
     let keep = setup.usable_keep()?;
     let folder: &Path = if keep.is_dir() { &keep } else { &setup.folder };
     tempfile::Builder::new().prefix(".aime-").tempfile_in(folder).map_err(|error| {
-        Failure::usage(format!("cannot write to {}: {}", folder.display(), error.kind()))
-            .hint("fix the permissions of the folder, or choose another working folder with -C")
+        Failure::usage(message!("folder-unwritable", folder = folder.display(), reason = Message::text(error.kind())))
+            .hint(message!("folder-hint"))
     })?;
-    Ok(format!("none yet; runs will be kept in {}", keep.display()))
+    Ok(message!("journal-none", folder = keep.display()))
 }
 
 /// Checks the memory, if it exists, and the configured folder of documents. Returns an exit code if one is broken.
 fn check_memory(setup: &Setup) -> Option<u8> {
     let mut worst = None;
     if !setup.config.memory.enabled {
-        absent("memory", "turned off", "set memory.enabled = true, if runs are to be remembered");
+        absent("memory", message!("memory-off"), Some(message!("memory-on")));
         return None;
     }
     let file = setup.memory_file();
@@ -188,20 +189,20 @@ fn check_memory(setup: &Setup) -> Option<u8> {
         .existing_memory()
         .and_then(|store| store.map(|store| store.list(usize::MAX).map_err(|error| RunsError::caused(ErrorKind::Usage, error))).transpose())
     {
-        Ok(None) => good("memory", &format!("none yet; what runs learn will be kept in {}", file.display())),
-        Ok(Some(kept)) => good("memory", &format!("{} in {}", memory::memories(kept.len()), file.display())),
+        Ok(None) => good("memory", message!("memory-none", file = file.display())),
+        Ok(Some(kept)) => good("memory", message!("memory-kept", number = kept.len(), file = file.display())),
         Err(error) => {
             let failure = Failure::from(error);
-            broken("memory", &failure, "move the file away; runs go on without it meanwhile");
+            broken("memory", &failure, Some(message!("memory-broken")));
             worst = Some(failure.code);
         }
     }
     let Some(folder) = setup.knowledge_folder() else { return worst };
     match std::fs::read_dir(&folder) {
-        Ok(_) => good("knowledge", &folder.display().to_string()),
+        Ok(_) => good("knowledge", Message::text(folder.display())),
         Err(error) => {
-            let failure = Failure::usage(format!("memory.knowledge names {}, which cannot be read: {}", folder.display(), error.kind()));
-            broken("knowledge", &failure, "make the folder, or take it out of the configuration");
+            let failure = Failure::usage(message!("knowledge-unreadable", folder = folder.display(), reason = Message::text(error.kind())));
+            broken("knowledge", &failure, Some(message!("knowledge-hint")));
             worst = Some(failure.code);
         }
     }
@@ -232,10 +233,10 @@ async fn check_servers(setup: &Setup) -> Result<Option<u8>, Failure> {
     for (name, offer) in names.iter().zip(offers) {
         let what = format!("server {name}");
         match offer {
-            Ok(offer) => good(&what, &output::plain(&format!("{} {}", output::count(offer.tools.len(), "tool"), mcp::software(&offer)))),
+            Ok(offer) => good(&what, output::plain(&format!("{} {}", output::count(offer.tools.len(), "tool"), mcp::software(&offer)))),
             Err(error) => {
                 let failure = mcp::failure(&error);
-                broken(&what, &failure, "correct its settings, or set enabled = false; `aime mcp list` lists the servers");
+                broken(&what, &failure, Some(message!("server-hint")));
                 worst = worst.or(Some(failure.code));
             }
         }

@@ -14,6 +14,7 @@ use std::{
 };
 
 use aime_durable::{Clock as _, SystemClock};
+use aime_messages::{Message, message};
 use aime_orchestrator::{FailureCode, NobodyThere, PublishedEvent, RunFact, RunRequest};
 use aime_progress_management::{RunId, RunStatus, Timestamp};
 use aime_runs::{
@@ -39,6 +40,7 @@ use super::{
 use crate::{
     args::{Command, Global, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
+    i18n::print,
     output,
     screen::{Form, Screen, Sight},
     signals::interrupted,
@@ -72,8 +74,7 @@ pub(super) async fn command(command: Command, global: &Global, here: &aime_runs:
 }
 
 fn not_there() -> Failure {
-    Failure::usage("this command does not work on an engine yet")
-        .hint("run, resume, answer, tell, pause, cancel and runs do; leave --engine out for what is in this folder")
+    Failure::usage(message!("engine-not-yet")).hint(message!("engine-not-yet-hint"))
 }
 
 /// Starts a run on the engine and watches it until it ends.
@@ -92,14 +93,14 @@ pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, g
 
 async fn resume(args: ResumeArgs, on: &Address, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     if args.model.is_some() {
-        return Err(Failure::usage("workers have models of their own, so --model says nothing here").hint("name it to `aime worker`"));
+        return Err(Failure::usage(message!("engine-model")).hint(message!("engine-model-hint")));
     }
     let runs = runs(on, global, setup).await?;
     let run = named(&args.run, &runs).await?;
     let seen = runs.watch(&run, usize::MAX).await.map_err(failure_of)?;
     if seen.over && seen.result.as_ref().is_some_and(|result| result.status == RunStatus::Cancelled) {
         let state = runs.progress(&run).await.map_err(failure_of)?;
-        return Err(state.map_or_else(|| Failure::usage(format!("run {run} was cancelled")), |state| has_ended(&run, &state).into()));
+        return Err(state.map_or_else(|| Failure::usage(message!("run-cancelled", run)), |state| has_ended(&run, &state).into()));
     }
     setup.tell_notes();
     if let (Some(_), false) = (&seen.result, seen.over) {
@@ -163,10 +164,10 @@ async fn watch(
                 return Ok(0);
             }
             if std::mem::replace(&mut stop, true) {
-                output::note(&format!("not watched any more; `aime resume {run}` with the same --engine goes on"));
+                output::note(&msg!("engine-left", run));
                 return Ok(code::INTERRUPTED);
             }
-            screen.say("stopping … (again to stop watching)");
+            screen.say(&msg!("engine-stopping"));
             pause = Duration::ZERO;
             continue;
         };
@@ -177,7 +178,7 @@ async fn watch(
             Err(error) => {
                 away += 1;
                 if away == 1 {
-                    screen.say(&format!("no worker tells of the run now; it is looked for: {error}"));
+                    screen.say(&msg!("engine-untold", error));
                 }
                 if away > AWAY {
                     return Err(failure_of(error));
@@ -198,7 +199,7 @@ async fn watch(
             }
             screen.show(&published)?;
             if let Some(lost) = remember(&published, consents.as_ref()) {
-                screen.say(&lost);
+                screen.say(&print(&lost));
             }
         }
         if seen < all {
@@ -220,7 +221,7 @@ async fn watch(
                 Ok(taken) => Ok(if taken || code != 0 { code } else { FailureCode::GoalNotReached.exit_code() }),
                 // The failure of the run is more informative than that of the files.
                 Err(failure) if code != 0 => {
-                    output::failure(&failure.message, failure.hint.as_deref());
+                    output::failure(&failure.message, failure.hint.as_ref());
                     Ok(code)
                 }
                 Err(failure) => Err(failure),
@@ -265,13 +266,9 @@ async fn take_back(run: &RunId, tree: &Tree, global: &Global, setup: &Setup) -> 
     }
     match taken.map_err(|error| tree_failure(&error))? {
         ImportOutcome::Taken => {}
-        ImportOutcome::Elsewhere => output::note("the run began in another folder: what it did to files is not brought into this one"),
+        ImportOutcome::Elsewhere => output::note(&msg!("engine-elsewhere")),
         ImportOutcome::Conflict { paths, commit } => {
-            output::note(&format!(
-                "nothing was changed here: {} changed here and in the run; `git --git-dir={} show {commit}:PATH` prints a file as the run left it",
-                paths.join(", "),
-                trees.repository().display()
-            ));
+            output::note(&msg!("engine-conflict", paths = paths.join(", "), place = trees.repository().display(), commit));
             return Ok(false);
         }
     }
@@ -338,7 +335,7 @@ async fn serve(
     };
     let client = client(&args.temporal, global, setup).await?;
     let words: Vec<&str> = serves.iter().map(|capability| capability.word()).collect();
-    output::note(&format!("worker  serves {} in {}", words.join(", "), setup.folder.display()));
+    output::note(&msg!("engine-serves", what = words.join(", "), folder = setup.folder.display()));
     let served = work(client, equipment, &serves, &global.engine.queues(), interrupted()).await;
     served.map_err(|error| Failure::caused(code::USAGE, &error))?;
     Ok(0)
@@ -380,7 +377,7 @@ fn blobs(global: &Global, setup: &Setup) -> Result<Blobs, Failure> {
 fn bucket(address: &str, setup: &Setup) -> Result<Bucket, Failure> {
     let text = |name: &str| setup.environment.text(name);
     let (Some(id), Some(secret)) = (text("AWS_ACCESS_KEY_ID"), text("AWS_SECRET_ACCESS_KEY")) else {
-        return Err(Failure::usage(format!("there is no key for {address}")).hint("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"));
+        return Err(Failure::usage(message!("engine-no-key", place = address)).hint(message!("engine-no-key-hint")));
     };
     let keys = BucketKeys { id: id.to_owned(), secret: secret.to_owned(), token: text("AWS_SESSION_TOKEN").map(str::to_owned) };
     let endpoint = text("AWS_ENDPOINT_URL_S3").or_else(|| text("AWS_ENDPOINT_URL"));
@@ -389,7 +386,7 @@ fn bucket(address: &str, setup: &Setup) -> Result<Bucket, Failure> {
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(file).map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display())))
+    std::fs::read(file).map_err(|error| Failure::usage(message!("unreadable", what = file.display(), reason = Message::text(error))))
 }
 
 /// Reads a file of certificates. A file without any is refused: it would be accepted silently, and then no server would be trusted.
@@ -407,8 +404,7 @@ fn read_certificates(file: &Path) -> Result<Vec<u8>, Failure> {
 fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
     let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if place(file).starts_with(place(&setup.folder)) {
-        return Err(Failure::usage(format!("the key {} stands in the working folder, where runs can read it", file.display()))
-            .hint("move it out of the folder"));
+        return Err(Failure::usage(message!("engine-key-within", file = file.display())).hint(message!("engine-key-within-hint")));
     }
     read_file(file)
 }
@@ -416,13 +412,13 @@ fn read_key(file: &Path, setup: &Setup) -> Result<Vec<u8>, Failure> {
 fn failure_of(error: EngineError) -> Failure {
     let failure = Failure::caused(code::USAGE, &error);
     match error {
-        EngineError::Connect { .. } => failure.hint("is the server there? `cargo xtask services` starts one for trials"),
-        EngineError::RunExists { .. } => failure.hint("choose another --run-id, or `aime resume` it"),
-        EngineError::NotEnded { .. } => failure.hint("`aime cancel` with the same --engine ends it"),
-        EngineError::ActorForgotten { .. } => failure.hint("take a version that came when none was, or keep histories longer (retention)"),
+        EngineError::Connect { .. } => failure.hint(message!("engine-server")),
+        EngineError::RunExists { .. } => failure.hint(message!("other-id-or-resume")),
+        EngineError::NotEnded { .. } => failure.hint(message!("engine-not-ended-hint")),
+        EngineError::ActorForgotten { .. } => failure.hint(message!("engine-at-work-hint")),
         EngineError::Past(error) => RunsError::from(error).into(),
-        EngineError::NoSuchRun { .. } => failure.hint("`aime runs` with the same --engine lists them"),
-        EngineError::Refused { .. } => failure.hint("is a worker there? `aime worker --temporal ADDRESS` is one"),
+        EngineError::NoSuchRun { .. } => failure.hint(message!("engine-list")),
+        EngineError::Refused { .. } => failure.hint(message!("engine-worker")),
         EngineError::Client(_) | EngineError::NoTls { .. } => failure,
     }
 }

@@ -11,6 +11,7 @@ use aime_evaluation::{
     Evaluated, Failure as TrialFailure, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task,
     Variant, page, prove, remove_tree, trials,
 };
+use aime_messages::{Message, message};
 use aime_runs::{
     Environment, RunsError, Setup,
     config::{self, ModelConfig, Provider, SandboxMode},
@@ -34,8 +35,7 @@ const CORE: &str = "core";
 
 pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     if global.config.is_some() {
-        return Err(Failure::usage("`aime eval` writes a --config file of its own for each trial")
-            .hint("put these settings into your own config.toml, or into AIME__SECTION__KEY variables"));
+        return Err(Failure::usage(message!("eval-config")).hint(message!("eval-config-hint")));
     }
     let mut suite = suite(&args.suite)?;
     suite.notes.iter().for_each(|note| output::note(note));
@@ -44,13 +44,13 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         suite.sample(usize::try_from(wanted).unwrap_or(usize::MAX));
     }
     if suite.tasks.is_empty() {
-        return Err(Failure::usage("no task of this suite is asked for").hint("look at --task, --level, --held-out and --tuned"));
+        return Err(Failure::usage(message!("eval-none")).hint(message!("eval-none-hint")));
     }
     let folder = match &args.output_folder {
         Some(folder) => folder.clone(),
         None => setup.made_keep()?.join("evaluations").join(&suite.name),
     };
-    let kept = |error: io::Error| Failure::new(code::USAGE, format!("cannot use {}: {error}", folder.display()));
+    let kept = |error: io::Error| Failure::new(code::USAGE, message!("eval-unusable", folder = folder.display(), error));
     fs::create_dir_all(&folder).map_err(kept)?;
     refuse_foreign(&folder)?;
     let _lock = lock(&folder)?;
@@ -92,15 +92,12 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
     }
     let all = trials(&suite, &variants, args.repeat);
     if all.is_empty() {
-        return Err(
-            Failure::usage("no task of this suite has what these faults need").hint("late files (`late`) or a wrong plan (`wrong_plan`)")
-        );
+        return Err(Failure::usage(message!("eval-no-fault")).hint(message!("eval-no-fault-hint")));
     }
     if args.fresh {
         forget(&folder).map_err(kept)?;
     }
-    let mut log = OutcomeLog::open(&folder.join("trials.jsonl"))
-        .map_err(|error| kept(error).hint("correct or remove that line, or begin anew with --fresh"))?;
+    let mut log = OutcomeLog::open(&folder.join("trials.jsonl")).map_err(|error| kept(error).hint(message!("eval-line")))?;
     let program = Program {
         path: std::env::current_exe().map_err(Failure::internal)?,
         agents: args.agent.clone(),
@@ -188,13 +185,12 @@ fn in_words(markdown: &str) -> String {
 
 fn suite(name: &str) -> Result<Suite, Failure> {
     if Path::new(name).is_dir() {
-        return Suite::read(Path::new(name)).map_err(|error| Failure::usage(error.to_string()));
+        return Suite::read(Path::new(name)).map_err(|error| Failure::usage(Message::text(error)));
     }
     if name == CORE {
         return Suite::core().map_err(Failure::internal);
     }
-    Err(Failure::usage(format!("there is no folder {name:?}, and no suite of that name is built in"))
-        .hint("name `core`, or a folder with a `suite.toml` of `[[task]]` tables"))
+    Err(Failure::usage(message!("eval-no-folder", name = format!("{name:?}"))).hint(message!("eval-name")))
 }
 
 fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
@@ -208,8 +204,7 @@ fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
     let has = |name: &str| folder.join(name).exists();
     match ["trials", "proofs"].into_iter().find(|part| has(part)) {
         Some(part) if !has("lock") && !has("trials.jsonl") => {
-            Err(Failure::usage(format!("{} was there before and is no evaluation's", folder.join(part).display()))
-                .hint("name another folder with -o"))
+            Err(Failure::usage(message!("eval-foreign", folder = folder.join(part).display())).hint(message!("eval-foreign-hint")))
         }
         _ => Ok(()),
     }
@@ -222,7 +217,7 @@ fn lock(folder: &Path) -> Result<File, Failure> {
     held.map_err(|error| match error {
         TryLockError::WouldBlock => Failure::usage(format!("another evaluation is under way in {}", folder.display()))
             .hint("wait for its end, or keep this one elsewhere with -o"),
-        TryLockError::Error(error) => Failure::new(code::USAGE, format!("cannot use {}: {error}", path.display())),
+        TryLockError::Error(error) => Failure::new(code::USAGE, message!("eval-unusable", folder = path.display(), error)),
     })
 }
 
@@ -265,8 +260,8 @@ fn tell(outcome: &Outcome, evaluated: Evaluated, told: &mut Option<String>) {
     };
     let Evaluated { done, all, .. } = evaluated;
     let tokens = outcome.tokens().map_or_else(|| "–".to_owned(), |tokens| tokens.to_string());
-    let trial = msg!("eval-trial", task = outcome.task, variant = outcome.variant.name(), how = how);
-    let cost = msg!("eval-cost", seconds = outcome.seconds, tokens = tokens);
+    let trial = msg!("eval-trial", task = outcome.task, variant = outcome.variant.name(), how);
+    let cost = msg!("eval-cost", seconds = outcome.seconds, tokens);
     output::note(&format!("{DIM}{done}/{all}{DIM:#} {trial} {DIM}{cost}{DIM:#}"));
     let why = outcome.error.as_ref().filter(|_| outcome.failure.is_some_and(TrialFailure::is_of_the_set_up));
     if let Some(why) = why.filter(|why| told.as_ref() != Some(*why)) {

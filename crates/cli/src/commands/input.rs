@@ -6,18 +6,16 @@ use std::{
 };
 
 use aime_llm::Image;
+use aime_messages::{Message, message};
 use aime_orchestrator::MAX_GOAL_IMAGES;
 
-use crate::{
-    failure::Failure,
-    i18n::{self, msg},
-};
+use crate::{failure::Failure, i18n::msg};
 
 /// Reads a file, or standard input for `-`; `what` names the file in errors.
 pub(super) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     if path == Path::new("-") {
         let mut text = String::new();
-        io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&i18n::said("standard input"), &error))?;
+        io::stdin().read_to_string(&mut text).map_err(|error| unreadable(&msg!("standard-input"), &error))?;
         return Ok(text);
     }
     std::fs::read_to_string(path).map_err(|error| unreadable(what, &error))
@@ -26,22 +24,20 @@ pub(super) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
 /// Reads the images of a goal. Each is named by its path as given.
 pub(super) fn read_images(paths: &[PathBuf]) -> Result<Vec<Image>, Failure> {
     if paths.len() > MAX_GOAL_IMAGES {
-        return Err(Failure::usage(format!("{} images were given; a goal takes at most {MAX_GOAL_IMAGES}", paths.len())));
+        return Err(Failure::usage(message!("many-images", count = paths.len(), most = MAX_GOAL_IMAGES)));
     }
     let image = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(|error| unreadable(&msg!("image-of-file", file = path.display()), &error))?;
-        Image::new(path.display().to_string(), &bytes).map_err(Failure::usage)
+        Image::new(path.display().to_string(), &bytes).map_err(|error| Failure::usage(Message::text(error)))
     };
     paths.iter().map(image).collect()
 }
 
 fn unreadable(what: &str, error: &io::Error) -> Failure {
     match error.kind() {
-        io::ErrorKind::InvalidData => Failure::usage(format!("{what} is not text in UTF-8")).hint("is it the right file?"),
-        io::ErrorKind::NotFound => {
-            Failure::usage(format!("{what} was not found")).hint("check the path: it is relative to the current folder, not to -C")
-        }
-        _ => Failure::usage(format!("{what} cannot be read: {error}")),
+        io::ErrorKind::InvalidData => Failure::usage(message!("not-text", what)).hint(message!("not-text-hint")),
+        io::ErrorKind::NotFound => Failure::usage(message!("not-there", what)).hint(message!("not-there-hint")),
+        _ => Failure::usage(message!("unreadable", what, reason = Message::text(error))),
     }
 }
 
@@ -49,5 +45,5 @@ fn unreadable(what: &str, error: &io::Error) -> Failure {
 pub(super) fn read_goal(goal: &str) -> Result<String, Failure> {
     let text = if goal == "-" { read_text(Path::new("-"), "goal")? } else { goal.to_owned() };
     let text = text.trim();
-    if text.is_empty() { Err(Failure::usage("the goal is empty").hint("write the goal: aime run \"…\"")) } else { Ok(text.to_owned()) }
+    if text.is_empty() { Err(Failure::usage(message!("empty-goal")).hint(message!("empty-goal-hint"))) } else { Ok(text.to_owned()) }
 }

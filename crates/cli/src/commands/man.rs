@@ -5,6 +5,8 @@ use std::path::Path;
 use clap::CommandFactory;
 use clap_mangen::{Man, generate_to};
 
+use aime_messages::message;
+
 use crate::{
     args::Cli,
     failure::Failure,
@@ -22,7 +24,7 @@ pub(super) fn man(folder: Option<&Path>) -> Result<u8, Failure> {
         return Ok(0);
     };
     let failed = |error: std::io::Error| {
-        Failure::usage(format!("the pages cannot be written to {}: {error}", folder.display())).hint("name a folder that can be written")
+        Failure::usage(message!("pages-not-written", folder = folder.display(), error)).hint(message!("pages-hint"))
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
     generate_to(command, folder).map_err(failed)?;

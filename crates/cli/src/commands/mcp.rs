@@ -3,8 +3,11 @@
 #[cfg(feature = "mcp")]
 mod serve;
 
+use aime_messages::message;
 use aime_runs::Setup;
 
+#[cfg(feature = "mcp")]
+use crate::i18n::msg;
 use crate::{args::McpCommand, failure::Failure};
 
 #[cfg(not(feature = "mcp"))]
@@ -15,7 +18,7 @@ pub(super) async fn mcp(command: Option<McpCommand>, _: Setup) -> Result<u8, Fai
         Some(McpCommand::List) | None => "it has no servers".to_owned(),
         Some(McpCommand::Serve) => "it can be none".to_owned(),
     };
-    Err(Failure::usage(format!("this aime was built without MCP: {what}")).hint("build it with the feature `mcp`"))
+    Err(Failure::usage(message!("mcp-without", reason = aime_messages::Message::text(what))).hint(message!("mcp-build")))
 }
 
 #[cfg(feature = "mcp")]
@@ -33,7 +36,6 @@ pub(super) async fn mcp(command: Option<McpCommand>, setup: Setup) -> Result<u8,
 #[cfg(feature = "mcp")]
 fn list(setup: &Setup) -> Result<u8, Failure> {
     use crate::{
-        i18n::msg,
         output::{self, BOLD, DIM, count},
         screen::column,
     };
@@ -46,7 +48,7 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
             Some(offer) => format!("{} {}", count(offer.tools.len(), "tool"), software(&offer)),
             None => msg!("mcp-not-asked"),
         };
-        let known = if servers.all.is_logged_in(&server.name) { msg!("mcp-logged-in", known = known) } else { known };
+        let known = if servers.all.is_logged_in(&server.name) { msg!("mcp-logged-in", known) } else { known };
         let how = column(&server.transport.describe(), 41);
         output::result(&format!("{}{how}{DIM}{}{DIM:#}", head(&server.name), output::plain(&known)));
     }
@@ -54,7 +56,7 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
         output::result(&format!("{}{DIM}{}{DIM:#}", head(name), msg!("mcp-off")));
     }
     if setup.config.mcp.servers.is_empty() {
-        output::note("no MCP servers: write [mcp.servers.NAME] into your configuration");
+        output::note(&msg!("mcp-none"));
     }
     Ok(0)
 }
@@ -62,10 +64,7 @@ fn list(setup: &Setup) -> Result<u8, Failure> {
 /// Starts one server and prints its tools.
 #[cfg(feature = "mcp")]
 async fn test(name: &str, setup: &Setup) -> Result<u8, Failure> {
-    use crate::{
-        i18n::msg,
-        output::{self, BOLD, GREEN, count},
-    };
+    use crate::output::{self, BOLD, GREEN, count};
     use aime_runs::Servers;
 
     let servers = Servers::of(setup)?;
@@ -98,11 +97,11 @@ async fn log_in(name: &str, setup: &Setup) -> Result<u8, Failure> {
 
     let servers = Servers::of(setup)?;
     let announce = |address: &str| {
-        output::note("open this address in a browser on this machine, and say yes there (Ctrl-C gives up):");
+        output::note(&msg!("mcp-open"));
         output::result(address);
     };
     servers.all.log_in(name, announce).await.map_err(|error| failure(&error))?;
-    output::note(&format!("logged in to {name}; `aime mcp logout {name}` forgets it"));
+    output::note(&msg!("mcp-logged-in-text", server = name, again = name));
     Ok(0)
 }
 
@@ -112,7 +111,7 @@ fn log_out(name: &str, setup: &Setup) -> Result<u8, Failure> {
     use aime_runs::Servers;
 
     let was_there = Servers::of(setup)?.all.log_out(name).map_err(|error| failure(&error))?;
-    output::note(&if was_there { format!("the login at {name} is forgotten here") } else { format!("nobody was logged in to {name}") });
+    output::note(&if was_there { msg!("mcp-forgotten", server = name) } else { msg!("mcp-nobody", server = name) });
     Ok(0)
 }
 
@@ -124,7 +123,7 @@ pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
     use crate::failure::code;
 
     match error {
-        E::NoSuchServer { .. } => Failure::caused(code::USAGE, error).hint("`aime mcp list` lists them"),
+        E::NoSuchServer { .. } => Failure::caused(code::USAGE, error).hint(message!("mcp-list")),
         E::Settings { .. } => Failure::caused(code::USAGE, error),
         _ => Failure::caused(code::NOT_REACHED, error),
     }

@@ -1,6 +1,7 @@
 //! `aime memory`.
 
 use aime_memory::{Memory, MemoryError, MemoryStore, StoredMemory};
+use aime_messages::message;
 use aime_runs::Setup;
 use serde_json::{Value, json};
 
@@ -112,7 +113,7 @@ fn times(number: u64) -> String {
 
 /// Finds the memory with this id, or the only one whose id begins with it.
 fn find(store: Option<MemoryStore>, id: &str) -> Result<(MemoryStore, StoredMemory), Failure> {
-    let unknown = || Failure::usage(format!("there is no memory {id:?}")).hint("`aime memory list` lists them");
+    let unknown = || Failure::usage(message!("no-memory", name = format!("{id:?}"))).hint(message!("memory-list"));
     let store = store.ok_or_else(unknown)?;
     if let Some(found) = store.get(id).map_err(|error| failure(&error))? {
         return Ok((store, found));
@@ -122,7 +123,7 @@ fn find(store: Option<MemoryStore>, id: &str) -> Result<(MemoryStore, StoredMemo
     match found.len() {
         0 => Err(unknown()),
         1 => found.pop().map(|found| (store, found)).ok_or_else(unknown),
-        many => Err(Failure::usage(format!("{many} memories have names that begin with {id:?}")).hint("write more of it")),
+        many => Err(Failure::usage(message!("memory-many", number = many, name = format!("{id:?}"))).hint(message!("memory-more"))),
     }
 }
 

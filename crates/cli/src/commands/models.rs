@@ -3,6 +3,7 @@
 #[cfg(feature = "local-model")]
 use aime_local_model::{CatalogModel, Presence, catalog};
 #[cfg(feature = "local-model")]
+use aime_messages::message;
 use aime_runs::models::local;
 #[cfg(feature = "local-model")]
 use indicatif::DecimalBytes;
@@ -12,7 +13,7 @@ use crate::output::GREEN;
 use crate::{
     args::ModelsCommand,
     failure::Failure,
-    i18n::{msg, said},
+    i18n::{msg, print, said},
     output::{self, BOLD, DIM, YELLOW},
     screen::column,
 };
@@ -29,8 +30,7 @@ pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Res
                 Some(choice) => list_configured(&choice, setup),
                 None => {
                     let Failure { message, hint, .. } = models::none_configured().into();
-                    let hint = hint.unwrap_or_default();
-                    output::note(&format!("{}: {}", said(&message), said(&hint)));
+                    output::note(&format!("{}: {}", print(&message), hint.as_ref().map(print).unwrap_or_default()));
                 }
             }
             #[cfg(feature = "local-model")]
@@ -49,13 +49,13 @@ pub(super) async fn models(command: Option<ModelsCommand>, setup: &Setup) -> Res
 /// Lists the models that a run would use.
 fn list_configured(choice: &Choice, setup: &Setup) {
     let row = |(name, model): (&String, &ModelConfig)| {
-        let because = if name == "default" { format!(" {DIM}({}){DIM:#}", said(&choice.because)) } else { String::new() };
+        let because = if name == "default" { format!(" {DIM}({}){DIM:#}", print(&choice.because)) } else { String::new() };
         let place = models::place(model, &setup.environment);
         let local = model.provider == Provider::Local;
         let key = if local { String::new() } else { format!("{}{}", msg!("view-comma"), key(model, setup)) };
         let facts = if local { String::new() } else { facts(name, model, setup) };
         let provider = Served::of(model.provider).map_or("local", |served| served.catalog).to_owned();
-        [name.clone(), models::model_name(model), provider, facts, format!("{}{key}{because}", said(&place))]
+        [name.clone(), models::model_name(model), provider, facts, format!("{}{key}{because}", print(&place))]
     };
     for [name, model, provider, facts, place] in aligned(choice.models.iter().map(row).collect()) {
         output::result(&format!("{BOLD}{name}{BOLD:#}{model}{provider}{DIM}{facts}{DIM:#}{place}"));
@@ -96,10 +96,10 @@ fn aligned<const N: usize>(mut rows: Vec<[String; N]>) -> Vec<[String; N]> {
 fn key(model: &ModelConfig, setup: &Setup) -> String {
     match models::key_variable(model, &setup.environment) {
         None => msg!("models-no-key"),
-        Some(variable) if setup.environment.text(&variable).is_some() => msg!("models-key", variable = variable),
+        Some(variable) if setup.environment.text(&variable).is_some() => msg!("models-key", variable),
         // The user's own servers usually need no key.
         Some(_) if model.api_key_env.is_none() && !models::asks_for_a_key(model, &setup.environment) => msg!("models-no-key"),
-        Some(variable) => format!("{YELLOW}{}{YELLOW:#}", msg!("models-key-missing", variable = variable)),
+        Some(variable) => format!("{YELLOW}{}{YELLOW:#}", msg!("models-key-missing", variable)),
     }
 }
 
@@ -116,7 +116,7 @@ fn list_catalog(setup: &Setup) {
             _ => msg!("models-absent"),
         };
         let what = said(&model.description);
-        let what = if index == 0 { msg!("models-default", what = what) } else { what.into_owned() };
+        let what = if index == 0 { msg!("models-default", what) } else { what.into_owned() };
         [
             model.name,
             model.alias,
@@ -141,14 +141,14 @@ async fn pull(name: &str, setup: &Setup) -> Result<(), Failure> {
     let store = local::store(&setup.environment)?;
     if let Presence::Here { file } = store.look(&model) {
         let failed = |error: std::io::Error| {
-            Failure::new(code::MODEL, format!("{} cannot be used: {error}", file.display())).hint("fix its permissions, or remove it")
+            Failure::new(code::MODEL, format!("{} cannot be used: {error}", file.display())).hint(message!("models-unusable-hint"))
         };
         if store.verify(&model).await.map_err(failed)? {
-            output::note(&format!("{} is here, and its checksum is right", model.name));
+            output::note(&msg!("models-right", model = model.name));
             output::result(&file.display().to_string());
             return Ok(());
         }
-        output::note(&format!("{} is damaged: its checksum is wrong; it is fetched anew", file.display()));
+        output::note(&msg!("models-wrong", file = file.display()));
         store.remove(&model).map_err(failed)?;
     }
     let file = local::fetch(&model, setup).await?;
@@ -171,7 +171,7 @@ fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
         }
         local::Wanted::File(file) if file.is_file() => file,
         local::Wanted::File(file) => {
-            return Err(Failure::new(code::MODEL, format!("{} was not found", file.display())).hint("correct the path"));
+            return Err(Failure::new(code::MODEL, message!("not-there", what = file.display())).hint(message!("hint-path")));
         }
     };
     output::result(&file.display().to_string());
@@ -182,7 +182,6 @@ fn path(name: &str, setup: &Setup) -> Result<(), Failure> {
 fn in_catalog(name: &str, setup: &Setup) -> Result<CatalogModel, Failure> {
     match local::Wanted::named(name, setup)? {
         local::Wanted::Catalog(model) => Ok(*model),
-        local::Wanted::File(file) => Err(Failure::usage(format!("{} is a file of your own: there is nothing to fetch", file.display()))
-            .hint("`aime models list` shows what can be fetched")),
+        local::Wanted::File(file) => Err(Failure::usage(message!("models-own", file = file.display())).hint(message!("models-list"))),
     }
 }

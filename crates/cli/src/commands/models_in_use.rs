@@ -5,7 +5,7 @@ use aime_runs::{Setup, models};
 
 use crate::{
     failure::Failure,
-    i18n::{msg, said},
+    i18n::{msg, print, said},
     output::{self, BOLD, DIM},
     screen::column,
 };
@@ -24,7 +24,7 @@ pub(super) fn tell_unpriced(bounds: &Bounds, choice: Option<&models::Choice>, se
     if !unpriced.is_empty() {
         let settings: Vec<String> = unpriced.iter().map(|model| format!("{model}.prices")).collect();
         let (models, settings) = (unpriced.join(", "), settings.join(", "));
-        output::note(&format!("the bound on cost cannot hold: no prices are known for {models}; set {settings}, or bound --max-tokens"));
+        output::note(&msg!("cost-bound", models, settings));
     }
     Ok(())
 }
@@ -34,9 +34,9 @@ pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     output::note(&model_line(choice, setup));
     output::note(&format!("{}{}", column(&format!("{BOLD}{}{BOLD:#}", msg!("head-sandbox")), 8), said(&setup.confinement().to_string())));
     setup.tell_notes();
-    setup.skills().notes.iter().for_each(|note| output::note(note));
+    setup.skills().notes.iter().for_each(|note| output::note(&print(note)));
     for missing in setup.missing_skills().unwrap_or_default() {
-        output::note(&format!("{}: {}", said(&missing.message), said(&missing.hint.unwrap_or_default())));
+        output::note(&format!("{}: {}", print(&missing.message), missing.hint.as_ref().map(print).unwrap_or_default()));
     }
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> Stri
     match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
         Some((choice, model)) => {
             let (name, place) = (models::model_name(model), models::place(model, &setup.environment));
-            format!("{head}{name} {} {DIM}({}){DIM:#}", said(&place), said(&choice.because))
+            format!("{head}{name} {} {DIM}({}){DIM:#}", print(&place), print(&choice.because))
         }
         None => format!("{head}{}", msg!("model-none", because = format!("{DIM}({}){DIM:#}", msg!("model-not-needed")))),
     }

@@ -8,14 +8,14 @@ use aime_sandbox::Launcher;
 use crate::{
     args::Global,
     failure::Failure,
-    i18n::{self, Language},
+    i18n::{self, LanguageChoice},
     notices::NoticePrinter,
 };
 
 /// Opens the working folder with its configuration, and sets the language that they ask for.
 pub(super) fn setup_of(global: &Global, environment: Environment) -> Result<Setup, Failure> {
     let setup = opener(environment, global.config.clone()).open(global.directory.as_deref())?;
-    i18n::speak(Language::of(global.lang, setup.config.messages.language.into(), &setup.environment));
+    i18n::speak(LanguageChoice::language(global.lang, setup.config.messages.language.into(), &setup.environment));
     Ok(setup)
 }
 

@@ -1,5 +1,6 @@
 //! Prints the outcome of a run.
 
+use aime_messages::{Message, message};
 use aime_orchestrator::{CriterionOutcome, FailureCode, RunFailure, RunResult, view};
 use aime_progress_management::{CheckMethod, RunId};
 use aime_runs::{Setup, outcome};
@@ -18,7 +19,7 @@ pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce
     let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
     let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
     if let Some(code) = end.filter(|_| form != Output::Text) {
-        let failed = RunFailure { code, message: failure.message.clone(), hint: failure.hint.clone() };
+        let failed = RunFailure { code, message: failure.message.to_string(), hint: failure.hint.as_ref().map(ToString::to_string) };
         if let Err(lost) = tell(&result(failed), form) {
             return lost;
         }
@@ -40,7 +41,7 @@ pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
         }
     };
     if let Err(failure) = tell(&result, form) {
-        output::failure(&failure.message, failure.hint.as_deref());
+        output::failure(&failure.message, failure.hint.as_ref());
     }
 }
 
@@ -61,15 +62,16 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     }
     let Some(error) = &result.error else { return Ok(0) };
     if form == Output::Text {
+        let (message, hint) = (Message::text(&error.message), error.hint.as_ref().map(Message::text));
         match error.code {
             code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted) => {
-                output::open_end(code, &error.message, error.hint.as_deref());
+                output::open_end(code, &message, hint.as_ref());
             }
             // The answer on standard output tells the whole error.
             FailureCode::GoalNotReached if result.answer.contains(&error.message) => {
-                output::failure(&msg!("run-not-reached"), error.hint.as_deref());
+                output::failure(&message!("run-not-reached"), hint.as_ref());
             }
-            _ => output::failure(&error.message, error.hint.as_deref()),
+            _ => output::failure(&message, hint.as_ref()),
         }
     }
     Ok(error.code.exit_code())
@@ -121,16 +123,16 @@ pub(super) fn summary(result: &RunResult) -> String {
         "run-summary",
         run = result.run_id,
         ended = named("ended", &ended),
-        done = done,
+        done,
         tasks = count(result.tasks.len(), "task"),
         replans = count(usize::try_from(result.replans).unwrap_or(usize::MAX), "replan"),
         span = span(result.duration_ms),
-        tokens = tokens,
+        tokens,
         requests = count(usize::try_from(result.usage.requests).unwrap_or(usize::MAX), "request"),
     );
     let cached = match result.usage.cached_input_tokens {
         0 => String::new(),
-        tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens = tokens)),
+        tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens)),
     };
     let by_who = output::by_who(&result.usage_by).map(|text| format!(" · {text}")).unwrap_or_default();
     format!("{DIM}{told}{cached}{cost}{by_who}{DIM:#}")

@@ -1,12 +1,13 @@
 //! `aime permissions`.
 
+use aime_messages::message;
 use aime_runs::{Consent, Consents, Setup};
 use serde_json::json;
 
 use crate::{
     args::{PermissionsCommand, PermissionsFormat},
     failure::Failure,
-    i18n::named,
+    i18n::{msg, named},
     output::{self, BOLD, DIM, plain},
     screen::{column, moment, rfc3339},
 };
@@ -18,13 +19,13 @@ pub(super) fn permissions(command: Option<PermissionsCommand>, form: Permissions
         PermissionsCommand::Forget { number, .. } => {
             let gone = consents.map(|consents| consents.forget(number)).transpose()?.unwrap_or_default();
             if gone.is_empty() && number.is_some() {
-                return Err(Failure::usage("nothing is remembered under this number").hint("`aime permissions list` shows the numbers"));
+                return Err(Failure::usage(message!("permissions-number")).hint(message!("permissions-list")));
             }
             for consent in &gone {
-                output::note(&format!("forgotten: {}", plain(&consent.rule)));
+                output::note(&msg!("permissions-forgotten", rule = plain(&consent.rule)));
             }
             if gone.is_empty() {
-                output::note("nothing was remembered for this folder");
+                output::note(&msg!("permissions-nothing"));
             }
         }
     }
@@ -55,9 +56,9 @@ fn list(consents: Option<&Consents>, form: PermissionsFormat, setup: &Setup) -> 
         output::result(&format!("{}{:>2}  {}  {DIM}{when}{DIM:#}", head("remembered"), place + 1, plain(&consent.rule)));
     }
     match consents {
-        None => output::note("nothing is remembered here: there is no folder of your own outside of the working folder to keep it in"),
+        None => output::note(&msg!("permissions-no-place")),
         Some(consents) if remembered.is_empty() => {
-            output::note(&format!("nothing is remembered for this folder; it would stand in {}", consents.file().display()));
+            output::note(&msg!("permissions-none", file = consents.file().display()));
         }
         Some(_) => {}
     }

@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, future::pending, path::Path};
 
+use aime_messages::message;
 use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
 use aime_progress_management::{Plan, ProgressEvent, Spent};
 use aime_runs::{ForecastBasis, Review, Runs, RunsError, models, settings_of, write_whole};
@@ -30,13 +31,11 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     if let Some(path) = to {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) || path.is_dir() {
-            return Err(
-                Failure::usage(format!("the plan cannot be written to {}", path.display())).hint("name a file in an existing folder")
-            );
+            return Err(Failure::usage(message!("plan-not-written", file = path.display())).hint(message!("plan-not-written-hint")));
         }
     }
     let choice = models::choose(&setup.config, &setup.environment, args.choice.model.as_deref())?.ok_or_else(models::none_configured)?;
-    if choice.because == models::NO_OTHER {
+    if choice.because == models::no_other() {
         output::note(&model_line(Some(&choice), setup));
     }
     let models = models::ready(&choice, setup).await?;
@@ -62,7 +61,7 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     };
     match to {
         Some(path) => write_whole(path, &format!("{}\n", anstream::adapter::strip_str(&text)), true)
-            .map_err(|error| Failure::usage(format!("the plan cannot be written to {}: {error}", path.display())))?,
+            .map_err(|error| Failure::usage(message!("plan-not-written-why", file = path.display(), error)))?,
         None => output::result(&text),
     }
     Ok(0)
@@ -102,7 +101,7 @@ pub(super) fn forecast_line(plan: &Plan, models: &Models, runs: &Runs) -> Result
         ForecastBasis::Small => msg!("forecast-small"),
     };
     let requests = count(usize::try_from(forecast.requests).unwrap_or(usize::MAX), "request");
-    Ok(msg!("forecast", requests = requests, tokens = forecast.tokens, cost = cost, basis = basis))
+    Ok(msg!("forecast", requests, tokens = forecast.tokens, cost, basis))
 }
 
 /// Formats an event. The plan itself is the result of the command, so only the notes on it are shown.

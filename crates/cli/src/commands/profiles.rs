@@ -1,5 +1,6 @@
 //! `aime profiles`.
 
+use aime_messages::message;
 use aime_runs::Setup;
 
 use crate::{
@@ -21,7 +22,7 @@ pub(super) fn profiles(command: Option<ProfilesCommand>, setup: &Setup) -> Resul
         ProfilesCommand::Show { name } => {
             let profile = catalog.get(&name).ok_or_else(|| {
                 let near = catalog.nearest(&name).map(|near| format!("did you mean {near:?}? ")).unwrap_or_default();
-                Failure::usage(format!("there is no profile {name:?}")).hint(format!("{near}`aime profiles` lists them"))
+                Failure::usage(message!("no-profile", name = format!("{name:?}"))).hint(format!("{near}`aime profiles` lists them"))
             })?;
             output::result(toml::to_string_pretty(profile).map_err(Failure::internal)?.trim_end());
         }

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Message, message};
 use aime_progress_management::RunId;
 use aime_report::ReportView;
 use aime_runs::{Setup, write_whole};
@@ -31,8 +32,7 @@ pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Ou
         None => beside(run, setup)?,
     };
     let unwritable = |error| {
-        Failure::usage(format!("the report cannot be written to {}: {error}", path.display()))
-            .hint("name a file in an existing folder: -o F.html")
+        Failure::usage(message!("report-not-written", file = path.display(), reason = Message::text(error))).hint(message!("report-hint"))
     };
     write_whole(&path, &page, true).map_err(unwritable)?;
     match form {
@@ -46,6 +46,6 @@ pub(super) fn report(run: &RunId, page: &ReportView, to: Option<&Path>, form: Ou
 fn beside(run: &RunId, setup: &Setup) -> Result<PathBuf, Failure> {
     let folder = setup.keep().join("runs").join(run.as_str());
     let made = fs::create_dir_all(&folder);
-    made.map_err(|error| Failure::caused(code::USAGE, &error).hint("name a file: -o F.html"))?;
+    made.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("name-report")))?;
     Ok(folder.join(FILE))
 }

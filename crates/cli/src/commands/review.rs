@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use aime_messages::{Message, message};
 use aime_progress_management::{Owner, Plan};
 use aime_runs::{Review, Setup, write_whole};
 use aime_sandbox::run_at_terminal;
@@ -27,33 +28,34 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
     let editor = editor(setup)?;
     let file = setup.keep().join("review.json");
     let text = serde_json::to_string_pretty(plan).map_err(Failure::internal)?;
-    let lost = |error: std::io::Error| Failure::usage(format!("the plan cannot be written to {}: {error}", file.display()));
+    let lost = |error: std::io::Error| Failure::usage(message!("plan-not-written-why", file = file.display(), error));
     std::fs::create_dir_all(setup.keep()).map_err(lost)?;
     let (how, comment) = (msg!("review-how"), msg!("review-comment"));
     let head: String = forecast.into_iter().chain([how.as_str(), comment.as_str()]).map(|line| format!("# {line}\n")).collect();
     write_whole(&file, &format!("{head}{text}\n"), true).map_err(lost)?;
     loop {
         let ended = run_at_terminal(&editor, file.as_os_str()).await;
-        let ended = ended.map_err(|error| Failure::usage(format!("the editor cannot be started: {error}")))?;
-        let written = std::fs::read_to_string(&file).map_err(|error| Failure::usage(format!("{}: {error}", file.display())))?;
+        let ended = ended.map_err(|error| Failure::usage(message!("no-editor-start", error)))?;
+        let written = std::fs::read_to_string(&file)
+            .map_err(|error| Failure::usage(message!("unreadable", what = file.display(), reason = Message::text(error))))?;
         let Written { body, comments } = Written::read(&written);
         // `aime run --plan` reads what is left there.
-        let stopped = |why: String| match write_whole(&file, &body, true) {
+        let stopped = |why: Message| match write_whole(&file, &body, true) {
             Ok(()) => stopped(why, &file),
             Err(error) => lost(error),
         };
         if !ended.success() {
-            return Err(stopped(format!("the editor `{editor}` ended with {ended}")));
+            return Err(stopped(message!("editor-ended", editor, how = ended)));
         }
         if body.trim().is_empty() {
             return match comments.is_empty() {
-                true => Err(Failure { code: code::NOT_REACHED, ..Failure::usage("the plan was emptied, so nothing was run") }),
+                true => Err(Failure { code: code::NOT_REACHED, ..Failure::usage(message!("plan-emptied")) }),
                 false => Ok(Reviewed::Commented(Box::new(Review { plan: plan.clone(), comments }))),
             };
         }
         match setup.checker()?.check(&body) {
             Ok(checked) => {
-                checked.repairs.iter().for_each(|repair| output::note(&format!("repaired in the plan: {repair}")));
+                checked.repairs.iter().for_each(|repair| output::note(&msg!("plan-repaired", reason = Message::text(repair))));
                 // The journal of the run contains the plan, so the file is no longer needed.
                 drop(std::fs::remove_file(&file));
                 let edited = checked.plan.revised(plan, Owner::Person);
@@ -65,8 +67,8 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
             Err(faults) => {
                 let told = told(&msg!("plan-of-person"), &faults);
                 output::tell(&told);
-                if !output::can_type() || !confirms("edit it again?").await {
-                    return Err(stopped(told));
+                if !output::can_type() || !confirms(&msg!("review-again")).await {
+                    return Err(stopped(told.into()));
                 }
             }
         }
@@ -97,8 +99,8 @@ impl Written {
     }
 }
 
-fn stopped(why: String, file: &Path) -> Failure {
-    Failure::usage(why).hint(format!("what you wrote is in {0}; `aime run --plan {0}` runs it", file.display()))
+fn stopped(why: Message, file: &Path) -> Failure {
+    Failure::usage(Message::text(why)).hint(message!("what-you-wrote", file = file.display(), again = file.display()))
 }
 
 /// Returns the person's editor, from the usual variables.
@@ -106,12 +108,11 @@ pub(super) fn editor(setup: &Setup) -> Result<String, Failure> {
     let set = ["VISUAL", "EDITOR"].into_iter().find_map(|name| setup.environment.text(name).filter(|value| !value.trim().is_empty()));
     match set {
         Some(editor) if is_missing(editor, setup.environment.text("PATH").unwrap_or_default()) => {
-            Err(Failure::usage(format!("the editor `{editor}` was not found")).hint("set EDITOR to a program that is"))
+            Err(Failure::usage(message!("no-editor-program", editor)).hint(message!("no-editor-program-hint")))
         }
         Some(editor) => Ok(editor.to_owned()),
         None if output::can_type() => Ok(if cfg!(windows) { "notepad" } else { "vi" }.to_owned()),
-        None => Err(Failure::usage("there is no editor to review the plan in, and no terminal")
-            .hint("set EDITOR, or use `aime plan GOAL -o plan.json --format json`, edit it, and `aime run --plan plan.json`")),
+        None => Err(Failure::usage(message!("no-editor")).hint(message!("no-editor-hint"))),
     }
 }
 

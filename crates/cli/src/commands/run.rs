@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use aime_messages::{Message, message};
 use aime_orchestrator::{Bounds, FailureCode, Models, RunRequest, RunResult};
 use aime_progress_management::{Owner, Plan, ProgressState, RunId};
 use aime_runs::{Drive, Review, Runs, Setup, models};
@@ -37,7 +38,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
         (None, Some(file), _) => read_goal(&read_text(file, &msg!("goal-of-file", file = file.display()))?)?,
         (None, None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),
         (None, None, Some(_)) => "carry out the plan".to_owned(),
-        (None, None, None) => return Err(Failure::usage("no goal").hint("aime run \"write the goal here\"")),
+        (None, None, None) => return Err(Failure::usage(message!("no-goal")).hint(message!("no-goal-hint"))),
     };
     let images = read_images(&args.image)?;
     if args.review {
@@ -46,7 +47,7 @@ async fn begin(args: RunArgs, run: RunId, global: &Global, runs: &Runs) -> Resul
     }
     let elsewhere = is_elsewhere(global);
     if elsewhere && args.choice.model.is_some() {
-        return Err(Failure::usage("workers have models of their own, so --model says nothing here").hint("name it to `aime worker`"));
+        return Err(Failure::usage(message!("engine-model")).hint(message!("engine-model-hint")));
     }
     if elsewhere && args.commit {
         return Err(Failure::usage("an engine's workers make no branch, so --commit cannot be used"));
@@ -129,11 +130,11 @@ pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan
     match parts.check(text) {
         Ok(checked) => {
             for repair in &checked.repairs {
-                output::note(&format!("repaired in the plan: {repair}"));
+                output::note(&msg!("plan-repaired", reason = Message::text(repair)));
             }
             Ok(checked.plan)
         }
-        Err(faults) => Err(Failure::usage(told(what, &faults)).hint("`aime check` gives the same list; `aime schema plan` the format")),
+        Err(faults) => Err(Failure::usage(told(what, &faults)).hint(message!("plan-hint"))),
     }
 }
 
@@ -182,7 +183,7 @@ pub(super) async fn carry_out(carry: Carry, global: &Global, runs: &Runs, work: 
             shown.abort();
             drop(shown.await);
             drop(seen);
-            output::note(&format!("stopped at once; go on with `aime resume {run}`"));
+            output::note(&msg!("stopped-at-once", run));
             tell_as_it_stands(&run, output, setup);
             return Ok(FailureCode::Interrupted.exit_code());
         }

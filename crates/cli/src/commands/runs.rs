@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
-    i18n::{asked, message, msg, named, row, said},
+    i18n::{asked, msg, named, plain_message, row, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{
         column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span,
@@ -57,7 +57,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
         RunsCommand::Delete { run } => {
             let run = runs.find(&run)?;
             runs.delete(&run).await?;
-            output::note(&format!("deleted {run}"));
+            output::note(&msg!("run-deleted", run));
         }
     }
     Ok(0)
@@ -66,7 +66,7 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
 fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
     let all = runs.list()?;
     if form == Output::Text && all.is_empty() {
-        output::note("no runs in this folder yet");
+        output::note(&msg!("no-runs"));
     }
     match form {
         Output::Text => {
@@ -129,7 +129,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     lines.extend(state.tasks.values().filter_map(actor_of));
     for decision in &state.decisions {
         let why = why_changed(&decision.triggers);
-        let told = msg!("run-decided", version = decision.version, why = why, reasoning = decision.patch.reasoning);
+        let told = msg!("run-decided", version = decision.version, why, reasoning = decision.patch.reasoning);
         lines.push(head("head-decided", &told));
         lines.extend(decision.patch.changes.iter().map(|change| format!("  {}", describe_change(change))));
         lines.extend(decision.lowered.iter().map(|lowered| format!("  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered))));
@@ -142,7 +142,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
     }
     let requests = count(usize::try_from(state.spent.requests).unwrap_or(usize::MAX), "request");
     let tokens = state.spent.input_tokens + state.spent.output_tokens;
-    let took = msg!("run-took", span = span(result.duration_ms), tokens = tokens, requests = requests);
+    let took = msg!("run-took", span = span(result.duration_ms), tokens, requests);
     lines.push(format!("{DIM}{took}{DIM:#}"));
     lines.extend(output::by_who(&state.spent_by).map(|text| format!("{DIM}{text}{DIM:#}")));
     if let Some(error) = &result.error {
@@ -184,7 +184,7 @@ fn actor_of(task: &Task) -> Option<String> {
         "run-actor",
         task = task.spec.id,
         profile = actor.profile,
-        model = model,
+        model,
         tools = count(actor.tools.len(), "tool"),
         steps = actor.max_steps
     );
@@ -199,7 +199,7 @@ fn actor_of(task: &Task) -> Option<String> {
 
 /// Formats a line with its leading word.
 fn head(id: &str, told: &str) -> String {
-    format!("{}{told}", column(&format!("{BOLD}{}{BOLD:#}", message(id, &[])), 8))
+    format!("{}{told}", column(&format!("{BOLD}{}{BOLD:#}", plain_message(id)), 8))
 }
 
 /// Lists the changes that file tools made, each with its lines, within a limit.
@@ -235,7 +235,7 @@ pub(super) fn diff(run: &RunId, seen: &RunView, (from, to): (u32, u32), form: Ou
         return output::json(&json!({"run_id": run, "from": from, "to": to, "diff": diff}), form == Output::Json);
     }
     if diff.is_empty() {
-        output::result(&msg!("diff-nothing", from = from, to = to));
+        output::result(&msg!("diff-nothing", from, to));
         return Ok(());
     }
     let task = |id: &TaskId| seen.state.tasks.get(id).map_or_else(String::new, |task| plain(task.spec.title()).into_owned());
@@ -278,7 +278,7 @@ pub(super) fn told_of_fork((run, at): (&RunId, u32), new: &RunId, form: Output) 
         Output::Text => output::result(new.as_str()),
         _ => output::json(&json!({"run_id": new, "forked_from": run, "version": at}), form == Output::Json)?,
     }
-    output::note(&format!("it stands where {run} stood at v{at}; go on with `aime resume {new}`"));
+    output::note(&msg!("forked", run, number = at, new));
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use super::viewing::{Hearing, acts};
 use crate::{
     args::{Global, Output},
     failure::Failure,
-    i18n::msg,
+    i18n::{msg, print},
     output::{self, BOLD},
     person::{AtTerminal, OnScreen},
     screen::{Form, Screen, Sight, Whole, column, limits_of},
@@ -123,7 +123,7 @@ pub(super) async fn show(screen: Arc<Screen>, mut news: mpsc::UnboundedReceiver<
     while let Some(news) = news.recv().await {
         match news {
             RunNews::Event(event) => screen.show(&event)?,
-            RunNews::Note(note) => screen.say(&note),
+            RunNews::Note(note) => screen.say(&print(&note)),
         }
     }
     screen.close();

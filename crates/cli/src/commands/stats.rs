@@ -49,7 +49,7 @@ fn text(stats: &RunStats) -> String {
     let plans = |of: u64| count(number(of), "plan");
     let made = msg!("stats-made", made = metrics.made, plans = plans(metrics.asked), percent = percent(metrics.planning_success_rate()));
     let planned = match metrics.mean_planning_ms() {
-        Some(mean) => msg!("stats-mean", made = made, span = span(mean.round() as u64)),
+        Some(mean) => msg!("stats-mean", made, span = span(mean.round() as u64)),
         None => made,
     };
     let rate = percent(metrics.execution_success_rate());
@@ -75,7 +75,7 @@ fn time_lines(time: &TimeUse) -> [(String, String); 7] {
         0 => of_total(*ms),
         requests => {
             let requests = count(usize::try_from(requests).unwrap_or(usize::MAX), "request");
-            msg!("stats-tokens", time = of_total(*ms), tokens = spent.input_tokens + spent.output_tokens, requests = requests)
+            msg!("stats-tokens", time = of_total(*ms), tokens = spent.input_tokens + spent.output_tokens, requests)
         }
     };
     [

@@ -1,5 +1,6 @@
 //! Messages of people to a run in another process: `aime tell`, `aime pause`, `aime answer`, `aime cancel`.
 
+use aime_progress_management::RunId;
 use aime_runs::{Answered, Cancelled, Runs};
 
 use crate::{failure::Failure, i18n::msg, output, screen::first_line};
@@ -7,36 +8,38 @@ use crate::{failure::Failure, i18n::msg, output, screen::first_line};
 pub(super) async fn tell(run: &str, task: Option<&str>, text: &str, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
     runs.tell(&run, task, text).await?;
-    let then = if runs.is_driven(&run) { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
-    output::note(&format!("told: {}\n{then}", first_line(text, 100)));
+    output::note(&format!("{}\n{}", msg!("sent", text = first_line(text, 100)), then(&run, runs)));
     Ok(0)
 }
 
 pub(super) async fn pause(run: &str, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
     runs.pause(&run).await?;
-    output::note(&format!("the run stops; go on with `aime resume {run}`"));
+    output::note(&msg!("run-stops", run));
     Ok(0)
 }
 
 pub(super) async fn answer(run: &str, text: String, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
     let Answered { question, left } = runs.answer(&run, None, text).await?;
-    let then = if left { format!("go on with `aime resume {run}`") } else { "the run takes it up if it is under way".to_owned() };
-    output::note(&format!("answered: {}\n{then}", first_line(&question.question, 100)));
+    let then = if left { msg!("hint-resume", run) } else { msg!("run-takes-up-if") };
+    output::note(&format!("{}\n{then}", msg!("answered", question = first_line(&question.question, 100))));
     Ok(0)
 }
 
 pub(super) async fn cancel(run: &str, task: Option<&str>, runs: &Runs) -> Result<u8, Failure> {
     let run = runs.find(run)?;
     match runs.cancel(&run, task).await? {
-        Cancelled::Run => output::note(&msg!("cancel-done", run = run)),
-        Cancelled::Stopping => output::note(&format!("run {run} was told, and is still stopping")),
+        Cancelled::Run => output::note(&msg!("cancel-done", run)),
+        Cancelled::Stopping => output::note(&msg!("cancel-stopping", run)),
         Cancelled::Task(task) => {
-            let driven = runs.is_driven(&run);
-            let then = if driven { "the run takes it up now".to_owned() } else { format!("go on with `aime resume {run}`") };
-            output::note(&format!("to be cancelled: {task}\n{then}"));
+            output::note(&format!("{}\n{}", msg!("cancel-task", task), then(&run, runs)));
         }
     }
     Ok(0)
+}
+
+/// Describes when the run reads a message.
+fn then(run: &RunId, runs: &Runs) -> String {
+    if runs.is_driven(run) { msg!("run-takes-up") } else { msg!("hint-resume", run) }
 }

@@ -1,5 +1,6 @@
 //! `aime tools`.
 
+use aime_messages::{Message, message};
 use aime_runs::Setup;
 use aime_tools::{AskPerson, Executor, TellProgress, ToolContext, ToolScope, ToolSpec};
 use serde_json::{Map, Value};
@@ -37,7 +38,7 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
     let registry = setup.every_tool();
     let known = |name: &str| {
         let found = registry.sheets([name]).map(|mut sheets| sheets.pop());
-        found.map_err(|error| Failure::usage(error).hint("`aime tools list` lists them"))
+        found.map_err(|error| Failure::usage(Message::text(error)).hint(message!("tools-list")))
     };
     match command.unwrap_or(ToolsCommand::List) {
         ToolsCommand::List => {
@@ -55,9 +56,8 @@ pub(super) async fn tools(command: Option<ToolsCommand>, setup: &Setup) -> Resul
         }
         ToolsCommand::Call { name, parameters } => {
             known(&name)?;
-            let parameters: Map<String, Value> = serde_json::from_str(&parameters).map_err(|error| {
-                Failure::usage(format!("the parameters are not a JSON object: {error}")).hint(r#"write them as {"name": value}"#)
-            })?;
+            let parameters: Map<String, Value> = serde_json::from_str(&parameters)
+                .map_err(|error| Failure::usage(message!("tool-parameters", error)).hint(r#"write them as {"name": value}"#))?;
             match registry.call_with_consent(&name, parameters, &context(setup)?).await {
                 Ok(output) => output::result(&output.text),
                 Err(error @ aime_tools::ToolError::InvalidParameters(_)) => {

@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use aime_durable::RunLock;
+use aime_messages::message;
 use aime_orchestrator::{RunView, with_children};
 #[cfg(feature = "temporal")]
 use aime_progress_management::ProgressEvent;
@@ -38,7 +39,7 @@ pub(super) async fn undo(args: &UndoArgs, task: Option<&str>, form: Output, runs
 
 async fn of_run((run, seen): (&RunId, &RunView), args: &UndoArgs, task: Option<&str>, form: Output, setup: &Setup) -> Result<u8, Failure> {
     let scope = task.map_or(Ok(Scope::Run {}), |task| of_task(run, seen, task))?;
-    let what = task.map_or_else(|| msg!("undo-run", run = run), |task| msg!("undo-task", task = task, run = run));
+    let what = task.map_or_else(|| msg!("undo-run", run), |task| msg!("undo-task", task, run));
     carry_out(run, &what, args, form, setup, move |_| Ok(Some(scope))).await
 }
 
@@ -49,7 +50,7 @@ pub(super) async fn redo(args: &UndoArgs, form: Output, runs: &Runs) -> Result<u
 }
 
 async fn of_last_undo(run: &RunId, args: &UndoArgs, form: Output, setup: &Setup) -> Result<u8, Failure> {
-    let what = msg!("undo-last", run = run);
+    let what = msg!("undo-last", run);
     let last = |recorder: &Recorder| Ok(recorder.last_undo()?.map(|number| Scope::Undo { number }));
     carry_out(run, &what, args, form, setup, last).await
 }
@@ -67,8 +68,7 @@ pub(super) async fn undo_on_engine(
     let kept = kept_here((run, seen), setup)?;
     let of_nobody = |(_, by): (Change, Vec<&Author>)| by.iter().any(|author| **author == aime_temporal::brought());
     if task.is_some() && kept.is_some_and(|kept| kept.changes().any(of_nobody)) {
-        return Err(Failure::usage(format!("of some of what run {run} did to files it is not known which of its tasks did it"))
-            .hint("leave the task out: the run is undone as a whole"));
+        return Err(Failure::usage(message!("engine-as-one", run)).hint(message!("engine-as-one-hint")));
     }
     of_run((run, seen), args, task, form, setup).await
 }
@@ -84,12 +84,11 @@ pub(super) async fn redo_on_engine(known: (&RunId, &RunView), args: &UndoArgs, f
 #[cfg(feature = "temporal")]
 fn kept_here((run, seen): (&RunId, &RunView), setup: &Setup) -> Result<Option<Kept>, Failure> {
     if seen.output.is_none() {
-        return Err(Failure::usage(format!("run {run} is under way on its engine")).hint("stop the run first"));
+        return Err(Failure::usage(message!("engine-under-way", run)).hint(message!("stop-first")));
     }
     let kept = Kept::read(&setup.keep(), run.as_str()).map_err(|error| Failure::caused(code::USAGE, &error))?;
     if kept.is_none() && may_have_changed(seen) {
-        return Err(Failure::usage(format!("this folder keeps nothing of run {run}: it changed no file, or did so elsewhere"))
-            .hint("undo it in the folder of its workers, or, with --git-handoff, in the one where it began"));
+        return Err(Failure::usage(message!("engine-kept-elsewhere", run)).hint(message!("engine-kept-elsewhere-hint")));
     }
     Ok(kept)
 }
@@ -106,7 +105,7 @@ fn of_task(run: &RunId, seen: &RunView, task: &str) -> Result<Scope, Failure> {
         return Ok(Scope::Tasks { tasks: with_children(&seen.state, task) });
     }
     let known: Vec<&str> = seen.state.tasks.keys().map(aime_progress_management::TaskId::as_str).collect();
-    Err(Failure::usage(format!("run {run} has no task {task:?}")).hint(format!("its tasks are {}", known.join(", "))))
+    Err(Failure::usage(message!("run-no-task", run, task = format!("{task:?}"))).hint(message!("undo-tasks", names = known.join(", "))))
 }
 
 /// Returns the record of a run in this folder.
@@ -125,11 +124,11 @@ async fn carry_out(
 ) -> Result<u8, Failure> {
     let kept = setup.keep().join("runs").join(run.as_str());
     let lock = RunLock::take(&kept.join("lock"));
-    let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint("stop the run first"))?;
+    let _lock = lock.map_err(|error| Failure::caused(code::USAGE, &error).hint(message!("stop-first")))?;
     let recorder = recorder(run, setup)?;
     let failed = |error: UndoError| Failure::caused(code::USAGE, &error);
     let Some(scope) = scope(&recorder).map_err(failed)? else {
-        return Err(Failure::usage(format!("run {run} has no undo that could be put back")));
+        return Err(Failure::usage(message!("undo-none", run)));
     };
     let plan = recorder.plan(&scope, args.force).map_err(failed)?;
     let lost = recorder.lost().map_err(failed)?;
@@ -161,16 +160,16 @@ async fn carry_out(
 /// Asks the person at the terminal for consent.
 async fn consent(plan: &UndoPlan) -> Result<bool, Failure> {
     if !output::can_type() {
-        return Err(Failure::usage(format!("{} would be put back, and nobody is here to agree", count(plan.changes.len(), "path")))
-            .hint("add --yes"));
+        return Err(
+            Failure::usage(message!("undo-nobody", paths = message!("count-path", number = plan.changes.len()))).hint(message!("say-yes"))
+        );
     }
-    Ok(agrees("Put these back?").await)
+    Ok(agrees(&msg!("put-back")).await)
 }
 
 /// Lists the planned changes.
 fn listing(plan: &UndoPlan, what: &str) -> String {
-    let mut lines =
-        vec![format!("{}{}", head(BOLD, "head-undo"), msg!("undo-listing", what = what, paths = count(plan.changes.len(), "path")))];
+    let mut lines = vec![format!("{}{}", head(BOLD, "head-undo"), msg!("undo-listing", what, paths = count(plan.changes.len(), "path")))];
     lines.extend(plan.changes.iter().take(LISTED).map(change_line));
     lines.extend(more(plan.changes.len()));
     lines.join("\n")
@@ -237,7 +236,7 @@ impl Report<'_> {
                     lines.push(format!("  {}{}", word(RED, &named("did", "failed")), of_path(&failed.path, &failed.why.to_string())));
                 }
             }
-            None if self.plan.is_empty() && self.lost.is_none() => lines.push(msg!("undo-nothing-for", what = what)),
+            None if self.plan.is_empty() && self.lost.is_none() => lines.push(msg!("undo-nothing-for", what)),
             None => lines.push(msg!("undo-nothing-changed")),
         }
         for Conflict { path, why } in self.plan.conflicts.iter().take(LISTED) {
@@ -284,5 +283,5 @@ fn not_covered((first, number): &(Vec<LeftOut>, usize)) -> Option<String> {
     }
     let covered = msg!("undo-not-covered", what = named.join(", "));
     let small = first.iter().any(|left| matches!(left.why, NotKept::TooLarge | NotKept::NoRoom));
-    Some(if small { msg!("undo-bounds", covered = covered) } else { covered })
+    Some(if small { msg!("undo-bounds", covered) } else { covered })
 }

@@ -8,7 +8,7 @@ use fluent_syntax::{
     parser,
 };
 
-use super::{Language, catalogue};
+use aime_messages::{Language, Value, texts};
 
 /// Largest nesting of reasons that is followed.
 const DEEPEST: usize = 4;
@@ -67,7 +67,7 @@ impl Sentence {
 /// Returns the sentences whose ids have this prefix.
 pub(super) fn sentences(beginning: &'static str) -> Vec<Sentence> {
     let mut found = Vec::new();
-    for text in catalogue::texts(Language::English) {
+    for text in texts(Language::English) {
         let resource = parser::parse(*text).unwrap_or_else(|(resource, _)| resource);
         for entry in resource.body {
             let Entry::Message(message) = entry else { continue };
@@ -136,7 +136,7 @@ fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
     if text.contains("; ") {
         let told: Vec<Cow<'_, str>> = text.split("; ").map(|part| line(language, part, depth - 1)).collect();
         if told.iter().all(|part| matches!(part, Cow::Owned(_))) {
-            return Cow::Owned(told.join(&super::message("row-separator", &[])));
+            return Cow::Owned(told.join(&super::plain_message("row-separator")));
         }
     }
     known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
@@ -177,8 +177,8 @@ pub(super) fn typed(language: Language, text: &str) -> String {
 fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &str, depth: usize) -> Option<String> {
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
-        let told: Option<Vec<_>> = values.map(|(name, value)| Some((name, told(language, name, value, depth)?))).collect();
-        catalogue::format(language, sentence.id, &told?)
+        let told: Option<Vec<_>> = values.map(|(name, value)| Some((name, Value::Text(told(language, name, value, depth)?)))).collect();
+        aime_messages::format(language, sentence.id, &told?)
     })
 }
 

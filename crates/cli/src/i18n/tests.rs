@@ -1,20 +1,12 @@
 //! Tests that the catalogues are consistent and that sentences are recognised.
 
-use std::{
-    cell::Cell,
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{cell::Cell, fs, path::Path};
 
+use aime_messages::Language;
 use aime_runs::Environment;
-use fluent_syntax::{
-    ast::{Entry, Expression, InlineExpression, Pattern, PatternElement},
-    parser,
-};
 
 use super::{
-    Language, LanguageChoice, asked, catalogue, counted, message, msg, named, said,
+    LanguageChoice, asked, counted, msg, named, plain_message, said,
     sentence::{Part, sentences},
 };
 
@@ -34,152 +26,17 @@ pub(crate) fn in_language<T>(language: Language, work: impl FnOnce() -> T) -> T 
     done
 }
 
-/// Ids of messages, with the names of the values of each.
-type Messages = BTreeMap<String, BTreeSet<String>>;
-
-fn messages(language: Language) -> Messages {
-    let mut found = Messages::new();
-    for text in catalogue::texts(language) {
-        let resource = parser::parse(*text).unwrap_or_else(|(_, faults)| panic!("{faults:?}\n{text}"));
-        for entry in resource.body {
-            match entry {
-                Entry::Message(message) => {
-                    let mut values = BTreeSet::new();
-                    values_of(message.value.as_ref().unwrap(), &mut values);
-                    assert!(found.insert(message.id.name.to_owned(), values).is_none(), "{} is there twice", message.id.name);
-                }
-                Entry::Comment(_) | Entry::GroupComment(_) | Entry::ResourceComment(_) => {}
-                other => panic!("{other:?}"),
-            }
-        }
-    }
-    found
-}
-
-fn values_of(pattern: &Pattern<&str>, values: &mut BTreeSet<String>) {
-    for element in &pattern.elements {
-        match element {
-            PatternElement::Placeable { expression: Expression::Inline(InlineExpression::VariableReference { id }) } => {
-                values.insert(id.name.to_owned());
-            }
-            PatternElement::Placeable { expression: Expression::Select { variants, .. } } => {
-                variants.iter().for_each(|variant| values_of(&variant.value, values));
-            }
-            _ => {}
-        }
-    }
-}
-
-// Requirement: 19.4
-#[test]
-fn each_catalogue_has_every_message_with_the_same_values() {
-    let (english, chinese) = (messages(Language::English), messages(Language::Chinese));
-    assert!(english.len() > 200, "{}", english.len());
-    for (id, values) in &english {
-        assert_eq!(chinese.get(id), Some(values), "{id} in messages/zh");
-    }
-    let only: Vec<_> = chinese.keys().filter(|id| !english.contains_key(*id)).collect();
-    assert!(only.is_empty(), "messages/en lacks {only:?}");
-    let chinese_texts = catalogue::texts(Language::Chinese).concat();
-    let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
-    assert!(chinese_texts.chars().filter(|c| is_chinese(*c)).count() > 2_000, "the Chinese catalogue is Chinese");
-    assert!(!catalogue::texts(Language::English).concat().chars().any(is_chinese), "the English one is not");
-}
-
 /// Collects every source of a folder, without tests.
-fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+fn sources(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && name != "tests" {
             sources(&path, found);
         } else if name.ends_with(".rs") && name != "tests.rs" {
-            found.push((path.clone(), fs::read_to_string(&path).unwrap()));
+            found.push(fs::read_to_string(&path).unwrap());
         }
     }
-}
-
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
-/// Returns the uses of `msg!` in a text: ids with the names of values.
-fn uses(text: &str) -> Vec<(String, BTreeSet<String>)> {
-    let mut found = Vec::new();
-    for (place, _) in text.match_indices("msg!(") {
-        let Some(rest) = text[place + "msg!(".len()..].trim_start().strip_prefix('"') else { continue };
-        let Some((id, rest)) = rest.split_once('"') else { continue };
-        let (mut depth, mut values, mut word) = (1_u32, BTreeSet::new(), String::new());
-        let mut letters = rest.chars();
-        while let Some(letter) = letters.next() {
-            match letter {
-                '(' | '[' | '{' => depth += 1,
-                ')' | ']' | '}' => depth -= 1,
-                '"' => drop(letters.by_ref().find(|letter| *letter == '"')),
-                '=' if depth == 1 && !word.trim().is_empty() => drop(values.insert(word.trim().to_owned())),
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-            match letter {
-                ',' | '=' | '"' => word.clear(),
-                letter => word.push(letter),
-            }
-        }
-        found.push((id.to_owned(), values));
-    }
-    found
-}
-
-// Requirement: 19.4
-#[test]
-fn what_the_command_says_is_in_the_catalogues_and_nothing_else() {
-    let known = messages(Language::English);
-    let mut files = Vec::new();
-    sources(&crates().join("cli/src"), &mut files);
-    let all: String = files.iter().map(|(_, text)| text.as_str()).collect();
-    for (path, text) in &files {
-        if path.ends_with("i18n.rs") {
-            continue;
-        }
-        for (id, values) in uses(text) {
-            assert_eq!(known.get(&id), Some(&values), "{id} in {}", path.display());
-        }
-    }
-    // Messages of these kinds are looked up by a word.
-    let by_word = [
-        "said-",
-        "asked-",
-        "help-",
-        "typed-",
-        "count-",
-        "status-",
-        "ended-",
-        "owner-",
-        "checked-",
-        "conflict-",
-        "code-",
-        "mode-",
-        "by-",
-        "purpose-",
-        "outcome-",
-        "did-",
-        "kind-",
-        "answer-",
-        "bound-",
-        "thing-",
-        "deed-",
-        "permissions-",
-        "place-",
-        "spent-",
-    ];
-    let unused: Vec<_> = known
-        .keys()
-        .filter(|id| !by_word.iter().any(|kind| id.starts_with(kind)))
-        .filter(|id| !all.contains(&format!("\"{id}\"")))
-        .collect();
-    assert!(unused.is_empty(), "nobody says {unused:?}");
 }
 
 /// Returns a source with the line breaks of its long texts removed.
@@ -201,8 +58,8 @@ fn unbroken(text: &str) -> String {
 #[test]
 fn every_sentence_that_is_recognised_is_said_somewhere() {
     let mut files = Vec::new();
-    sources(&crates(), &mut files);
-    let all: String = files.iter().map(|(_, text)| unbroken(text)).collect();
+    sources(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap(), &mut files);
+    let all: String = files.iter().map(|text| unbroken(text)).collect();
     let mut unsaid = Vec::new();
     for sentence in ["said-", "asked-", "help-"].into_iter().flat_map(sentences) {
         for part in &sentence.parts {
@@ -241,7 +98,7 @@ fn the_flag_comes_first_then_the_settings_then_the_locale() {
         (Some(Auto), Zh, &[("LC_ALL", "en_US.UTF-8")], English),
     ] {
         let environment = Environment::of(variables.iter().copied());
-        assert_eq!(Language::of(flag, configured, &environment), language, "{flag:?} {configured:?} {variables:?}");
+        assert_eq!(LanguageChoice::language(flag, configured, &environment), language, "{flag:?} {configured:?} {variables:?}");
     }
 }
 
@@ -257,7 +114,7 @@ fn messages_hold_their_values() {
         assert_eq!([1, 2].map(|number| counted(number, "task")), ["1 个任务", "2 个任务"]);
         assert_eq!(named("status", "waiting_for_human"), "等待答复");
         assert_eq!(named("status", "half way there"), "half way there");
-        assert_eq!(message("no-such-message", &[]), "no-such-message");
+        assert_eq!(plain_message("no-such-message"), "no-such-message");
     });
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{column, describe_file_change, first_line, span, telling_line, tree::describe_plan};
 use crate::{
-    i18n::{asked, message, msg, named, row, said},
+    i18n::{asked, msg, named, plain_message, row, said},
     output::{BOLD, CYAN, DIM, GREEN, RED, YELLOW, count, plain},
 };
 
@@ -22,12 +22,12 @@ const HEAD: usize = 8;
 
 /// Formats the leading word of a line, padded.
 pub(crate) fn head(style: Style, id: &str) -> String {
-    format!("{style}{}", column(&format!("{}{style:#}", message(id, &[])), HEAD))
+    format!("{style}{}", column(&format!("{}{style:#}", plain_message(id)), HEAD))
 }
 
 /// Returns the task of an event, or the lead for events before its own work.
 fn who(task: Option<&TaskId>) -> String {
-    task.map_or_else(|| message("head-lead", &[]), ToString::to_string)
+    task.map_or_else(|| plain_message("head-lead"), ToString::to_string)
 }
 
 /// Shortens a text from elsewhere to one line.
@@ -60,8 +60,8 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::Routed { mode, by, category, reasons, .. } => {
             let (mode, by, reasons) = (named("mode", &mode.to_string()), named("by", by), row(reasons));
             let route = match category.as_str() {
-                "" => msg!("line-route", mode = mode, by = by, reasons = reasons),
-                category => msg!("line-route-category", mode = mode, by = by, category = category, reasons = reasons),
+                "" => msg!("line-route", mode, by, reasons),
+                category => msg!("line-route-category", mode, by, category, reasons),
             };
             head(BOLD, "head-route") + &route
         }
@@ -73,7 +73,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             format!("{DIM}{}{DIM:#}", msg!("line-asking", what = named("purpose", purpose)))
         }
         E::PlanRefused { attempt, faults } => {
-            format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt = attempt, faults = plain(&row(faults))))
+            format!("{}{}", head(YELLOW, "head-refused"), msg!("line-refused", attempt, faults = plain(&row(faults))))
         }
         E::PlanReused { run } => {
             let told = match run.as_deref() {
@@ -103,10 +103,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
             }
             for dropped in &decision.dropped {
                 let why = first_line(&dropped.faults.join("; "), WIDTH);
-                text.push_str(&format!(
-                    "\n  {DIM}{}{DIM:#}",
-                    msg!("line-dropped-change", change = describe_change(&dropped.change), why = why)
-                ));
+                text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-dropped-change", change = describe_change(&dropped.change), why)));
             }
             for lowered in &decision.lowered {
                 text.push_str(&format!("\n  {DIM}{}{DIM:#}", msg!("line-lowered", what = lowered)));
@@ -126,7 +123,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         }
         E::ActorCreated { task, profile, model, .. } => {
             let task = who(task.as_ref());
-            format!("{DIM}{task}: {}{DIM:#}", msg!("line-actor", profile = profile, model = model))
+            format!("{DIM}{task}: {}{DIM:#}", msg!("line-actor", profile, model))
         }
         E::ToolCallStarted { tool, .. } if SHOWN_BY_EFFECT.contains(&tool.as_str()) => return None,
         E::ToolCallStarted { task, tool, parameters, .. } => {
@@ -136,7 +133,7 @@ pub(crate) fn line_of(published: &PublishedEvent) -> Option<String> {
         E::ToolCallFinished { task, tool, outcome, output, duration_ms, .. } if *outcome != CallOutcome::Ok => {
             let task = who(task.as_ref());
             let what = format!("{YELLOW}{tool} {}{YELLOW:#}", named("outcome", outcome_word(*outcome)));
-            format!("{task}: {}", msg!("line-call", what = what, span = span(*duration_ms), output = first_line(output, WIDTH)))
+            format!("{task}: {}", msg!("line-call", what, span = span(*duration_ms), output = first_line(output, WIDTH)))
         }
         E::ProgressReported { task, report } => {
             let task = who(task.as_ref());
@@ -203,8 +200,8 @@ pub(crate) fn why_changed(triggers: &[TriggerReason]) -> String {
     let why = |reason: &TriggerReason| {
         let tasks = reason.tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ");
         match reason.kind {
-            TriggerKind::TaskFailed if !tasks.is_empty() => msg!("line-task-failed", tasks = tasks),
-            TriggerKind::Blocked if !tasks.is_empty() => msg!("line-task-blocked", tasks = tasks),
+            TriggerKind::TaskFailed if !tasks.is_empty() => msg!("line-task-failed", tasks),
+            TriggerKind::Blocked if !tasks.is_empty() => msg!("line-task-blocked", tasks),
             _ => told(&reason.detail, WIDTH),
         }
     };
@@ -216,11 +213,11 @@ pub(crate) fn conflict_line(conflict: &MergeConflict) -> String {
     let MergeConflict { task, path, kind, kept, resolved } = conflict;
     let kind = named("conflict", kind.name());
     let (style, told) = if *resolved {
-        (GREEN, msg!("line-conflict-resolved", task = task, path = path, kind = kind))
+        (GREEN, msg!("line-conflict-resolved", task, path, kind))
     } else {
-        (RED, msg!("line-conflict-open", task = task, path = path, kind = kind))
+        (RED, msg!("line-conflict-open", task, path, kind))
     };
-    let kept = kept.as_ref().map_or_else(String::new, |kept| format!("; {}", msg!("line-conflict-kept", kept = kept)));
+    let kept = kept.as_ref().map_or_else(String::new, |kept| format!("; {}", msg!("line-conflict-kept", kept)));
     format!("{}{}", head(style, "head-conflict"), plain(&format!("{told}{kept}")))
 }
 
@@ -264,7 +261,7 @@ fn status_line(task: &str, to: TaskStatus, attempt: u32, for_good: bool, reason:
         TaskStatus::Running if attempt > 1 => format!("{}{task} {}", head(BOLD, "head-start"), msg!("attempt", number = attempt)),
         TaskStatus::Running => format!("{}{task}", head(BOLD, "head-start")),
         TaskStatus::Completed => format!("{}{task}", head(GREEN, "head-done")),
-        TaskStatus::Failed if for_good => format!("{}{}{why}", head(RED, "head-failed"), msg!("line-for-good", task = task)),
+        TaskStatus::Failed if for_good => format!("{}{}{why}", head(RED, "head-failed"), msg!("line-for-good", task)),
         TaskStatus::Failed => format!("{}{task} {}{why}", head(RED, "head-failed"), msg!("attempt", number = attempt)),
         TaskStatus::Blocked => format!("{}{task}{why}", head(YELLOW, "head-blocked")),
         TaskStatus::Skipped => format!("{}{task}{why}", head(YELLOW, "head-skipped")),
@@ -308,7 +305,7 @@ pub(crate) fn describe_change(change: &PlanChange) -> String {
         PlanChange::AddTask { task, replaces } => {
             let replaced: Vec<&str> = replaces.iter().map(TaskId::as_str).collect();
             let title = first_line(task.title(), WIDTH);
-            format!("+ {}", msg!("change-replaced", task = task.id, replaced = replaced.join(", "), title = title))
+            format!("+ {}", msg!("change-replaced", task = task.id, replaced = replaced.join(", "), title))
         }
         PlanChange::ModifyTask { id, .. } => format!("~ {}", msg!("change-changed", task = id)),
         PlanChange::RemoveTask { id, reason } => format!("- {id}: {}", first_line(reason, WIDTH)),
@@ -322,11 +319,11 @@ pub(crate) fn describe_change(change: &PlanChange) -> String {
             format!("x {}", msg!("change-cancelled", task = id, reason = first_line(reason, WIDTH)))
         }
         PlanChange::AddEdge { edge } => format!("+ {}", msg!("change-edge", from = edge.from, to = edge.to)),
-        PlanChange::RemoveEdge { from, to } => format!("- {}", msg!("change-edge", from = from, to = to)),
+        PlanChange::RemoveEdge { from, to } => format!("- {}", msg!("change-edge", from, to)),
         PlanChange::SetStrategic { .. } => format!("~ {}", msg!("change-strategy")),
         PlanChange::AmendCriterion { number, criterion, evidence, .. } => {
             let (criterion, evidence) = (first_line(&criterion.to_string(), WIDTH), first_line(evidence, WIDTH));
-            format!("~ {}", msg!("change-criterion", number = number, criterion = criterion, evidence = evidence))
+            format!("~ {}", msg!("change-criterion", number, criterion, evidence))
         }
     }
 }

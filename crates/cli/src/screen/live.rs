@@ -198,7 +198,7 @@ pub(super) fn render(state: &ProgressState, run: &RunId, now: i64, (columns, row
     let tokens = spent.input_tokens + spent.output_tokens;
     let cost = if spent.cost_usd > 0.0 { format!(" · ${:.4}", spent.cost_usd) } else { String::new() };
     let requests = count(usize::try_from(spent.requests).unwrap_or(usize::MAX), "request");
-    let foot = msg!("live-foot", elapsed = elapsed, tokens = tokens, requests = requests, cost = cost, run = run);
+    let foot = msg!("live-foot", elapsed, tokens, requests, cost, run);
     lines.extend(by_who.map(|text| format!("{DIM}{text}{DIM:#}")));
     lines.push(format!("{DIM}{foot}{DIM:#}"));
     // One column stays free, because some terminals wrap a full line, and so does room for the `^C`s that a terminal writes after the last

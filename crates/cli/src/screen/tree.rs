@@ -66,7 +66,7 @@ pub(super) fn progress(state: &ProgressState) -> Option<String> {
         return None;
     }
     let done = state.tasks.values().filter(|task| task.status == TaskStatus::Completed).count();
-    Some(msg!("tree-progress", version = state.version, done = done, tasks = count(state.tasks.len(), "task")))
+    Some(msg!("tree-progress", version = state.version, done, tasks = count(state.tasks.len(), "task")))
 }
 
 fn row(depth: usize, task: &Task, now: i64, width: usize) -> String {

@@ -63,7 +63,7 @@ async fn begun(runs: &Arc<Runs>, mut driven: RunHandle) -> Result<(), RunsError>
     tokio::spawn(async move {
         while let Some(news) = news.recv().await {
             if let RunNews::Note(note) = news {
-                runs.setup().note(&note);
+                runs.setup().note(note);
             }
         }
     });

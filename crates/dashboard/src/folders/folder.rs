@@ -77,7 +77,7 @@ impl FolderRuns {
         let whole = journal.run(text).map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
         let records = if whole.is_some() { Vec::from_iter(whole) } else { self.records()? };
         match named(text, &records).as_slice() {
-            [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(RunsError::usage(error)))?)),
+            [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(RunsError::usage(error.to_string())))?)),
             [] => unknown(),
             many => refused(Problem::Refused, format!("{text:?} may mean {}", many.join(", "))),
         }

@@ -2,6 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use aime_messages::{Message, message};
+
 use config::{FileFormat, FileSourceString};
 use serde_json::{Map, Value};
 
@@ -22,7 +24,7 @@ pub struct Loaded {
     /// Files and variables that were read, lowest precedence first.
     pub sources: Vec<String>,
     /// Settings that were left out, with the reasons.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// Sections that decide about safety, about the texts that actors get, and about downloads and resources. A project's file cannot set them
@@ -116,8 +118,8 @@ struct SettingsFile<'a> {
 impl SettingsFile<'_> {
     fn read(&self) -> Result<Option<Value>, ConfigFault> {
         if let Some(other) = &self.other {
-            let message = format!("{} exists beside it, and only one of them can hold the settings", other.display());
-            return Err(ConfigFault::new(self.path.display(), message).hint("write all of them into one, and move the other away"));
+            let message = message!("two-files", other = other.display());
+            return Err(ConfigFault::new(self.path.display(), message).hint(message!("two-files-hint")));
         }
         let mut document = read_file(self.path, self.whose == Whose::Flag)?;
         if let Some(document) = &mut document {
@@ -196,21 +198,14 @@ fn source(document: &Value, place: &str) -> Result<config::File<FileSourceString
 }
 
 /// Removes the safety sections from an untrusted project's document, and returns notes about them.
-fn drop_safety(document: &mut Value, path: &Path) -> Vec<String> {
+fn drop_safety(document: &mut Value, path: &Path) -> Vec<Message> {
     let Some(members) = document.as_object_mut() else { return Vec::new() };
     let dropped = SAFETY.iter().filter(|section| members.shift_remove(**section).is_some());
-    dropped
-        .map(|section| {
-            format!(
-                "[{section}] in {} is left out, because a project may not decide that: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
-                path.display()
-            )
-        })
-        .collect()
+    dropped.map(|section| message!("own-configuration", section = section, file = path.display())).collect()
 }
 
 /// Removes a knowledge folder outside of an untrusted project: its contents would end up in prompts.
-fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) -> Option<String> {
+fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) -> Option<Message> {
     let memory = document.get_mut("memory").and_then(Value::as_object_mut)?;
     let folder = environment.expand_home(Path::new(memory.get("knowledge")?.as_str()?));
     let project = path.parent()?;
@@ -223,8 +218,5 @@ fn drop_outside(document: &mut Value, path: &Path, environment: &Environment) ->
         return None;
     }
     memory.shift_remove("knowledge");
-    Some(format!(
-        "memory.knowledge in {} is left out, because it names a folder outside of the project: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
-        path.display()
-    ))
+    Some(message!("knowledge-out", file = path.display()))
 }

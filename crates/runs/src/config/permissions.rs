@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use aime_messages::{Message, message};
 use aime_tools::{Approval, PermissionRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,19 +88,13 @@ impl Permissions {
     }
 
     /// Removes from a project's document everything that widens permissions, and returns a note about it.
-    pub(super) fn narrow(&self, document: &mut Value, path: &Path) -> Option<String> {
+    pub(super) fn narrow(&self, document: &mut Value, path: &Path) -> Option<Message> {
         let section = document.get_mut("permissions").and_then(Value::as_object_mut)?;
         let narrows = approve_of(section).is_some_and(|approve| approve.narrower(self.approve) == approve);
         let wider = ["approve", "allow", "trusted_folders", "trust_files"].into_iter().filter(|key| !(narrows && *key == "approve"));
         let dropped: Vec<String> =
             wider.filter(|key| section.shift_remove(*key).is_some()).map(|key| format!("permissions.{key}")).collect();
-        (!dropped.is_empty()).then(|| {
-            format!(
-                "{} in {} is left out, because a project may only narrow what is allowed: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
-                dropped.join(" and "),
-                path.display()
-            )
-        })
+        (!dropped.is_empty()).then(|| message!("narrow", keys = dropped.join(" and "), file = path.display()))
     }
 
     /// Returns all rules as a document to be merged last.

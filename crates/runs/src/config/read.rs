@@ -4,6 +4,8 @@ mod tree;
 
 use std::{fmt, path::Path};
 
+use aime_messages::{Describe, Message, message};
+
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -16,25 +18,31 @@ pub struct ConfigFault {
     /// File or variable, with line and column if known.
     pub place: String,
     /// Description of the fault.
-    pub message: String,
+    pub message: Message,
     /// Hint on how to correct it.
-    pub hint: Option<String>,
+    pub hint: Option<Message>,
 }
 
 impl ConfigFault {
-    pub(super) fn new(place: impl fmt::Display, message: impl Into<String>) -> Self {
+    pub(super) fn new(place: impl fmt::Display, message: impl Into<Message>) -> Self {
         Self { place: place.to_string(), message: message.into(), hint: None }
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(super) fn hint(mut self, hint: impl Into<Message>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 }
 
+impl Describe for ConfigFault {
+    fn describe(&self) -> Message {
+        message!("at-place", place = self.place, what = self.message)
+    }
+}
+
 impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.message)
+        self.describe().fmt(f)
     }
 }
 
@@ -46,11 +54,11 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => return Ok(None),
         Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            return Err(ConfigFault::new(path.display(), "is not text in UTF-8").hint("save it as UTF-8, or name another file"));
+            return Err(ConfigFault::new(path.display(), message!("not-utf8")).hint(message!("not-utf8-hint")));
         }
         Err(error) => {
             return Err(
-                ConfigFault::new(path.display(), format!("cannot be read: {error}")).hint("check the path and the permissions of the file")
+                ConfigFault::new(path.display(), message!("cannot-be-read", reason = Message::text(error))).hint(message!("file-hint"))
             );
         }
     };
@@ -59,9 +67,7 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     if let Some((rule, fault)) = config.permissions.faults().next() {
         let place = text.find(rule).map(|at| position(&text, at));
         let place = place.map_or_else(|| path.display().to_string(), |(line, column)| format!("{}:{line}:{column}", path.display()));
-        return Err(ConfigFault::new(place, fault).hint(
-            "write a tool, or a tool with a pattern: `bash(git log *)`, `write_file(docs/**)`, `web_fetch(docs.rs)`, `mcp__git__*`",
-        ));
+        return Err(ConfigFault::new(place, fault).hint(message!("rule-hint")));
     }
     if let Some(fault) = super::check::faults(&config).into_iter().next() {
         return Err(Fault { place: format.place_of(&text, &fault), message: fault }.in_file(path));
@@ -69,7 +75,7 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     let mut document = format.parse(&text).map_err(|fault| fault.in_file(path))?;
     drop_nulls(&mut document);
     if !document.is_object() {
-        return Err(ConfigFault::new(path.display(), "holds no table of keys").hint("`aime config init` writes a file to begin with"));
+        return Err(ConfigFault::new(path.display(), message!("no-table")).hint(message!("init")));
     }
     Ok(Some(document))
 }
@@ -168,28 +174,28 @@ fn drop_nulls(document: &mut Value) {
 /// Rewrites a parser's message for people, with a hint: the nearest known key or the valid values.
 pub(super) fn explain(place: &str, message: &str) -> ConfigFault {
     if let Some((unknown, known)) = unknown(message, "unknown field `") {
-        let fault = ConfigFault::new(place, format!("unknown key `{unknown}`"));
+        let fault = ConfigFault::new(place, message!("unknown-key", key = unknown));
         let keys = listed(&known);
         return fault.hint(match nearest(unknown, &known) {
-            Some(near) => format!("did you mean `{near}`? The keys here are {keys}"),
-            None => format!("the keys here are {keys}"),
+            Some(near) => message!("near-key", key = near, keys = keys),
+            None => message!("keys", keys = keys),
         });
     }
     if let Some((unknown, known)) = unknown(message, "unknown variant `") {
-        let (fault, values) = (ConfigFault::new(place, format!("unknown value `{unknown}`")), listed(&known));
+        let (fault, values) = (ConfigFault::new(place, message!("unknown-value", value = unknown)), listed(&known));
         return fault.hint(match nearest(unknown, &known) {
-            Some(near) => format!("did you mean `{near}`? The values here are {values}"),
-            None => format!("write one of {values}"),
+            Some(near) => message!("near-value", value = near, values = values),
+            None => message!("values", values = values),
         });
     }
     let other = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, wanted)) = other.and_then(|rest| rest.rsplit_once(", expected ")) {
         let found =
             ["string ", "integer ", "boolean ", "floating point "].iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
-        return ConfigFault::new(place, format!("expected {}, found {found}", kind(wanted)));
+        return ConfigFault::new(place, message!("wanted", kind = kind(wanted), found));
     }
     if let Some(missing) = message.strip_prefix("missing field ") {
-        return ConfigFault::new(place, format!("{missing} is missing"));
+        return ConfigFault::new(place, message!("key-missing", key = missing));
     }
     ConfigFault::new(place, message.trim_end().replace('\n', ", "))
 }
@@ -210,15 +216,16 @@ fn listed(words: &[&str]) -> String {
     words.join(", ")
 }
 
-fn kind(wanted: &str) -> &str {
+/// Describes the type that the parser of a setting wants.
+fn kind(wanted: &str) -> Message {
     match wanted {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number of 0 or more",
-        "i32" | "i64" => "a whole number",
-        "f32" | "f64" => "a number",
-        "a boolean" => "true or false",
-        "a string" => "a text",
-        "a sequence" => "a list",
-        _ if wanted.starts_with("struct ") || wanted == "a map" => "a table of keys",
-        _ => wanted,
+        "u8" | "u16" | "u32" | "u64" | "usize" => message!("want-natural"),
+        "i32" | "i64" => message!("want-integer"),
+        "f32" | "f64" => message!("want-number"),
+        "a boolean" => message!("want-truth"),
+        "a string" => message!("want-text"),
+        "a sequence" => message!("want-list"),
+        _ if wanted.starts_with("struct ") || wanted == "a map" => message!("want-table"),
+        _ => Message::text(wanted),
     }
 }

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use aime_messages::{Message, message};
+
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
@@ -45,27 +47,21 @@ impl Redirected {
     }
 
     /// Removes the user's key and headers from the model, and returns notes about it.
-    pub(super) fn keep_secrets(self, config: &mut Config, project: &Path) -> Vec<String> {
+    pub(super) fn keep_secrets(self, config: &mut Config, project: &Path) -> Vec<Message> {
         let Some(model) = config.models.get_mut(&self.name) else { return Vec::new() };
         let (name, mut notes) = (&self.name, Vec::new());
         let place = project.display();
         if !self.has_own_key
             && let Some(variable) = model.api_key_env.take()
         {
-            notes.push(format!(
-                "models.{name}: the key in {variable} is not sent, because {place} names the server: name the server yourself, or trust the folder"
-            ));
+            notes.push(message!("key-kept", name = name, variable = variable, file = place));
         }
         if model.headers != self.headers {
-            notes.push(format!(
-                "models.{name}: the headers of your own settings are not sent, because {place} names the server: name the server yourself, or trust the folder"
-            ));
+            notes.push(message!("headers-kept", name = name, file = place));
             model.headers = self.headers;
         }
         if model.extra_body != self.extra_body {
-            notes.push(format!(
-                "models.{name}: the extra_body of your own settings is not sent, because {place} names the server: name the server yourself, or trust the folder"
-            ));
+            notes.push(message!("body-kept", name = name, file = place));
             model.extra_body = self.extra_body;
         }
         notes
@@ -74,17 +70,14 @@ impl Redirected {
 
 /// Removes the headers and body members that a project file adds for servers that it does not name: they would be sent with the user's key
 /// and at the user's expense.
-pub(super) fn drop_additions(document: &mut Value, path: &Path) -> Vec<String> {
+pub(super) fn drop_additions(document: &mut Value, path: &Path) -> Vec<Message> {
     let models = document.get_mut("models").and_then(Value::as_object_mut);
     let mut notes = Vec::new();
     for (name, model) in models.into_iter().flatten() {
         let Some(model) = model.as_object_mut().filter(|model| !model.contains_key("base_url")) else { continue };
         for key in ["headers", "extra_body"] {
             if model.shift_remove(key).is_some() {
-                notes.push(format!(
-                    "models.{name}.{key} in {} is left out, because the file does not name the server: put it into your own configuration, or trust the folder there (permissions.trusted_folders)",
-                    path.display()
-                ));
+                notes.push(message!("additions-out", name = name, key = key, file = path.display()));
             }
         }
     }

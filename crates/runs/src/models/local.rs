@@ -22,6 +22,7 @@ use aime_local_model::{
     CatalogModel, DEFAULT_MODEL, FetchError, FetchNews, FetchObserver, FetchSettings, LocalModel, LocalModelSettings, ModelStore,
     PackageClient, Presence, catalog, find_model, shown_size, try_source,
 };
+use aime_messages::{Message, message};
 use aime_orchestrator::FailureCode;
 
 /// True if this build supports local models.
@@ -81,9 +82,8 @@ fn is_gguf(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> RunsError {
-    let near = nearest(name).map(|near| format!("did you mean {near:?}? ")).unwrap_or_default();
-    RunsError::usage(format!("there is no local model {name:?}"))
-        .hint(format!("{near}`aime models list` shows them; a file of your own is named with its path, ending in .gguf"))
+    let hint = nearest(name).map_or_else(|| message!("local-models"), |near| message!("near-local-model", near));
+    RunsError::usage(message!("no-local-model", name = format!("{name:?}"))).hint(hint)
 }
 
 fn nearest(name: &str) -> Option<String> {
@@ -116,10 +116,7 @@ pub fn shown_name(config: &ModelConfig) -> String {
 pub fn store(environment: &Environment) -> Result<ModelStore, RunsError> {
     let cache = || environment.path("XDG_CACHE_HOME").or_else(|| environment.path("HOME").map(|home| home.join(".cache")));
     let folder = environment.path("AIME_MODEL_DIR").or_else(|| cache().map(|cache| cache.join("aime").join("models")));
-    folder.map(ModelStore::new).ok_or_else(|| {
-        RunsError::model("there is no place for models: neither AIME_MODEL_DIR nor HOME is set")
-            .hint("set AIME_MODEL_DIR to a folder with room for them")
-    })
+    folder.map(ModelStore::new).ok_or_else(|| RunsError::model(message!("models-no-place")).hint(message!("models-no-place-hint")))
 }
 
 /// Returns the settings for downloads.
@@ -148,8 +145,7 @@ fn own_file_is_there(name: &str, path: &Path) -> Result<(), RunsError> {
     if path.is_file() {
         return Ok(());
     }
-    Err(RunsError::model(format!("models.{name}: the model file {} was not found", path.display()))
-        .hint("correct the path; `aime models list` shows the models that can be fetched"))
+    Err(RunsError::model(message!("models-file-absent", name = name, file = path.display())).hint(message!("models-file-hint")))
 }
 
 /// Returns the file of a model. If it is missing, the model is downloaded, with progress notices to the caller.
@@ -164,9 +160,9 @@ pub async fn fetch(model: &CatalogModel, setup: &Setup) -> Result<PathBuf, RunsE
         fetched = store.fetch(model, &settings, &told) => fetched.map_err(|error| failure_of(error, model)),
         () = setup.caller().interrupted() => Err(RunsError::new(
             ErrorKind::Run(FailureCode::Interrupted),
-            format!("{} was not fetched to its end", model.name),
+            message!("models-not-whole", model = model.name),
         )
-        .hint("what came is kept: the same command goes on with it")),
+        .hint(message!("model-kept"))),
     };
     setup.caller().hear(&Notice::FetchEnds { file: fetched.as_deref().ok() });
     fetched
@@ -182,28 +178,25 @@ impl FetchObserver for FetchProgress<'_> {
 }
 
 fn failure_of(error: FetchError, model: &CatalogModel) -> RunsError {
-    let another = "or use a model behind a server: set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY";
+    let another = message!("fetch-server");
     let hint = match &error {
-        FetchError::Offline { .. } => format!(
-            "with a network, unset AIME_OFFLINE (or local.offline) and run `aime models pull {}`; or put the file there; {another}",
-            model.name
-        ),
-        FetchError::NoSpace { .. } => format!("make room, or set AIME_MODEL_DIR to a folder that has it; {another}"),
+        FetchError::Offline { .. } => message!("fetch-offline-hint", model = model.name, reason = another),
+        FetchError::NoSpace { .. } => message!("fetch-room", reason = another),
         FetchError::AllFailed { file, .. } => {
-            format!("fix one of them and run it again; or get the file elsewhere and put it there as {}; {another}", file.display())
+            message!("fetch-hint", file = file.display(), reason = another)
         }
-        _ => format!("fix its permissions, or set AIME_MODEL_DIR to another folder; {another}"),
+        _ => message!("fetch-rights", reason = another),
     };
-    RunsError::model(error).hint(hint)
+    RunsError::model(Message::text(error)).hint(hint)
 }
 
 /// Returns the error for a required model that is missing.
 pub fn absent(model: &CatalogModel, file: &Path) -> RunsError {
-    RunsError::model(format!("{} is not here: {} is missing", model.name, file.display())).hint(fetch_hint(model))
+    RunsError::model(message!("model-not-here", model = model.name, file = file.display())).hint(fetch_hint(model))
 }
 
-fn fetch_hint(model: &CatalogModel) -> String {
-    format!("`aime models pull {}` fetches its {}", model.name, shown_size(model.bytes))
+fn fetch_hint(model: &CatalogModel) -> Message {
+    message!("fetch-pull", model = model.name, size = shown_size(model.bytes))
 }
 
 /// Loaded models by file. All roles that use a file share one model.
@@ -247,9 +240,9 @@ fn file_of(wanted: &Wanted, setup: &Setup) -> PathBuf {
 /// Finding of `aime doctor` on a used local model.
 pub enum Health {
     /// The model is present.
-    Here(String),
+    Here(Message),
     /// The model is missing and can be downloaded.
-    CanBeFetched(String),
+    CanBeFetched(Message),
     /// The model is missing and cannot be downloaded.
     Missing(RunsError),
 }
@@ -261,28 +254,28 @@ pub async fn health(config: &ModelConfig, setup: &Setup) -> Result<Health, RunsE
     let Wanted::Catalog(model) = wanted else {
         let bytes = file.metadata().map(|found| found.len()).ok().filter(|_| file.is_file());
         let missing = || own_file_is_there("default", &file).err().unwrap_or_else(|| RunsError::internal("the file came and went"));
-        return Ok(
-            bytes.map_or_else(|| Health::Missing(missing()), |bytes| Health::Here(format!("{}, {}", file.display(), shown_size(bytes))))
-        );
+        return Ok(bytes.map_or_else(
+            || Health::Missing(missing()),
+            |bytes| Health::Here(Message::text(format!("{}, {}", file.display(), shown_size(bytes)))),
+        ));
     };
     let size = shown_size(model.bytes);
     if let Presence::Here { file } = store(&setup.environment)?.look(&model) {
-        return Ok(Health::Here(format!("{}, {size}, {}", model.name, file.display())));
+        return Ok(Health::Here(Message::text(format!("{}, {size}, {}", model.name, file.display()))));
     }
     let settings = fetch_settings(setup);
     if settings.offline {
         let error = FetchError::Offline { model: model.name.clone(), bytes: model.bytes, file };
         return Ok(Health::Missing(failure_of(error, &model)));
     }
-    let (mut reached, mut lines) = (false, Vec::new());
+    let mut reached = false;
+    let mut detail = message!("fetch-not-here", model = model.name, size);
     for source in &model.sources {
-        lines.push(match try_source(source, &settings).await {
-            Ok(()) => format!("{source}: can be asked"),
-            Err(error) => format!("{source}: {error}"),
-        });
-        reached |= lines.last().is_some_and(|line| line.ends_with("can be asked"));
+        let tried = try_source(source, &settings).await;
+        reached |= tried.is_ok();
+        let found = tried.map_or_else(Message::text, |()| message!("fetch-can-be"));
+        detail = message!("fetch-source", before = detail, source = Message::text(source), found);
     }
-    let detail = format!("{}, {size}, is not here\n{}", model.name, lines.join("\n"));
     if reached {
         return Ok(Health::CanBeFetched(detail));
     }
@@ -297,10 +290,7 @@ fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<
     settings.context_tokens = context.unwrap_or(settings.context_tokens);
     settings.memory_bytes = local.memory_mb.map(|megabytes| megabytes.saturating_mul(1_000_000));
     settings.threads = local.threads;
-    LocalModel::open(settings).map_err(|error| {
-        RunsError::caused(ErrorKind::MODEL, error)
-            .hint("`aime models list` shows models that are known to run; or set OPENAI_BASE_URL, or the key of a provider such as OPENAI_API_KEY")
-    })
+    LocalModel::open(settings).map_err(|error| RunsError::caused(ErrorKind::MODEL, error).hint(message!("models-known")))
 }
 
 /// Limits the answers of a local model: a small model that starts to repeat itself does not stop, and each token takes time.

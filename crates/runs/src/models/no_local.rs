@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use aime_llm::ModelStack;
+use aime_messages::message;
 
 use super::Choice;
 use crate::{
@@ -31,8 +32,7 @@ pub fn shown_name(config: &ModelConfig) -> String {
 
 /// Returns the error that the build has no local models.
 pub fn none() -> RunsError {
-    RunsError::model("this build has no local models")
-        .hint("build aime with its feature local-model, or use a server: provider = \"openai\" with a base_url")
+    RunsError::model(message!("no-local")).hint(message!("no-local-hint"))
 }
 
 /// Refuses a choice that needs a local model.

@@ -6,6 +6,7 @@ mod tests;
 use std::net::IpAddr;
 
 use aime_llm::Protocol;
+use aime_messages::{Message, message};
 
 use crate::{config::Provider, environment::Environment};
 
@@ -141,22 +142,22 @@ impl Chosen {
     }
 
     /// Returns the reason for this provider, for people.
-    pub fn because(&self) -> String {
+    pub fn because(&self) -> Message {
         let (set, later) = (self.variables.join(" and "), self.later.join(", "));
         match (self.variables.len(), later.is_empty()) {
-            (1, true) => format!("{set} is set"),
-            (1, false) => format!("{set} is set, and comes before {later}"),
-            (_, true) => format!("{set} are set"),
-            (_, false) => format!("{set} are set, and come before {later}"),
+            (1, true) => message!("because-set", variable = set),
+            (1, false) => message!("because-set-first", variable = set, variables = later),
+            (_, true) => message!("because-sets", variables = set),
+            (_, false) => message!("because-sets-first", variables = set, later),
         }
     }
 
     /// Returns the reason for this provider if `source` names the model.
-    pub fn because_named(&self, source: &str) -> String {
+    pub fn because_named(&self, source: &str) -> Message {
         let (variable, later) = (self.variables.last().copied().unwrap_or_default(), self.later.join(", "));
         match later.is_empty() {
-            true => format!("{source} names it, {variable} says where"),
-            false => format!("{source} names it, {variable} says where, and comes before {later}"),
+            true => message!("because-both", source = source, place = variable),
+            false => message!("because-both-first", source = source, variable = variable, variables = later),
         }
     }
 }

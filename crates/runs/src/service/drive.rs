@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, PoisonError};
 
+use aime_messages::{Message, message};
 use aime_orchestrator::{
-    Bounds, HumanChannel, Models, NobodyThere, PlanResult, PublishedEvent, RunControl, RunRequest, RunResult, new_run_id,
+    Bounds, FailureCode, HumanChannel, Models, NobodyThere, PlanResult, PublishedEvent, RunControl, RunRequest, RunResult, new_run_id,
 };
 use aime_progress_management::{Plan, RunId, TaskKind};
 use tokio::{
@@ -55,8 +56,8 @@ impl Drive {
 pub enum RunNews {
     /// Event, after it is durable.
     Event(Box<PublishedEvent>),
-    /// Sentence for the person who watches the run.
-    Note(String),
+    /// Message for the person who watches the run.
+    Note(Message),
 }
 
 /// Run that this process drives. Dropping the handle does not stop the run.
@@ -97,9 +98,7 @@ impl RunHandle {
 
     /// Waits for the end of the run.
     pub async fn result(self) -> Result<RunResult, RunsError> {
-        let lost = || {
-            RunsError::internal("this is a fault in aime itself").hint("a run goes on with `aime resume`; please report the messages above")
-        };
+        let lost = || RunsError::new(ErrorKind::Run(FailureCode::Internal), message!("own-fault")).hint(message!("own-fault-hint"));
         self.result.await.unwrap_or_else(|_| Err(lost()))
     }
 }

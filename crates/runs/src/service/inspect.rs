@@ -4,6 +4,7 @@ use std::io;
 
 use aime_durable::{Clock, Journal, RunLock, RunRecord, SystemClock};
 use aime_memory::MemoryStore;
+use aime_messages::{Message, message};
 use aime_orchestrator::{
     FailureCode, OrchestratorError, PublishedEvent, RunCheck, RunFailure, RunOutput, RunResult, RunStats, RunStatusView, RunView,
     check_run, fork, new_run_id, run_status, stats, view,
@@ -25,19 +26,20 @@ impl Runs {
     /// Finds the run that a text refers to: its id, a prefix of its id, or `last`.
     pub fn find(&self, text: &str) -> Result<RunId, RunsError> {
         if text.is_empty() {
-            return Err(
-                RunsError::usage("the name of the run is empty").hint("`last` is the newest run; `aime runs` lists all of this folder")
-            );
+            return Err(RunsError::usage(message!("no-run-name")).hint(message!("typed-last")));
         }
-        let unknown =
-            |hint| RunsError::new(ErrorKind::NotFound, format!("there is no run {text:?} in {}", self.setup.folder.display())).hint(hint);
-        let none_yet = "nothing has run there yet: `aime run \"…\"` does, and -C names another folder";
+        let unknown = |hint| {
+            RunsError::new(ErrorKind::NotFound, message!("no-run", run = format!("{text:?}"), folder = self.setup.folder.display()))
+                .hint(hint)
+        };
+        let none_yet = message!("no-run-yet");
         let runs = self.list()?;
         match named(text, &runs).as_slice() {
-            [one] => RunId::new(*one).map_err(RunsError::usage),
+            [one] => RunId::new(*one).map_err(|error| RunsError::usage(Message::text(error))),
             [] if runs.is_empty() => Err(unknown(none_yet)),
-            [] => Err(unknown("`aime runs` lists the runs of this folder")),
-            many => Err(RunsError::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
+            [] => Err(unknown(message!("no-run-hint"))),
+            many => Err(RunsError::usage(message!("run-unclear", text = format!("{text:?}"), runs = many.join(", ")))
+                .hint(message!("run-unclear-hint"))),
         }
     }
 
@@ -45,10 +47,10 @@ impl Runs {
     pub fn view(&self, run: &RunId) -> Result<RunView, RunsError> {
         let seen = view(&self.setup.journal()?, run)?;
         if let Some(damage) = &seen.damage {
-            self.setup.note(format!("the journal of {run} is damaged: {damage}; what follows ends at the last good record"));
+            self.setup.note(message!("journal-is-damaged", run = run, damage = damage));
         }
         for contradiction in &seen.inconsistencies {
-            self.setup.note(format!("the state of {run} contradicts itself: {contradiction}"));
+            self.setup.note(message!("state-contradicts", run = run, what = contradiction));
         }
         Ok(seen)
     }
@@ -70,10 +72,10 @@ impl Runs {
     pub fn resumable(&self, run: &RunId) -> Result<RunStatusView, RunsError> {
         let seen = run_status(&self.setup.journal()?, run)?;
         if let Some(damage) = &seen.damage {
-            self.setup.note(format!("the journal of {run} was damaged: {damage}; going on from the last good record"));
+            self.setup.note(message!("journal-damaged", run = run, damage = damage));
         }
         for unused in &seen.unused {
-            self.setup.note(format!("{unused}; the run is read from the beginning of its journal"));
+            self.setup.note(message!("from-beginning", reason = Message::text(unused)));
         }
         if seen.state.status == RunStatus::Cancelled { Err(has_ended(run, &seen.state)) } else { Ok(seen) }
     }
@@ -118,9 +120,9 @@ impl Runs {
     /// contains a secret, since redaction would change it everywhere.
     pub fn new_name(&self, name: Option<&str>) -> Result<RunId, RunsError> {
         match name {
-            Some("last") => Err(RunsError::usage("no run can be named `last`: that is the newest run").hint("choose another --run-id")),
+            Some("last") => Err(RunsError::usage(message!("no-run-last")).hint(message!("other-id"))),
             Some(name) if self.setup.redactor().finds(name) => Err(OrchestratorError::SecretName.into()),
-            Some(name) => RunId::new(name).map_err(|error| RunsError::usage(error).hint("choose another --run-id")),
+            Some(name) => RunId::new(name).map_err(|error| RunsError::usage(Message::text(error)).hint(message!("other-id"))),
             None => Ok(new_run_id()),
         }
     }
@@ -137,7 +139,7 @@ impl Runs {
         let setup = self.setup();
         let kept = setup.keep().join("runs").join(run.as_str());
         let lock = RunLock::take(&kept.join("lock"));
-        let lock = lock.map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint("stop the run first"))?;
+        let lock = lock.map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("stop-first")))?;
         let journal = setup.journal()?;
         let plan = view(&journal, run).map(|seen| seen.state.plan_id);
         journal.delete_run(run.as_str()).await.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
@@ -148,13 +150,13 @@ impl Runs {
             leftovers.push(std::fs::remove_file(setup.keep().join("progress").join(format!("{plan}.json"))));
         }
         for error in leftovers.into_iter().filter_map(Result::err).filter(|error| error.kind() != io::ErrorKind::NotFound) {
-            setup.note(format!("not everything of {run} could be removed: {error}"));
+            setup.note(message!("not-removed", run = run, error = error));
         }
         if let Err(error) = forget_memory(run, setup) {
-            setup.note(format!("what was learnt from {run} could not be forgotten: {error}"));
+            setup.note(message!("memory-not-forgotten", run = run, error = error));
         }
         if let Err(error) = aime_undo::clean(&setup.keep()) {
-            setup.note(format!("what was kept of files could not be removed: {error}"));
+            setup.note(message!("files-not-removed", error = error));
         }
         Ok(())
     }
@@ -219,7 +221,7 @@ pub fn has_ended(run: &RunId, state: &ProgressState) -> RunsError {
     let (status, version) = (state.status, state.version);
     let ended = if status == RunStatus::Cancelled { "was cancelled" } else { "has ended" };
     RunsError::usage(format!("run {run} {ended}")).hint(match version {
-        0 => "start a new run".to_owned(),
-        _ => format!("`aime runs fork {run} --at {version}` makes one that goes on from its plan"),
+        0 => message!("run-anew"),
+        _ => message!("run-fork", run = run, version = version),
     })
 }

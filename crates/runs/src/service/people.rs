@@ -4,6 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_durable::{Clock, LockError, SystemClock};
+use aime_messages::{Message, message};
 use aime_orchestrator::{InboxMessage, NobodyThere, OrchestratorError, RunControl, RunView};
 use aime_progress_management::{Owner, PlanMode, PlanPatch, Question, QuestionId, RunId, RunStatus, Task, TaskId, TaskKind};
 use aime_tools::Consent;
@@ -64,8 +65,7 @@ impl Runs {
         let meant = |asked: &&Question| question.is_none_or(|id| asked.id.as_str() == id);
         let Some(asked) = seen.state.questions.iter().filter(open).find(meant) else {
             if question.is_some() {
-                return Err(RunsError::usage(format!("run {run} no longer asks that"))
-                    .hint("look again: it was answered, or its task has come to an end"));
+                return Err(RunsError::usage(message!("run-asked", run = run)).hint(message!("run-asked-hint")));
             }
             let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
             return Err(asks_nothing(run, what));
@@ -99,7 +99,7 @@ impl Runs {
             match orchestrator.cancel(run, RunControl { stop: CancellationToken::new(), events }).await {
                 Ok(result) if result.status == RunStatus::Cancelled => return Ok(Cancelled::Run),
                 // The run reached its end before it read the message.
-                Ok(result) => return Err(RunsError::usage(format!("run {run} has ended as {}", result.status))),
+                Ok(result) => return Err(RunsError::usage(message!("run-ended-as", run = run, status = Message::text(result.status)))),
                 Err(OrchestratorError::Lock(LockError::Held { .. })) if Instant::now() < patience => {
                     if !std::mem::replace(&mut told, true) {
                         self.put(run, &InboxMessage::Cancel { task: None }).await?;
@@ -142,8 +142,7 @@ pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<
         return Err(has_ended(run, &seen.state));
     }
     if let Some(task) = task.filter(|task| task.kind != TaskKind::Actor) {
-        return Err(RunsError::usage(format!("task {} has no actor who could hear it", task.id))
-            .hint(format!("`aime tell {run} TEXT` sends it to the run")));
+        return Err(RunsError::usage(message!("task-no-actor", task = task.id)).hint(message!("task-no-actor-hint", run = run)));
     }
     Ok(task.map(|task| task.id.clone()))
 }
@@ -151,31 +150,31 @@ pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<
 /// Returns the task with this name if it is not settled.
 fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task, RunsError> {
     let tasks = &seen.state.tasks;
-    let hint = format!("`aime runs show {run}` lists the tasks");
+    let hint = message!("run-tasks", run = run);
     let Some(task) = tasks.values().find(|task| task.spec.id.as_str() == name) else {
-        return Err(RunsError::usage(format!("run {run} has no task {name:?}")).hint(hint));
+        return Err(RunsError::usage(message!("run-no-task", run = run, task = format!("{name:?}"))).hint(hint));
     };
     if task.status.is_settled() {
-        return Err(RunsError::usage(format!("task {name} is {}", task.status)).hint(hint));
+        return Err(RunsError::usage(message!("task-is", task = name, status = Message::text(task.status))).hint(hint));
     }
     Ok(task)
 }
 
 /// Returns the error for a pause of a run that no process drives.
 pub fn not_driven(run: &RunId) -> RunsError {
-    RunsError::usage(format!("no process works on run {run}")).hint(format!("`aime runs show {run}` shows its state"))
+    RunsError::usage(message!("run-nobody", run = run)).hint(message!("run-stands", run = run))
 }
 
 /// Returns the error for an answer without an open question.
 pub fn asks_nothing(run: &RunId, what: &str) -> RunsError {
-    RunsError::usage(format!("run {run} {what}")).hint(format!("`aime runs show {run}` shows its state"))
+    RunsError::usage(format!("run {run} {what}")).hint(message!("run-stands", run = run))
 }
 
 /// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.
 pub fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
     let task = open_task(run, seen, task)?.spec.id.clone();
     if seen.state.mode == Some(PlanMode::Direct) {
-        return Err(RunsError::usage(format!("{task} is all that run {run} does")).hint(format!("`aime cancel {run}` ends the run")));
+        return Err(RunsError::usage(message!("run-all", task = task, run = run)).hint(message!("run-all-hint", run = run)));
     }
     let cancelling = |task: &TaskId| PlanPatch::cancelling(task, "cancelled by a person", Owner::Person);
     let after = before.iter().fold(seen.state.clone(), |state, gone| {

@@ -2,6 +2,7 @@
 
 use aime_dynamic_planner::{CheckedPlan, PlanChecker, PlanFault, PlanProblem, ProfileBrief};
 use aime_llm::ToolDefinition;
+use aime_messages::{Message, message};
 use aime_orchestrator::profile_briefs;
 use aime_progress_management::Plan;
 use aime_tools::{BUNDLES, Executor};
@@ -78,12 +79,10 @@ impl Setup {
     pub fn checked_plan(&self, text: &str, what: &str) -> Result<Plan, RunsError> {
         match self.checker()?.check(text) {
             Ok(checked) => {
-                checked.repairs.iter().for_each(|repair| self.note(format!("repaired in the plan: {repair}")));
+                checked.repairs.iter().for_each(|repair| self.note(message!("plan-repaired", reason = Message::text(repair))));
                 Ok(checked.plan)
             }
-            Err(faults) => {
-                Err(RunsError::usage(fault_list(what, &faults)).hint("`aime check` gives the same list; `aime schema plan` the format"))
-            }
+            Err(faults) => Err(RunsError::usage(fault_list(what, &faults)).hint(message!("plan-hint"))),
         }
     }
 }

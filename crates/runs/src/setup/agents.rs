@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::
 use aime_actor_factory::Profile;
 use aime_agents::{AgentError, AgentLimits, AgentSettings, AgentWork, ExternalAgent};
 use aime_llm::ModelStack;
+use aime_messages::{Message, message};
 use aime_orchestrator::{AgentOrder, ExternalAgents};
 use aime_progress_management::{Plan, TaskSpec};
 use aime_sandbox::Confinement;
@@ -40,7 +41,7 @@ impl Setup {
         let usable = profiles.iter().filter(|(name, profile)| match self.agent_settings(name, &profile.agent) {
             Ok(_) => true,
             Err(missing) => {
-                self.note(format!("without the profile {name}: {missing}"));
+                self.note(message!("no-agent-profile", name, reason = missing));
                 false
             }
         });
@@ -84,14 +85,14 @@ impl Setup {
         let settings = self.agent_settings(name, &profile.agent).map_err(RunsError::usage)?;
         let work = AgentWork::new(&self.tool_context()?, aime_tools::Approval::ReadOnly);
         let tried = ExternalAgent::new(settings, work).probe().await;
-        tried.map_err(|error: AgentError| RunsError::usage(error.to_string()))
+        tried.map_err(|error: AgentError| RunsError::usage(Message::text(error)))
     }
 
-    fn agent_settings(&self, name: &str, config: &AgentConfig) -> Result<AgentSettings, String> {
+    fn agent_settings(&self, name: &str, config: &AgentConfig) -> Result<AgentSettings, Message> {
         let mut environment: BTreeMap<OsString, OsString> =
             config.set.iter().map(|(name, value)| (name.into(), self.environment.expand_home(value.as_ref()).into_os_string())).collect();
         for variable in &config.env {
-            let value = self.environment.text(variable).ok_or_else(|| format!("the variable {variable} is not set"))?;
+            let value = self.environment.text(variable).ok_or_else(|| message!("no-variable", variable))?;
             environment.insert(variable.into(), value.into());
         }
         let confinement = self.agent_confinement(name, config);

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aime_messages::message;
 use aime_orchestrator::{CommandHook, CommandHookSettings, Hook, Hooks};
 
 use aime_sandbox::Confinement;
@@ -26,7 +27,7 @@ impl Setup {
             let confinement = if confined { context.confinement.clone() } else { Confinement::off() };
             let made = CommandHook::new(settings, context.working_folder(), Arc::clone(&context.environment));
             made.map(|hook| Arc::new(hook.with_confinement(confinement)) as Arc<dyn Hook>)
-                .map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(format!("correct it in {from}")))
+                .map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("hint-in", place = from)))
         });
         made.collect()
     }

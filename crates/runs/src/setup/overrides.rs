@@ -9,8 +9,10 @@ use std::{
 
 use aime_actor_factory::{ProfileCatalog, Prompts as ActorPrompts};
 use aime_dynamic_planner::{Prompts, default_categories, read_categories};
+use aime_messages::{Message, message};
 use aime_orchestrator::AnswerPrompt;
 
+use self::names::Named;
 use super::Setup;
 use crate::{
     error::{ErrorKind, RunsError},
@@ -58,9 +60,7 @@ impl Setup {
                 categories.retain(|known| known.name != category.name);
                 categories.push(category);
             }
-            let unknown = known
-                .as_deref()
-                .map(|known| names::unknown((&source, &text), "profile", ("there is no profile", "`aime profiles` lists them"), known));
+            let unknown = known.as_deref().map(|known| names::unknown((&source, &text), Named::Profile, known));
             first(unknown.unwrap_or_default())?;
             self.check_models(&source, &text)?;
         }
@@ -70,7 +70,7 @@ impl Setup {
     /// Refuses a file that names a model which is neither a role nor configured: `default` would silently replace it.
     fn check_models(&self, source: &str, text: &str) -> Result<(), RunsError> {
         let known: Vec<&str> = models::ROLES.into_iter().chain(self.config.models.keys().map(String::as_str)).collect();
-        first(names::unknown((source, text), "model", ("there is no model", "`aime models list` lists them"), &known))
+        first(names::unknown((source, text), Named::Model, &known))
     }
 
     /// Returns a fault for each missing skill that profiles and categories name. Runs still start, since a project may bring its own
@@ -78,15 +78,13 @@ impl Setup {
     pub fn missing_skills(&self) -> Result<Vec<RunsError>, RunsError> {
         let known: Vec<&str> = self.skills().catalog.iter().map(|known| known.skill.name.as_str()).collect();
         let files = [self.own_files("profiles", "toml")?, self.own_files("categories", "toml")?].concat();
-        let missing = |(source, text): &(String, String)| {
-            names::unknown((source, text), "skills", ("there is no skill", "`aime doctor` lists them"), &known)
-        };
+        let missing = |(source, text): &(String, String)| names::unknown((source, text), Named::Skills, &known);
         Ok(files.iter().flat_map(missing).collect())
     }
 
     /// Returns the prompts in force.
     pub fn prompts(&self) -> Result<OwnPrompts, RunsError> {
-        let hint = |source: &str| format!("correct or remove {source}");
+        let hint = |source: &str| message!("hint-or-remove", file = source);
         let acting = ActorPrompts::builtin().map_err(RunsError::internal)?;
         let mut prompts = OwnPrompts { planning: Prompts::default(), acting, answer: AnswerPrompt::default() };
         let mut planning = BTreeMap::new();
@@ -110,14 +108,13 @@ impl Setup {
     /// of `extensions.folders`; a later file replaces an earlier one of the same name.
     fn own_files(&self, kind: &str, ending: &str) -> Result<Vec<(String, String)>, RunsError> {
         let unreadable = |path: &Path, error: std::io::Error| {
-            RunsError::usage(format!("{} cannot be read: {error}", path.display())).hint("fix its permissions, or move it away")
+            RunsError::usage(message!("unreadable", what = path.display(), reason = Message::text(error))).hint(message!("file-rights"))
         };
         let named = self.config.extensions.folders.iter().map(|folder| self.environment.expand_home(folder));
         let mut folders = Vec::new();
         for folder in named {
             if !folder.is_dir() {
-                return Err(RunsError::usage(format!("extensions.folders names {}, which is no folder", folder.display()))
-                    .hint("make it, or take it out of the configuration"));
+                return Err(RunsError::usage(message!("extensions", folder = folder.display())).hint(message!("extensions-hint")));
             }
             folders.push(folder);
         }

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use aime_messages::{Message, message};
 use aime_sandbox::ConfinedFolder;
 use aime_tools::{InstalledSkill, Skill, SkillCatalog};
 
@@ -20,7 +21,7 @@ pub struct FoundSkills {
     /// The skills.
     pub catalog: SkillCatalog,
     /// Notes on skills that were left out or replaced.
-    pub notes: Vec<String>,
+    pub notes: Vec<Message>,
 }
 
 /// Reads the skills of these folders; a later folder replaces skills of the same name. Faulty skills are left out with a note. So are
@@ -32,7 +33,7 @@ pub(super) fn find<'a>(folders: impl IntoIterator<Item = (PathBuf, Option<&'a Pa
             Ok(entries) => entries,
             Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => continue,
             Err(error) => {
-                found.notes.push(format!("without the skills in {}: {error}", folder.display()));
+                found.notes.push(message!("no-skills", folder = folder.display(), error));
                 continue;
             }
         };
@@ -46,29 +47,29 @@ pub(super) fn find<'a>(folders: impl IntoIterator<Item = (PathBuf, Option<&'a Pa
                     let files = files_of(&place);
                     if let Some(other) = found.catalog.add(InstalledSkill { skill, folder: place.clone(), files }) {
                         let (place, other) = (place.display(), other.folder.display());
-                        found.notes.push(format!("the skill `{name}` is that of {place}; the one of {other} is not used"));
+                        found.notes.push(message!("skill-taken", name = name, place = place, other = other));
                     }
                 }
-                Err(fault) => found.notes.push(format!("without a skill: {fault}")),
+                Err(fault) => found.notes.push(message!("no-skill", why = fault)),
             }
         }
     }
     found
 }
 
-fn read(place: &Path, project: Option<&Path>) -> Result<Skill, String> {
+fn read(place: &Path, project: Option<&Path>) -> Result<Skill, Message> {
     let file = place.join("SKILL.md");
-    let unreadable = |error: &dyn std::fmt::Display| format!("{} cannot be read: {error}", file.display());
+    let unreadable = |error: &dyn std::fmt::Display| message!("unreadable", what = file.display(), reason = Message::text(error));
     let size = fs::metadata(&file).map_err(|error| unreadable(&error))?.len();
     if size > LARGEST {
-        return Err(format!("{} has {size} bytes, at most {LARGEST} are read: move what is long into files beside it", file.display()));
+        return Err(message!("long-skill", file = file.display(), size, most = LARGEST));
     }
     let bytes = match project {
         Some(project) => ConfinedFolder::open(project).and_then(|folder| folder.read(&file)).map_err(|error| unreadable(&error))?,
         None => fs::read(&file).map_err(|error| unreadable(&error))?,
     };
     let text = String::from_utf8(bytes).map_err(|error| unreadable(&error))?;
-    Skill::parse(&file, &text).map_err(|error| error.to_string())
+    Skill::parse(&file, &text).map_err(Message::text)
 }
 
 /// Returns the files beside `SKILL.md`, in order. Links and hidden files are skipped.

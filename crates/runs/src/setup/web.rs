@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use aime_messages::{Message, message};
 use aime_tools::{HttpSearch, ModelSearch, SearchProvider, Tool, WebPolicy, WebSettings, web_tools};
 use secrecy::SecretString;
 
@@ -16,7 +17,7 @@ impl Setup {
     pub(super) fn web_tools(&self) -> Vec<Arc<dyn Tool>> {
         let web = &self.config.web;
         let search = self.search().unwrap_or_else(|why| {
-            self.note(format!("without web_search: {why}"));
+            self.note(message!("no-web-search", reason = why));
             None
         });
         let settings = WebSettings {
@@ -31,18 +32,18 @@ impl Setup {
             results: web.search.as_ref().map_or(1, |search| search.results),
         };
         web_tools(&settings).unwrap_or_else(|why| {
-            self.note(format!("without the web: {why}"));
+            self.note(message!("no-web", why = why));
             Vec::new()
         })
     }
 
     /// Returns the search provider, if any.
-    fn search(&self) -> Result<Option<Arc<dyn SearchProvider>>, String> {
+    fn search(&self) -> Result<Option<Arc<dyn SearchProvider>>, Message> {
         let Some(search) = &self.config.web.search else { return Ok(None) };
         let url = search.url.as_deref();
         let key = || {
             let variable = search.api_key_env.as_deref().unwrap_or_default();
-            self.environment.text(variable).map(SecretString::from).ok_or_else(|| format!("the variable {variable} is not set"))
+            self.environment.text(variable).map(SecretString::from).ok_or_else(|| message!("no-variable", variable))
         };
         let provider = match search.provider {
             SearchProviderConfig::Searxng => HttpSearch::searxng(url.unwrap_or_default()),
@@ -50,18 +51,15 @@ impl Setup {
             SearchProviderConfig::Tavily => HttpSearch::tavily(url, key()?),
             SearchProviderConfig::Model => return self.model_search().map(|provider| Some(Arc::new(provider) as _)),
         };
-        provider.map(|provider| Some(Arc::new(provider) as Arc<dyn SearchProvider>)).map_err(|error| error.to_string())
+        provider.map(|provider| Some(Arc::new(provider) as Arc<dyn SearchProvider>)).map_err(Message::text)
     }
 
     /// Returns a search by the run's model, or by the model of the role `search`, which must support search.
-    fn model_search(&self) -> Result<ModelSearch, String> {
+    fn model_search(&self) -> Result<ModelSearch, Message> {
         if let Some(config) = self.config.models.get(ROLE) {
             let client = models::client(ROLE, config, &self.environment).map_err(|failure| failure.with_causes())?;
             if let Some(protocol) = client.protocol().filter(|protocol| !protocol.searches_the_web()) {
-                return Err(format!(
-                    "[models.{ROLE}] is asked over `{}`, which offers no search; name a model of OpenAI, Anthropic or Gemini",
-                    protocol.as_str()
-                ));
+                return Err(message!("no-search", protocol = protocol.as_str()));
             }
         }
         Ok(ModelSearch)

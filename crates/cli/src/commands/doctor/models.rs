@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_llm::{ChatModel, ChatRequest, Message, Model};
+use aime_messages::message;
 use aime_runs::{
     Setup,
     config::{ModelConfig, Provider},
@@ -15,13 +16,11 @@ use super::{
 };
 use crate::{
     failure::{Failure, code},
-    i18n::{msg, said},
+    i18n::{msg, print},
 };
 
 /// Time limit of a model for one part of its trial.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);
-
-const HINT: &str = "see `aime models list`";
 
 /// Tries each model and prints one line for it. Returns the exit code of the first model that cannot be used.
 pub(super) async fn check(setup: &Setup) -> Option<u8> {
@@ -30,7 +29,7 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         Ok(choice) => choice,
         Err(error) => {
             let failure = Failure::from(error);
-            broken("model", &failure, HINT);
+            broken("model", &failure, Some(message!("see-models")));
             return Some(failure.code);
         }
     };
@@ -54,15 +53,15 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         let same = as_asked(config, setup);
         if asked.contains(&same) {
             let place = models::place(config, &setup.environment);
-            good(&what, &msg!("doctor-as-above", model = models::model_name(config), place = said(&place)));
+            good(&what, msg!("doctor-as-above", model = models::model_name(config), place));
             continue;
         }
         asked.push(same);
         match verdict(name, config, &choice, &mut opened, setup).await {
-            Verdict::Works(detail) => good(&what, &detail),
-            Verdict::Limited { detail, hint } => absent(&what, &detail, &hint),
+            Verdict::Works(detail) => good(&what, detail),
+            Verdict::Limited { detail, hint } => absent(&what, detail, Some(hint.into())),
             Verdict::Unusable(failure) => {
-                broken(&what, &failure, HINT);
+                broken(&what, &failure, Some(message!("see-models")));
                 worst = worst.or(Some(failure.code));
             }
         }
@@ -72,14 +71,14 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
 
 async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut models::local::Opened, setup: &Setup) -> Verdict {
     let place = models::place(config, &setup.environment);
-    let because = if name == "default" { format!(" ({})", said(&choice.because)) } else { String::new() };
+    let because = if name == "default" { format!(" ({})", print(&choice.because)) } else { String::new() };
     if config.provider == Provider::Local {
         let answer = match models::single(name, config, choice, opened, setup) {
             Ok(model) => ask_for_a_word(&model.build(setup.redactor())).await,
             Err(failure) => Err(failure.into()),
         };
         return match answer {
-            Ok(detail) => Verdict::Works(format!("{} {}{because}", said(&detail), said(&place))),
+            Ok(detail) => Verdict::Works(format!("{} {}{because}", print(&detail), print(&place))),
             Err(failure) => Verdict::Unusable(failure),
         };
     }
@@ -89,9 +88,7 @@ async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut
         Ok(client) => {
             let trial = Trial::of(&client.build(setup.redactor())).await;
             let window = client.limits().context_tokens;
-            trial.verdict(name, |model, protocol| {
-                format!("{}{because}", msg!("doctor-model", model = model, place = said(&place), protocol = protocol, number = window))
-            })
+            trial.verdict(name, |model, protocol| format!("{}{because}", msg!("doctor-model", model, place, protocol, number = window)))
         }
         Err(failure) => Verdict::Unusable(failure.into()),
     }
@@ -119,25 +116,23 @@ async fn check_file(name: &str, config: &ModelConfig, setup: &Setup) -> Result<b
     let what = format!("file of {name}");
     match health(config, setup).await {
         Ok(Health::Here(detail)) => {
-            good(&what, &detail);
+            good(&what, detail);
             Ok(true)
         }
         Ok(Health::CanBeFetched(detail)) => {
-            let hint =
-                format!("none needed: it is fetched when it is first used; `aime models pull {}` does it now", models::model_name(config));
-            absent(&what, &detail, &hint);
+            absent(&what, detail, Some(message!("file-fetched-later", model = models::model_name(config))));
             Ok(false)
         }
         Ok(Health::Missing(error)) | Err(error) => {
             let failure = Failure::from(error);
-            broken(&what, &failure, HINT);
+            broken(&what, &failure, Some(message!("see-models")));
             Err(failure.code)
         }
     }
 }
 
 /// Asks a model in this process for one word.
-async fn ask_for_a_word(model: &Model) -> Result<String, Failure> {
+async fn ask_for_a_word(model: &Model) -> Result<aime_messages::Message, Failure> {
     let request = ChatRequest {
         messages: vec![Arc::new(Message::user("Answer with the one word: ready"))],
         max_output_tokens: Some(16),
@@ -145,14 +140,13 @@ async fn ask_for_a_word(model: &Model) -> Result<String, Failure> {
     };
     let answer = tokio::time::timeout(PATIENCE, model.complete(request)).await.map_err(|_| silent(model.name()))?;
     match answer {
-        Ok(response) if response.model == model.name() || response.model.is_empty() => Ok(format!("{} answers", model.name())),
-        Ok(response) => Ok(format!("{} answers as {}", model.name(), response.model)),
-        Err(error) => Err(Failure { hint: error.hint(), ..Failure::caused(code::MODEL, &error) }),
+        Ok(response) if response.model == model.name() || response.model.is_empty() => Ok(message!("model-answers", model = model.name())),
+        Ok(response) => Ok(message!("model-answers-as", model = model.name(), name = response.model)),
+        Err(error) => Err(Failure { hint: error.hint().map(Into::into), ..Failure::caused(code::MODEL, &error) }),
     }
 }
 
 /// Returns the failure of a model that did not answer within [`PATIENCE`].
 pub(super) fn silent(model: &str) -> Failure {
-    Failure::new(code::MODEL, format!("{model} said nothing within {} s", PATIENCE.as_secs()))
-        .hint("is the server busy? A smaller model answers sooner")
+    Failure::new(code::MODEL, message!("model-silent", model, seconds = PATIENCE.as_secs())).hint(message!("model-busy"))
 }

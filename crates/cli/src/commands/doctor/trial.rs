@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::models::{PATIENCE, silent};
 use crate::{
     failure::{Failure, code},
-    i18n::{msg, said},
+    i18n::{msg, print},
     output::plain,
 };
 
@@ -117,7 +117,7 @@ impl Trial {
         let Some((part, first)) = self.faults.first() else { return Verdict::Works(msg!("doctor-model-works", model = detail)) };
         let over = self.faults.last().filter(|_| self.is_over());
         if let Some((part, last)) = over.filter(|(part, _)| *part != Part::Calls) {
-            return Verdict::Unusable(Failure { message: part.describe(&last.failure), ..last.failure.clone() });
+            return Verdict::Unusable(Failure { message: part.describe(&last.failure).into(), ..last.failure.clone() });
         }
         if *part == Part::Calls && !self.works && first.kind != FaultKind::Answer {
             return Verdict::Unusable(first.failure.clone());
@@ -125,8 +125,8 @@ impl Trial {
         let faults = self.faults.iter().map(|(part, fault)| part.describe(&fault.failure));
         let detail: Vec<String> = std::iter::once(detail).chain(faults).collect();
         let detail = detail.join("\n");
-        let hints = self.faults.iter().map(|(part, fault)| fault.failure.hint.clone().unwrap_or_else(|| part.hint(name)));
-        let mut hints: Vec<String> = hints.map(|hint| said(&hint).into_owned()).collect();
+        let hint = |(part, fault): &(Part, Fault)| fault.failure.hint.as_ref().map_or_else(|| part.hint(name), print);
+        let mut hints: Vec<String> = self.faults.iter().map(hint).collect();
         hints.dedup();
         let hint = hints.join(&msg!("row-separator"));
         let answers = self.works || self.faults.iter().any(|(_, fault)| fault.kind == FaultKind::Answer);
@@ -137,18 +137,18 @@ impl Trial {
 impl Part {
     /// Describes what does not work, the consequence, and the reason.
     fn describe(self, failure: &Failure) -> String {
-        let why = said(&failure.message);
+        let why = print(&failure.message);
         match self {
-            Self::Calls => msg!("doctor-no-calls", why = why),
-            Self::Results => msg!("doctor-no-results", why = why),
-            Self::Form => msg!("doctor-no-form", why = why),
+            Self::Calls => msg!("doctor-no-calls", why),
+            Self::Results => msg!("doctor-no-results", why),
+            Self::Form => msg!("doctor-no-form", why),
         }
     }
 
     fn hint(self, name: &str) -> String {
         match self {
-            Self::Calls => msg!("doctor-no-calls-hint", name = name),
-            Self::Results => msg!("doctor-no-results-hint", name = name),
+            Self::Calls => msg!("doctor-no-calls-hint", name),
+            Self::Results => msg!("doctor-no-results-hint", name),
             Self::Form => msg!("doctor-no-form-hint"),
         }
     }
@@ -165,7 +165,7 @@ impl Fault {
             (FinishReason::Length, _) => Self::answer(msg!("doctor-why-cut", tokens = response.usage.output_tokens)),
             (FinishReason::ContentFilter, _) => Self::answer(msg!("doctor-why-withheld")),
             (_, text) if text.is_empty() => Self::answer(msg!("doctor-why-empty")),
-            (_, text) => Self::answer(msg!("doctor-why-text", text = text)),
+            (_, text) => Self::answer(msg!("doctor-why-text", text)),
         }
     }
 }
@@ -181,7 +181,7 @@ impl From<ModelError> for Fault {
             | ModelError::Cut { .. } => FaultKind::Request,
             _ => FaultKind::Model,
         };
-        Self { failure: Failure { hint: error.hint(), ..Failure::caused(code::MODEL, &error) }, kind }
+        Self { failure: Failure { hint: error.hint().map(Into::into), ..Failure::caused(code::MODEL, &error) }, kind }
     }
 }
 
@@ -281,7 +281,7 @@ async fn check_form(model: &Model) -> Result<(), Fault> {
                 let faults = last.faults.join("; ");
                 Fault::answer(match quoted(&last.answer) {
                     text if text.is_empty() => faults,
-                    text => msg!("doctor-why-form", faults = quoted(&faults), text = text),
+                    text => msg!("doctor-why-form", faults = quoted(&faults), text),
                 })
             }
             None => Fault { failure: Failure::caused(code::MODEL, &error), kind: FaultKind::Request },

@@ -6,6 +6,7 @@ use std::{
 };
 
 use aime_durable::UnixMillis;
+use aime_messages::message;
 use aime_orchestrator::{RunStats, RunView};
 use aime_progress_management::{ProgressState, RunId, RunStatus};
 use aime_runs::report_view;
@@ -65,7 +66,7 @@ pub(super) async fn show(
         }
         RunsCommand::Watch { run } => return watch(&runs, &named(&run, &runs).await?, (0, Watching::Others), form, global, setup).await,
         RunsCommand::Check { repair: true, .. } => {
-            return Err(Failure::usage("nothing is repaired on an engine: its records follow from its history").hint("omit --repair"));
+            return Err(Failure::usage(message!("engine-hint")).hint(message!("engine-hint-hint")));
         }
         RunsCommand::Check { run, repair: false } => {
             let checked = runs.check(&named(&run, &runs).await?).await.map_err(failure_of)?;
@@ -83,9 +84,9 @@ pub(super) async fn show(
             runs.delete(&run).await.map_err(failure_of)?;
             // A later run with this name must not inherit the recorded files.
             if let Err(error) = aime_undo::forget(&setup.keep(), run.as_str()).and_then(|()| aime_undo::clean(&setup.keep())) {
-                output::note(&format!("what was kept of files could not be removed: {error}"));
+                output::note(&msg!("files-not-removed", error));
             }
-            output::note(&format!("deleted {run}"));
+            output::note(&msg!("run-deleted", run));
         }
         RunsCommand::Fork { run, at, run_id } => {
             let (run, new) = (named(&run, &runs).await?, here.new_name(run_id.as_deref())?);
@@ -135,7 +136,7 @@ async fn count(runs: &Runs, only: Option<&RunId>) -> Result<RunStats, Failure> {
 async fn seen(run: &RunId, runs: &Runs) -> Result<RunView, Failure> {
     let seen = runs.view(run).await.map_err(failure_of)?;
     for contradiction in &seen.inconsistencies {
-        output::note(&format!("the state of {run} contradicts itself: {contradiction}"));
+        output::note(&msg!("state-contradicts", run, what = contradiction));
     }
     Ok(seen)
 }
@@ -155,7 +156,7 @@ struct Row {
 async fn list(runs: &Runs, form: Output) -> Result<(), Failure> {
     let listed = runs.list().await.map_err(failure_of)?;
     if form == Output::Text && listed.is_empty() {
-        output::note("no runs on this engine yet");
+        output::note(&msg!("engine-none"));
     }
     // A worker reads each journal. After this many consecutive failures the list assumes that there is no worker.
     let silent = AtomicUsize::new(0);

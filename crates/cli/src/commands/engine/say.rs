@@ -6,6 +6,7 @@ use std::{
     time::{Duration, UNIX_EPOCH},
 };
 
+use aime_messages::{Message, message};
 use aime_orchestrator::{RunFact, RunView};
 use aime_progress_management::{EvidenceId, RunId, RunStatus};
 use aime_runs::{Setup, asks_nothing, has_ended, hearer, not_driven, part_of};
@@ -65,11 +66,11 @@ impl<'a> Spoken<'a> {
     pub(super) async fn tell(self, task: Option<String>, text: String, setup: &Setup) -> Result<u8, Failure> {
         let task = match &self.seen {
             Some(seen) => hearer(&self.run, seen, task.as_deref())?,
-            None => task.map(aime_progress_management::TaskId::new).transpose().map_err(Failure::usage)?,
+            None => task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(Message::text(error)))?,
         };
         let id = EvidenceId::new(format!("person-{}", uuid::Uuid::now_v7().simple())).map_err(Failure::internal)?;
         let told = match self.then() {
-            Some(then) => format!("told: {}\n{then}", first_line(&text, 100)),
+            Some(then) => format!("{}\n{then}", msg!("sent", text = first_line(&text, 100))),
             None => msg!("engine-told", then = msg!("head-told"), run = self.run),
         };
         self.say(RunFact::PersonSaid { id, task, text }, &told, setup).await
@@ -80,13 +81,13 @@ impl<'a> Spoken<'a> {
         if self.left {
             return Err(not_driven(&self.run).into());
         }
-        let told = format!("the run stops; go on with `aime resume {}`", self.run);
+        let told = msg!("run-stops", run = self.run);
         self.say(RunFact::StopRequested { reason: "paused by a person".to_owned() }, &told, setup).await
     }
 
     /// Says when the run reads its messages; none if no worker can report it.
     fn then(&self) -> Option<String> {
-        let then = if self.left { format!("go on with `aime resume {}`", self.run) } else { "the run takes it up now".to_owned() };
+        let then = if self.left { msg!("hint-resume", run = self.run) } else { msg!("run-takes-up") };
         self.seen.is_some().then_some(then)
     }
 
@@ -100,10 +101,10 @@ impl<'a> Spoken<'a> {
                 part_of(&self.run, seen, &[], task)?;
             }
         }
-        let task = task.map(aime_progress_management::TaskId::new).transpose().map_err(Failure::usage)?;
+        let task = task.map(aime_progress_management::TaskId::new).transpose().map_err(|error| Failure::usage(Message::text(error)))?;
         let (ends, then) = (task.is_none(), self.then());
         let told = match (&then, &task) {
-            (Some(then), Some(task)) => format!("to be cancelled: {task}\n{then}"),
+            (Some(then), Some(task)) => format!("{}\n{then}", msg!("cancel-task", task)),
             _ => msg!("engine-told", then = msg!("engine-cancelled"), run = self.run),
         };
         let fact = RunFact::CancelRequested { task, reason: "cancelled by a person".to_owned(), message: None };
@@ -120,15 +121,15 @@ impl<'a> Spoken<'a> {
         while Instant::now() < patience {
             if let Ok(Watched { over: true, result: Some(result), .. }) = self.runs.watch(run, usize::MAX).await {
                 if result.status == RunStatus::Cancelled {
-                    output::note(&msg!("cancel-done", run = run));
+                    output::note(&msg!("cancel-done", run));
                     return Ok(0);
                 }
                 // The run reached its end before it read the message.
-                return Err(Failure::usage(format!("run {run} has ended as {}", result.status)));
+                return Err(Failure::usage(message!("run-ended-as", run, status = Message::text(result.status))));
             }
             sleep(LOOK).await;
         }
-        output::note(&format!("run {run} was told, and is still stopping"));
+        output::note(&msg!("cancel-stopping", run));
         Ok(0)
     }
 
@@ -158,9 +159,12 @@ pub(super) async fn named(text: &str, runs: &Runs) -> Result<RunId, Failure> {
         begun(runs, &mut listed).await;
     }
     match meant(text, &listed).as_slice() {
-        [one] => RunId::new(*one).map_err(Failure::usage),
-        [] => RunId::new(text).map_err(Failure::usage),
-        many => Err(Failure::usage(format!("{text:?} may mean {}", many.join(", "))).hint("write more of its name")),
+        [one] => RunId::new(*one).map_err(|error| Failure::usage(Message::text(error))),
+        [] => RunId::new(text).map_err(|error| Failure::usage(Message::text(error))),
+        many => {
+            Err(Failure::usage(message!("run-unclear", text = format!("{text:?}"), runs = many.join(", ")))
+                .hint(message!("run-unclear-hint")))
+        }
     }
 }
 

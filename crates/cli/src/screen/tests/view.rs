@@ -1,12 +1,13 @@
 //! Whole-screen view in Chinese: the same pictures as in crates/terminal, translated.
 
+use aime_messages::Language;
 use aime_progress_management::{CallOutcome, TaskId, TaskStatus};
 use aime_terminal::{Help, Hint, Key, Limits, Part, Phrase, Screen, Theme, english};
 use ratatui_core::{buffer::Buffer, layout::Rect};
 
 use super::*;
 use crate::{
-    i18n::{Language, in_language},
+    i18n::in_language,
     screen::{phrases::say, whole::words_of},
 };
 

@@ -2,6 +2,8 @@
 
 use std::iter;
 
+use aime_messages::{Message, message};
+
 use toml::de::DeTable;
 
 use crate::{
@@ -9,21 +11,61 @@ use crate::{
     error::RunsError,
 };
 
+/// Things that profiles and categories name.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Named {
+    Profile,
+    Model,
+    Skills,
+}
+
+impl Named {
+    /// Returns the key of the name.
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Profile => "profile",
+            Self::Model => "model",
+            Self::Skills => "skills",
+        }
+    }
+
+    fn missing(self, place: &str, name: &str) -> Message {
+        match self {
+            Self::Profile => message!("own-no-profile", place, name),
+            Self::Model => message!("own-no-model", place, name),
+            Self::Skills => message!("own-no-skill", place, name),
+        }
+    }
+
+    /// Names the command that lists the known ones.
+    fn list(self) -> Message {
+        match self {
+            Self::Profile => message!("profiles-list"),
+            Self::Model => message!("own-models-list"),
+            Self::Skills => message!("own-doctor-list"),
+        }
+    }
+}
+
 /// Returns a fault for each unknown name that a file (a profile, or tables of categories) gives under a key, with its place and the nearest
 /// known name. `missing` and `listed` are for people: the kind of thing that is missing, and the command that lists what exists.
-pub(super) fn unknown((source, text): (&str, &str), key: &str, (missing, listed): (&str, &str), known: &[&str]) -> Vec<RunsError> {
+pub(super) fn unknown((source, text): (&str, &str), named: Named, known: &[&str]) -> Vec<RunsError> {
     // The code that reads the file reports a syntax error.
     let Ok(root) = DeTable::parse(text) else { return Vec::new() };
     let categories = root.get_ref().get("category").and_then(|categories| categories.get_ref().as_array());
     let tables = iter::once(root.get_ref()).chain(categories.into_iter().flatten().filter_map(|category| category.get_ref().as_table()));
     let mut found = Vec::new();
-    for value in tables.filter_map(|table| table.get(key)) {
+    for value in tables.filter_map(|table| table.get(named.key())) {
         let values = value.get_ref().as_array().map_or_else(|| vec![value], |list| list.iter().collect());
         for value in values {
             let Some(name) = value.get_ref().as_str().filter(|name| !name.is_empty() && !known.contains(name)) else { continue };
             let (line, column) = position(text, value.span().start);
-            let near = nearest(name, known).map(|near| format!("did you mean {near:?}? ")).unwrap_or_default();
-            found.push(RunsError::usage(format!("{source}:{line}:{column}: {missing} {name:?}")).hint(near + listed));
+            let place = format!("{source}:{line}:{column}");
+            let hint = match nearest(name, known) {
+                Some(near) => message!("own-near", near = format!("{near:?}"), list = named.list()),
+                None => named.list(),
+            };
+            found.push(RunsError::usage(named.missing(&place, &format!("{name:?}"))).hint(hint));
         }
     }
     found

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc, time::Duration};
 
+use aime_messages::{Message, message};
 use aime_sandbox::Confinement;
 use aime_tools::{
     McpClient, McpLoading, McpLogin, McpOffer, McpPlace, McpServerSettings, McpServers, McpSettings, McpTransport, NamePatterns, Tool,
@@ -47,7 +48,7 @@ impl Servers {
         for (name, config) in setup.config.mcp.used() {
             match settings(name, config, setup)? {
                 Ok(settings) => servers.push(settings),
-                Err(missing) => setup.note(format!("without the MCP server {name}: {missing}")),
+                Err(missing) => setup.note(message!("mcp-left-out", server = name, reason = missing)),
             }
         }
         let context = setup.tool_context()?;
@@ -62,10 +63,10 @@ impl Servers {
     /// Asks the servers whose offers are unknown. A run continues without those that do not answer.
     pub(super) async fn learn(&self, setup: &Setup) {
         for fault in self.all.learn(&CancellationToken::new()).await {
-            setup.note(format!("without tools: {}", RunsError::caused(ErrorKind::Usage, fault).with_causes()));
+            setup.note(message!("mcp-without-tools", reason = RunsError::caused(ErrorKind::Usage, fault).with_causes()));
         }
         for (name, offer) in self.all.offers() {
-            offer.notes.iter().for_each(|note| setup.note(format!("MCP server {name}: {note}")));
+            offer.notes.iter().for_each(|note| setup.note(message!("mcp-note", server = name, reason = Message::text(note))));
         }
     }
 
@@ -98,7 +99,7 @@ impl Servers {
         let kept = Kept { schema: SCHEMA.to_owned(), servers };
         let written = serde_json::to_string(&kept).map_err(std::io::Error::other);
         if let Err(error) = written.and_then(|text| write_whole(&file(setup), &text, true)) {
-            setup.note(format!("what MCP servers offer could not be kept: {error}"));
+            setup.note(message!("mcp-not-kept", error = error));
         }
     }
 }
@@ -114,10 +115,10 @@ fn kept(setup: &Setup) -> Kept {
 }
 
 /// Returns the settings of one server with its secrets, or a message that names what is missing.
-fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Result<McpServerSettings, String>, RunsError> {
-    let variable = |name: &String| setup.environment.text(name).ok_or_else(|| format!("the variable {name} is not set"));
+fn settings(name: &str, config: &McpServerConfig, setup: &Setup) -> Result<Result<McpServerSettings, Message>, RunsError> {
+    let variable = |name: &String| setup.environment.text(name).ok_or_else(|| message!("no-variable", variable = name));
     let patterns = |patterns: &[String]| {
-        NamePatterns::new(patterns).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(format!("correct mcp.servers.{name}")))
+        NamePatterns::new(patterns).map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("mcp-hint", server = name)))
     };
     let transport = match (&config.command, &config.url) {
         (Some(command), _) => {

@@ -15,8 +15,14 @@ view-version = plan v{$version}
 view-done = {$done} of {$tasks} done
 view-failures = {$number} failed
 view-of = {$used} of {$most}
-view-tokens = {$number} tokens
-view-tokens-of = {$used} of {$most} tokens
+view-tokens = { $number ->
+    [one] {$number} token
+   *[other] {$number} tokens
+}
+view-tokens-of = {$used} of { $most ->
+    [one] {$most} token
+   *[other] {$most} tokens
+}
 
 view-title-plan = Plan
 view-title-at-work = At work
@@ -43,7 +49,13 @@ view-thinking = thinking
 view-said = said: {$status}: {$message}
 view-came-to = came to: {$text}
 view-tool = tool {$tool} {$parameters}
-view-actor = actor {$profile} on {$model}: {$requests} requests, {$tokens} tokens
+view-actor = actor {$profile} on {$model}: { $requests ->
+    [one] {$requests} request
+   *[other] {$requests} requests
+}, { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+}
 
 # Outcomes of a call: eight columns at most.
 view-call-runs = ...
@@ -116,4 +128,7 @@ help-help = this, and back
 help-marks = [ ] waits  [>] runs  [x] done  [!] failed  [?] blocked  [-] skipped  [<] undone
 
 # The foot of the checklist.
-live-foot = {$elapsed} · {$tokens} tokens in {$requests}{$cost} · Ctrl-C stops · run {$run}
+live-foot = {$elapsed} · { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+} in {$requests}{$cost} · Ctrl-C stops · run {$run}

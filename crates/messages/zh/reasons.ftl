@@ -1,16 +1,16 @@
 # 日志中的原因，以及关于模型的说明。均按英文原句识别。
 
 # 模型在哪里，为什么用它。
-said-place-process = 在本进程中
-said-place-server = 位于 {$url}
-said-because-none = 没有配置其他模型
-said-because-named = {$source} 指定了 [models.{$name}]
-said-because-both = {$source} 指定模型，{$word-place} 指定位置
-said-because-both-first = {$source} 指定模型，{$word-variable} 指定位置，并优先于 {$variables}
-said-because-set = 已设置 {$word-variable}
-said-because-sets = 已设置 {$word-address} 和 {$word-variable}
-said-because-sets-first = 已设置 {$word-address} 和 {$word-variable}，它们优先于 {$variables}
-said-because-set-first = 已设置 {$word-variable}，它优先于 {$variables}
+place-process = 在本进程中
+place-server = 位于 {$url}
+because-none = 没有配置其他模型
+because-named = {$source} 指定了 [models.{$name}]
+because-both = {$source} 指定模型，{$place} 指定位置
+because-both-first = {$source} 指定模型，{$variable} 指定位置，并优先于 {$variables}
+because-set = 已设置 {$variable}
+because-sets = 已设置 {$variables}
+because-sets-first = 已设置 {$variables}，它们优先于 {$later}
+because-set-first = 已设置 {$variable}，它优先于 {$variables}
 
 # 为什么这样处理目标。
 said-route-length = 长度 {$length}（{$points}）
@@ -87,6 +87,7 @@ said-quota-back = 它将在 {$time} 恢复应答
 
 # 解决办法。
 said-hint-resume = 用 `aime resume {$run}` 继续
+hint-resume = 用 `aime resume {$run}` 继续
 said-hint-resume-alone = 若没有进程在推进它，用 `aime resume {$run}` 继续
 said-hint-bound = 提高上限：`aime resume {$run} {$flag}`
 said-hint-plan-bound = 提高上限后重新计划：`{$flag}`

@@ -28,7 +28,7 @@ said-type-integer = an integer
 # Plans and patches that cannot be read.
 said-read-json = answer with one JSON object
 said-read-syntax = line {$number}, column {$number-column}: {$reason}
-said-read-syntax-hint = write one JSON object; `aime schema plan` prints the format
+read-syntax-hint = write one JSON object; `aime schema plan` prints the format
 said-read-cut = it ends before its end, so something is missing
 said-read-shorter = write the whole again, shorter
 said-read-object = must be an object and is {$reason-kind}
@@ -162,7 +162,10 @@ said-by-category = category: no plan could be used, so one actor does the whole 
 said-no-usable-plan = no plan of {$model} could be used; the last was refused because: {$reason}
 said-no-answer-of-planner = the planner's model {$model} gave no answer
 said-earlier-plan = an earlier plan of this goal does not fit any more and was left out: {$reason}
-forecast = forecast: about {$requests}, {$tokens} tokens{$cost} ({$basis})
+forecast = forecast: about {$requests}, { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+}{$cost} ({$basis})
 forecast-runs = median of {$runs} in this folder, for each task of an actor
 forecast-capable = a rule of thumb for capable models: there are too few completed runs here
 forecast-small = a rule of thumb for small models: there are too few completed runs here

@@ -91,7 +91,10 @@ tree-progress = plan v{$version} · {$done} of {$tasks} done
 
 run-not-reached = the goal was not reached
 run-stopping = stopping … (again to stop at once)
-run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, {$tokens} tokens in {$requests}
+run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+} in {$requests}
 run-checks-passed = {$checks} passed
 run-checks-judged = {$number} of them judged by a model
 run-checks-failed = {$checks} failed
@@ -101,7 +104,10 @@ run-unchecked = not checked: {$criterion} ({$reason})
 run-held-before = held already before the work, so it proves nothing about the work: {$criterion}
 held-before = held already before the work
 run-cached = {$tokens} from the cache
-spent-by = {$who} {$tokens} tokens in {$requests}
+spent-by = {$who} { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+} in {$requests}
 spent-lead = lead
 spent-actors = actors
 spent-checks = checks
@@ -109,7 +115,10 @@ run-first = the first run in this folder; what can be done with it:
 run-first-report = what it did, as one page for a browser
 run-first-undo = take back what it changed
 run-first-serve = every run of this folder in a browser, live
-run-took = {$span}, {$tokens} tokens in {$requests}
+run-took = {$span}, { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+} in {$requests}
 run-actor = {$task}: {$profile} on {$model}, {$tools}, at most {$steps} steps
 run-actor-skills = skills {$skills}
 run-decided = v{$version} because {$why}: {$reasoning}

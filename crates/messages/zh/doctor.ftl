@@ -30,26 +30,28 @@ thing-kernel-confinement = 内核限制
 thing-network-per-host = 按主机的网络
 
 # 检查结果，按英文原句识别。
-said-journal-none = 尚无；运行将保存在 {$folder}
-said-memory-none = 尚无；运行学到的东西将保存在 {$file}
-said-memory-off = 已关闭
-said-memory-on = 若要记住运行，请设 memory.enabled = true
-said-memory-broken = 把文件移走；在此期间运行照常进行，只是没有记忆
-said-journal-broken = 把文件移走，或用 -C 选择另一个工作文件夹
-said-own-files-broken = 修正文件，或把它移走
-said-program-absent = PATH 中没有 {$program}
-said-program-install = 请安装 {$program}
-said-server-hint = 修正它的设置，或设 enabled = false；`aime mcp list` 列出这些服务器
-said-see-models = 见 `aime models list`
-said-model-answers-as = {$model} 有回应，自称 {$name}
-said-model-answers = {$model} 有回应
-said-model-silent = {$model} 在 {$seconds} 秒内没有回应
-said-model-busy = 服务器是否繁忙？较小的模型回应更快
-said-file-fetched-later = 不必处理：首次使用时会自动下载；`aime models pull {$model}` 可立即下载
-said-knowledge-unreadable = memory.knowledge 指定的 {$folder} 无法读取：{$reason}
-said-knowledge-hint = 建立这个文件夹，或从配置中去掉它
-said-folder-unwritable = 无法写入 {$folder}：{$reason}
-said-folder-hint = 修正文件夹的权限，或用 -C 选择另一个工作文件夹
+journal-none = 尚无；运行将保存在 {$folder}
+memory-none = 尚无；运行学到的东西将保存在 {$file}
+memory-kept = {$number} 条记忆，在 {$file}
+agent-broken = 请修正 [profiles.{$name}]，或将其删除
+memory-off = 已关闭
+memory-on = 若要记住运行，请设 memory.enabled = true
+memory-broken = 把文件移走；在此期间运行照常进行，只是没有记忆
+journal-broken = 把文件移走，或用 -C 选择另一个工作文件夹
+own-files-broken = 修正文件，或把它移走
+program-absent = PATH 中没有 {$program}
+program-install = 请安装 {$program}
+server-hint = 修正它的设置，或设 enabled = false；`aime mcp list` 列出这些服务器
+see-models = 见 `aime models list`
+model-answers-as = {$model} 有回应，自称 {$name}
+model-answers = {$model} 有回应
+model-silent = {$model} 在 {$seconds} 秒内没有回应
+model-busy = 服务器是否繁忙？较小的模型回应更快
+file-fetched-later = 不必处理：首次使用时会自动下载；`aime models pull {$model}` 可立即下载
+knowledge-unreadable = memory.knowledge 指定的 {$folder} 无法读取：{$reason}
+knowledge-hint = 建立这个文件夹，或从配置中去掉它
+folder-unwritable = 无法写入 {$folder}：{$reason}
+folder-hint = 修正文件夹的权限，或用 -C 选择另一个工作文件夹
 
 said-process-groups = 命令及其进程组内的一切，在超时、取消和运行结束时一并结束
 said-clean-environment = 命令只看到列出的环境变量，看不到任何像密钥的变量

@@ -15,8 +15,8 @@ undo-lost = from some moment on the changes of this run were not kept
 undo-not-covered = not covered: {$what}
 undo-bounds = {$covered}; undo.file_mb and undo.folder_mb say how much is
 undo-force = `--force` puts these back too; what stands there now is kept for `aime runs redo`
-said-undo-none = run {$run} has no undo that could be put back
-said-undo-nobody = {$paths} would be put back, and nobody is here to agree
+undo-none = run {$run} has no undo that could be put back
+undo-nobody = {$paths} would be put back, and nobody is here to agree
 
 # Changes of a path: eight columns at most.
 deed-delete = delete
@@ -53,7 +53,10 @@ stats-checks = checks
 stats-merging = merging
 stats-people = people
 stats-aime = aime
-stats-tokens = {$time}, {$tokens} tokens in {$requests}
+stats-tokens = {$time}, { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+} in {$requests}
 stats-not-counted = not counted: {$what}
 
 memory-none = nothing is remembered in this folder yet
@@ -62,8 +65,8 @@ memory-forgotten = forgotten: {$what}
 memory-recalled = recalled {$times}
 memory-learnt = learnt
 memory-how-often = recalled
-said-memory-many = {$number} memories have names that begin with {$name}
-said-memory-more = write more of it
+memory-many = {$number} memories have names that begin with {$name}
+memory-more = write more of it
 
 # Scopes of tools: nine columns at most.
 tool-of-actors = actor's
@@ -71,7 +74,7 @@ tool-reads = reads
 tool-runs = runs
 tool-connects = connects
 tool-changes = changes
-said-tool-parameters = the parameters are not a JSON object: {$error}
+tool-parameters = the parameters are not a JSON object: {$error}
 said-tool-show = `aime tools show {$tool}` shows the parameters
 
 eval-begins = {$trials} in {$ways}; {$done} are done of them in {$folder}
@@ -82,7 +85,10 @@ eval-project = {$file} does not count in trials; `--settings NAME={$file}` tries
 eval-agents-without = agents are tried without faults, triggers and settings, which are aime's own
 eval-tables = tables and plots: {$file}
 eval-trial = {$task}, {$variant}: {$how}
-eval-cost = {$seconds} s, {$tokens} tokens
+eval-cost = {$seconds} s, { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+}
 eval-reached = reached
 eval-false-claim = claimed and not reached
 eval-given-up = given up
@@ -96,23 +102,23 @@ eval-fails-solved = the check fails after the solution
 eval-no-solution = the check fails after nothing; there is no solution
 eval-good = good
 eval-hold = {$good} of {$checks} hold
-said-eval-none = no task of this suite is asked for
-said-eval-none-hint = look at --task, --level, --held-out and --tuned
-said-eval-no-folder = there is no folder {$name}, and no suite of that name is built in
+eval-none = no task of this suite is asked for
+eval-none-hint = look at --task, --level, --held-out and --tuned
+eval-no-folder = there is no folder {$name}, and no suite of that name is built in
 
 check-valid = valid
 check-fault = fault
 
 cancel-done = cancelled {$run}
-said-cancel-stopping = run {$run} was told, and is still stopping
-said-cancel-task = to be cancelled: {$task}
+cancel-stopping = run {$run} was told, and is still stopping
+cancel-task = to be cancelled: {$task}
 
-said-permissions-forgotten = forgotten: {$rule}
-said-permissions-nothing = nothing was remembered for this folder
-said-permissions-no-place = nothing is remembered here: there is no folder of your own outside of the working folder to keep it in
-said-permissions-none = nothing is remembered for this folder; it would stand in {$file}
-said-permissions-number = nothing is remembered under this number
-said-permissions-list = `aime permissions list` shows the numbers
+permissions-forgotten = forgotten: {$rule}
+permissions-nothing = nothing was remembered for this folder
+permissions-no-place = nothing is remembered here: there is no folder of your own outside of the working folder to keep it in
+permissions-none = nothing is remembered for this folder; it would stand in {$file}
+permissions-number = nothing is remembered under this number
+permissions-list = `aime permissions list` shows the numbers
 
 # `aime permissions`: eleven columns at most.
 permissions-mode = mode
@@ -147,15 +153,15 @@ said-table-once = {$number} of {$number-all} tasks were reached at least once, i
 said-table-auto = `{$name}` reached {$number-reached} of {$number} tasks, at {$number-tokens} tokens in the middle.
 said-table-best = `{$name}`, the best mode by hand for all of them, reached {$number-reached} of {$number} tasks, at {$number-tokens} tokens in the middle.
 said-table-by-hand = {$number-reached} of these {$number} were reached at least once by a mode chosen by hand: more than anyone could choose beforehand, for luck is among it.
-said-eval-foreign = {$folder} was there before and is no evaluation's
-said-eval-foreign-hint = name another folder with -o
-said-eval-config = `aime eval` writes a --config file of its own for each trial
-said-eval-config-hint = put these settings into your own config.toml, or into AIME__SECTION__KEY variables
-said-eval-unusable = cannot use {$folder}: {$error}
-said-eval-no-fault = no task of this suite has what these faults need
-said-eval-no-fault-hint = late files (`late`) or a wrong plan (`wrong_plan`)
-said-eval-line = correct or remove that line, or begin anew with --fresh
-said-eval-name = name `core`, or a folder with a `suite.toml` of `[[task]]` tables
+eval-foreign = {$folder} was there before and is no evaluation's
+eval-foreign-hint = name another folder with -o
+eval-config = `aime eval` writes a --config file of its own for each trial
+eval-config-hint = put these settings into your own config.toml, or into AIME__SECTION__KEY variables
+eval-unusable = cannot use {$folder}: {$error}
+eval-no-fault = no task of this suite has what these faults need
+eval-no-fault-hint = late files (`late`) or a wrong plan (`wrong_plan`)
+eval-line = correct or remove that line, or begin anew with --fresh
+eval-name = name `core`, or a folder with a `suite.toml` of `[[task]]` tables
 said-suite-empty = {$folder} holds no tasks: write a `suite.toml` with `[[task]]` tables, or name a folder of terminal-bench, harbor or exercism tasks
 said-suite-faults = the suite {$folder} has faults:
 said-suite-image = {$word-task} wants an image, which is not made: {$lines}
@@ -187,90 +193,96 @@ place-file = file
 place-blob = blob
 place-undo = undo
 place-folder = folder
-said-check-repairs = `aime runs check {$word-run} --repair` repairs it
+check-repairs = `aime runs check {$run} --repair` repairs it
 
 # Other commands.
-said-standard-input = standard input
-said-run-ended-as = run {$word-run} has ended as {$reason-status}
-said-run-all = {$word-task} is all that run {$word-run} does
-said-run-all-hint = `aime cancel {$word-run}` ends the run
-said-task-no-actor = task {$word-task} has no actor who could hear it
-said-task-no-actor-hint = `aime tell {$word-run} TEXT` sends it to the run
-said-task-is = task {$word-task} is {$reason-status}
+standard-input = standard input
+run-ended-as = run {$run} has ended as {$status}
+run-all = {$task} is all that run {$run} does
+run-all-hint = `aime cancel {$run}` ends the run
+task-no-actor = task {$task} has no actor who could hear it
+task-no-actor-hint = `aime tell {$run} TEXT` sends it to the run
+task-is = task {$task} is {$status}
 said-status-completed = completed
 said-status-cancelled = cancelled
 said-status-pending = pending
 said-status-ready = ready
 said-status-running = running
 said-status-blocked = blocked
-said-run-asked = run {$word-run} no longer asks that
-said-run-asked-hint = look again: it was answered, or its task has come to an end
+run-asked = run {$run} no longer asks that
+run-asked-hint = look again: it was answered, or its task has come to an end
 said-tool-form = write them as {$json}
-said-undo-tasks = its tasks are {$names}
+undo-tasks = its tasks are {$names}
 said-near = did you mean {$quoted-name}? {$known}
-said-profiles-list = `aime profiles` lists them
-said-pages-not-written = the pages cannot be written to {$folder}: {$error}
-said-pages-hint = name a folder that can be written
+profiles-list = `aime profiles` lists them
+pages-not-written = the pages cannot be written to {$folder}: {$error}
+pages-hint = name a folder that can be written
 wrote-pages = wrote {$pages} to {$folder}
-said-plan-not-written = the plan cannot be written to {$file}
-said-plan-not-written-why = the plan cannot be written to {$file}: {$error}
-said-plan-not-written-hint = name a file in an existing folder
-said-name-report = name a file: -o F.html
-said-from-beginning = {$reason}; the run is read from the beginning of its journal
-said-no-editor-start = the editor cannot be started: {$error}
-said-editor-ended = the editor `{$editor}` ended with {$how}
-said-plan-emptied = the plan was emptied, so nothing was run
-said-what-you-wrote = what you wrote is in {$file}; `aime run --plan {$again}` runs it
-said-journal-is-damaged = the journal of {$word-run} is damaged: {$damage}; what follows ends at the last good record
-said-state-contradicts = the state of {$word-run} contradicts itself: {$what}
-said-forked = it stands where {$word-run} stood at v{$number}; go on with `aime resume {$word-new}`
-said-not-removed = not everything of {$word-run} could be removed: {$error}
-said-memory-not-forgotten = what was learnt from {$run} could not be forgotten: {$error}
-said-files-not-removed = what was kept of files could not be removed: {$error}
-said-not-whole = standard output could not be written: {$error}
-said-no-web-search = without web_search: {$reason}
-said-no-web = without the web: {$why}
-said-skill-taken = the skill `{$word-name}` is that of {$place}; the one of {$other} is not used
-said-project-long = AGENTS.md is long: {$number} of its lines are left out of prompts (run.project_chars)
-said-no-project = without AGENTS.md: {$reason}
-said-no-skill = without a skill: {$why}
+plan-not-written = the plan cannot be written to {$file}
+plan-not-written-why = the plan cannot be written to {$file}: {$error}
+plan-not-written-hint = name a file in an existing folder
+name-report = name a file: -o F.html
+from-beginning = {$reason}; the run is read from the beginning of its journal
+no-editor-start = the editor cannot be started: {$error}
+editor-ended = the editor `{$editor}` ended with {$how}
+plan-emptied = the plan was emptied, so nothing was run
+what-you-wrote = what you wrote is in {$file}; `aime run --plan {$again}` runs it
+journal-is-damaged = the journal of {$run} is damaged: {$damage}; what follows ends at the last good record
+state-contradicts = the state of {$run} contradicts itself: {$what}
+forked = it stands where {$run} stood at v{$number}; go on with `aime resume {$new}`
+not-removed = not everything of {$run} could be removed: {$error}
+memory-not-forgotten = what was learnt from {$run} could not be forgotten: {$error}
+files-not-removed = what was kept of files could not be removed: {$error}
+not-whole = standard output could not be written: {$error}
+no-web-search = without web_search: {$reason}
+no-web = without the web: {$why}
+skill-taken = the skill `{$name}` is that of {$place}; the one of {$other} is not used
+project-long = AGENTS.md is long: {$number} of its lines are left out of prompts (run.project_chars)
+no-project = without AGENTS.md: {$reason}
+no-skill = without a skill: {$why}
+no-agent-profile = without the profile {$name}: {$reason}
+no-skills = without the skills in {$folder}: {$error}
+long-skill = {$file} has { $size ->
+    [one] {$size} byte
+   *[other] {$size} bytes
+}, and at most {$most} are read: move long parts into files beside it
 telemetry-lost = {$pieces} of telemetry could not be sent; -v says why
-said-engine-serves = worker  serves {$what} in {$folder}
+engine-serves = worker  serves {$what} in {$folder}
 engine-told = {$then}: {$run}
 engine-answered = answered: it goes on by itself
 engine-cancelled = to be cancelled
-said-engine-not-yet = this command does not work on an engine yet
-said-engine-not-yet-hint = run, resume, answer, tell, pause, cancel and runs do; leave --engine out for what is in this folder
-said-engine-no-key = there is no key for {$place}
-said-engine-no-key-hint = set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
+engine-not-yet = this command does not work on an engine yet
+engine-not-yet-hint = run, resume, answer, tell, pause, cancel and runs do; leave --engine out for what is in this folder
+engine-no-key = there is no key for {$place}
+engine-no-key-hint = set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
 said-engine-at-work = an actor was at work on {$task} when the plan of {$word-run} came to version {$number}, and the engine has removed its history
-said-engine-at-work-hint = take a version that came when none was, or keep histories longer (retention)
+engine-at-work-hint = take a version that came when none was, or keep histories longer (retention)
 said-engine-not-ended = the run {$word-run} has not ended
-said-engine-not-ended-hint = `aime cancel` with the same --engine ends it
-said-engine-under-way = run {$word-run} is under way on its engine
-said-engine-kept-elsewhere = this folder keeps nothing of run {$word-run}: it changed no file, or did so elsewhere
-said-engine-kept-elsewhere-hint = undo it in the folder of its workers, or, with --git-handoff, in the one where it began
-said-engine-as-one = of some of what run {$word-run} did to files it is not known which of its tasks did it
-said-engine-as-one-hint = leave the task out: the run is undone as a whole
-said-engine-hint = nothing is repaired on an engine: its records follow from its history
-said-engine-hint-hint = omit --repair
-said-engine-none = no runs on this engine yet
+engine-not-ended-hint = `aime cancel` with the same --engine ends it
+engine-under-way = run {$run} is under way on its engine
+engine-kept-elsewhere = this folder keeps nothing of run {$run}: it changed no file, or did so elsewhere
+engine-kept-elsewhere-hint = undo it in the folder of its workers, or, with --git-handoff, in the one where it began
+engine-as-one = of some of what run {$run} did to files it is not known which of its tasks did it
+engine-as-one-hint = leave the task out: the run is undone as a whole
+engine-hint = nothing is repaired on an engine: its records follow from its history
+engine-hint-hint = omit --repair
+engine-none = no runs on this engine yet
 said-engine-no-certificate = {$file} holds no certificate as PEM
-said-engine-key-within = the key {$file} stands in the working folder, where runs can read it
-said-engine-key-within-hint = move it out of the folder
-said-engine-without = {$word-option} is for runs on an engine
-said-engine-without-hint = name the engine by --engine, or leave it out
-said-engine-model = workers have models of their own, so --model says nothing here
-said-engine-model-hint = name it to `aime worker`
-said-engine-conflict = nothing was changed here: {$paths} changed here and in the run; `git --git-dir={$place} show {$word-commit}:PATH` prints a file as the run left it
-said-engine-elsewhere = the run began in another folder: what it did to files is not brought into this one
+engine-key-within = the key {$file} stands in the working folder, where runs can read it
+engine-key-within-hint = move it out of the folder
+engine-without = {$option} is for runs on an engine
+engine-without-hint = name the engine by --engine, or leave it out
+engine-model = workers have models of their own, so --model says nothing here
+engine-model-hint = name it to `aime worker`
+engine-conflict = nothing was changed here: {$paths} changed here and in the run; `git --git-dir={$place} show {$commit}:PATH` prints a file as the run left it
+engine-elsewhere = the run began in another folder: what it did to files is not brought into this one
 said-engine-goes-on = it goes on by itself
-said-engine-left = not watched any more; `aime resume {$word-run}` with the same --engine goes on
-said-engine-stopping = stopping … (again to stop watching)
-said-engine-untold = no worker tells of the run now; it is looked for: {$error}
-said-engine-server = is the server there? `cargo xtask services` starts one for trials
-said-engine-list = `aime runs` with the same --engine lists them
-said-engine-worker = is a worker there? `aime worker --temporal ADDRESS` is one
+engine-left = not watched any more; `aime resume {$run}` with the same --engine goes on
+engine-stopping = stopping … (again to stop watching)
+engine-untold = no worker tells of the run now; it is looked for: {$error}
+engine-server = is the server there? `cargo xtask services` starts one for trials
+engine-list = `aime runs` with the same --engine lists them
+engine-worker = is a worker there? `aime worker --temporal ADDRESS` is one
 
 # Findings of `aime runs check`, and their repairs.
 said-find-published = {$number} events are published, and only {$number-follow} follow from the facts

@@ -30,26 +30,31 @@ thing-kernel-confinement = kernel confinement
 thing-network-per-host = network per host
 
 # Findings. These are recognised by the English sentence.
-said-journal-none = none yet; runs will be kept in {$folder}
-said-memory-none = none yet; what runs learn will be kept in {$file}
-said-memory-off = turned off
-said-memory-on = set memory.enabled = true, if runs are to be remembered
-said-memory-broken = move the file away; runs go on without it meanwhile
-said-journal-broken = move the file away, or choose another working folder with -C
-said-own-files-broken = correct the file, or move it away
-said-program-absent = there is no {$program} on the PATH
-said-program-install = install {$program}
-said-server-hint = correct its settings, or set enabled = false; `aime mcp list` lists the servers
-said-see-models = see `aime models list`
-said-model-answers-as = {$model} answers as {$name}
-said-model-answers = {$model} answers
-said-model-silent = {$model} said nothing within {$seconds} s
-said-model-busy = is the server busy? A smaller model answers sooner
-said-file-fetched-later = none needed: it is fetched when it is first used; `aime models pull {$model}` does it now
-said-knowledge-unreadable = memory.knowledge names {$folder}, which cannot be read: {$reason}
-said-knowledge-hint = make the folder, or take it out of the configuration
-said-folder-unwritable = cannot write to {$folder}: {$reason}
-said-folder-hint = fix the permissions of the folder, or choose another working folder with -C
+journal-none = none yet; runs will be kept in {$folder}
+memory-none = none yet; what runs learn will be kept in {$file}
+memory-kept = { $number ->
+    [one] {$number} memory
+   *[other] {$number} memories
+} in {$file}
+agent-broken = correct [profiles.{$name}], or remove it
+memory-off = turned off
+memory-on = set memory.enabled = true, if runs are to be remembered
+memory-broken = move the file away; runs go on without it meanwhile
+journal-broken = move the file away, or choose another working folder with -C
+own-files-broken = correct the file, or move it away
+program-absent = there is no {$program} on the PATH
+program-install = install {$program}
+server-hint = correct its settings, or set enabled = false; `aime mcp list` lists the servers
+see-models = see `aime models list`
+model-answers-as = {$model} answers as {$name}
+model-answers = {$model} answers
+model-silent = {$model} said nothing within {$seconds} s
+model-busy = is the server busy? A smaller model answers sooner
+file-fetched-later = none needed: it is fetched when it is first used; `aime models pull {$model}` does it now
+knowledge-unreadable = memory.knowledge names {$folder}, which cannot be read: {$reason}
+knowledge-hint = make the folder, or take it out of the configuration
+folder-unwritable = cannot write to {$folder}: {$reason}
+folder-hint = fix the permissions of the folder, or choose another working folder with -C
 
 said-process-groups = a command and all it started in its group end at its time limit, when it is cancelled, and with the run
 said-clean-environment = commands see listed variables only, and none that looks like a secret
@@ -88,7 +93,10 @@ doctor-no-results = no answer to a tool's result: {$why}
 doctor-no-results-hint = set protocol in [models.{$name}], or choose another model
 doctor-no-form = no answer in a given form: {$why}
 doctor-no-form-hint = nothing, for actors; a planner needs another model
-doctor-why-cut = the answer was cut after {$tokens} tokens
+doctor-why-cut = the answer was cut after { $tokens ->
+    [one] {$tokens} token
+   *[other] {$tokens} tokens
+}
 doctor-why-withheld = the provider withheld the answer
 doctor-why-empty = the answer was empty
 doctor-why-text = it said “{$text}”

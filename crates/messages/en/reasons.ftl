@@ -1,16 +1,16 @@
 # Reasons in journals, and errors of models. All are recognised by the English sentence.
 
 # Places of models, and reasons for their use.
-said-place-process = in this process
-said-place-server = at {$url}
-said-because-none = no other is configured
-said-because-named = {$source} names [models.{$name}]
-said-because-both = {$source} names it, {$word-place} says where
-said-because-both-first = {$source} names it, {$word-variable} says where, and comes before {$variables}
-said-because-set = {$word-variable} is set
-said-because-sets = {$word-address} and {$word-variable} are set
-said-because-sets-first = {$word-address} and {$word-variable} are set, and come before {$variables}
-said-because-set-first = {$word-variable} is set, and comes before {$variables}
+place-process = in this process
+place-server = at {$url}
+because-none = no other is configured
+because-named = {$source} names [models.{$name}]
+because-both = {$source} names it, {$place} says where
+because-both-first = {$source} names it, {$variable} says where, and comes before {$variables}
+because-set = {$variable} is set
+because-sets = {$variables} are set
+because-sets-first = {$variables} are set, and come before {$later}
+because-set-first = {$variable} is set, and comes before {$variables}
 
 # Why a goal is worked on as it is.
 said-route-length = length {$length} ({$points})
@@ -87,6 +87,7 @@ said-quota-back = it answers again at {$time}
 
 # Their hints.
 said-hint-resume = go on with `aime resume {$run}`
+hint-resume = go on with `aime resume {$run}`
 said-hint-resume-alone = if nothing drives it, go on with `aime resume {$run}`
 said-hint-bound = raise the bound: `aime resume {$run} {$flag}`
 said-hint-plan-bound = plan it again with a higher bound: `{$flag}`

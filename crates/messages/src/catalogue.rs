@@ -5,22 +5,22 @@ use std::sync::OnceLock;
 use fluent_bundle::{FluentArgs, FluentResource, FluentValue, concurrent::FluentBundle};
 use unic_langid::LanguageIdentifier;
 
-use super::Language;
+use crate::{Language, Value};
 
 macro_rules! files {
     ($language:literal) => {
         [
-            include_str!(concat!("../../messages/", $language, "/words.ftl")),
-            include_str!(concat!("../../messages/", $language, "/run.ftl")),
-            include_str!(concat!("../../messages/", $language, "/view.ftl")),
-            include_str!(concat!("../../messages/", $language, "/doctor.ftl")),
-            include_str!(concat!("../../messages/", $language, "/questions.ftl")),
-            include_str!(concat!("../../messages/", $language, "/reasons.ftl")),
-            include_str!(concat!("../../messages/", $language, "/faults.ftl")),
-            include_str!(concat!("../../messages/", $language, "/commands.ftl")),
-            include_str!(concat!("../../messages/", $language, "/settings.ftl")),
-            include_str!(concat!("../../messages/", $language, "/plans.ftl")),
-            include_str!(concat!("../../messages/", $language, "/help.ftl")),
+            include_str!(concat!("../", $language, "/words.ftl")),
+            include_str!(concat!("../", $language, "/run.ftl")),
+            include_str!(concat!("../", $language, "/view.ftl")),
+            include_str!(concat!("../", $language, "/doctor.ftl")),
+            include_str!(concat!("../", $language, "/questions.ftl")),
+            include_str!(concat!("../", $language, "/reasons.ftl")),
+            include_str!(concat!("../", $language, "/faults.ftl")),
+            include_str!(concat!("../", $language, "/commands.ftl")),
+            include_str!(concat!("../", $language, "/settings.ftl")),
+            include_str!(concat!("../", $language, "/plans.ftl")),
+            include_str!(concat!("../", $language, "/help.ftl")),
         ]
     };
 }
@@ -28,8 +28,9 @@ macro_rules! files {
 const ENGLISH: [&str; 11] = files!("en");
 const CHINESE: [&str; 11] = files!("zh");
 
-/// Returns the texts of a catalogue.
-pub(super) const fn texts(language: Language) -> &'static [&'static str; 11] {
+/// Returns the files of a catalogue.
+#[must_use]
+pub const fn texts(language: Language) -> &'static [&'static str] {
     match language {
         Language::English => &ENGLISH,
         Language::Chinese => &CHINESE,
@@ -61,24 +62,21 @@ fn read(name: &str, texts: &[&str]) -> Catalogue {
 }
 
 /// Formats a message with its values; none if the catalogue lacks it.
-pub(super) fn format(language: Language, id: &str, values: &[(&str, String)]) -> Option<String> {
+#[must_use]
+pub fn format(language: Language, id: &str, values: &[(&str, Value)]) -> Option<String> {
     let mut arguments = FluentArgs::with_capacity(values.len());
     for (name, value) in values {
-        arguments.set(*name, FluentValue::from(value.as_str()));
+        arguments.set(
+            *name,
+            match value {
+                Value::Text(text) => FluentValue::from(text.as_str()),
+                Value::Number(number) => FluentValue::from(*number),
+                Value::Message(message) => FluentValue::from(message.render(language)),
+            },
+        );
     }
-    formatted(language, id, &arguments)
-}
-
-/// Formats a message about a count, which is its value `number`.
-pub(super) fn count(language: Language, id: &str, number: usize) -> Option<String> {
-    let mut arguments = FluentArgs::with_capacity(1);
-    arguments.set("number", FluentValue::from(number));
-    formatted(language, id, &arguments)
-}
-
-fn formatted(language: Language, id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
     let catalogue = catalogue(language);
     let pattern = catalogue.get_message(id)?.value()?;
     // A missing value appears as its name; the tests refuse that.
-    Some(catalogue.format_pattern(pattern, Some(arguments), &mut Vec::new()).into_owned())
+    Some(catalogue.format_pattern(pattern, Some(&arguments), &mut Vec::new()).into_owned())
 }

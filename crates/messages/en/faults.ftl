@@ -1,0 +1,140 @@
+# Messages of commands that failed, their hints, and notes. All are recognised by the English sentence.
+
+with-cause = {$message}
+    {"  "}caused by: {$cause}
+
+own-fault = this is a fault in aime itself
+own-fault-hint = a run goes on with `aime resume`; please report the messages above
+
+# Goals and plans.
+no-goal = no goal
+no-goal-hint = aime run "write the goal here"
+said-empty-goal = the goal is empty
+empty-goal = the goal is empty
+empty-goal-hint = write the goal: aime run "…"
+said-no-image = {$image} is no PNG, JPEG, GIF or WebP image
+said-image-bytes = the image {$image} has {$bytes} bytes, and models take at most {$most}: make it smaller first
+said-image-pixels = the image {$image} has {$size} pixels, and models take at most {$most} a side: make it smaller first
+many-images = {$count} images were given; a goal takes at most {$most}
+not-text = {$what} is not text in UTF-8
+not-text-hint = is it the right file?
+not-there = {$what} was not found
+not-there-hint = check the path: it is relative to the current folder, not to -C
+said-unreadable = {$what} cannot be read: {$reason}
+unreadable = {$what} cannot be read: {$reason}
+plan-hint = `aime check` gives the same list; `aime schema plan` the format
+plan-repaired = repaired in the plan: {$reason}
+cost-bound = the bound on cost cannot hold: no prices are known for {$models}; set {$settings}, or bound --max-tokens
+review-again = edit it again?
+
+# Runs.
+no-runs = no runs in this folder yet
+said-no-run = there is no run {$run} in {$folder}
+no-run = there is no run {$run} in {$folder}
+no-run-name = the name of the run is empty
+no-run-yet = nothing has run there yet: `aime run "…"` does, and -C names another folder
+said-no-run-hint = `aime runs` lists the runs of this folder
+no-run-hint = `aime runs` lists the runs of this folder
+said-run-unclear = {$text} may mean {$runs}
+run-unclear = {$text} may mean {$runs}
+run-unclear-hint = write more of its name
+no-run-last = no run can be named `last`: that is the newest run
+said-run-secret = the name of the run holds what is taken for a secret, which is written nowhere
+other-id = choose another --run-id
+said-run-taken = a run named {$word-run} exists already
+other-id-or-resume = choose another --run-id, or `aime resume` it
+said-no-follow-up = run {$run} cannot be continued: {$reason}
+no-follow-up-hint = `aime resume {$run}` goes on with a stopped run; otherwise start a new run
+versions = `aime runs show {$run}` shows each version and its reason
+locked-hint = wait for it, or stop it with Ctrl-C there
+recorded-hint = what was recorded before is safe: fix it, then `aime resume` the run
+said-no-beginning = the beginning of run {$run} (stream {$stream}) is damaged ({$reason}): start a new run
+no-beginning-hint = `aime runs check {$run}` lists all damage, and `aime runs delete {$run_again}` deletes the run
+stopped-at-once = stopped at once; go on with `aime resume {$run}`
+run-only = allowed for this run only: {$reason}
+no-own-folder = there is no folder of your own outside of the working folder to keep it in
+no-plan = run {$run} has no plan
+no-plan-hint = `aime runs show {$run}` shows how far it came
+said-no-version = the plan of run {$run} has no version {$number}; its latest is {$number-latest}
+said-no-version-hint = `aime runs show {$run}` shows each version and its reason
+said-not-a-journal = {$file} is not a journal of aime
+not-a-journal-hint = move the file away: the next run begins a new journal
+said-damaged-journal = the journal {$file} is damaged
+damaged-journal-hint = `sqlite3 {$file} .recover` prints what is left; without the file the next run begins a new journal
+journal-damaged = the journal of {$run} was damaged: {$damage}; going on from the last good record
+run-stands = `aime runs show {$run}` shows its state
+run-tasks = `aime runs show {$run}` lists the tasks
+run-no-task = run {$run} has no task {$task}
+said-run-asks-nothing = run {$run} asks nothing
+said-run-asks-no-more = run {$run} asks nothing more
+said-run-ended = run {$run} has ended
+run-cancelled = run {$run} was cancelled
+run-anew = start a new run
+run-fork = `aime runs fork {$run} --at {$version}` makes one that goes on from its plan
+run-nobody = no process works on run {$run}
+run-stops = the run stops; go on with `aime resume {$run}`
+run-takes-up = the run takes it up now
+run-takes-up-if = the run takes it up if it is under way
+answered = answered: {$question}
+sent = sent: {$text}
+run-deleted = deleted {$run}
+stop-first = stop the run first
+put-back = Put these back?
+say-yes = add --yes
+
+# Models.
+said-none-configured = no model is configured
+none-configured = no model is configured
+none-configured-hint = set the key of a provider ({$keys}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or write [models.default] into aime.toml (`aime config init`)
+no-key = no key for models.{$name}: {$variable} is not set
+said-no-key-local = {$model} is no local model: those are {$names}
+no-key-hint = export {$variable}=…, or set {$address} to a server that needs no key
+no-key-other = {$key} is set: write provider = "{$provider}" into [models.{$name}] to use it, or export {$variable}=…
+fallback = models.{$name}.fallback names {$other}, which is not configured
+fallback-hint = add [models.{$other}], or take the name out
+model-section = correct [models.{$name}]
+base-url-hint = correct {$variable}
+no-local = this build has no local models
+no-local-hint = build aime with its feature local-model, or use a server: provider = "openai" with a base_url
+no-local-model = there is no local model {$name}
+model-not-here = {$model} is not here: {$file} is missing
+model-kept = what came is kept: the same command goes on with it
+
+# Configuration.
+unknown-key = unknown key `{$key}`
+near-key = did you mean `{$key}`? The keys here are {$keys}
+keys = the keys here are {$keys}
+unknown-value = unknown value `{$value}`
+near-value = did you mean `{$value}`? The values here are {$values}
+values = write one of {$values}
+wanted = expected {$kind}, found {$found}
+no-table = holds no table of keys
+init = `aime config init` writes a file to begin with
+is-there = {$file} is there already
+never-overwritten = it is never overwritten: move it away first, or look at `aime config show`
+wrote = wrote {$file}
+own-configuration = [{$section}] in {$file} is left out, because a project may not decide that: put it into your own configuration, or trust the folder there (permissions.trusted_folders)
+said-not-written = {$file} cannot be written: {$reason}
+not-written = {$file} cannot be written: {$reason}
+not-written-hint = choose another folder with -C, fix its permissions, or free disk space
+not-a-folder = {$folder} is not a folder
+folder-unusable = the working folder {$folder} cannot be used: {$reason}
+name-folder = name an existing folder with -C
+keep-hint = choose another working folder with -C, fix its permissions, or free disk space
+keep-closed = cannot look into {$folder}: {$reason}
+keep-taken = {$folder} is not a folder, and runs are kept in a folder of that name
+keep-taken-hint = move it away, or choose another working folder with -C
+
+# Tools, profiles and the rest.
+tools-list = `aime tools list` lists them
+mcp-list = `aime mcp list` lists them
+memory-list = `aime memory list` lists them
+said-no-profile = there is no profile {$name}
+no-profile = there is no profile {$name}
+no-memory = there is no memory {$name}
+report-not-written = the report cannot be written to {$file}: {$reason}
+report-hint = name a file in an existing folder: -o F.html
+no-editor = there is no editor to review the plan in, and no terminal
+no-editor-hint = set EDITOR, or use `aime plan GOAL -o plan.json --format json`, edit it, and `aime run --plan plan.json`
+no-editor-program = the editor `{$editor}` was not found
+no-editor-program-hint = set EDITOR to a program that exists

@@ -1,0 +1,140 @@
+# 命令出错时的说明、解决办法和附注。均按英文原句识别。
+
+with-cause = {$message}
+    {"  "}起因：{$cause}
+
+own-fault = 这是 aime 自身的故障
+own-fault-hint = 运行可用 `aime resume` 继续；请把上面的信息报告给我们
+
+# 目标和计划。
+no-goal = 没有目标
+no-goal-hint = aime run "在这里写目标"
+said-empty-goal = 目标为空
+empty-goal = 目标为空
+empty-goal-hint = 请写目标：aime run "…"
+said-no-image = {$image} 不是 PNG、JPEG、GIF 或 WebP 图像
+said-image-bytes = 图像 {$image} 有 {$bytes} 字节，模型最多接受 {$most} 字节：请先缩小它
+said-image-pixels = 图像 {$image} 为 {$size} 像素，模型每边最多接受 {$most} 像素：请先缩小它
+many-images = 给出了 {$count} 张图像；一个目标最多接受 {$most} 张
+not-text = {$what} 不是 UTF-8 文本
+not-text-hint = 是不是选错了文件？
+not-there = {$what} 不存在
+not-there-hint = 请检查路径：它相对于当前文件夹，而不是 -C 指定的文件夹
+said-unreadable = 无法读取 {$what}：{$reason}
+unreadable = 无法读取 {$what}：{$reason}
+plan-hint = `aime check` 给出同样的列表；`aime schema plan` 给出格式
+plan-repaired = 已修复计划：{$reason}
+cost-bound = 费用上限无法生效：不知道 {$models} 的价格；请设 {$settings}，或用 --max-tokens 限制
+review-again = 再编辑一次？
+
+# 运行。
+no-runs = 这个文件夹里还没有运行
+said-no-run = {$folder} 中没有运行 {$run}
+no-run = {$folder} 中没有运行 {$run}
+no-run-name = 运行的名称是空的
+no-run-yet = 那里还没有运行：用 `aime run "…"` 开始一个，或用 -C 指定另一个文件夹
+said-no-run-hint = `aime runs` 列出这个文件夹的运行
+no-run-hint = `aime runs` 列出这个文件夹的运行
+said-run-unclear = {$text} 可能指 {$runs}
+run-unclear = {$text} 可能指 {$runs}
+run-unclear-hint = 请多写几个字符
+no-run-last = 运行不能叫 `last`：它指最新的运行
+said-run-secret = 运行的名称里有被视为机密的内容，机密不会被写到任何地方
+other-id = 请换一个 --run-id
+said-run-taken = 已有名为 {$word-run} 的运行
+other-id-or-resume = 请换一个 --run-id，或用 `aime resume` 继续它
+said-no-follow-up = 不能接着做运行 {$run}：{$reason}
+no-follow-up-hint = `aime resume {$run}` 继续被停止的运行；否则请开始新的运行
+versions = `aime runs show {$run}` 显示每个版本及其原因
+locked-hint = 等它结束，或在那边按 Ctrl-C 停止
+recorded-hint = 之前的记录是安全的：解决问题后，用 `aime resume` 继续
+said-no-beginning = 运行 {$run}（流 {$stream}）的开头已损坏（{$reason}）：请开始新的运行
+no-beginning-hint = `aime runs check {$run}` 说明还有什么损坏，`aime runs delete {$run_again}` 可以删除它
+stopped-at-once = 已立即停止；用 `aime resume {$run}` 继续
+run-only = 只在这次运行中允许：{$reason}
+no-own-folder = 工作文件夹之外没有你自己的文件夹可以保存它
+no-plan = 运行 {$run} 没有计划
+no-plan-hint = `aime runs show {$run}` 显示它进行到了哪里
+said-no-version = 运行 {$run} 的计划没有第 {$number} 版；最新的是第 {$number-latest} 版
+said-no-version-hint = `aime runs show {$run}` 显示每个版本及其原因
+said-not-a-journal = {$file} 不是 aime 的日志
+not-a-journal-hint = 请移走这个文件：下一个运行会开始新的日志
+said-damaged-journal = 日志 {$file} 已损坏
+damaged-journal-hint = `sqlite3 {$file} .recover` 会打印残留的内容；没有这个文件时，下一个运行会开始新的日志
+journal-damaged = 运行 {$run} 的日志已损坏：{$damage}；从最后一条完好的记录继续
+run-stands = `aime runs show {$run}` 显示它的状态
+run-tasks = `aime runs show {$run}` 列出它的任务
+run-no-task = 运行 {$run} 没有任务 {$task}
+said-run-asks-nothing = 运行 {$run} 没有提问
+said-run-asks-no-more = 运行 {$run} 没有别的提问了
+said-run-ended = 运行 {$run} 已结束
+run-cancelled = 运行 {$run} 已取消
+run-anew = 请用这个目标开始新的运行
+run-fork = `aime runs fork {$run} --at {$version}` 新建一个沿用其计划的运行
+run-nobody = 没有进程在执行运行 {$run}
+run-stops = 运行正在停止；用 `aime resume {$run}` 继续
+run-takes-up = 运行现在会处理它
+run-takes-up-if = 若运行正在进行，会处理它
+answered = 已回答：{$question}
+sent = 已发送：{$text}
+run-deleted = 已删除 {$run}
+stop-first = 请先停止运行
+put-back = 恢复这些吗？
+say-yes = 请加 --yes
+
+# 模型。
+said-none-configured = 没有配置模型
+none-configured = 没有配置模型
+none-configured-hint = 请设置某个服务商的密钥（{$keys}），或把 OPENAI_BASE_URL 设为支持 OpenAI 协议的服务器（llama.cpp、Ollama、vLLM 等）；也可以在 aime.toml 中写 [models.default]（`aime config init`）
+no-key = models.{$name} 没有密钥：{$variable} 未设置
+said-no-key-local = {$model} 不是本地模型；本地模型有 {$names}
+no-key-hint = 请 export {$variable}=…，或把 {$address} 设为不需要密钥的服务器
+no-key-other = 已设置 {$key}：要使用它，请在 [models.{$name}] 中写 provider = "{$provider}"；或 export {$variable}=…
+fallback = models.{$name}.fallback 指定的 {$other} 没有配置
+fallback-hint = 请添加 [models.{$other}]，或去掉这个名字
+model-section = 请修正 [models.{$name}]
+base-url-hint = 请修正 {$variable}
+no-local = 这个版本没有内置本地模型
+no-local-hint = 请用特性 `local-model` 构建 aime，或使用服务器：provider = "openai" 并设 base_url
+no-local-model = 没有本地模型 {$name}
+model-not-here = {$model} 不在本机：缺少 {$file}
+model-kept = 已下载的部分会保留：再次运行同一命令即可继续
+
+# 配置。
+unknown-key = 未知的键 `{$key}`
+near-key = 是不是 `{$key}`？这里的键有 {$keys}
+keys = 这里的键有 {$keys}
+unknown-value = 未知的值 `{$value}`
+near-value = 是不是 `{$value}`？这里的值有 {$values}
+values = 请写其中之一：{$values}
+wanted = 这里应为{$kind}，而不是{$found}
+no-table = 里面没有键的表
+init = `aime config init` 写出一个起始文件
+is-there = {$file} 已经存在
+never-overwritten = 不会覆盖它：请先移走，或查看 `aime config show`
+wrote = 已写入 {$file}
+own-configuration = {$file} 中的 [{$section}] 已略去，因为项目不能决定这些：请写进你自己的配置，或在那里信任这个文件夹（permissions.trusted_folders）
+said-not-written = 无法写入 {$file}：{$reason}
+not-written = 无法写入 {$file}：{$reason}
+not-written-hint = 用 -C 选择另一个文件夹，修正其权限，或腾出磁盘空间
+not-a-folder = {$folder} 不是文件夹
+folder-unusable = 无法使用工作文件夹 {$folder}：{$reason}
+name-folder = 请用 -C 指定一个存在的文件夹
+keep-hint = 用 -C 选择另一个工作文件夹，修正其权限，或腾出磁盘空间
+keep-closed = 无法查看 {$folder}：{$reason}
+keep-taken = {$folder} 不是文件夹，而运行要保存在这个名字的文件夹里
+keep-taken-hint = 请把它移走，或用 -C 选择另一个工作文件夹
+
+# 工具、角色及其他。
+tools-list = `aime tools list` 列出它们
+mcp-list = `aime mcp list` 列出它们
+memory-list = `aime memory list` 列出它们
+said-no-profile = 没有角色 {$name}
+no-profile = 没有角色 {$name}
+no-memory = 没有记忆 {$name}
+report-not-written = 无法把报告写入 {$file}：{$reason}
+report-hint = 请指定一个存在的文件夹里的文件：-o F.html
+no-editor = 没有可用来审阅计划的编辑器，也没有终端
+no-editor-hint = 请设 EDITOR，或用 `aime plan GOAL -o plan.json --format json`，编辑后 `aime run --plan plan.json`
+no-editor-program = 找不到编辑器 `{$editor}`
+no-editor-program-hint = 请把 EDITOR 设为存在的程序
