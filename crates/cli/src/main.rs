@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     };
     // A reader must learn that the result is incomplete, however the run itself ended.
     let Some(error) = output::lost() else { return ExitCode::from(code) };
-    output::failure(&message!("not-whole", reason = Message::text(error)), None);
+    output::failure(&message!("not-whole", error = Message::text(error)), None);
     ExitCode::from(if code == 0 { failure::code::USAGE } else { code })
 }
 

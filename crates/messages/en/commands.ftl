@@ -65,7 +65,10 @@ memory-forgotten = forgotten: {$what}
 memory-recalled = recalled {$times}
 memory-learnt = learnt
 memory-how-often = recalled
-memory-many = {$number} memories have names that begin with {$name}
+memory-many = { $number ->
+    [one] {$number} memory has a name that begins
+   *[other] {$number} memories have names that begin
+} with {$name}
 memory-more = write more of it
 
 # Scopes of tools: nine columns at most.

@@ -31,7 +31,7 @@ thing-network-per-host = network per host
 
 # Findings. These are recognised by the English sentence.
 journal-none = none yet; runs will be kept in {$folder}
-memory-none = none yet; what runs learn will be kept in {$file}
+doctor-memory-none = none yet; what runs learn will be kept in {$file}
 memory-kept = { $number ->
     [one] {$number} memory
    *[other] {$number} memories

@@ -15,7 +15,10 @@ empty-goal-hint = write the goal: aime run "…"
 said-no-image = {$image} is no PNG, JPEG, GIF or WebP image
 said-image-bytes = the image {$image} has {$bytes} bytes, and models take at most {$most}: make it smaller first
 said-image-pixels = the image {$image} has {$size} pixels, and models take at most {$most} a side: make it smaller first
-many-images = {$count} images were given; a goal takes at most {$most}
+many-images = { $count ->
+    [one] {$count} image was given
+   *[other] {$count} images were given
+}; a goal takes at most {$most}
 not-text = {$what} is not text in UTF-8
 not-text-hint = is it the right file?
 not-there = {$what} was not found

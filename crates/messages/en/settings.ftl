@@ -126,7 +126,10 @@ models-no-place-hint = set AIME_MODEL_DIR to a folder with room for them
 models-file-absent = models.{$name}: the model file {$file} was not found
 models-file-hint = correct the path; `aime models list` shows the models that can be fetched
 models-not-whole = {$model} was not fetched to its end
-models-replaced = {$file} has {$number} bytes instead of {$wanted}: it is replaced
+models-replaced = {$file} has { $number ->
+    [one] {$number} byte
+   *[other] {$number} bytes
+} instead of {$wanted}: it is replaced
 models-kept = {$size} of {$model} are here from before
 fetch-head = fetch
 fetch-what = {$model}, once: {$size}, licence {$licence}, from {$sources}, into {$folder}

@@ -31,7 +31,7 @@ thing-network-per-host = 按主机的网络
 
 # 检查结果，按英文原句识别。
 journal-none = 尚无；运行将保存在 {$folder}
-memory-none = 尚无；运行学到的东西将保存在 {$file}
+doctor-memory-none = 尚无；运行学到的东西将保存在 {$file}
 memory-kept = {$number} 条记忆，在 {$file}
 agent-broken = 请修正 [profiles.{$name}]，或将其删除
 memory-off = 已关闭

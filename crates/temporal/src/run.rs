@@ -388,14 +388,11 @@ impl RunCarrier {
             }
         }
         for recorded in facts {
-            match &recorded.fact {
-                // One that was continued asks again.
-                RunFact::ActorAsked { question, .. } => {
-                    let ledger = self.ledger.borrow();
-                    let known = ledger.so_far.answers.iter().find(|(known, _)| known == question);
-                    answers.extend(known.map(|(question, text)| Answered { question: question.clone(), text: text.clone() }));
-                }
-                _ => {}
+            // One that was continued asks again.
+            if let RunFact::ActorAsked { question, .. } = &recorded.fact {
+                let ledger = self.ledger.borrow();
+                let known = ledger.so_far.answers.iter().find(|(known, _)| known == question);
+                answers.extend(known.map(|(question, text)| Answered { question: question.clone(), text: text.clone() }));
             }
         }
         for answer in answers {

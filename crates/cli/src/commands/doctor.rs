@@ -189,7 +189,7 @@ fn check_memory(setup: &Setup) -> Option<u8> {
         .existing_memory()
         .and_then(|store| store.map(|store| store.list(usize::MAX).map_err(|error| RunsError::caused(ErrorKind::Usage, error))).transpose())
     {
-        Ok(None) => good("memory", message!("memory-none", file = file.display())),
+        Ok(None) => good("memory", message!("doctor-memory-none", file = file.display())),
         Ok(Some(kept)) => good("memory", message!("memory-kept", number = kept.len(), file = file.display())),
         Err(error) => {
             let failure = Failure::from(error);

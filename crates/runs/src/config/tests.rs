@@ -408,6 +408,7 @@ fn a_projects_file_has_no_say_in_what_is_safe() {
     assert_eq!(loaded.config, Config { run: RunConfig { max_steps: Some(5), ..RunConfig::default() }, ..Config::default() });
     assert_eq!(loaded.notes.len(), 6);
     for (note, section) in loaded.notes.iter().zip(["permissions.approve", "[sandbox]", "[mcp]", "[web]", "[extensions]", "[local]"]) {
+        let note = note.to_string();
         assert!(note.starts_with(section) && note.contains("aime.toml") && note.contains("trusted_folders"), "{note}");
     }
 }
@@ -489,7 +490,7 @@ fn a_key_does_not_go_where_a_project_says() {
     assert_eq!(key(&world).as_deref(), Some("MY_KEY"));
     world.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\n");
     assert_eq!(key(&world), None);
-    let notes = world.load().unwrap().notes;
+    let notes: Vec<String> = world.load().unwrap().notes.iter().map(ToString::to_string).collect();
     assert!(notes.len() == 1 && notes[0].contains("MY_KEY") && notes[0].contains("aime.toml"), "{notes:?}");
     // The variable sets only the key, so the server is still the project's.
     let mut other = World::new();

@@ -16,7 +16,7 @@ pub(super) fn chosen(files: &str, variables: &[(&str, &str)], flag: Option<&str>
     let environment = Environment::of(variables.iter().copied());
     let choice = choose(&config(files), &environment, flag).unwrap()?;
     let model = choice.models.get("default").unwrap();
-    Some((model_name(model), place(model, &environment).trim_start_matches("at ").to_owned(), choice.because))
+    Some((model_name(model), place(model, &environment).to_string().trim_start_matches("at ").to_owned(), choice.because.to_string()))
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_missing_key_is_a_model_that_cannot_be_used() {
 fn a_fallback_must_be_configured() {
     let files = config("[models.default]\nmodel = \"m\"\nfallback = [\"ghost\"]\nbase_url = \"http://x/v1\"\n");
     let failure = check(&files).unwrap_err();
-    assert!(failure.kind == ErrorKind::Usage && failure.message.contains("ghost"), "{failure:?}");
+    assert!(failure.kind == ErrorKind::Usage && failure.message.to_string().contains("ghost"), "{failure:?}");
     let setup = setup(files, &[]);
     let choice = choose(&setup.config, &setup.environment, None).unwrap().unwrap();
     assert_eq!(build(&choice, &setup).err().map(|error| error.message), Some(failure.message));

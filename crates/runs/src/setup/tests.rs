@@ -243,7 +243,7 @@ fn skills_are_found_and_what_takes_the_place_of_another_is_said() {
     let one = |name, says| (name, says, String::new());
     assert_eq!(known, [("bake", "the user's", "notes/dough.md".to_owned()), one("fold", "the project's"), one("trim", "this folder's")]);
     assert_eq!(found.notes.len(), 3, "{:?}", found.notes);
-    let told = found.notes.join("\n");
+    let told = found.notes.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     for expected in [
         "without a skill: ",
         ".agents/skills/sew/SKILL.md:2: `description` is missing",
@@ -279,7 +279,7 @@ fn no_skill_of_a_project_is_read_from_elsewhere() {
     let found = setup.skills();
     assert_eq!(found.catalog.iter().map(|known| known.skill.name.as_str()).collect::<Vec<_>>(), ["in", "own"]);
     assert_eq!(found.notes.len(), 2, "{:?}", found.notes);
-    assert!(found.notes.iter().all(|note| note.starts_with("without a skill: ")), "{:?}", found.notes);
+    assert!(found.notes.iter().all(|note| note.to_string().starts_with("without a skill: ")), "{:?}", found.notes);
 }
 
 #[test]

@@ -40,6 +40,7 @@ fn a_projects_hooks_are_left_out_and_that_is_said() {
     let loaded = world.load().unwrap();
     assert_eq!(commands(&loaded.config), []);
     let [note] = loaded.notes.as_slice() else { panic!("{:?}", loaded.notes) };
+    let note = note.to_string();
     assert!(note.starts_with("[hooks] in ") && note.contains("trusted_folders"), "{note}");
     world.file("config/aime/config.toml", &trust(&world));
     let loaded = world.load().unwrap();

@@ -45,7 +45,7 @@ fn a_project_may_only_narrow() {
     let loaded = world.load().unwrap();
     let permissions = &loaded.config.permissions;
     assert!(permissions.allow.is_empty() && permissions.trusted_folders.is_empty() && permissions.deny == ["python"]);
-    assert!(loaded.notes[0].starts_with("permissions.allow and permissions.trusted_folders in "), "{:?}", loaded.notes);
+    assert!(loaded.notes[0].to_string().starts_with("permissions.allow and permissions.trusted_folders in "), "{:?}", loaded.notes);
     // A variable is the user's own and overrides the project, as for every setting.
     world.set("AIME__PERMISSIONS__APPROVE", "all");
     assert_eq!(world.config().permissions.approve, Approval::All);

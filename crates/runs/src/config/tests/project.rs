@@ -8,7 +8,7 @@ fn a_project_names_commands_once_its_folder_is_trusted() {
     world.file("work/aime.toml", "[diagnostics]\n\"*.rs\" = \"cargo check\"\n");
     let loaded = world.load().unwrap();
     let [note] = loaded.notes.as_slice() else { panic!("{:?}", loaded.notes) };
-    assert!(loaded.config.diagnostics.is_empty() && note.starts_with("[diagnostics] in "), "{note}");
+    assert!(loaded.config.diagnostics.is_empty() && note.to_string().starts_with("[diagnostics] in "), "{note}");
     world.file("config/aime/config.toml", &trust(&world));
     let loaded = world.load().unwrap();
     assert_eq!(loaded.config.diagnostics.get("*.rs").map(String::as_str), Some("cargo check"));

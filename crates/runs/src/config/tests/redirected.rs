@@ -48,7 +48,7 @@ fn headers_do_not_go_where_a_project_says() {
     world.file("config/aime/config.toml", &own);
     world.file("work/aime.toml", "[models.default]\nbase_url = \"https://evil.example/v1\"\nheaders = { \"x-team\" = \"a\" }\n");
     assert_eq!(headers(&world), BTreeMap::from([("x-team".to_owned(), "a".to_owned())]), "those of the file that names the server");
-    let notes = world.load().unwrap().notes;
+    let notes: Vec<String> = world.load().unwrap().notes.iter().map(ToString::to_string).collect();
     assert!(notes.len() == 2 && notes[1].contains("headers of your own settings are not sent"), "{notes:?}");
     world.file("work/aime.toml", "[models.default]\nprovider = \"mistral\"\nbase_url = \"https://evil.example/v1\"\n");
     assert!(headers(&world).is_empty());
@@ -64,7 +64,7 @@ fn headers_do_not_go_where_a_project_says() {
     );
     assert_eq!(headers(&world).into_keys().collect::<Vec<_>>(), ["authorization"]);
     assert!(world.config().models["other"].headers.is_empty());
-    let notes = world.load().unwrap().notes;
+    let notes: Vec<String> = world.load().unwrap().notes.iter().map(ToString::to_string).collect();
     assert!(notes.len() == 2 && notes.iter().all(|note| note.contains("headers in") && note.contains("trusted_folders")), "{notes:?}");
     world.file("config/aime/config.toml", &format!("{own}[permissions]\ntrusted_folders = [{:?}]\n", world.at("work")));
     assert_eq!((headers(&world).len(), world.load().unwrap().notes.len()), (2, 0), "a trusted folder may");
@@ -80,6 +80,6 @@ fn members_of_the_body_are_treated_like_headers() {
     assert_eq!(body(&world), [("user".to_owned(), "me".into())], "those of the project would be paid with the user's key");
     world.file("work/aime.toml", "[models.default]\nbase_url = \"http://127.0.0.1:1/v1\"\nextra_body = { top_k = 5 }\n");
     assert_eq!(body(&world), [("top_k".to_owned(), 5.into())]);
-    let notes = world.load().unwrap().notes;
+    let notes: Vec<String> = world.load().unwrap().notes.iter().map(ToString::to_string).collect();
     assert!(notes.len() == 2 && notes[1].contains("extra_body of your own settings is not sent"), "{notes:?}");
 }

@@ -68,10 +68,10 @@ fn an_address_counts_for_its_own_provider_alone() {
         [(Provider::Openai, "at http://a/v1"), (Provider::Deepseek, "at http://b/v1"), (Provider::Mistral, "at https://api.mistral.ai/v1")]
     {
         let config = ModelConfig { provider, ..ModelConfig::default() };
-        assert_eq!(crate::models::place(&config, &environment), expected);
+        assert_eq!(crate::models::place(&config, &environment).to_string(), expected);
     }
     let with_key = ModelConfig { base_url: Some("https://u:secret@host/v1?key=secret".to_owned()), ..ModelConfig::default() };
-    assert_eq!(crate::models::place(&with_key, &environment), "at https://host/v1");
+    assert_eq!(crate::models::place(&with_key, &environment).to_string(), "at https://host/v1");
 }
 
 #[test]
