@@ -151,8 +151,11 @@ mod tests {
         };
         assert!(setup.check_without_agents(&plan("sisyphus")).is_ok());
         let refused = setup.check_without_agents(&plan("helper")).unwrap_err();
-        assert_eq!(refused.message, "the task a is for the profile helper, an external agent, and those work in local runs alone");
-        assert!(refused.hint.unwrap().contains("another profile"));
+        assert_eq!(
+            refused.message.to_string(),
+            "the task a is for the profile helper, an external agent, and those work in local runs alone"
+        );
+        assert!(refused.hint.unwrap().to_string().contains("another profile"));
         let profiles = |setup: &Setup| setup.profiles().unwrap().iter().map(|profile| profile.name.clone()).collect::<Vec<_>>();
         assert!(profiles(&setup).contains(&"helper".to_owned()));
         assert!(!profiles(&setup.without_agents()).contains(&"helper".to_owned()), "the lead on a worker cannot choose it");

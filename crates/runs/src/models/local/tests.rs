@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::models::{
-    NO_OTHER, build, choose,
+    build, choose, no_other,
     tests::{chosen, config, setup},
 };
 
@@ -41,7 +41,7 @@ fn a_local_model_is_used_where_no_server_is_configured() {
         let (model, place, _) = chosen(files, variables, *flag).unwrap();
         assert_eq!((model.as_str(), place.as_str()), *expected, "{files:?} {variables:?} {flag:?}");
     }
-    assert_eq!(chosen("", &[], None).unwrap().2, NO_OTHER);
+    assert_eq!(chosen("", &[], None).unwrap().2, no_other().to_string());
 }
 
 #[test]
@@ -108,6 +108,6 @@ fn an_unknown_name_is_told_with_the_nearest() {
     let wanted = |model: &str| Wanted::of(&ModelConfig { model: model.to_owned(), ..ModelConfig::default() }, &environment);
     let failure = wanted("qwen2.5-coder-1.5").unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Usage);
-    assert!(failure.hint.as_deref().unwrap().contains("did you mean \"qwen2.5-coder-1.5b\"?"), "{failure:?}");
-    assert!(wanted("zzz").unwrap_err().hint.unwrap().contains("aime models list"));
+    assert!(failure.hint.as_ref().unwrap().to_string().contains("did you mean \"qwen2.5-coder-1.5b\"?"), "{failure:?}");
+    assert!(wanted("zzz").unwrap_err().hint.unwrap().to_string().contains("aime models list"));
 }
