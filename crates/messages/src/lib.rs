@@ -3,6 +3,7 @@
 mod catalogue;
 mod message;
 #[cfg(test)]
+#[expect(clippy::allow_attributes, reason = "`message!` has one, and is expanded in its own crate here alone")]
 mod tests;
 mod value;
 
