@@ -393,7 +393,9 @@ fn no_model_weakens_a_criterion_of_a_person() {
     let mut world = World::led(with_a_wrong_sum(calls));
     world.user_settings("[triggers]\nmax_retries = 0\n");
     world.plan("plan.json", &planned);
-    let ended = world.aime(["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--output", "json"]).must(1);
+    world.aime(["run", "--plan", "plan.json", "--approve", "all", "--unattended", "--run-id", "sum", "--output", "json"]).must(5);
+    world.aime(["answer", "sum", "no"]).must(0);
+    let ended = world.aime(["resume", "sum", "--output", "json"]).must(1);
     let result = ended.json();
     let of_person: Vec<&Value> = result["criteria"].as_array().unwrap().iter().filter(|known| known["owner"] == "person").collect();
     let held: Vec<(&str, &Value)> = of_person.iter().map(|known| (known["text"].as_str().unwrap(), &known["holds"])).collect();

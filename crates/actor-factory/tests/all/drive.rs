@@ -9,7 +9,7 @@ use aime_progress_management::{CallOutcome, Outcome, PlanId, ProgressEvent, Task
 use aime_tools::{Approval, PermissionRules, RuleLists};
 use serde_json::{Value, json};
 
-fn input() -> ActorInput {
+pub(crate) fn input() -> ActorInput {
     let tools = aime_tools::builtin();
     let task = TaskSpec::actor(TaskId::new("t").unwrap(), "Write a.txt and run it");
     let rules = PermissionRules::at("/work", RuleLists::default()).unwrap();
@@ -18,7 +18,7 @@ fn input() -> ActorInput {
     ActorFactory::builtin().unwrap().compose(&task, &context).unwrap().input
 }
 
-fn call(id: &str, name: &str, arguments: &Value) -> ToolCall {
+pub(crate) fn call(id: &str, name: &str, arguments: &Value) -> ToolCall {
     ToolCall { id: id.into(), name: name.into(), arguments: arguments.to_string() }
 }
 
@@ -26,7 +26,7 @@ fn read(id: &str, path: &str) -> ToolCall {
     call(id, "read_file", &json!({"path": path}))
 }
 
-fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
+pub(crate) fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
     ChatResponse {
         content: content.into(),
         reasoning: String::new(),
@@ -41,7 +41,7 @@ fn answer(content: &str, tool_calls: Vec<ToolCall>) -> ChatResponse {
     }
 }
 
-fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
+pub(crate) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
     ActorFact::ToolEnded {
         id: id.clone(),
         outcome,

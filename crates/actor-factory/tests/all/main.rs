@@ -3,4 +3,6 @@
 #[cfg(test)]
 mod drive;
 #[cfg(test)]
+mod lead;
+#[cfg(test)]
 mod run;

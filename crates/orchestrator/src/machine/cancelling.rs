@@ -64,6 +64,11 @@ impl Cancellations {
         self.requested.retain(|patch| !decided(patch));
     }
 
+    /// Returns whether a patch is a request that is not decided on yet.
+    pub(super) fn is_requested(&self, patch: &PlanPatch) -> bool {
+        self.requested.iter().any(|requested| requested.changes == patch.changes)
+    }
+
     /// Forgets all requests.
     pub(super) fn forget_requests(&mut self) {
         self.requested.clear();

@@ -11,8 +11,8 @@ use aime_actor_factory::{LEAD_PREFIX, LeadRest, effect_prefix};
 use aime_durable::Reason;
 use aime_dynamic_planner::{BudgetLeft, PersonWords, Wake, WakeKind, kept_words};
 use aime_progress_management::{
-    Conclusion, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus, TriggerKind,
-    TriggerReason,
+    Conclusion, Decision, DroppedChange, EvidenceId, Outcome, PlanMode, ProgressEvent, RunStatus, TaskId, TaskKind, TaskStatus,
+    TriggerKind, TriggerReason,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,9 @@ pub(super) struct LeadState {
     guided: bool,
     /// Changes of the lead that did not fit. The next wake reports them.
     dropped: Vec<DroppedChange>,
+    /// The accepted change of the lead that waited for actors to stop when the run was stopped.
+    #[serde(default)]
+    shelved: Option<Box<Decision>>,
     /// Commands of the lead that could not be carried out. The next wake reports them.
     refused: Vec<String>,
     /// The tasks that the lead holds, while their actors stop.
@@ -75,6 +78,16 @@ impl LeadState {
 
     pub(super) fn drop_changes(&mut self, dropped: &[DroppedChange]) {
         self.dropped.extend_from_slice(dropped);
+    }
+
+    /// Returns whether changes were dropped or refused that the lead has not been told of.
+    #[cfg(test)]
+    pub(super) fn has_untold(&self) -> bool {
+        self.must_answer()
+    }
+
+    pub(super) fn forget_shelved(&mut self) {
+        self.shelved = None;
     }
 
     /// Returns whether the lead still has to be told of a command that was not carried out.

@@ -101,12 +101,14 @@ impl ReplanState {
         self.decision.take()
     }
 
-    /// Drops the pending decision. Failures and requested cancellations trigger again by themselves; growth needs a new
-    /// request.
-    pub(super) fn drop_decision(&mut self) {
-        if self.decision.take().is_some_and(|decision| is_update(&decision.triggers)) {
+    /// Removes and returns the pending decision. Failures and requested cancellations trigger again by themselves; growth
+    /// needs a new request.
+    pub(super) fn drop_decision(&mut self) -> Option<Decision> {
+        let decision = self.decision.take();
+        if decision.as_ref().is_some_and(|decision| is_update(&decision.triggers)) {
             self.growth.lost();
         }
+        decision
     }
 }
 

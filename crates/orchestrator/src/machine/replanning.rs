@@ -190,6 +190,7 @@ impl RunMachine {
             self.cancellations.decided(&decision.patch);
             self.decide(decision, out);
             self.carry_out_requests(out);
+            self.carry_out_shelved(out);
         }
         self.advance(out);
     }

@@ -131,7 +131,7 @@ impl RunMachine {
                 return None;
             }
             let output = self.stopping.take_output()?;
-            self.replans.drop_decision();
+            self.shelve_decision();
             self.budgets.pause(self.now);
             self.interrupt_running(out);
             if output.status == RunStatus::WaitingForHuman && self.unanswered().next().is_none() {
@@ -200,6 +200,7 @@ impl RunMachine {
         self.revoke_open((CallOutcome::Cancelled, NOT_BEGUN), false, out);
         // A user who continues from an earlier plan does not want the later requests.
         self.cancellations.forget_requests();
+        self.lead.forget_shelved();
         self.interrupt_running(out);
         self.budgets.pause(self.now);
     }
@@ -217,7 +218,7 @@ impl RunMachine {
                 _ => {}
             }
         }
-        self.replans.drop_decision();
+        self.shelve_decision();
     }
 
     /// Continues the run. First it settles everything that a crash left open: nothing that may have happened is
@@ -252,6 +253,7 @@ impl RunMachine {
             self.ask(task.as_ref(), id, kind, question, out);
         }
         self.carry_out_requests(out);
+        self.carry_out_shelved(out);
         // A cancellation from before the stop may end the run at once.
         if self.is_led() && self.lead.is_awake() && !self.stopping.is_leaving() && self.phase == Phase::Executing {
             self.wake_again(out);

@@ -1,7 +1,8 @@
-//! Arbitrary facts in arbitrary order: no panic, no call without its result, no work after the end.
+//! Arbitrary facts in arbitrary order: no panic, no call without its result, no work after the end, and each request is the
+//! one before it and an end, unless the history was compacted.
 
 use aime_durable::{EffectId, Reason};
-use aime_llm::FinishReason;
+use aime_llm::{ChatRequest, FinishReason, Message};
 use aime_progress_management::{CallOutcome, ProgressEvent};
 use aime_tools::Approval;
 use proptest::prelude::*;
@@ -92,6 +93,18 @@ fn reply(id: &EffectId, effect: &ActorEffect, how: usize) -> ActorFact {
     }
 }
 
+/// Returns true if a request is the one before it and an end. A message of a person may extend the last message of a
+/// request that was interrupted.
+fn is_extended(before: &ChatRequest, after: &ChatRequest) -> bool {
+    let Some((last, begin)) = before.messages.split_last() else { return true };
+    let grown = match (last.as_ref(), after.messages.get(begin.len()).map(AsRef::as_ref)) {
+        (Message::User { content, .. }, Some(Message::User { content: more, .. }))
+        | (Message::Tool { content, .. }, Some(Message::Tool { content: more, .. })) => more.starts_with(content),
+        (last, then) => then == Some(last),
+    };
+    after.messages.starts_with(begin) && grown
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     // Requirement: 4.10, 4.16, 4.17
@@ -165,6 +178,12 @@ proptest! {
             } else {
                 prop_assert!(!play.open.is_empty() || play.output.is_some(), "it waits for nothing: {:?}", play.machine.status());
             }
+        }
+        let compacted = play.events.iter().any(|event| matches!(event, ProgressEvent::HistoryCompacted { .. }));
+        for pair in play.requests.windows(2) {
+            prop_assert!(pair[0].tools == pair[1].tools, "the list of tools changes");
+            let extended = is_extended(&pair[0], &pair[1]);
+            prop_assert!(compacted || extended, "not the request before and an end: {:#?}\n{:#?}", pair[0].messages, pair[1].messages);
         }
     }
 }

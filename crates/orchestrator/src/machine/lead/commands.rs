@@ -106,6 +106,29 @@ impl RunMachine {
         self.decide_if_ready(out);
     }
 
+    /// Puts the pending decision aside, because the run stops. Nothing would trigger an accepted change of the lead again.
+    pub(in crate::machine) fn shelve_decision(&mut self) {
+        let Some(decision) = self.replans.drop_decision() else { return };
+        if self.is_led() && !self.cancellations.is_requested(&decision.patch) {
+            self.lead.shelved = Some(Box::new(decision));
+        }
+    }
+
+    /// Decides on the change that was put aside, as far as it still fits.
+    pub(in crate::machine) fn carry_out_shelved(&mut self, out: &mut Out) {
+        if self.replans.is_deciding() || self.stopping.is_leaving() {
+            return;
+        }
+        let Some(shelved) = self.lead.shelved.take() else { return };
+        let Decision { triggers, patch, evidence, .. } = *shelved;
+        let mut decision = Decision::next(&self.state, self.now, triggers, patch);
+        decision.evidence = evidence;
+        self.lead.drop_changes(&decision.dropped);
+        self.stop_cancelled(&decision.patch, out);
+        self.replans.propose(decision);
+        self.decide_if_ready(out);
+    }
+
     /// Marks evidence as processed that needs no change of the plan.
     pub(in crate::machine) fn process(&mut self, handled: Vec<EvidenceId>, why: String, out: &mut Out) {
         let open = |id: &EvidenceId| self.state.evidence.iter().any(|evidence| evidence.id == *id && !evidence.processed);

@@ -109,6 +109,29 @@ fn a_held_task_waits_and_goes_on_in_the_same_execution() {
 }
 
 #[test]
+fn a_change_that_waits_when_the_run_stops_is_made_when_it_goes_on() {
+    for crash in [false, true] {
+        let mut world = World::led();
+        world.submits("a; b; c: a").fails_for_good("b");
+        world.acknowledges = false;
+        let cancel = PlanChange::CancelTask { id: task("a"), reason: "not needed".to_owned(), by: Owner::Lead };
+        world.changes(vec![cancel, add("d", &[])]);
+        assert_eq!((world.stopping().as_str(), world.state().decisions.len()), ("a", 0), "the actor is stopped first");
+        world.acknowledges = true;
+        if crash {
+            world.crashed();
+        } else {
+            world.stopped().resumed();
+        }
+        assert_eq!(
+            (world.status("a"), world.status("d"), world.status("c")),
+            (TaskStatus::Skipped, TaskStatus::Running, TaskStatus::Running)
+        );
+        world.replayed();
+    }
+}
+
+#[test]
 fn what_does_not_fit_comes_back_at_once() {
     let mut world = World::led();
     world.submits("a; b: a; c").fails_for_good("c");

@@ -6,7 +6,7 @@ mod random;
 
 use aime_actor_factory::LeadRest;
 use aime_durable::Machine;
-use aime_progress_management::{FailureCause, LeadCommand, Outcome, PlanMode, RunStatus, TaskStatus};
+use aime_progress_management::{FailureCause, LeadCommand, Outcome, PlanMode, ProgressEvent, RunStatus, TaskStatus};
 use proptest::{prelude::*, sample::Index};
 
 use super::{
@@ -249,6 +249,32 @@ impl Way {
     }
 }
 
+/// Checks that each change that the lead made is in the plan, or that the lead was told why not. Changes from the end of
+/// a run may stay undecided.
+fn no_change_is_lost(world: &World) {
+    let decisions = world.events.iter().filter_map(|(_, event)| match event {
+        ProgressEvent::PlanChanged { decision } => Some(decision),
+        _ => None,
+    });
+    let (mut applied, mut told) = (Vec::new(), Vec::new());
+    for decision in decisions {
+        applied.extend(&decision.patch.changes);
+        told.extend(decision.dropped.iter().map(|dropped| &dropped.change));
+    }
+    told.extend(world.wakes.values().flat_map(|wake| &wake.dropped).map(|dropped| &dropped.change));
+    let moved_on = world.wakes.values().any(|wake| wake.refused.iter().any(|why| why.contains("moved on")));
+    let is_over = world.machine.stopping.is_ended() || world.machine.lead.has_untold() || world.state().status == RunStatus::Cancelled;
+    for (_, fact) in &world.facts {
+        let RunFact::LeadRested { rest, .. } = fact else { continue };
+        for command in rest.commands.iter().filter(|_| !rest.gave_up) {
+            let LeadCommand::ChangePlan { patch, .. } = command else { continue };
+            for change in &patch.changes {
+                assert!(applied.contains(&change) || told.contains(&change) || moved_on || is_over, "lost: {change:?}");
+            }
+        }
+    }
+}
+
 fn run(given: &Given, happenings: &[Happening]) -> World {
     let mut world = World::given(|input| given.apply_to(input));
     world.acknowledges = false;
@@ -273,6 +299,7 @@ proptest! {
         }
         prop_assert!(world.state().answer.as_deref().is_some_and(|answer| !answer.is_empty()));
         prop_assert!(world.state().questions.iter().all(|question| question.answer.is_some()), "no question is left open");
+        no_change_is_lost(&world);
         world.replayed();
         let answered: Vec<_> = world.facts.iter().filter_map(|(_, fact)| RunMachine::answers(fact)).collect();
         for id in &world.issued {
