@@ -158,7 +158,7 @@ mod tests {
             (Some(ProcessEnd::Exited(0)), false, Some(0)),
             (Some(ProcessEnd::Exited(3)), false, Some(3)),
             (Some(ProcessEnd::Signalled(9)), false, None),
-            (Some(ProcessEnd::Exceeded(Bound::Processes)), false, None),
+            (Some(ProcessEnd::Exceeded(Bound::Processes(9))), false, None),
             (Some(ProcessEnd::Cancelled), false, None),
         ];
         for (end, runs, exit_code) in cases {
