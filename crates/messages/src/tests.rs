@@ -154,6 +154,7 @@ fn code_and_catalogues_have_the_same_messages() {
         "bound-",
         "thing-",
         "deed-",
+        "permissions-",
         "place-",
         "spent-",
     ];

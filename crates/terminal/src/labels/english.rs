@@ -73,6 +73,7 @@ pub fn english(phrase: Phrase<'_>) -> String {
         P::Said { status, message } => format!("said: {status}: {message}"),
         P::CameTo(text) => format!("came to: {text}"),
         P::Tool { tool, parameters } => format!("tool {tool} {parameters}"),
+        P::Actor { profile, model, requests: 1, tokens } => format!("actor {profile} on {model}: 1 request, {tokens} tokens"),
         P::Actor { profile, model, requests, tokens } => format!("actor {profile} on {model}: {requests} requests, {tokens} tokens"),
         P::SureCancel(task) => format!("Cancel the task {task}?"),
         P::Tells(Some(task)) => format!("tell {task}"),
