@@ -51,7 +51,7 @@ said-typed-dollars = write US dollars above 0, such as 0.50
 said-typed-settings = write NAME=FILE, or NAME= for what is configured
 said-typed-name = a name has letters, digits, -, _ and .
 said-typed-last = `last` is the newest run; `aime runs` lists all of this folder
-typed-last = `last` is the newest run; `aime runs` lists all of this folder
+last-is-newest = `last` is the newest run; `aime runs` lists all of this folder
 said-typed-goal = write `run` before a goal: aime run "…"
 
 # Texts of commands and options, line by line, as in the sources.

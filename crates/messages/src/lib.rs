@@ -3,7 +3,6 @@
 mod catalogue;
 mod message;
 #[cfg(test)]
-#[expect(clippy::allow_attributes, reason = "`message!` has one, and is expanded in its own crate here alone")]
 mod tests;
 mod value;
 
@@ -38,7 +37,7 @@ macro_rules! value {
         $crate::value!($name = $name)
     };
     ($name:ident = $value:expr) => {{
-        #[allow(unused_imports, reason = "each value needs one of them")]
+        #[expect(unused_imports, reason = "each value needs one of them")]
         use $crate::{GivenMessage as _, GivenNumber as _, GivenText as _};
         (&&&$crate::Given(&$value)).value()
     }};

@@ -51,7 +51,7 @@ said-typed-dollars = 请写大于 0 的美元数，如 0.50
 said-typed-settings = 请写 NAME=FILE，或只写 NAME= 表示现有配置
 said-typed-name = 名称由字母、数字、-、_ 和 . 组成
 said-typed-last = `last` 是最新的运行；`aime runs` 列出这个文件夹的所有运行
-typed-last = `last` 是最新的运行；`aime runs` 列出这个文件夹的所有运行
+last-is-newest = `last` 是最新的运行；`aime runs` 列出这个文件夹的所有运行
 said-typed-goal = 目标写在 `run` 之后：aime run "…"
 
 # 命令和选项的说明，逐行对应源代码中的英文。

@@ -26,7 +26,7 @@ impl Runs {
     /// Finds the run that a text refers to: its id, a prefix of its id, or `last`.
     pub fn find(&self, text: &str) -> Result<RunId, RunsError> {
         if text.is_empty() {
-            return Err(RunsError::usage(message!("no-run-name")).hint(message!("typed-last")));
+            return Err(RunsError::usage(message!("no-run-name")).hint(message!("last-is-newest")));
         }
         let unknown = |hint| {
             RunsError::new(ErrorKind::NotFound, message!("no-run", run = format!("{text:?}"), folder = self.setup.folder.display()))
