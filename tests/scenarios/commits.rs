@@ -67,9 +67,120 @@ fn each_task_is_a_commit_on_a_branch_of_its_own() {
     assert_eq!(world.read("staged"), "a person's\n");
 }
 
+/// The result tells what the commits lack, and why.
+fn notes(ended: &crate::harness::Ended) -> String {
+    ended.json()["notes"].to_string()
+}
+
 #[test]
-fn a_folder_without_a_repository_is_told() {
+fn ignored_files_are_named_and_left_out() {
     let world = two();
+    git(&world, &["init", "-q", "-b", "trunk"]);
+    git(&world, &["add", "."]);
+    git(&world, &["commit", "-qm", "before"]);
     let ended = world.aime(RUN).must(0);
-    assert!(ended.json()["notes"].to_string().contains("the work is not committed: the folder is in no git repository"), "{ended}");
+    assert!(notes(&ended).contains("not in the commits: ignored (git ignores it)"), "{ended}");
+    assert_eq!(world.read("ignored"), "x\n");
+}
+
+/// What could only be said after the work is refused before it.
+#[test]
+fn a_folder_without_a_repository_is_refused() {
+    let world = two();
+    let ended = world.aime(RUN).must(2);
+    for part in ["the work cannot be committed: the folder is in no git repository", "git init"] {
+        assert!(ended.stderr.contains(part), "{part}: {ended}");
+    }
+    let unrecorded = two().settings("[undo]\nenabled = false\n");
+    git(&unrecorded, &["init", "-q"]);
+    let ended = unrecorded.aime(RUN).must(2);
+    assert!(ended.stderr.contains("the changes of files are not recorded"), "{ended}");
+    for world in [&world, &unrecorded] {
+        assert_eq!((world.server().requests().len(), world.read("text")), (0, TEXT.to_owned()), "nothing was begun");
+    }
+}
+
+/// A commit of a task has its changes alone, though a person had not committed theirs.
+#[test]
+fn changes_of_a_person_are_a_commit_of_their_own() {
+    let world = two();
+    git(&world, &["init", "-q", "-b", "trunk"]);
+    git(&world, &["add", "."]);
+    git(&world, &["commit", "-qm", "before"]);
+    world.file("text", &TEXT.replace("two", "a person's"));
+    world.file("unrelated", "a person's\n");
+    let ended = world.aime(RUN).must(0);
+    assert!(
+        notes(&ended).contains("in 3 commits; the first has changes of the same files that were not committed before the run"),
+        "{ended}"
+    );
+    let log = git(&world, &["log", "--reverse", "--format=%s", "trunk..aime/r"]);
+    assert_eq!(log, "Uncommitted changes from before the run\na\nb\n");
+    let lines = |commit: &str| {
+        let diff = git(&world, &["show", "--format=", "--unified=0", commit, "--", "text"]);
+        diff.lines().filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")).collect::<String>()
+    };
+    assert_eq!(["aime/r~2", "aime/r~1", "aime/r"].map(lines), ["-two+a person's", "-one+1", "-three+3"]);
+    assert_eq!(git(&world, &["show", "aime/r:text"]), world.read("text"), "the branch has the files of the folder");
+    assert!(!git(&world, &["ls-tree", "--name-only", "aime/r"]).contains("unrelated"), "files that the run did not change are left alone");
+    assert_eq!(git(&world, &["status", "--short", "unrelated", "text"]), " M text\n?? unrelated\n");
+}
+
+/// One task that runs a command, in a repository with these attributes.
+fn command(attributes: &str, command: &str) -> World {
+    let script = Script::new().on(When::tools().and_turn(0), [bash(command)]).on(When::tools().and_turn(1), [done("done")]);
+    let world = World::with(script).settings("");
+    world.file(".gitignore", ".aime/\nplan.json\n");
+    world.file(".gitattributes", attributes);
+    world.plan("plan.json", &plan(&[actor("a", "A-PART", &[])]));
+    git(&world, &["init", "-q", "-b", "trunk"]);
+    git(&world, &["add", "."]);
+    git(&world, &["commit", "-qm", "before"]);
+    world
+}
+
+/// Files are stored as the attributes say: as pointers of Git LFS, whose objects are where it keeps them, and with the line ends of the
+/// repository. No program of a filter is run.
+#[test]
+fn files_are_stored_as_their_attributes_say() {
+    let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n*.bat text eol=crlf\n*.key filter=crypt\n";
+    let world = command(attributes, "printf 'all of it' > a.bin; printf 'one\\r\\ntwo\\r\\n' > a.bat; echo hidden > a.key; : > empty.bin");
+    git(&world, &["config", "filter.crypt.clean", "touch ran; cat"]);
+    git(&world, &["config", "filter.lfs.clean", "touch ran; cat"]);
+    let ended = world.aime(RUN).must(0);
+    let oid = "07630777646b9ad0ad5940c20f7703e5ba431d90dc8f191af6916bffca3e859c";
+    let pointer = git(&world, &["show", "aime/r:a.bin"]);
+    assert_eq!(pointer, format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 9\n"), "{ended}");
+    assert_eq!(world.read(&format!(".git/lfs/objects/{}/{}/{oid}", &oid[..2], &oid[2..4])), "all of it");
+    assert_eq!(
+        (git(&world, &["show", "aime/r:a.bat"]), git(&world, &["show", "aime/r:empty.bin"])),
+        ("one\ntwo\n".to_owned(), String::new())
+    );
+    assert!(notes(&ended).contains("not in the commits: a.key (its filter `crypt` is a program, which aime does not run)"), "{ended}");
+    assert!(!git(&world, &["ls-tree", "--name-only", "aime/r"]).contains("a.key"), "{ended}");
+    assert!(!world.exists("ran"), "{ended}");
+}
+
+/// What is too large for the record of changes is taken from the folder, up to the size that servers take.
+#[test]
+fn large_files_are_committed_or_named() {
+    let world = command("*.bin filter=lfs\n", "head -c 34000000 /dev/zero > large; truncate -s 101M larger; truncate -s 101M larger.bin");
+    let ended = world.aime(RUN).must(0);
+    assert_eq!(git(&world, &["cat-file", "-s", "aime/r:large"]), "34000000\n", "{ended}");
+    assert!(git(&world, &["show", "aime/r:larger.bin"]).ends_with("size 105906176\n"), "{ended}");
+    assert!(notes(&ended).contains("not in the commits: larger (over 100 MB: give it to Git LFS)"), "{ended}");
+}
+
+#[test]
+fn files_of_submodules_are_named_and_left_out() {
+    let world = command("", "echo x > lib/file; echo x > file");
+    let inner = world.root().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    git(&world, &["-C", "inner", "init", "-q"]);
+    git(&world, &["-C", "inner", "commit", "-q", "--allow-empty", "-m", "inner"]);
+    git(&world, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "lib"]);
+    git(&world, &["commit", "-qm", "with a submodule"]);
+    let ended = world.aime(RUN).must(0);
+    assert!(notes(&ended).contains("not in the commits: lib/file (in a submodule)"), "{ended}");
+    assert_eq!(git(&world, &["diff-tree", "-r", "--no-commit-id", "--name-only", "aime/r"]), "file\n");
 }

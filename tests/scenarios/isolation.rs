@@ -151,6 +151,26 @@ fn tasks_that_cannot_have_a_copy_write_one_at_a_time() {
     assert_eq!(ended.events("folder_awaited").len(), 1, "{ended}");
 }
 
+/// A folder that is too large for copies has the same bounds, whatever git could do.
+// Requirement: 9.1
+#[test]
+fn tasks_in_a_large_folder_write_one_at_a_time() {
+    let change = |old: &str, new: &str| bash(&format!("cp text old && sed 's/{old}/{new}/' old > text && rm old"));
+    let script = Script::new()
+        .on(a(0), [change("one", "1")])
+        .on(a(1), [done("a is done")])
+        .on(b(0), [change("seven", "7")])
+        .on(b(1), [done("b is done")]);
+    let world = two(script, "");
+    // A file with a hole takes no room.
+    std::fs::File::create(world.root().join("large")).unwrap().set_len((2 << 30) + 1).unwrap();
+    let run = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--output", "jsonl"];
+    let ended = world.aime(run).must(0);
+    assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("seven", "7"), "{ended}");
+    assert_eq!(ended.events("noted").iter().filter(|event| event["topic"] == "folder_awaited").count(), 1, "{ended}");
+    assert!(!world.exists(".aime/runs/r/private/a-1") && !world.exists(".aime/runs/r/private/b-1"), "{ended}");
+}
+
 #[test]
 fn ignored_files_are_brought_along() {
     let look = "cat cache/file modules/file; echo x >> cache/file; (echo x >> modules/file) || echo REFUSED; touch modules/new || echo REFUSED; ls -a";

@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
 
 mod actors;
+mod copies;
 mod disk;
 mod graph;
 mod planned;
@@ -96,6 +97,12 @@ enum Measure {
         #[arg(long, default_value_t = 1, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..))]
         at_once: usize,
     },
+    /// Make private folders of a repository, and a clone of it
+    Copies {
+        /// The number of files
+        #[arg(default_value_t = 10_000)]
+        files: usize,
+    },
     /// Let so many actors wait for their model, and see what they hold
     Waiting {
         /// The number of actors
@@ -171,6 +178,7 @@ async fn main() -> Result<()> {
         }
         Measure::Planned { tasks } => println!("{}", planned::goal(tasks).await?),
         Measure::Disk { writes, count, at_once } => println!("{}", disk::beside_the_floor(writes, count, at_once).await?),
+        Measure::Copies { files } => println!("{}", copies::beside_a_clone(files).await?),
         Measure::Waiting { count } => println!("{}", actors::waiting(count).await?),
     }
     Ok(())

@@ -48,6 +48,7 @@ other-id-or-resume = choose another --run-id, or `aime resume` it
 said-no-follow-up = run {$run} cannot be continued: {$reason}
 no-follow-up-hint = `aime resume {$run}` goes on with a stopped run; otherwise start a new run
 versions = `aime runs show {$run}` shows each version and its reason
+cannot-commit-hint = begin a repository with `git init`, or run without --commit
 locked-hint = wait for it, or stop it with Ctrl-C there
 recorded-hint = what was recorded before is safe: fix it, then `aime resume` the run
 said-no-beginning = the beginning of run {$run} (stream {$stream}) is damaged ({$reason}): start a new run

@@ -91,7 +91,10 @@ tree-progress = plan v{$version} · {$done} of {$tasks} done
 
 run-not-reached = the goal was not reached
 run-stopping = stopping … (again to stop at once)
-run-summary = run {$run} {$ended}: {$done} of {$tasks}, {$replans}, {$span}, { $tokens ->
+run-summary = run {$run} {$ended}: {$told}
+run-done = {$done} of {$tasks}
+run-span = {$span}
+run-tokens = { $tokens ->
     [one] {$tokens} token
    *[other] {$tokens} tokens
 } in {$requests}

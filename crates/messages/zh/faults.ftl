@@ -45,6 +45,7 @@ other-id-or-resume = 请换一个 --run-id，或用 `aime resume` 继续它
 said-no-follow-up = 不能接着做运行 {$run}：{$reason}
 no-follow-up-hint = `aime resume {$run}` 继续被停止的运行；否则请开始新的运行
 versions = `aime runs show {$run}` 显示每个版本及其原因
+cannot-commit-hint = 用 `git init` 建立仓库，或者不用 --commit 运行
 locked-hint = 等它结束，或在那边按 Ctrl-C 停止
 recorded-hint = 之前的记录是安全的：解决问题后，用 `aime resume` 继续
 said-no-beginning = 运行 {$run}（流 {$stream}）的开头已损坏（{$reason}）：请开始新的运行

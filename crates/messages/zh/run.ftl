@@ -91,7 +91,10 @@ tree-progress = 计划 v{$version} · {$tasks}已完成 {$done} 个
 
 run-not-reached = 目标没有达到
 run-stopping = 正在停止 …（再按一次立即停止）
-run-summary = 运行 {$run} {$ended}：{$tasks}完成 {$done} 个，{$replans}，用时 {$span}，{$requests}共 {$tokens} 个 token
+run-summary = 运行 {$run} {$ended}：{$told}
+run-done = {$tasks}完成 {$done} 个
+run-span = 用时 {$span}
+run-tokens = {$requests}共 {$tokens} 个 token
 run-checks-passed = {$checks}通过
 run-checks-judged = 其中 {$number} 项由模型判断
 run-checks-failed = {$checks}未通过

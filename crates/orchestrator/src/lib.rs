@@ -97,6 +97,7 @@ pub use runner::{
     apart::{ActorOrder, Attempted, MadeActor, MadeBelow, RemoteEffects},
     evidence::CallRecord,
     kept_files::with_children,
+    private::{check_of_conflicts, private_place},
 };
 pub(crate) use settings::RunInput;
 pub use settings::{Bounds, Isolation, LeadPolicy, PlanRoute, Reflect, RunSettings, WorktreeSettings};

@@ -19,7 +19,7 @@ use crate::{
     messages::Words,
     questions::Answers,
     run_status::{RunStatusView, load_machine},
-    runner::{kept_files::KeptFiles, plan::ToolsOfPlans},
+    runner::{deliver::cannot_commit, kept_files::KeptFiles, plan::ToolsOfPlans},
     snapshots::SnapshotsDue,
     undelivered_reports::{cost_of, undelivered_reports},
 };
@@ -67,6 +67,12 @@ pub enum OrchestratorError {
     /// name.
     #[error("the name of the run holds what is taken for a secret, which is written nowhere")]
     SecretName,
+    /// The work of the run is to be committed, and that cannot be done here.
+    #[error("the work cannot be committed: {why}")]
+    CannotCommit {
+        /// Reason.
+        why: String,
+    },
     /// The journal does not fit this version of aime.
     #[error("run {run} cannot be replayed: {reason}")]
     Unreplayable {
@@ -162,6 +168,12 @@ impl Orchestrator {
         let at = self.parts.clock.now();
         let input = self.checked_input(request)?;
         let run = input.run.clone();
+        if input.settings.commit {
+            // Known only at the end, it would cost the whole run.
+            if let Some(why) = cannot_commit(&self.parts).await {
+                return Err(OrchestratorError::CannotCommit { why });
+            }
+        }
         let new = NewRun {
             id: run.as_str(),
             at,

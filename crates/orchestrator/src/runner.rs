@@ -6,7 +6,7 @@ pub(crate) mod apart;
 mod audit;
 pub(crate) mod before;
 mod checks;
-mod deliver;
+pub(crate) mod deliver;
 pub(crate) mod evidence;
 mod folder_use;
 mod hooked;

@@ -255,6 +255,12 @@ impl RunInput {
         &self.goal
     }
 
+    /// Returns the settings.
+    #[must_use]
+    pub const fn settings(&self) -> &RunSettings {
+        &self.settings
+    }
+
     /// Returns the tools as they were specified at the start of the run.
     #[must_use]
     pub fn tools(&self) -> &[Arc<ToolSpec>] {

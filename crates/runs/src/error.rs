@@ -123,6 +123,7 @@ impl From<OrchestratorError> for RunsError {
             OrchestratorError::NoSuchVersion { run, .. } => (ErrorKind::Usage, Some(message!("versions", run = run))),
             OrchestratorError::NoPlan { run } => (ErrorKind::Usage, Some(message!("no-plan-hint", run = run))),
             OrchestratorError::NoFollowUp { run, .. } => (ErrorKind::Usage, Some(message!("no-follow-up-hint", run = run))),
+            OrchestratorError::CannotCommit { .. } => (ErrorKind::Usage, Some(message!("cannot-commit-hint"))),
             OrchestratorError::SecretName => (ErrorKind::Usage, Some(message!("other-id"))),
             OrchestratorError::Lock(_) => (ErrorKind::Usage, Some(message!("locked-hint"))),
             OrchestratorError::Journal(JournalError::RunExists { .. }) => (ErrorKind::Usage, Some(message!("other-id-or-resume"))),

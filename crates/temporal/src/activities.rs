@@ -1,7 +1,10 @@
 //! Activities of workers: single effects of runs and actors.
 #![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, UNIX_EPOCH},
+};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
@@ -129,7 +132,9 @@ impl Effects {
         if cancel.is_cancelled() {
             return Ok((ActorFact::Revoked { id: issue.id, why: Reason::Cancelled }, workspace));
         }
-        let fact = heard(context, Some(order.run), |told| async move { apart.act(actor, issue, cancel, told).await }).await?;
+        let begun = context.info().scheduled_time.map(|at| at.duration_since(UNIX_EPOCH).unwrap_or_default());
+        let begun = begun.map(|at| i64::try_from(at.as_millis()).unwrap_or(i64::MAX));
+        let fact = heard(context, Some(order.run), |told| async move { apart.act(actor, (issue, begun), cancel, told).await }).await?;
         Ok((fact, workspace))
     }
 }
@@ -180,10 +185,10 @@ impl Effects {
         Ok(alive(&context, apart.end(order.result, &state, order.over)).await)
     }
 
-    /// Joins what two have done to a folder.
+    /// Merges work into the state of a folder.
     #[activity(name = "aime.tree.join")]
     pub async fn join(self: Arc<Self>, context: ActivityContext, order: JoinOrder) -> Result<Joined, ActivityError> {
-        Ok(alive(&context, self.trees()?.join(&order.ours, &order.theirs)).await?)
+        Ok(alive(&context, self.trees()?.join(&order)).await?)
     }
 
     /// Creates an actor.
@@ -230,8 +235,8 @@ impl Effects {
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let judged = heard(&context, None, |told| async move {
-            let JudgeOrder { id, spec, conclusion, calls, duration_ms, .. } = order;
-            apart.judge(Attempted { id, spec: &spec, conclusion, calls, duration_ms }, cancel, told).await
+            let JudgeOrder { id, spec, conclusion, calls, conflicts, duration_ms, .. } = order;
+            apart.judge(Attempted { id, spec: &spec, conclusion, calls, conflicts, duration_ms }, cancel, told).await
         });
         judged.await
     }

@@ -24,10 +24,10 @@ use temporalio_sdk::{
 
 use crate::{
     ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects,
-    RunWorkflow, SoFar, StoppedActor, Tree, Worked, carry,
-    deeds::{Cancels, LONG_HISTORY, RequestQueue, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
+    RunWorkflow, SoFar, StoppedActor, TaskWork, Tree, Worked, carry,
+    deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
-    tree::{HasTree, LeftOut, take_in, tree_now},
+    tree::{HasTree, Taken, conflict_words, take_in, tree_now},
 };
 
 /// Maximum number of facts in one query of an actor.
@@ -231,13 +231,17 @@ impl ActorCarrier {
         let facts = async move {
             let done = match tree {
                 None => ctx.execute_activity(Effects::of_actor, (run, actor, order), options).await,
-                Some(tree) => match ctx.execute_activity(Effects::call_of_actor, (run, actor, order), options).await {
-                    Err(error) => Err(error),
-                    Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
-                        Ok(()) => fact,
-                        Err(why) => left_out(fact, why, || ctx.patched(STAYS_IN_DOUBT)),
-                    }),
-                },
+                Some(tree) => {
+                    let work = TaskWork::new(run.run(), &actor.spec.task, id.as_str());
+                    match ctx.execute_activity(Effects::call_of_actor, (run, actor, order), options).await {
+                        Err(error) => Err(error),
+                        Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                            Ok(Taken { conflicts, private: Some(_), .. }) => left_out(fact, &conflict_words(&conflicts)),
+                            Ok(_) => fact,
+                            Err(why) => left_out(fact, &why),
+                        }),
+                    }
+                }
             };
             match done {
                 Ok(fact) => vec![fact],
@@ -298,14 +302,12 @@ fn ended(id: EffectId, outcome: CallOutcome, text: &str) -> ActorFact {
     }
 }
 
-/// Turns the answer to a call whose file changes were rejected into a failure, with its text and the reason. A call
-/// in doubt stays in doubt if `stays` allows it for this history.
-fn left_out(fact: ActorFact, why: LeftOut, stays: impl FnOnce() -> bool) -> ActorFact {
+/// Turns the answer to a call whose file changes are left out into a failure, with its text and the reason. A call in doubt stays in doubt.
+fn left_out(fact: ActorFact, why: &str) -> ActorFact {
     match fact {
         ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins } => {
-            let in_doubt = outcome == CallOutcome::InDoubt && stays();
-            let text = format!("{text}\n\n{}", why.into_words()).trim_start().to_owned();
-            let outcome = if in_doubt { CallOutcome::InDoubt } else { CallOutcome::Error };
+            let text = format!("{text}\n\n{why}").trim_start().to_owned();
+            let outcome = if outcome == CallOutcome::InDoubt { CallOutcome::InDoubt } else { CallOutcome::Error };
             ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }
         }
         other => other,

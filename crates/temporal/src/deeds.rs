@@ -17,9 +17,6 @@ use temporalio_sdk::{ApplicationFailure, WaitConditionOptions, WorkflowCancellat
 /// Number of events in the engine's history after which a machine continues in a new one. The engine's own limit is
 /// 51,200.
 pub(crate) const LONG_HISTORY: u32 = 10_000;
-/// Patch name for histories that reach such a call with this version or a later one: a call in doubt is never turned
-/// into a failure, which would be retried.
-pub(crate) const STAYS_IN_DOUBT: &str = "what is in doubt stays so";
 
 /// Returns the time of the workflow, which is the same on every replay.
 pub(crate) fn now<W>(ctx: &WorkflowContext<W>) -> UnixMillis {

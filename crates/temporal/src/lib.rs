@@ -29,7 +29,7 @@ pub use codec::{BlobCodec, INLINE};
 pub use desk::{Command, EffectQueue, Step, TemporalHost};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use orders::{
-    ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, DelegateOrder, EndOrder, JoinOrder, Journaled, JudgeOrder, MakeOrder, Making,
+    ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, DelegateOrder, EndOrder, Journaled, JudgeOrder, MakeOrder, Making,
     MakingBelow, RunBegin, RunOrder, StoppedActor, Watched, Worked, actor_workflow, moves_on, run_workflow,
 };
 pub use queues::{Capability, Queues};
@@ -37,5 +37,5 @@ pub use run::RunWorkflow;
 pub use seal::{Seal, SealError};
 /// A connection to an engine, as its own library makes it.
 pub use temporalio_client::Client;
-pub use trees::{Handover, ImportOutcome, Joined, Side, Tree, TreeError, Trees, brought};
+pub use trees::{Handover, ImportOutcome, JoinOrder, Joined, Side, TaskWork, Tree, TreeError, Trees, brought};
 pub use worker::{Equipment, WorkError, work};

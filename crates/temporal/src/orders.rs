@@ -2,7 +2,9 @@
 
 use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, PersonMessage};
 use aime_durable::{EffectId, Machine};
-use aime_orchestrator::{ActorOrder, Bounds, CallRecord, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine, RunResult};
+use aime_orchestrator::{
+    ActorOrder, Bounds, CallRecord, FoundConflict, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine, RunResult,
+};
 use aime_progress_management::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
 use aime_tools::DelegateTask;
 use serde::{Deserialize, Serialize};
@@ -62,6 +64,12 @@ pub struct StoppedActor {
     /// Limit of the conclusion's text for the calling actor, if there is one.
     #[serde(default)]
     pub text_limit: Option<usize>,
+    /// State of the folder in which the actor goes on, if its work is not merged: it conflicts with that of others.
+    #[serde(default)]
+    pub private: Option<Tree>,
+    /// Conflicts of its work, in their current state.
+    #[serde(default)]
+    pub conflicts: Vec<FoundConflict>,
 }
 
 /// Input of an actor's workflow.
@@ -213,6 +221,9 @@ pub struct JudgeOrder {
     pub conclusion: Conclusion,
     /// The calls in this attempt and those before it.
     pub calls: CallRecord,
+    /// Conflicts of its changes with those of others, which the actor has resolved.
+    #[serde(default)]
+    pub conflicts: Vec<FoundConflict>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
     /// The state of the working folder that it begins from, where the folder goes from host to host.
@@ -241,15 +252,6 @@ pub struct Worked<T> {
     pub fact: T,
     /// The folder.
     pub back: Handover,
-}
-
-/// Two states of a folder that are to be one.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct JoinOrder {
-    /// Current state.
-    pub ours: Tree,
-    /// State to merge.
-    pub theirs: Tree,
 }
 
 /// The answer to a question of an actor.

@@ -13,7 +13,8 @@ use std::{
 
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{
-    ActorMessage, Bounds, CallRecord, FailureCode, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput, RunResult,
+    ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput,
+    RunResult,
 };
 use aime_progress_management::{
     Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp,
@@ -28,12 +29,12 @@ use temporalio_sdk::{
 
 use crate::{
     ActorWorkflow, Answered, Begin, Begun, Capability, Carried, Carrier, Dated, EffectOrder, Effects, EndOrder, Journaled, Queues,
-    RunBegin, RunOrder, SoFar, StoppedActor, Tree, Watched, Worked, carry,
-    deeds::{Cancels, LONG_HISTORY, RequestQueue, STAYS_IN_DOUBT, cancelled, now, unless_of_another_version, until},
+    RunBegin, RunOrder, SoFar, StoppedActor, TaskWork, Tree, Watched, Worked, carry,
+    deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
     moves_on,
     orders::RunInput,
-    tree::{HasTree, LeftOut, take_in, tree_now},
+    tree::{HasTree, Taken, conflict_words, take_in, tree_now},
 };
 
 /// Maximum number of events in one query of a run.
@@ -61,6 +62,8 @@ pub struct RunWorkflow {
     stopped: BTreeMap<String, StoppedActor>,
     /// Current state of the working folder, if it moves between hosts.
     tree: Option<Tree>,
+    /// The attempt whose actor may write in the working folder, if all hosts share one.
+    writer: Option<EffectId>,
 }
 
 impl HasTree for RunWorkflow {
@@ -265,28 +268,38 @@ fn attempt_ended(id: EffectId, conclusion: Conclusion, duration_ms: u64) -> RunF
     RunFact::TaskEnded { id, conclusion, checks: Vec::new(), calls: Vec::new(), conflicts: Vec::new(), duration_ms }
 }
 
-/// Turns the answer to a call whose file changes were rejected into a failure, with its text. Two kinds of calls are
-/// in doubt instead, if `stays` allows it for this history: a call that was in doubt already, and a completed call
-/// that may have had other effects and whose changes are lost.
-fn left_out(fact: RunFact, (why, cause): (LeftOut, Option<FailureCause>), repeatable: bool, stays: impl FnOnce() -> bool) -> RunFact {
+/// Reason why the changes of a call are not in the folder.
+#[derive(Debug, Clone)]
+enum LeftOut {
+    /// They conflict with those of others.
+    Conflict(Vec<FoundConflict>),
+    /// They could not be handed back or merged.
+    Lost(String),
+}
+
+/// Turns the answer to a call whose file changes are left out into a failure, with its text. Two kinds of calls are in doubt instead: a call that
+/// was in doubt already, and a completed call that may have had other effects and whose changes are lost.
+fn left_out(fact: RunFact, why: LeftOut, repeatable: bool) -> RunFact {
     match fact {
-        RunFact::TaskEnded { id, mut conclusion, checks, calls, conflicts, duration_ms } => {
+        RunFact::TaskEnded { id, mut conclusion, checks, calls, mut conflicts, duration_ms } => {
             let before = conclusion.error.take().map(|error| format!("{error}\n\n")).unwrap_or_default();
             let made_and_lost = conclusion.outcome == Outcome::Success && !repeatable && matches!(why, LeftOut::Lost(_));
-            let in_doubt = (conclusion.outcome == Outcome::InDoubt || made_and_lost) && stays();
+            let in_doubt = conclusion.outcome == Outcome::InDoubt || made_and_lost;
             conclusion.outcome = if in_doubt { Outcome::InDoubt } else { Outcome::Failure };
-            conclusion.error = Some(format!("{before}{}", why.into_words()));
-            conclusion.cause = cause.or(conclusion.cause);
+            let words = match why {
+                LeftOut::Conflict(found) => {
+                    let words = conflict_words(&found);
+                    conclusion.cause = Some(FailureCause::Conflict);
+                    conflicts = found;
+                    words
+                }
+                LeftOut::Lost(why) => why,
+            };
+            conclusion.error = Some(format!("{before}{words}"));
             RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms }
         }
         other => other,
     }
-}
-
-/// Returns true if the planner receives a conflict as evidence. Runs that had a conflict with an earlier version
-/// ignore it on replay.
-fn tells_conflicts(ctx: &WorkflowContext<RunWorkflow>) -> bool {
-    ctx.patched("conflicts are evidence")
 }
 
 struct RunCarrier {
@@ -441,32 +454,32 @@ impl RunCarrier {
             _ => true,
         };
         let (queue, options) = (self.queues.name(capability), self.queues.options(capability, &id, self.cancels.token(&id)));
-        let calls = matches!(effect, RunEffect::CallTool { .. });
+        let task = if let RunEffect::CallTool { spec, .. } = &effect { Some(spec.id.clone()) } else { None };
         let so_far = self.ledger.borrow().so_far.clone();
         let order = RunOrder { so_far, order: EffectOrder { id: id.clone(), effect, begun_before }, tree: tree_now(&self.ctx) };
         let (ctx, input, queues) = (self.ctx.clone(), self.input().clone(), self.queues.clone());
         let facts = async move {
             // Only a call of a tool changes the folder.
-            let done = match order.tree.clone().filter(|_| calls) {
-                None => ctx.execute_activity(Effects::of_run, (input, order), options).await,
-                Some(tree) => match ctx.execute_activity(Effects::call_of_run, (input, order), options).await {
-                    Err(error) => Err(error),
-                    Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, &tree, back).await {
-                        Ok(()) => fact,
-                        Err(why) => {
-                            let cause = matches!(why, LeftOut::Conflict(_)) && tells_conflicts(&ctx);
-                            let cause = cause.then_some(FailureCause::Conflict);
-                            left_out(fact, (why, cause), repeatable, || ctx.patched(STAYS_IN_DOUBT))
-                        }
-                    }),
-                },
+            let done = match order.tree.clone().zip(task) {
+                None => ctx.execute_activity(Effects::of_run, (input, order), options).await.map(|fact| vec![fact]),
+                Some((tree, task)) => {
+                    let work = TaskWork { is_shown: true, ..TaskWork::new(input.run(), &task, id.as_str()) };
+                    match ctx.execute_activity(Effects::call_of_run, (input, order), options).await {
+                        Err(error) => Err(error),
+                        Ok(Worked { fact, back }) => Ok(match take_in(&ctx, &queues, &id, (Some(&tree), back), work).await {
+                            Ok(Taken { conflicts, private: Some(_), .. }) => vec![left_out(fact, LeftOut::Conflict(conflicts), repeatable)],
+                            Ok(Taken { merged, .. }) => merged.into_iter().chain([fact]).collect(),
+                            Err(why) => vec![left_out(fact, LeftOut::Lost(why), repeatable)],
+                        }),
+                    }
+                }
             };
-            vec![match done {
-                Ok(fact) => fact,
-                Err(ActivityExecutionError::Cancelled(_)) => RunMachine::revoked(&id, &Reason::Cancelled),
-                Err(error) if begun_and_lost(&error) && !repeatable => in_doubt(id, &lost(&queue, &error)),
-                Err(error) => RunFact::EffectFailed { id, message: lost(&queue, &error) },
-            }]
+            match done {
+                Ok(facts) => facts,
+                Err(ActivityExecutionError::Cancelled(_)) => vec![RunMachine::revoked(&id, &Reason::Cancelled)],
+                Err(error) if begun_and_lost(&error) && !repeatable => vec![in_doubt(id, &lost(&queue, &error))],
+                Err(error) => vec![RunFact::EffectFailed { id, message: lost(&queue, &error) }],
+            }
         };
         Begun { facts: facts.boxed_local(), holds: true }
     }

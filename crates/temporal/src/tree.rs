@@ -1,9 +1,11 @@
 //! The state of a run's folder, or of an actor's, in a workflow: effects begin from it, and what they hand back is taken into it.
 
 use aime_durable::EffectId;
+use aime_orchestrator::{FoundConflict, RunFact};
+use aime_progress_management::{RunId, TaskId};
 use temporalio_sdk::{WorkflowCancellationToken, WorkflowContext};
 
-use crate::{Capability, Effects, Handover, JoinOrder, Joined, Queues, Tree, effect::lost};
+use crate::{Capability, Effects, Handover, JoinOrder, Joined, Queues, TaskWork, Tree, deeds::now, effect::lost};
 
 /// A workflow whose folder goes from host to host.
 pub(crate) trait HasTree {
@@ -19,70 +21,85 @@ pub(crate) fn tree_now<W: HasTree>(ctx: &WorkflowContext<W>) -> Option<Tree> {
     ctx.state(|workflow| workflow.tree().clone())
 }
 
-/// Reason why the file changes of some work are rejected, as text for the planner.
-pub(crate) enum LeftOut {
-    /// The changes conflict with concurrent changes.
-    Conflict(String),
-    /// The changes could not be handed back or merged.
-    Lost(String),
+/// Result of merging work into the state of a workflow's folder.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// What the merge changed, as a fact for the run.
+    pub(crate) merged: Option<RunFact>,
+    /// Conflicts of the work: open ones, or those that it has resolved.
+    pub(crate) conflicts: Vec<FoundConflict>,
+    /// State in which the work goes on, if it is not merged.
+    pub(crate) private: Option<Tree>,
 }
 
-impl LeftOut {
-    /// Returns the reason as text.
-    pub(crate) fn into_words(self) -> String {
-        match self {
-            Self::Conflict(why) | Self::Lost(why) => why,
-        }
+impl TaskWork {
+    /// Work of an execution of a task, or of a call in it.
+    pub(crate) fn new(run: &RunId, task: &TaskId, name: &str) -> Self {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+        let name = name.chars().map(|letter| if is_plain(letter) { letter } else { '-' }).collect();
+        Self { run: run.clone(), task: task.clone(), name, conflicts: Vec::new(), is_partial: false, is_shown: false }
     }
 }
 
-/// Takes in what work handed back that began from an earlier state: as it is, or joined with what was taken in meanwhile.
+/// Merges work that began from an earlier state. `from` is that state, if all of the work is in the state that was handed back; `None` if a part of
+/// it was not merged before.
 ///
 /// # Errors
-/// [`LeftOut`]. The state is as it was.
+/// Text on why the work is left out. The state is as it was.
 pub(crate) async fn take_in<W: HasTree + 'static>(
     ctx: &WorkflowContext<W>,
     queues: &Queues,
     id: &EffectId,
-    from: &Tree,
-    back: Handover,
-) -> Result<(), LeftOut> {
-    let mut theirs = match back {
+    (from, back): (Option<&Tree>, Handover),
+    work: TaskWork,
+) -> Result<Taken, String> {
+    let theirs = match back {
         Handover::Tree { tree } => tree,
-        Handover::Lost { why } => {
-            return Err(LeftOut::Lost(format!("what it did to files could not be handed back, and is left out: {why}")));
-        }
+        Handover::Lost { why } => return Err(format!("what it did to files could not be handed back, and is left out: {why}")),
     };
-    if theirs.commit == from.commit {
-        return Ok(());
+    if from.is_some_and(|from| from.commit == theirs.commit) && work.conflicts.is_empty() {
+        return Ok(Taken::default());
     }
-    let mut from = from.clone();
+    let begun = now(ctx);
     loop {
-        let Some(ours) = tree_now(ctx) else { return Ok(()) };
-        if ours.commit == from.commit {
+        let Some(ours) = tree_now(ctx) else { return Ok(Taken::default()) };
+        if !work.is_shown && work.conflicts.is_empty() && from == Some(&ours) {
             ctx.state_mut(|workflow| workflow.set_tree(theirs));
-            return Ok(());
+            return Ok(Taken::default());
         }
         let queue = queues.name(Capability::Files);
         let options = queues.options(Capability::Files, id, WorkflowCancellationToken::new());
-        let order = JoinOrder { ours: ours.clone(), theirs };
-        match ctx.execute_activity(Effects::join, order, options).await {
-            // Others may have been quicker: then it is joined with theirs.
-            Ok(Joined::Clean { tree }) => (from, theirs) = (ours, tree),
-            Ok(Joined::Conflict { paths }) => return Err(LeftOut::Conflict(conflict(&paths))),
-            Err(error) => {
-                let why = lost(&queue, &error);
-                let why = format!("what it did to files could not be joined with what was done meanwhile, and is left out: {why}");
-                return Err(LeftOut::Lost(why));
-            }
+        let order = JoinOrder { work: work.clone(), from: from.cloned(), ours: ours.clone(), theirs: theirs.clone() };
+        let joined = ctx.execute_activity(Effects::join, order, options).await.map_err(|error| {
+            let why = lost(&queue, &error);
+            format!("what it did to files could not be joined with what was done meanwhile, and is left out: {why}")
+        })?;
+        // Others may have been quicker: then it is joined with theirs.
+        if tree_now(ctx).as_ref() != Some(&ours) {
+            continue;
         }
+        let duration_ms = u64::try_from(now(ctx).saturating_sub(begun)).unwrap_or_default();
+        let (tree, taken) = match joined {
+            Joined::Clean { tree, files, changes, conflicts } => {
+                let merged = RunFact::ChangesMerged { task: work.task, duration_ms, files, changes };
+                (tree, Taken { merged: work.is_shown.then_some(merged), conflicts, private: None })
+            }
+            Joined::Conflict { tree, private, conflicts } => (tree, Taken { merged: None, conflicts, private: Some(private) }),
+        };
+        ctx.state_mut(|workflow| workflow.set_tree(tree));
+        return Ok(taken);
     }
 }
 
-fn conflict(paths: &[String]) -> String {
+/// Returns text on work that is left out because it conflicts with that of others.
+pub(crate) fn conflict_words(conflicts: &[FoundConflict]) -> String {
     const NAMED: usize = 20;
-    let more = paths.len().saturating_sub(NAMED);
-    let mut named = paths.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let more = conflicts.len().saturating_sub(NAMED);
+    let name = |found: &FoundConflict| {
+        let kept = found.conflict.kept.as_ref().map_or_else(String::new, |kept| format!(" (its version is kept in {kept})"));
+        format!("{}{kept}", found.conflict.path)
+    };
+    let mut named = conflicts.iter().take(NAMED).map(name).collect::<Vec<_>>().join(", ");
     if more > 0 {
         named.push_str(&format!(" and {more} more"));
     }
@@ -94,12 +111,26 @@ fn conflict(paths: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::conflict;
+    use aime_progress_management::{ConflictKind, MergeConflict};
+
+    use super::*;
 
     #[test]
     fn a_conflict_names_files_within_bounds() {
-        assert!(conflict(&["a.txt".to_owned()]).contains("meanwhile: a.txt. Done again"));
-        let many: Vec<String> = (0..25).map(|number| number.to_string()).collect();
-        assert!(conflict(&many).contains(", 19 and 5 more. Done"));
+        let conflict = |path: String, kept: Option<&str>| {
+            let (task, kept) = (TaskId::new("a").unwrap(), kept.map(str::to_owned));
+            FoundConflict { conflict: MergeConflict { task, path, kind: ConflictKind::Text, kept, resolved: false }, hunks: String::new() }
+        };
+        let one = conflict_words(&[conflict("a.txt".to_owned(), Some("own/a.txt"))]);
+        assert!(one.contains("meanwhile: a.txt (its version is kept in own/a.txt). Done again"), "{one}");
+        let many: Vec<FoundConflict> = (0..25).map(|number| conflict(number.to_string(), None)).collect();
+        assert!(conflict_words(&many).contains(", 19 and 5 more. Done"));
+    }
+
+    #[test]
+    fn the_name_of_work_is_that_of_a_folder() {
+        let run = RunId::new("r").unwrap();
+        let task = TaskId::new("a").unwrap();
+        assert_eq!(TaskWork::new(&run, &task, "a/1/2+1").name, "a-1-2-1");
     }
 }

@@ -1,6 +1,7 @@
 //! Working folders that go from host to host: a state travels by its name, and what it holds stays in the store of blobs.
 
 mod checkout;
+mod joining;
 mod past;
 
 use std::{
@@ -16,10 +17,13 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 pub(crate) use self::checkout::Checkout;
-pub use self::past::brought;
 use self::{
     checkout::effects,
     past::{as_one, bring, work},
+};
+pub use self::{
+    joining::{JoinOrder, Joined, TaskWork},
+    past::brought,
 };
 use crate::{BlobError, Blobs};
 
@@ -51,22 +55,6 @@ struct Header {
     /// State that it builds on.
     #[serde(default)]
     onto: Option<Tree>,
-}
-
-/// Result of merging two states.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "joined", rename_all = "snake_case")]
-pub enum Joined {
-    /// Both, in one.
-    Clean {
-        /// Merged state.
-        tree: Tree,
-    },
-    /// Both changed these paths, each in its own way.
-    Conflict {
-        /// The paths.
-        paths: Vec<String>,
-    },
 }
 
 /// State of a folder after work was done in it.
@@ -246,17 +234,6 @@ impl Trees {
         }
     }
 
-    /// Joins two states. The folder is not touched.
-    pub(crate) async fn join(&self, ours: &Tree, theirs: &Tree) -> Result<Joined, TreeError> {
-        let _turn = self.turn.lock().await;
-        self.fetch(ours).await?;
-        self.fetch(theirs).await?;
-        match self.folder.merge(&ours.commit, &theirs.commit).await? {
-            Merged::Conflict(conflicts) => Ok(Joined::Conflict { paths: paths_of(conflicts) }),
-            Merged::Clean(both) => Ok(Joined::Clean { tree: self.stored(both, Some(ours)).await? }),
-        }
-    }
-
     /// Fetches a state, with those that it builds on.
     async fn fetch(&self, tree: &Tree) -> Result<(), TreeError> {
         let mut missing = Vec::new();
@@ -306,11 +283,11 @@ impl Trees {
     }
 }
 
-/// Name of the reference to the start of a run, or to the last state taken back from it.
 fn paths_of(conflicts: Vec<FileConflict>) -> Vec<String> {
     conflicts.into_iter().map(|conflict| conflict.path).collect()
 }
 
+/// Name of the reference to the start of a run, or to the last state taken back from it.
 fn began(run: &str) -> String {
     format!("runs/{run}")
 }

@@ -12,6 +12,7 @@ use crate::{Author, Change, Entry, UndoError, chain::History, log, log::Record, 
 pub struct Kept {
     history: History,
     work: Vec<Work>,
+    before: BTreeMap<PathBuf, Option<Entry>>,
     objects: PathBuf,
 }
 
@@ -22,6 +23,21 @@ pub struct Work {
     pub task: Option<String>,
     /// States by path; `None` if the path does not exist.
     pub paths: BTreeMap<PathBuf, Option<Entry>>,
+}
+
+/// Returns the state of each path before the first change by the run.
+fn before(records: &[Record]) -> BTreeMap<PathBuf, Option<Entry>> {
+    let mut states = BTreeMap::new();
+    for record in records {
+        if let Record::Changed { by, changes } = record
+            && !by.is_empty()
+        {
+            for Change { path, before, .. } in changes {
+                states.entry(path.clone()).or_insert_with(|| before.clone());
+            }
+        }
+    }
+    states
 }
 
 /// Returns the work of each task, in the order of their last changes.
@@ -58,7 +74,8 @@ impl Kept {
     pub fn read(keep: &Path, run: &str) -> Result<Option<Self>, UndoError> {
         let store = Store::new(keep);
         let records = log::read(&store.log(run))?;
-        let kept = Self { history: History::of(&records), work: work(&records), objects: objects::folder(store.root()) };
+        let kept =
+            Self { history: History::of(&records), work: work(&records), before: before(&records), objects: objects::folder(store.root()) };
         Ok((!records.is_empty()).then_some(kept))
     }
 
@@ -93,6 +110,12 @@ impl Kept {
     #[must_use]
     pub fn work(&self) -> &[Work] {
         &self.work
+    }
+
+    /// Returns the state of each path that the run changed, before its first change; `None` if the path did not exist.
+    #[must_use]
+    pub const fn before(&self) -> &BTreeMap<PathBuf, Option<Entry>> {
+        &self.before
     }
 
     /// Returns the bytes of a file; `None` for other entries.

@@ -1,9 +1,15 @@
 //! A branch in the repository of a folder, built from files that are given one commit after the other.
 
 use std::{
+    collections::BTreeMap,
     ffi::OsString,
+    io::{Read as _, Write as _},
     path::{Path, PathBuf},
 };
+
+use aime_sandbox::{ConfinedFolder, FileError};
+use sha2::{Digest as _, Sha256};
+use tokio::{fs, task::spawn_blocking};
 
 use crate::{
     WorkTreeError,
@@ -13,6 +19,12 @@ use crate::{
 
 /// Name and address of who commits.
 const WHO: &str = "aime <aime@localhost>";
+/// Maximum size in bytes of a file that is not stored with Git LFS. Servers refuse larger ones.
+const LARGEST: u64 = 100 * 1024 * 1024;
+/// Filter of Git LFS.
+const LFS: &str = "lfs";
+/// Beginning of a pointer of Git LFS.
+const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1\n";
 
 /// Commits on top of the current one of a repository. The branch, the index and the files of its user stay unchanged.
 #[derive(Debug)]
@@ -23,7 +35,8 @@ pub struct NewBranch {
     /// Last commit; `None` in a repository without one.
     tip: Option<String>,
     commits: usize,
-    _place: tempfile::TempDir,
+    folder: ConfinedFolder,
+    place: tempfile::TempDir,
 }
 
 /// Content of a path in a commit.
@@ -31,8 +44,13 @@ pub struct NewBranch {
 pub enum Content {
     /// A file.
     File {
-        /// Bytes, which no filter of the repository changes.
+        /// Bytes as they are in the folder.
         bytes: Vec<u8>,
+        /// True if it can be executed.
+        is_executable: bool,
+    },
+    /// The file that is in the folder now.
+    InFolder {
         /// True if it can be executed.
         is_executable: bool,
     },
@@ -40,8 +58,21 @@ pub enum Content {
     Link(PathBuf),
 }
 
+/// Reason why a path is not in a commit as it is in the folder.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LeftOut {
+    /// The repository ignores it.
+    Ignored,
+    /// It is in a submodule.
+    Submodule,
+    /// It is too large for a repository without Git LFS.
+    TooLarge,
+    /// The repository passes it through a filter, which is a program.
+    Filter(String),
+}
+
 impl NewBranch {
-    /// Begins at the current commit of the repository that `folder` is in; `None` if it is in none. `place` is a folder for a temporary index,
+    /// Begins at the current commit of the repository that `folder` is in; `None` if it is in none. `place` is a folder for temporary files,
     /// `path` the `PATH` on which `git` is found.
     ///
     /// # Errors
@@ -64,51 +95,43 @@ impl NewBranch {
         let head = git.run(what, &["rev-parse", "--quiet", "--verify", "HEAD^{commit}"], Vec::new()).await?;
         let tip = (head.code == 0).then(|| line(head.stdout));
         git.must("read the current commit", &["read-tree", tip.as_deref().unwrap_or("--empty")]).await?;
-        Ok(Some(Self { git, prefix: cut(&prefix.stdout), tip, commits: 0, _place: place }))
+        let folder = ConfinedFolder::open(folder)?;
+        Ok(Some(Self { git, prefix: cut(&prefix.stdout), tip, commits: 0, folder, place }))
     }
 
-    /// Adds a commit with these contents, of which `None` removes a path. Leaves out paths that the repository ignores, and those in submodules.
-    /// Returns false if nothing differs from the commit before. `seconds` is the time since the Unix epoch.
+    /// Adds a commit with these contents, of which `None` removes a path. Git LFS stores the files that the attributes of the repository give to
+    /// it. Returns the paths that are left out. Adds no commit if nothing differs from the commit before. `seconds` is the time since the Unix
+    /// epoch.
     ///
     /// # Errors
     /// [`WorkTreeError`].
-    pub async fn commit(&mut self, message: &str, contents: &[(PathBuf, Option<Content>)], seconds: i64) -> Result<bool, WorkTreeError> {
+    pub async fn commit(
+        &mut self,
+        message: &str,
+        contents: &[(PathBuf, Option<Content>)],
+        seconds: i64,
+    ) -> Result<BTreeMap<PathBuf, LeftOut>, WorkTreeError> {
         let what = "commit the work of a task";
-        let full = |path: &Path| [self.prefix.as_slice(), path.as_os_str().as_encoded_bytes()].concat();
-        let all: Vec<(Vec<u8>, &Option<Content>)> = contents.iter().map(|(path, content)| (full(path), content)).collect();
-        let ignored =
-            self.git.run(what, &["check-ignore", "-z", "--stdin"], all.iter().flat_map(|(path, _)| [path, &b"\0"[..]].concat()).collect());
-        let ignored = ignored.await?.stdout;
-        let staged = self.git.must(what, &["ls-files", "--stage", "-z"]).await?;
-        let submodules: Vec<&[u8]> = paths(&staged)
-            .filter(|entry| entry.starts_with(b"160000 "))
-            .filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1))
-            .collect();
+        let mut left_out = self.unwanted(contents).await?;
+        let wanted: Vec<_> = contents.iter().filter(|(path, _)| !left_out.contains_key(path)).collect();
+        let filters = self.filters(&wanted).await?;
         let mut input = Vec::new();
-        for (path, content) in &all {
-            let in_submodule = submodules
-                .iter()
-                .any(|submodule| path.strip_prefix(*submodule).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/")));
-            if in_submodule || paths(&ignored).any(|ignored| ignored == path) {
-                continue;
+        for ((path, content), filter) in wanted.into_iter().zip(filters) {
+            match self.stored(path, content.as_ref(), filter).await? {
+                Ok((mode, blob)) => {
+                    input.extend_from_slice(format!("{mode} {blob}\t").as_bytes());
+                    input.extend_from_slice(&self.full(path));
+                    input.push(0);
+                }
+                Err(reason) => drop(left_out.insert(path.clone(), reason)),
             }
-            let (mode, bytes) = match content {
-                Some(Content::File { bytes, is_executable: true }) => ("100755", bytes.clone()),
-                Some(Content::File { bytes, is_executable: false }) => ("100644", bytes.clone()),
-                Some(Content::Link(target)) => ("120000", target.as_os_str().as_encoded_bytes().to_vec()),
-                None => ("0", Vec::new()),
-            };
-            let blob = self.git.must_read(what, &["hash-object", "-w", "--stdin"], bytes).await?;
-            input.extend_from_slice(format!("{mode} {}\t", line(blob)).as_bytes());
-            input.extend_from_slice(path);
-            input.push(0);
         }
         self.git.must_read(what, &["update-index", "--add", "--replace", "-z", "--index-info"], input).await?;
         let tree = line(self.git.must(what, &["write-tree"]).await?);
         if let Some(tip) = &self.tip {
             let before = line(self.git.must(what, &["rev-parse", "--verify", &format!("{tip}^{{tree}}")]).await?);
             if before == tree {
-                return Ok(false);
+                return Ok(left_out);
             }
         }
         let parent = self.tip.as_ref().map(|tip| format!("parent {tip}\n")).unwrap_or_default();
@@ -116,7 +139,153 @@ impl NewBranch {
         let commit = self.git.must_read(what, &["hash-object", "-t", "commit", "-w", "--stdin"], text.into_bytes()).await?;
         self.tip = Some(line(commit));
         self.commits += 1;
-        Ok(true)
+        Ok(left_out)
+    }
+
+    /// Returns the number of commits.
+    #[must_use]
+    pub const fn commits(&self) -> usize {
+        self.commits
+    }
+
+    /// Returns a path as the repository names it.
+    fn full(&self, path: &Path) -> Vec<u8> {
+        [self.prefix.as_slice(), path.as_os_str().as_encoded_bytes()].concat()
+    }
+
+    /// Returns the paths that the repository ignores, and those in submodules.
+    async fn unwanted(&self, contents: &[(PathBuf, Option<Content>)]) -> Result<BTreeMap<PathBuf, LeftOut>, WorkTreeError> {
+        let what = "look for ignored files";
+        let all = contents.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
+        let ignored = self.git.run(what, &["check-ignore", "-z", "--stdin"], all).await?.stdout;
+        let staged = self.git.must(what, &["ls-files", "--stage", "-z"]).await?;
+        let submodules: Vec<&[u8]> = paths(&staged)
+            .filter(|entry| entry.starts_with(b"160000 "))
+            .filter_map(|entry| entry.splitn(2, |byte| *byte == b'\t').nth(1))
+            .collect();
+        let reason = |path: &Path| {
+            let path = self.full(path);
+            let is_within = |submodule: &&[u8]| path.strip_prefix(*submodule).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"));
+            if submodules.iter().any(is_within) {
+                return Some(LeftOut::Submodule);
+            }
+            paths(&ignored).any(|ignored| ignored == path).then_some(LeftOut::Ignored)
+        };
+        Ok(contents.iter().filter_map(|(path, _)| Some((path.clone(), reason(path)?))).collect())
+    }
+
+    /// Returns the filter of each path by the attributes in the folder; `None` if it has none.
+    async fn filters(&self, group: &[&(PathBuf, Option<Content>)]) -> Result<Vec<Option<String>>, WorkTreeError> {
+        let all = group.iter().flat_map(|(path, _)| [self.full(path), b"\0".to_vec()].concat()).collect();
+        let said = self.git.must_read("read attributes", &["check-attr", "--stdin", "-z", "filter"], all).await?;
+        let values = said.split(|byte| *byte == 0).skip(2).step_by(3);
+        let filter =
+            |value: &[u8]| (![&b"unspecified"[..], b"unset", b"set"].contains(&value)).then(|| String::from_utf8_lossy(value).into_owned());
+        let mut filters: Vec<_> = values.map(filter).collect();
+        filters.resize(group.len(), None);
+        Ok(filters)
+    }
+
+    /// Stores the content of a path. Returns its mode and the name of its blob, or the reason why it is left out.
+    async fn stored(
+        &self,
+        path: &Path,
+        content: Option<&Content>,
+        filter: Option<String>,
+    ) -> Result<Result<(&'static str, String), LeftOut>, WorkTreeError> {
+        let mode = |is_executable| if is_executable { "100755" } else { "100644" };
+        let (mode, bytes) = match content {
+            None => return Ok(Ok(("0", self.blob(None, Vec::new()).await?))),
+            Some(Content::Link(target)) => {
+                return Ok(Ok(("120000", self.blob(None, target.as_os_str().as_encoded_bytes().to_vec()).await?)));
+            }
+            Some(Content::File { bytes, is_executable }) => (mode(*is_executable), Some(bytes)),
+            Some(Content::InFolder { is_executable }) => (mode(*is_executable), None),
+        };
+        let bytes = match (filter.as_deref(), bytes) {
+            (Some(LFS), bytes) => {
+                let pointer = self.pointer(path, bytes.cloned()).await?;
+                return Ok(Ok((mode, self.blob(None, pointer).await?)));
+            }
+            (Some(filter), _) => return Ok(Err(LeftOut::Filter(filter.to_owned()))),
+            (None, Some(bytes)) => bytes.clone(),
+            (None, None) => {
+                let (folder, path) = (self.folder.clone(), path.to_owned());
+                let read = spawn_blocking(move || folder.read_entry(&path, LARGEST)).await;
+                match read.map_err(std::io::Error::other).map_err(of(Path::new(".")))? {
+                    Ok((bytes, _)) => bytes,
+                    Err(FileError::TooLarge { .. }) => return Ok(Err(LeftOut::TooLarge)),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        Ok(Ok((mode, self.blob(Some(path), bytes).await?)))
+    }
+
+    /// Stores a blob. With a path, line ends are converted as the attributes of the path say.
+    async fn blob(&self, path: Option<&Path>, bytes: Vec<u8>) -> Result<String, WorkTreeError> {
+        let mut hash: Vec<OsString> = ["hash-object", "-w", "--stdin"].map(OsString::from).into();
+        if let Some(path) = path {
+            let mut option = OsString::from("--path=");
+            option.push(as_path(&self.full(path)));
+            hash.push(option);
+        }
+        Ok(line(self.git.must_read("store a file", &hash, bytes).await?))
+    }
+
+    /// Stores the content of a file where Git LFS keeps it, and returns the pointer to it, as `git lfs clean` does. Without bytes, the file is that
+    /// in the folder.
+    async fn pointer(&self, path: &Path, bytes: Option<Vec<u8>>) -> Result<Vec<u8>, WorkTreeError> {
+        let what = "look for the storage of Git LFS";
+        let common =
+            as_path(line(self.git.must(what, &["rev-parse", "--path-format=absolute", "--git-common-dir"]).await?).as_bytes()).to_owned();
+        let storage = self.git.run(what, &["config", "--get", "lfs.storage"], Vec::new()).await?;
+        let storage = if storage.code == 0 { line(storage.stdout) } else { LFS.to_owned() };
+        let objects = common.join(storage).join("objects");
+        let (folder, name, place) = (self.folder.clone(), path.to_owned(), self.place.path().to_owned());
+        let (object, pointer) = spawn_blocking(move || {
+            let mut source: Box<dyn std::io::Read> = match bytes {
+                Some(bytes) => Box::new(std::io::Cursor::new(bytes)),
+                None => Box::new(folder.open_file(&name).map_err(std::io::Error::other)?),
+            };
+            let mut object = tempfile::NamedTempFile::new_in(place)?;
+            let (mut hash, mut size, mut head) = (Sha256::new(), 0_u64, Vec::new());
+            let mut part = vec![0; 1 << 16];
+            loop {
+                let read = source.read(&mut part)?;
+                let Some(part) = part.get(..read).filter(|part| !part.is_empty()) else { break };
+                head.extend_from_slice(part.get(..part.len().min(1024_usize.saturating_sub(head.len()))).unwrap_or_default());
+                hash.update(part);
+                size += part.len() as u64;
+                object.write_all(part)?;
+            }
+            // A file that was not fetched is a pointer already, and that of an empty file is empty.
+            if size == 0 || size < 1024 && head.starts_with(POINTER) {
+                return Ok((None, head));
+            }
+            let oid: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            let pointer = [POINTER, format!("oid sha256:{oid}\nsize {size}\n").as_bytes()].concat();
+            Ok((Some((oid, object)), pointer))
+        })
+        .await
+        .map_err(std::io::Error::other)
+        .flatten()
+        .map_err(of(path))?;
+        if let Some((oid, object)) = object {
+            let folder = objects.join(oid.get(..2).unwrap_or_default()).join(oid.get(2..4).unwrap_or_default());
+            made(&folder).await?;
+            let kept = folder.join(&oid);
+            if fs::symlink_metadata(&kept).await.is_err() {
+                let new = object.into_temp_path();
+                // The storage may be on another file system.
+                if fs::rename(&new, &kept).await.is_err() {
+                    let copied = kept.with_extension("aime");
+                    fs::copy(&new, &copied).await.map_err(of(&copied))?;
+                    fs::rename(&copied, &kept).await.map_err(of(&kept))?;
+                }
+            }
+        }
+        Ok(pointer)
     }
 
     /// Creates the branch, with a number behind its name if there is one of that name. Returns its name and the number of its commits; `None` if

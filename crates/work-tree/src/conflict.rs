@@ -69,13 +69,21 @@ impl WorkTree {
         Ok((tree, conflicts))
     }
 
-    /// Returns the hunks of a path in a merged tree. `git` puts markers only into text.
+    /// Returns the hunks of a path in a tree, or in a commit; empty if the path is not there. `git` puts markers only into text.
     async fn hunks_at(&self, tree: &str, path: &str) -> Result<String, WorkTreeError> {
-        match self.git.must("read a conflict", &["cat-file", "blob", &format!("{tree}:{path}")]).await {
-            Ok(text) => Ok(hunks(&String::from_utf8_lossy(&text))),
-            Err(WorkTreeError::TooMuch { .. }) => Ok(String::new()),
+        match self.git.run("read a conflict", &["cat-file", "blob", &format!("{tree}:{path}")], Vec::new()).await {
+            Ok(text) if text.code == 0 => Ok(hunks(&String::from_utf8_lossy(&text.stdout))),
+            Ok(_) | Err(WorkTreeError::TooMuch { .. }) => Ok(String::new()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns conflicts with the hunks that a later commit still contains. Those whose markers were removed have none.
+    pub(crate) async fn left_of(&self, mut conflicts: Vec<FileConflict>, commit: &Commit) -> Result<Vec<FileConflict>, WorkTreeError> {
+        for conflict in conflicts.iter_mut().filter(|conflict| conflict.kind == ConflictKind::Text) {
+            conflict.hunks = self.hunks_at(commit.as_str(), &conflict.path).await?;
+        }
+        Ok(conflicts)
     }
 }
 

@@ -13,8 +13,9 @@ mod put;
 #[cfg(unix)]
 mod tests;
 mod tree;
+mod work;
 
-pub use branch::{Content, NewBranch};
+pub use branch::{Content, LeftOut, NewBranch};
 pub use commit::{Commit, NoCommit};
 pub use conflict::FileConflict;
 pub use error::WorkTreeError;
@@ -22,3 +23,4 @@ pub use hold::{Held, forget_repositories};
 pub use past::{Blob, Changed, Past, Step};
 pub use private::{Extras, Joined, PrivateFolder, PrivateFolders};
 pub use tree::{MAX_BUNDLE_BYTES, Merged, WorkTree};
+pub use work::WorkMerged;

@@ -13,8 +13,8 @@ use crate::{
 /// Content of a path in a state: a file, or a link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Blob {
-    mode: String,
-    id: String,
+    pub(crate) mode: String,
+    pub(crate) id: String,
 }
 
 impl Blob {

@@ -6,12 +6,10 @@ use std::{
 };
 
 use aime_progress_management::ConflictKind;
-use aime_sandbox::ConfinedFolder;
 use tokio::{fs, task::spawn_blocking};
 
 use crate::{
     Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError,
-    conflict::hunks,
     git::Git,
     tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write, write_whole},
 };
@@ -193,12 +191,12 @@ impl PrivateFolders {
     /// [`WorkTreeError`]: the shared folder may then contain a part of the work, and the next merge completes it.
     pub async fn join(&self, private: &PrivateFolder, by: &str) -> Result<Joined, WorkTreeError> {
         self.free(&private.home).await?;
-        let open = private.open_conflicts().await?;
+        let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
+        let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
+        let open = private.open_conflicts(&theirs).await?;
         if open.iter().any(|conflict| !conflict.hunks.is_empty()) {
             return Ok(Joined::Conflict(open));
         }
-        let (base, mut tries) = (commit(&private.home.join(BASE)).await?, 0);
-        let theirs = private.tree.record_for(base.as_ref(), &[], by).await?;
         if Some(&theirs) == base.as_ref() && open.is_empty() {
             // A crash may have kept the caller from learning that a conflict was resolved.
             let resolved = private.resolved().await?;
@@ -213,7 +211,7 @@ impl PrivateFolders {
                 write_list(&private.home.join(CONFLICT), &conflicts).await?;
                 private.tree.turn(&both).await?;
                 write_whole(&private.home.join(BASE), both.as_str()).await?;
-                return Ok(Joined::Conflict(private.open_conflicts().await?));
+                return Ok(Joined::Conflict(private.open_conflicts(&both).await?));
             }
             tries += 1;
             match self.shared.may_update(&ours, &both).await {
@@ -313,17 +311,9 @@ impl PrivateFolder {
         &self.reads
     }
 
-    /// Returns the open conflicts. Those of text files whose markers are removed have no hunks.
-    async fn open_conflicts(&self) -> Result<Vec<FileConflict>, WorkTreeError> {
-        let mut open = self.listed(CONFLICT).await?;
-        for conflict in open.iter_mut().filter(|conflict| conflict.kind == ConflictKind::Text) {
-            // The path is that of a regular file in the merged state, but commands may have replaced it.
-            let folder = ConfinedFolder::open(self.path()).map_err(|error| of(self.path())(std::io::Error::other(error)))?;
-            let path = conflict.path.clone();
-            let read = spawn_blocking(move || folder.read(path)).await.map_err(|error| of(self.path())(std::io::Error::other(error)))?;
-            conflict.hunks = read.map(|text| hunks(&String::from_utf8_lossy(&text))).unwrap_or_default();
-        }
-        Ok(open)
+    /// Returns the open conflicts in a state of the folder. Those of text files whose markers are removed have no hunks.
+    async fn open_conflicts(&self, state: &Commit) -> Result<Vec<FileConflict>, WorkTreeError> {
+        self.tree.left_of(self.listed(CONFLICT).await?, state).await
     }
 
     /// Returns the conflicts that were resolved. Only those that were resolved in favour of another version have an own version.

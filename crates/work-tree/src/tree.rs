@@ -28,7 +28,7 @@ const TEMPORARY: &str = ".aime-[0-9]*-[0-9]*.tmp";
 /// Attributes that keep bytes unchanged, whatever `.gitattributes` in the folder say.
 const ATTRIBUTES: &str = "* -text -ident -filter -working-tree-encoding\n";
 /// Author of states that are no one's work: the beginning of a run, or a merge.
-const NOBODY: &str = "aime";
+pub(crate) const NOBODY: &str = "aime";
 /// The part of it that is transferred: data that tools keep for a run.
 const KEPT: &str = ".aime/runs";
 /// File in the repository with the holder that made the last check-out.
@@ -393,7 +393,7 @@ impl WorkTree {
         self.commit(tree, &[ours, theirs], NOBODY).await
     }
 
-    async fn commit(&self, tree: &str, parents: &[&Commit], by: &str) -> Result<Commit, WorkTreeError> {
+    pub(crate) async fn commit(&self, tree: &str, parents: &[&Commit], by: &str) -> Result<Commit, WorkTreeError> {
         let mut arguments = vec!["commit-tree", tree];
         for parent in parents {
             arguments.extend(["-p", parent.as_str()]);

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: runs the same graphs on aime, on its peers and on bare tokio, side by side.
 
+mod copies;
 mod disk;
 mod local;
 mod peers;
@@ -62,6 +63,8 @@ enum Part {
     Actors,
     /// The journal beside a bare file
     Disk,
+    /// Private folders beside a clone
+    Copies,
 }
 
 /// Output of a program for one round.
@@ -121,6 +124,9 @@ pub(crate) fn bench(arguments: &BenchArguments) -> Result<()> {
     }
     if wanted(Part::Disk) {
         println!("\n{}", disk::disk(&program, &folder, arguments.rounds)?);
+    }
+    if wanted(Part::Copies) {
+        println!("\n{}", copies::copies(&program, &folder, arguments.rounds)?);
     }
     if arguments.plots {
         let folder = root().join("docs").join("src").join("plots");

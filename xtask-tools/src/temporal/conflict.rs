@@ -1,4 +1,4 @@
-//! Two hosts change one file concurrently without retries, so the plan must change.
+//! Two hosts change one file at once: the plan changes where the tasks call tools, and an actor resolves its own conflict.
 
 use std::fs;
 
@@ -10,8 +10,37 @@ use super::{World, tool, until};
 use crate::services::Server;
 
 const HOSTS: [&str; 2] = ["conflict-1", "conflict-2"];
-/// Error of a task whose changes were left out.
-const TOLD: &str = "conflicts with what others did meanwhile: page";
+/// Evidence of a task whose changes were left out.
+const TOLD: &str = "two tasks changed the same files at once (second), and its changes are not in the working folder";
+/// Where its version is kept.
+const KEPT: &str = ".aime/runs/conflict/private/second-1-1/own/page";
+const TEXT: &str = "one\ntwo\nthree\nfour\n";
+
+/// Two actors that change one line; the second removes the markers of its conflict.
+fn actors(script: Script) -> Script {
+    let edit = |to: &str| Reply::call("edit_file", json!({"path": "text", "old_text": "one", "new_text": to}));
+    let done = |text: &str| Reply::call("terminate", json!({"status": "success", "message": text}));
+    let turn = |part: &str, turn: usize| When::tools().and_contains(part).and_turn(turn);
+    // What is read before the change of the other takes it back when it is written.
+    let change = |old: &str, new: &str| {
+        Reply::call("bash", json!({"command": format!("cp text {old} && sleep 1 && sed 's/{old}/{new}/' {old} > text && rm {old}")}))
+    };
+    let resolve = "grep -v '^[<=>]\\{7\\}' text > text.new && mv text.new text";
+    script
+        .on(turn("A-PART", 0), [edit("a's")])
+        .on(turn("A-PART", 1), [done("a is done")])
+        .on(turn("B-PART", 0), [edit("b's")])
+        // The third task begins when the first is merged.
+        .on(turn("B-PART", 1), [done("b is done").after_request("THE-END-OF-A")])
+        .on(turn("B-PART", 2), [Reply::call("bash", json!({"command": resolve}))])
+        .on(turn("B-PART", 3), [done("both are kept")])
+        .on(When::tools().and_contains("C-PART"), [done("THE-END-OF-A")])
+        .on(turn("TURN-A", 0), [change("one", "1")])
+        .on(turn("TURN-A", 1), [done("it is changed")])
+        .on(turn("TURN-B", 0), [change("four", "4")])
+        .on(turn("TURN-B", 1), [done("it is changed")])
+        .on(When::plain(), [Reply::text("Done.")])
+}
 
 /// Returns a command that waits for a file, removes its signal files, and writes its name to the page.
 fn page(name: &str) -> String {
@@ -33,7 +62,7 @@ impl World {
             task.remove("dependencies");
         }
         let patch = json!({"reasoning": "on top of it", "changes": [{"op": "add_task", "task": another, "replaces": ["second"]}]});
-        let script = Script::new().on(When::schema("aime_patch"), [Reply::json(patch)]).on(When::plain(), [Reply::text("Done.")]);
+        let script = actors(Script::new().on(When::schema("aime_patch"), [Reply::json(patch)]));
         let model = ScriptedServer::try_start(script, 0).context("the scripted model does not start")?;
         let (url, engine) = (model.url(), Server::start(&self.root.join("conflict-engine"))?);
         let (address, on) = (engine.address(), format!("temporal://{}", engine.address()));
@@ -74,7 +103,64 @@ impl World {
         ensure!(result.pointer("/replans").and_then(Value::as_u64) == Some(1), "the plan did not change: {result:#}");
         let page = fs::read_to_string(client.join("page"))?;
         ensure!(page == "first\nand second\n", "the page is not of both: {page:?}");
-        Ok("a conflict that was not tried again was told to the planner with its file, whose patch went on from the work of the other"
+        let conflicts = json!([{"task": "second", "path": "page", "kind": "text", "kept": KEPT, "resolved": false}]);
+        ensure!(result.pointer("/conflicts") == Some(&conflicts), "the result tells other conflicts: {result:#}");
+        ensure!(fs::read_to_string(client.join(KEPT))? == "second\n", "the version that lost is not kept");
+        self.an_actor_resolves_its_conflict(&engine, &url, &on)?;
+        Ok("a conflict was told to the planner with both versions, whose patch went on from the work of the other, and one of actors was resolved and told as in a folder"
             .to_owned())
+    }
+
+    /// The actor whose changes come second resolves the conflict, as it does in a folder, and the result is the same.
+    fn an_actor_resolves_its_conflict(&self, engine: &Server, url: &str, on: &[&str]) -> Result<()> {
+        let actor = |id: &str, words: &str, after: &[&str]| json!({"id": id, "name": id, "kind": "actor", "description": words, "dependencies": after});
+        let tasks = [actor("a", "A-PART", &[]), actor("b", "B-PART", &[]), actor("c", "THE-END-OF-A C-PART", &["a"])];
+        let plan = json!({"goal": "a text", "tasks": tasks}).to_string();
+        let mut seen = Vec::new();
+        let here = ScriptedServer::try_start(actors(Script::new()), 0).context("the scripted model does not start")?;
+        for (folder, on) in [("conflict-here", &[][..]), ("conflict-client", on)] {
+            fs::write(self.root.join(folder).join("plan.json"), &plan)?;
+            fs::write(self.root.join(folder).join("text"), TEXT)?;
+            fs::write(self.root.join(folder).join("aime.toml"), "[run]\nisolation = \"worktree\"\n")?;
+            let url = if on.is_empty() { here.url() } else { url.to_owned() };
+            let run = ["run", "--plan", "plan.json", "--run-id", "text", "--approve", "all", "--unattended", "--output", "json"];
+            let result = self.start(folder, &format!("{folder}-text"), &url, &[&run[..], on].concat())?.ended(0)?;
+            let show = self.start(folder, &format!("{folder}-shown"), &url, &[&["runs", "show", "text"][..], on].concat())?.printed(0)?;
+            let events = [&["runs", "events", "text", "--output", "jsonl"][..], on].concat();
+            let events = self.start(folder, &format!("{folder}-noted"), &url, &events)?.printed(0)?;
+            let line = show.lines().find(|line| line.starts_with("conflict")).map(str::to_owned);
+            let merged = events.lines().filter(|event| event.contains("changes_merged")).count();
+            let changed = events.lines().filter(|event| event.contains("file_changed") && event.contains("\"join\"")).count();
+            let text = fs::read_to_string(self.root.join(folder).join("text"))?;
+            seen.push((result.pointer("/conflicts").cloned(), line, merged, changed, text));
+        }
+        self.actors_take_turns(engine, url)?;
+        let conflict = json!([{"task": "b", "path": "text", "kind": "text", "resolved": true}]);
+        ensure!(seen.first().is_some_and(|(conflicts, ..)| *conflicts == Some(conflict)), "another conflict: {seen:#?}");
+        ensure!(seen.first() == seen.last(), "the two runs tell of it differently: {seen:#?}");
+        ensure!(seen.iter().all(|(.., text)| *text == TEXT.replace("one", "a's\nb's")), "the text is not of both: {seen:#?}");
+        self.record(engine, "resolved", "aime-run-text", "conflict-blobs")
+    }
+
+    /// Two actors that may write in the one folder of all hosts work one after the other, and the run tells that the second waits.
+    fn actors_take_turns(&self, engine: &Server, url: &str) -> Result<()> {
+        let tasks = ["TURN-A", "TURN-B"].map(|name| json!({"id": name, "name": name, "kind": "actor", "description": name}));
+        let folder = self.root.join("conflict-here");
+        fs::write(folder.join("plan.json"), json!({"goal": "a text", "tasks": tasks}).to_string())?;
+        fs::write(folder.join("text"), TEXT)?;
+        fs::write(folder.join("aime.toml"), "")?;
+        let on = format!("temporal://{}", engine.address());
+        let workers = ["worker", "--temporal", &engine.address(), "--queue-prefix", "turns"];
+        let _workers = self.start("conflict-here", "conflict-turns", url, &workers)?;
+        let on = ["--engine", &on, "--queue-prefix", "turns"];
+        let run = ["run", "--plan", "plan.json", "--run-id", "turns", "--approve", "all", "--unattended", "--output", "json"];
+        self.start("conflict-here", "conflict-turns-run", url, &[&run[..], &on].concat())?.ended(0)?;
+        let text = fs::read_to_string(folder.join("text"))?;
+        ensure!(text == TEXT.replace("one", "1").replace("four", "4"), "a change is lost: {text:?}");
+        let events = [&["runs", "events", "turns", "--output", "jsonl"][..], &on].concat();
+        let events = self.start("conflict-here", "conflict-turns-events", url, &events)?.printed(0)?;
+        let waits = events.lines().filter(|event| event.contains("folder_awaited")).count();
+        ensure!(waits == 1, "{waits} tasks wait for the folder: {events}");
+        Ok(())
     }
 }

@@ -18,7 +18,7 @@ use xtask::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// Home folder and working folders.
-const FOLDERS: [&str; 51] = [
+const FOLDERS: [&str; 52] = [
     "home",
     "here",
     "there",
@@ -55,6 +55,7 @@ const FOLDERS: [&str; 51] = [
     "backup-engine",
     "told",
     "told-engine",
+    "conflict-here",
     "conflict-client",
     "conflict-drives",
     "conflict-1",

@@ -119,17 +119,15 @@ pub(super) fn summary(result: &RunResult) -> String {
     let tokens = result.usage.input_tokens + result.usage.output_tokens;
     let cost = if result.usage.cost_usd > 0.0 { format!(", ${:.4}", result.usage.cost_usd) } else { String::new() };
     let ended = result.error.as_ref().map_or_else(|| result.status.to_string(), |error| error.code.word().replace('_', " "));
-    let told = msg!(
-        "run-summary",
-        run = result.run_id,
-        ended = named("ended", &ended),
-        done,
-        tasks = count(result.tasks.len(), "task"),
-        replans = count(usize::try_from(result.replans).unwrap_or(usize::MAX), "replan"),
-        span = span(result.duration_ms),
-        tokens,
-        requests = count(usize::try_from(result.usage.requests).unwrap_or(usize::MAX), "request"),
-    );
+    let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let told = [
+        (!result.tasks.is_empty()).then(|| msg!("run-done", done, tasks = count(result.tasks.len(), "task"))),
+        (result.replans > 0).then(|| count(number(result.replans.into()), "replan")),
+        Some(msg!("run-span", span = span(result.duration_ms))),
+        (result.usage.requests > 0).then(|| msg!("run-tokens", tokens, requests = count(number(result.usage.requests.into()), "request"))),
+    ];
+    let told = told.into_iter().flatten().collect::<Vec<_>>().join(&msg!("view-comma"));
+    let told = msg!("run-summary", run = result.run_id, ended = named("ended", &ended), told);
     let cached = match result.usage.cached_input_tokens {
         0 => String::new(),
         tokens => format!("{}{}", msg!("view-comma"), msg!("run-cached", tokens)),

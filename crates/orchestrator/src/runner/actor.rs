@@ -140,7 +140,8 @@ impl RunRunner {
             Ok(conflicts) => conflicts,
             Err(message) => return RunFact::EffectFailed { id, message },
         };
-        let merged = check_of_conflicts(&conflicts);
+        // The private folder is beside the folder of the kept versions.
+        let merged = check_of_conflicts(&conflicts, |conflict| format!("../own/{}", conflict.path));
         if merged.as_ref().is_some_and(|check| check.passed == Some(false)) {
             let (checks, calls) = (merged.into_iter().collect(), Vec::new());
             return RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms: millis_since(begun) };

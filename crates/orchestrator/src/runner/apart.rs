@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Context, RunRunner, before::TriedCriteria, evidence::CallRecord, private::PrivatePlaces};
 use crate::{
-    Budget, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, messages::Words, questions::Answers,
+    Budget, FoundConflict, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, messages::Words,
+    questions::Answers,
 };
 
 /// Carries out single effects of one run. Here nothing is stored of a run except the recorded changes of the working
@@ -33,6 +34,8 @@ pub struct Attempted<'a> {
     pub conclusion: Conclusion,
     /// The calls in this attempt and the earlier ones.
     pub calls: CallRecord,
+    /// Conflicts of its changes with those of others, which the actor has resolved.
+    pub conflicts: Vec<FoundConflict>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
 }
@@ -110,13 +113,13 @@ impl RemoteEffects {
 
     /// Checks if an attempt at a task meets its criteria. Intermediate facts go to `told`.
     pub async fn judge(&self, attempted: Attempted<'_>, cancel: CancellationToken, mut told: impl FnMut(RunFact) + Send) -> RunFact {
-        let Attempted { id, spec, conclusion, calls, duration_ms } = attempted;
+        let Attempted { id, spec, conclusion, calls, conflicts, duration_ms } = attempted;
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let context = Context::from(EffectContext::new(cancel, facts));
         let evidence = || Ok(calls.evidence());
         let (checks, calls) = self.runner.verify_task((id.to_string(), spec, ""), &conclusion, evidence, &context).await;
         context.revoked_if_out_of_budget().await;
-        let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts: Vec::new(), duration_ms };
+        let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms };
         let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;
         while let Some(fact) = on_the_way.ready() {
             told(fact.without_secrets(self.redactor()));

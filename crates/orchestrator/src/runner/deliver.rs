@@ -1,21 +1,49 @@
 //! The work of a run as commits on a branch of its own.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     ffi::{OsStr, OsString},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use aime_progress_management::{ProgressState, TaskId};
-use aime_undo::{Entry, Kept, NotKept, Work};
-use aime_work_tree::{Content, NewBranch};
+use aime_sandbox::ConfinedFolder;
+use aime_undo::{Entry, Kept, NotKept};
+use aime_work_tree::{Content, LeftOut, NewBranch};
 use tokio::task::spawn_blocking;
 
 use super::RunRunner;
+use crate::Parts;
 
 /// Maximum characters of the first line of a commit's message.
 const SUBJECT: usize = 72;
 /// Bits of a mode that let a file be executed.
 const EXECUTABLE: u32 = 0o111;
+/// First line of the message of a commit with changes that a person had not committed.
+const BEFORE: &str = "Uncommitted changes from before the run";
+/// Number of paths that a note names.
+const NAMED: usize = 5;
+
+/// Returns the reason why the work of a run could not be committed at its end, if that is known before it begins.
+pub(crate) async fn cannot_commit(parts: &Parts) -> Option<String> {
+    if parts.undo.is_none() {
+        return Some("the changes of files are not recorded (`undo.enabled`)".to_owned());
+    }
+    let Ok(place) = tempfile::tempdir() else { return None };
+    match begun(parts, place.path()).await {
+        Ok(Some(_)) => None,
+        Ok(None) => Some(NO_REPOSITORY.to_owned()),
+        Err(error) => Some(error),
+    }
+}
+
+const NO_REPOSITORY: &str = "the folder is in no git repository";
+
+async fn begun(parts: &Parts, place: &Path) -> Result<Option<NewBranch>, String> {
+    let context = &parts.tool_context;
+    let path: OsString = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    NewBranch::begin(context.working_folder(), place, path).await.map_err(|error| error.to_string())
+}
 
 impl RunRunner {
     /// Commits the work of an ended run to a new branch, with one commit for each task, if the settings want it. Returns messages for a person.
@@ -23,28 +51,40 @@ impl RunRunner {
         if !self.input.settings.commit {
             return Vec::new();
         }
-        vec![match self.commit_work(state).await {
-            Ok(Some((branch, commits))) => format!("the work is on the branch {branch}, in {commits} commits"),
-            Ok(None) => "nothing is committed: the run changed no file that the repository keeps".to_owned(),
-            Err(reason) => format!("the work is not committed: {reason}"),
-        }]
+        self.commit_work(state).await.unwrap_or_else(|reason| vec![format!("the work is not committed: {reason}")])
     }
 
-    async fn commit_work(&self, state: &ProgressState) -> Result<Option<(String, usize)>, String> {
-        let context = &self.parts.tool_context;
-        let path: OsString = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
-        let (keep, run) = (self.parts.keep.clone(), self.run.clone());
+    async fn commit_work(&self, state: &ProgressState) -> Result<Vec<String>, String> {
+        let (keep, run, folder) = (self.parts.keep.clone(), self.run.clone(), self.parts.tool_context.folder.clone());
         let place = keep.join("runs").join(run.as_str());
-        let all = spawn_blocking(move || contents(&Kept::read(&keep, run.as_str()).map_err(|error| error.to_string())?)).await;
-        let all = all.map_err(|error| error.to_string())??;
-        let branch = NewBranch::begin(context.working_folder(), &place, path).await.map_err(|error| error.to_string())?;
-        let mut branch = branch.ok_or("the folder is in no git repository")?;
+        let work = spawn_blocking(move || Work::read(&Kept::read(&keep, run.as_str()).map_err(|error| error.to_string())?, &folder)).await;
+        let Work { before, tasks, mut left_out } = work.map_err(|error| error.to_string())??;
+        let mut branch = begun(&self.parts, &place).await?.ok_or(NO_REPOSITORY)?;
         let seconds = self.parts.clock.now() / 1000;
-        for (task, contents) in all {
+        // Only this commit has what a person changed in the same files before.
+        let message = format!("{BEFORE}\n\nAime-Run: {}", self.run);
+        branch.commit(&message, &before, seconds).await.map_err(|error| error.to_string())?;
+        let is_first_of_person = branch.commits() > 0;
+        for (task, contents) in tasks {
             let message = self.message(task.as_deref(), state);
-            branch.commit(&message, &contents, seconds).await.map_err(|error| error.to_string())?;
+            for (path, reason) in branch.commit(&message, &contents, seconds).await.map_err(|error| error.to_string())? {
+                left_out.entry(words_of(&reason)).or_default().insert(path);
+            }
         }
-        branch.create(&format!("aime/{}", self.run)).await.map_err(|error| error.to_string())
+        let created = branch.create(&format!("aime/{}", self.run)).await.map_err(|error| error.to_string())?;
+        let mut notes = vec![match created {
+            Some((branch, commits)) if is_first_of_person => format!(
+                "the work is on the branch {branch}, in {commits} commits; the first has changes of the same files that were not committed before the run"
+            ),
+            Some((branch, commits)) => format!("the work is on the branch {branch}, in {commits} commits"),
+            None => "nothing is committed: the run changed no file that the repository keeps".to_owned(),
+        }];
+        notes.extend(left_out.iter().map(|(reason, paths)| {
+            let named = paths.iter().take(NAMED).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+            let more = paths.len().checked_sub(NAMED).filter(|more| *more > 0).map_or_else(String::new, |more| format!(" and {more} more"));
+            format!("not in the commits: {named}{more} ({reason})")
+        }));
+        Ok(notes)
     }
 
     fn message(&self, task: Option<&str>, state: &ProgressState) -> String {
@@ -58,32 +98,88 @@ impl RunRunner {
     }
 }
 
-/// Contents of the paths that a task changed; `None` for a removed path.
-type Contents = Vec<(PathBuf, Option<Content>)>;
-
-/// Returns the work of each task with the contents of its files.
-fn contents(kept: &Option<Kept>) -> Result<Vec<(Option<String>, Contents)>, String> {
-    let kept = kept.as_ref().ok_or("the changes of files were not recorded")?;
-    if let Some(reason) = kept.lost() {
-        return Err(reason.to_owned());
+/// Returns the reason why the repository does not get a path, as text.
+fn words_of(reason: &LeftOut) -> String {
+    match reason {
+        LeftOut::Ignored => "git ignores it".to_owned(),
+        LeftOut::Submodule => "in a submodule".to_owned(),
+        LeftOut::TooLarge => "over 100 MB: give it to Git LFS".to_owned(),
+        LeftOut::Filter(filter) => format!("its filter `{filter}` is a program, which aime does not run"),
     }
-    kept.work().iter().map(|Work { task, paths }| Ok((task.clone(), contents_of(kept, paths)?))).collect()
 }
 
-fn contents_of<'a>(kept: &Kept, paths: impl IntoIterator<Item = (&'a PathBuf, &'a Option<Entry>)>) -> Result<Contents, String> {
-    let mut contents = Vec::new();
-    for (path, entry) in paths {
-        let content = match entry {
-            None => None,
-            Some(Entry::Link { target }) => Some(Content::Link(target.clone())),
-            Some(entry @ Entry::File { mode, .. }) => {
-                let bytes = kept.content(entry).map_err(|error| error.to_string())?.unwrap_or_default();
-                Some(Content::File { bytes, is_executable: mode & EXECUTABLE != 0 })
+/// Contents of paths; `None` for a removed path.
+type Contents = Vec<(PathBuf, Option<Content>)>;
+
+/// The work of a run, as it is to be committed.
+#[derive(Default)]
+struct Work {
+    /// Contents before the run.
+    before: Contents,
+    /// Contents after each task.
+    tasks: Vec<(Option<String>, Contents)>,
+    /// Paths whose content is not known, by the reason.
+    left_out: BTreeMap<String, BTreeSet<PathBuf>>,
+}
+
+impl Work {
+    /// Reads what was recorded. A file that was too large for that is taken from the folder, if nobody has changed it since.
+    fn read(kept: &Option<Kept>, folder: &ConfinedFolder) -> Result<Self, String> {
+        let kept = kept.as_ref().ok_or("the changes of files were not recorded")?;
+        if let Some(reason) = kept.lost() {
+            return Err(reason.to_owned());
+        }
+        let mut work = Self::default();
+        for (path, entry) in kept.before() {
+            if let Ok(content) = content_of(kept, entry.as_ref())? {
+                work.before.extend(content.map(|content| (path.clone(), content)));
             }
-            Some(Entry::Folder { .. } | Entry::NotKept { why: NotKept::Cache, .. }) => continue,
-            Some(Entry::NotKept { why, .. }) => return Err(format!("{} is not recorded: {}", path.display(), why.words())),
-        };
-        contents.push((path.clone(), content));
+        }
+        for (number, task) in kept.work().iter().enumerate() {
+            let mut contents = Vec::new();
+            for (path, entry) in &task.paths {
+                let content = match content_of(kept, entry.as_ref())? {
+                    Ok(content) => content,
+                    Err(why) => {
+                        let is_last = kept.work().iter().skip(number + 1).all(|later| !later.paths.contains_key(path));
+                        match entry.as_ref().and_then(|entry| in_folder(folder, path, entry)) {
+                            Some(content) if is_last => Some(Some(content)),
+                            // A later task has it.
+                            _ if !is_last => None,
+                            _ => {
+                                work.left_out.entry(why.words().to_owned()).or_default().insert(path.clone());
+                                None
+                            }
+                        }
+                    }
+                };
+                contents.extend(content.map(|content| (path.clone(), content)));
+            }
+            work.tasks.push((task.task.clone(), contents));
+        }
+        Ok(work)
     }
-    Ok(contents)
+}
+
+/// Returns the content of an entry: `None` for a folder, `Some(None)` for a path without an entry; or the reason why it was not recorded.
+#[expect(clippy::option_option, reason = "a folder has no content, and a removed path has none either")]
+fn content_of(kept: &Kept, entry: Option<&Entry>) -> Result<Result<Option<Option<Content>>, NotKept>, String> {
+    Ok(Ok(match entry {
+        None => Some(None),
+        Some(Entry::Folder { .. } | Entry::NotKept { why: NotKept::Cache, .. }) => None,
+        Some(Entry::Link { target }) => Some(Some(Content::Link(target.clone()))),
+        Some(entry @ Entry::File { mode, .. }) => {
+            let bytes = kept.content(entry).map_err(|error| error.to_string())?.unwrap_or_default();
+            Some(Some(Content::File { bytes, is_executable: mode & EXECUTABLE != 0 }))
+        }
+        Some(Entry::NotKept { why, .. }) => return Ok(Err(*why)),
+    }))
+}
+
+/// Returns the file in the folder, if it is still the one whose content was not recorded.
+fn in_folder(folder: &ConfinedFolder, path: &Path, entry: &Entry) -> Option<Content> {
+    let Entry::NotKept { why: NotKept::TooLarge | NotKept::NoRoom, size, modified } = entry else { return None };
+    let found = folder.entry(path).ok().flatten()?;
+    let is_same = found.kind == aime_sandbox::EntryKind::File && (found.stamp.size, found.stamp.modified) == (*size, *modified);
+    is_same.then_some(Content::InFolder { is_executable: found.mode & EXECUTABLE != 0 })
 }

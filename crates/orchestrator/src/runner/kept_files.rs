@@ -114,7 +114,7 @@ impl KeptFiles {
     }
 
     /// Returns true if the folder has no permanent content, so that nobody shares it.
-    pub(super) fn is_passing(&self) -> bool {
+    pub(in crate::runner) fn is_passing(&self) -> bool {
         self.passing.is_some()
     }
 
@@ -262,9 +262,9 @@ impl KeptFiles {
         done
     }
 
-    /// Reports the changes of file tools and other pending messages to the run.
+    /// Reports the changes of file tools and other pending messages to the run. The changes of a passing folder are reported when they are merged.
     pub(super) async fn tell(&self, facts: &Facts) {
-        let Some(recorder) = self.recorder.clone() else { return };
+        let Some(recorder) = self.recorder.clone().filter(|_| self.passing.is_none()) else { return };
         let told = spawn_blocking(move || {
             let changes = recorder.exact_changes();
             let changes: Vec<FileChange> =

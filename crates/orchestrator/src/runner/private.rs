@@ -4,7 +4,11 @@ use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use aime_actor_factory::select;
@@ -12,7 +16,10 @@ use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConfli
 use aime_sandbox::ConfinedFolder;
 use aime_tools::ToolContext;
 use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
-use tokio::{sync::Mutex, time::Instant};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 
 use super::{
     Context, RunRunner,
@@ -29,12 +36,15 @@ const CRITERION: &str = "the changes fit those that others made meanwhile";
 const MOST_FILES: usize = 100_000;
 /// The most bytes of a private copy.
 const MOST_BYTES: u64 = 2 << 30;
+/// The longest time for making a private copy.
+const LONGEST_COPY: Duration = Duration::from_secs(60);
 
 /// Name of the folder of the private folders of a run.
 pub(crate) const PRIVATE: &str = "private";
 
 /// Returns the folder of the private folders of a run; `keep` is the `.aime` of the working folder.
-pub(crate) fn private_place(keep: &Path, run: &RunId) -> PathBuf {
+#[must_use]
+pub fn private_place(keep: &Path, run: &RunId) -> PathBuf {
     keep.join("runs").join(run.as_str()).join(PRIVATE)
 }
 
@@ -46,6 +56,8 @@ pub(crate) struct PrivatePlaces {
     /// The `PATH` to find `git` on.
     path: OsString,
     folders: Mutex<Option<PrivateFolders>>,
+    /// True once a copy took too long.
+    is_slow: AtomicBool,
     /// Held by the one task that works in the working folder itself.
     turn: Arc<Mutex<()>>,
 }
@@ -72,7 +84,7 @@ impl PrivatePlaces {
         let path = context.environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
         let folder = context.working_folder().to_owned();
         let place = private_place(&parts.keep, run);
-        Self { folder, place, path, folders: Mutex::default(), turn: Arc::default() }
+        Self { folder, place, path, folders: Mutex::default(), is_slow: AtomicBool::new(false), turn: Arc::default() }
     }
 
     /// Returns whether there is a private folder of this name.
@@ -82,6 +94,9 @@ impl PrivatePlaces {
 
     /// Returns whether the working folder is small enough for private copies, and `git` is there to make them.
     async fn can_be_copied(&self) -> bool {
+        if self.is_slow.load(Ordering::Relaxed) {
+            return false;
+        }
         let mut folders = self.folders.lock().await;
         if folders.is_none() {
             *folders = PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await.ok();
@@ -99,6 +114,13 @@ impl PrivatePlaces {
             Some(folders) => folders.begin(name, &extras).await,
             None => folders.insert(PrivateFolders::open(&self.folder, &self.place, self.path.clone()).await?).begin(name, &extras).await,
         }
+    }
+
+    /// Returns the private folder with this name; `None` if it could not be made in time.
+    async fn begin_within(&self, limit: Duration, name: &str, settings: &WorktreeSettings) -> Result<Option<PrivateFolder>, WorkTreeError> {
+        let begun = timeout(limit, self.begin(name, settings)).await.ok().transpose()?;
+        self.is_slow.fetch_or(begun.is_none(), Ordering::Relaxed);
+        Ok(begun)
     }
 
     /// Removes the private folders of a run that has ended, except those with an unresolved conflict. Returns messages
@@ -141,7 +163,8 @@ impl PrivatePlace {
 }
 
 impl RunRunner {
-    /// Returns the folder in which an execution of a task works. Waits for the working folder where that is in use and too large to be copied.
+    /// Returns the folder in which an execution of a task works. Waits for the working folder where that is in use and too large, or too
+    /// slow, to be copied.
     pub(super) async fn place(&self, brief: &ActorBrief, task: &TaskId, execution: u32, context: &Context) -> Result<Place, String> {
         let settings = &self.input.settings;
         // An actor that has handed its task over waits for it.
@@ -162,18 +185,27 @@ impl RunRunner {
                     return Ok(Place::Shared(Some(Turn::new(turn, self.kept_files.folder()))));
                 }
                 if !self.private.can_be_copied().await {
-                    let turn = match Arc::clone(&self.private.turn).try_lock_owned() {
-                        Ok(turn) => turn,
-                        Err(_) => self.awaited(Arc::clone(&self.private.turn).lock_owned(), task, context).await?,
-                    };
-                    return Ok(Place::Shared(Some(Turn::new(turn, self.kept_files.folder()))));
+                    return self.in_turn(task, context).await;
                 }
             }
         }
-        let private = self.private.begin(&name, &settings.worktree).await;
+        let private = match settings.isolation {
+            Isolation::Auto => self.private.begin_within(LONGEST_COPY, &name, &settings.worktree).await,
+            _ => self.private.begin(&name, &settings.worktree).await.map(Some),
+        };
         let private = private.map_err(|error| format!("the private folder of the task cannot be made: {error}"))?;
+        let Some(private) = private else { return self.in_turn(task, context).await };
         let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?;
         Ok(Place::Private(PrivatePlace { private, folder }))
+    }
+
+    /// Returns the working folder, as soon as no other task that may write works there.
+    async fn in_turn(&self, task: &TaskId, context: &Context) -> Result<Place, String> {
+        let turn = match Arc::clone(&self.private.turn).try_lock_owned() {
+            Ok(turn) => turn,
+            Err(_) => self.awaited(Arc::clone(&self.private.turn).lock_owned(), task, context).await?,
+        };
+        Ok(Place::Shared(Some(Turn::new(turn, self.kept_files.folder()))))
     }
 
     /// Waits for the working folder, and tells the run that a task does so.
@@ -240,21 +272,23 @@ impl RunRunner {
     }
 }
 
-/// Returns the result of the criterion on conflicts; `None` if there were none.
-pub(super) fn check_of_conflicts(conflicts: &[FoundConflict]) -> Option<CriterionResult> {
+/// Returns the result of the criterion on conflicts; `None` if there were none. `own` returns the path at which commands of the actor can read
+/// the kept version of a file.
+#[must_use]
+pub fn check_of_conflicts(conflicts: &[FoundConflict], own: impl Fn(&MergeConflict) -> String) -> Option<CriterionResult> {
     if conflicts.is_empty() {
         return None;
     }
     let open: Vec<&MergeConflict> = conflicts.iter().map(|found| &found.conflict).filter(|conflict| !conflict.resolved).collect();
     let (passed, reason) = match &open[..] {
         [] => (true, "the conflicts were resolved".to_owned()),
-        open => (false, reason_of(open)),
+        open => (false, reason_of(open, own)),
     };
     Some(CriterionResult { passed: Some(passed), how: CheckMethod::Executed, reason, ..CriterionResult::open(&Criterion::text(CRITERION)) })
 }
 
 /// Tells an actor of the open conflicts in its folder, and how they are resolved.
-fn reason_of(open: &[&MergeConflict]) -> String {
+fn reason_of(open: &[&MergeConflict], own: impl Fn(&MergeConflict) -> String) -> String {
     let mut by_state: BTreeMap<&str, Vec<&MergeConflict>> = BTreeMap::new();
     for conflict in open {
         let state = match conflict.kind {
@@ -269,11 +303,39 @@ fn reason_of(open: &[&MergeConflict]) -> String {
         "others changed the same parts meanwhile. Your folder now has the changes of all, and nothing of yours is merged yet.".to_owned();
     for (state, conflicts) in by_state {
         let named: Vec<String> = conflicts.iter().map(|conflict| format!("`{}`", conflict.path)).collect();
-        // The private folder is beside the folder of the kept versions.
-        let own: Vec<String> =
-            conflicts.iter().filter(|conflict| conflict.kept.is_some()).map(|conflict| format!("`../own/{}`", conflict.path)).collect();
-        let own = if own.is_empty() { String::new() } else { format!(" (commands can read your version: {})", own.join(", ")) };
-        reason.push_str(&format!(" {}: {state}{own}.", named.join(", ")));
+        let versions: Vec<String> =
+            conflicts.iter().filter(|conflict| conflict.kept.is_some()).map(|conflict| format!("`{}`", own(conflict))).collect();
+        let versions =
+            if versions.is_empty() { String::new() } else { format!(" (commands can read your version: {})", versions.join(", ")) };
+        reason.push_str(&format!(" {}: {state}{versions}.", named.join(", ")));
     }
     reason + " Change what is wrong, or nothing if these versions are right, and end again."
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    #[expect(clippy::disallowed_methods, reason = "git is found as the tests' own environment says")]
+    #[tokio::test]
+    async fn a_copy_that_takes_too_long_is_given_up() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, place) = (root.path().join("work"), root.path().join("private"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("text"), "all of it").unwrap();
+        let path = std::env::var_os("PATH").unwrap();
+        let (is_slow, turn) = (AtomicBool::new(false), Arc::default());
+        let private = PrivatePlaces { folder, place: place.clone(), path, folders: Mutex::default(), is_slow, turn };
+        assert!(private.can_be_copied().await);
+        let settings = WorktreeSettings::default();
+        assert!(private.begin_within(Duration::ZERO, "a-1", &settings).await.unwrap().is_none());
+        assert!(!private.can_be_copied().await, "no other task waits as long in vain");
+        // What was begun is not taken for a copy.
+        assert!(!private.has("a-1"));
+        let made = private.begin("a-1", &settings).await.unwrap();
+        assert_eq!(std::fs::read_to_string(made.path().join("text")).unwrap(), "all of it");
+        assert_eq!(private.remove().await, Vec::<String>::new());
+        assert!(!place.exists());
+    }
 }

@@ -92,7 +92,7 @@ impl Driven<'_> {
         let made = apart.make_actor(id.clone(), sent(&order), Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();
         self.report(&order, 0, made.created);
         let conclusion = self.act(&order, sent(&made.input)).await;
-        let attempted = Attempted { id, spec: &spec, conclusion, calls: sent(&self.calls), duration_ms: 1 };
+        let attempted = Attempted { id, spec: &spec, conclusion, calls: sent(&self.calls), conflicts: Vec::new(), duration_ms: 1 };
         self.apart().judge(attempted, CancellationToken::new(), |_| {}).await
     }
 
@@ -117,7 +117,7 @@ impl Driven<'_> {
                 Order::Revoke(id, _) => panic!("{id} is revoked"),
             }));
             let (id, effect) = open.pop_front().unwrap();
-            let fact = self.apart().act(input.clone(), issue(&id, &effect, false), CancellationToken::new(), |_| {}).await;
+            let fact = self.apart().act(input.clone(), (issue(&id, &effect, false), None), CancellationToken::new(), |_| {}).await;
             if let Some(conclusion) = actor.apply(at, &sent(&fact), &mut out) {
                 for event in out.take().1 {
                     number += 1;
@@ -191,7 +191,8 @@ async fn an_actors_call_that_was_begun_elsewhere_is_in_doubt() {
     let id = EffectId::new("middle/1/1/1");
     let call = bench.call("append", json!({"line": "two"}));
     let effect = ActorEffect::Tool { of: "c".to_owned(), call, read_only: false, seen: std::collections::BTreeMap::new() };
-    let fact = driven.apart().act(made.input, issue(&id, &effect, true), CancellationToken::new(), |_| {}).await;
-    assert!(matches!(fact, ActorFact::ToolEnded { outcome: CallOutcome::InDoubt, .. }), "{fact:?}");
+    let fact = driven.apart().act(made.input, (issue(&id, &effect, true), Some(0)), CancellationToken::new(), |_| {}).await;
+    let ActorFact::ToolEnded { outcome: CallOutcome::InDoubt, text, .. } = &fact else { panic!("{fact:?}") };
+    assert!(text.contains("It was begun") && text.contains("what it printed is lost"), "its actor learns what is known of it: {text}");
     assert_eq!(bench.log(), Vec::<String>::new(), "it is not made again");
 }

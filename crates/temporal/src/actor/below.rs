@@ -12,11 +12,11 @@ use temporalio_sdk::{ActivityExecutionError, SignalWorkflowOptions, WorkflowCanc
 
 use super::{ActorCarrier, ActorWorkflow, failed};
 use crate::{
-    ActorBegin, ActorEnd, Begin, Begun, Capability, DelegateOrder, Effects, Handover, MakingBelow, StoppedActor,
+    ActorBegin, ActorEnd, Begin, Begun, Capability, DelegateOrder, Effects, Handover, MakingBelow, StoppedActor, TaskWork, Tree,
     child::drive_child,
     deeds::now,
     effect::lost,
-    tree::{take_in, tree_now},
+    tree::{conflict_words, take_in, tree_now},
 };
 
 /// A part of the work, on its way to another actor.
@@ -89,7 +89,9 @@ impl Delegation {
 
     /// Returns the conclusion of the delegated actor, and the limit of the text that its caller receives.
     async fn driven(&self) -> Result<(Conclusion, Option<usize>), Box<ActorFact>> {
-        let begin = self.other().await?;
+        let private = self.ctx.state(|actor| actor.stopped.get(&self.name).and_then(|known| known.private.clone()));
+        let is_private = private.is_some();
+        let begin = self.other(private).await?;
         let text_limit = begin.text_limit;
         let workflow = format!("{}/{}", self.by.run, self.name);
         self.below.borrow_mut().insert(workflow.clone());
@@ -98,22 +100,31 @@ impl Delegation {
         self.below.borrow_mut().remove(&workflow);
         let failed = |why: &str| Box::new(failed(self.id.clone(), why));
         let ActorEnd { conclusion, journal, reports, tree, below } = ended.map_err(|why| failed(&why))?;
+        let is_partial = conclusion.outcome == Outcome::Interrupted;
+        let mut private = None;
         if let (Some(from), Some(tree)) = (from, tree) {
-            let taken = take_in(&self.ctx, &self.by.queues, &self.id, &from, Handover::Tree { tree }).await;
-            taken.map_err(|why| failed(&why.into_words()))?;
+            let work = TaskWork::new(self.by.input.run(), &self.by.begin.input.what.spec.task, &self.name);
+            let work = TaskWork { is_partial, ..work };
+            let from = Some(&from).filter(|_| !is_private);
+            let taken = take_in(&self.ctx, &self.by.queues, &self.id, (from, Handover::Tree { tree }), work).await;
+            let taken = taken.map_err(|why| failed(&why))?;
+            if !is_partial && taken.private.is_some() {
+                return Err(failed(&conflict_words(&taken.conflicts)));
+            }
+            private = taken.private;
         }
-        let ended = (conclusion.outcome != Outcome::Interrupted).then(|| conclusion.clone());
-        let actor = StoppedActor { begin: Begin { journal, ..machine }, reports, ended, text_limit };
+        let ended = (!is_partial).then(|| conclusion.clone());
+        let actor = StoppedActor { begin: Begin { journal, ..machine }, reports, ended, text_limit, private, conflicts: Vec::new() };
         self.ctx.state_mut(|known| known.stopped.extend(below.into_iter().chain([(self.name.clone(), actor)])));
-        if conclusion.outcome == Outcome::Interrupted && self.stop.is_cancelled() {
+        if is_partial && self.stop.is_cancelled() {
             return Err(Box::new(ActorFact::Revoked { id: self.id.clone(), why: Reason::Stopped }));
         }
         Ok((conclusion, text_limit))
     }
 
     /// Returns the delegated actor in its suspended state, or a new one.
-    async fn other(&self) -> Result<ActorBegin, Box<ActorFact>> {
-        let tree = tree_now(&self.ctx);
+    async fn other(&self, private: Option<Tree>) -> Result<ActorBegin, Box<ActorFact>> {
+        let tree = private.or_else(|| tree_now(&self.ctx));
         if let Some(StoppedActor { mut begin, reports, text_limit, .. }) = self.ctx.state_mut(|actor| actor.stopped.remove(&self.name)) {
             if let Some(journal) = &mut begin.journal {
                 journal.then = vec![ActorFact::Resumed {}];

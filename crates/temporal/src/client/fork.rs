@@ -156,6 +156,6 @@ impl Past {
         let facts = self.facts.into_iter().map(Dated::from).collect();
         let journal = SoFar { facts, events: self.events.len(), not_begun: BTreeSet::new(), then: Vec::new() };
         let begin = Begin { input: self.input.into(), journal: Some(journal) };
-        StoppedActor { begin, reports, ended: self.ended, text_limit: self.text_limit }
+        StoppedActor { begin, reports, ended: self.ended, text_limit: self.text_limit, private: None, conflicts: Vec::new() }
     }
 }

@@ -8,20 +8,28 @@ use std::{
 
 use aime_actor_factory::{ActorFact, ActorMachine, PersonMessage};
 use aime_durable::{EffectId, Machine as _, Reason};
-use aime_orchestrator::{ActorOrder, RunFact, RunMachine};
-use aime_progress_management::{Conclusion, FailureCause, Outcome, PlanMode, TaskId};
+use aime_orchestrator::{ActorOrder, FoundConflict, Isolation, RunFact, RunMachine, RunSettings, check_of_conflicts};
+use aime_progress_management::{Conclusion, Outcome, PlanMode, TaskId};
+use aime_tools::{ToolScope, ToolSpec};
 use futures::FutureExt as _;
 use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
 
-use super::{Ledger, RunCarrier, RunWorkflow, attempt_ended, tells_conflicts};
+use super::{Ledger, RunCarrier, RunWorkflow};
 use crate::{
-    ActorBegin, ActorEnd, Begin, Begun, Capability, Effects, Handover, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, actor_workflow,
+    ActorBegin, ActorEnd, Begin, Begun, Capability, Effects, Handover, JudgeOrder, MakeOrder, Making, Queues, StoppedActor, TaskWork, Tree,
+    actor_workflow,
     child::drive_child,
-    deeds::now,
+    deeds::{now, until},
     effect::lost,
     orders::RunInput,
-    tree::{LeftOut, take_in, tree_now},
+    tree::{Taken, take_in, tree_now},
 };
+
+/// End of an actor, with the conflicts of its work.
+struct Ended {
+    conclusion: Conclusion,
+    conflicts: Vec<FoundConflict>,
+}
 
 /// One attempt at a task.
 struct Attempt {
@@ -58,14 +66,31 @@ impl RunCarrier {
 
 impl Attempt {
     async fn go(self) -> Vec<RunFact> {
+        let (ctx, id) = (self.ctx.clone(), self.id.clone());
+        let facts = self.work().await;
+        ctx.state_mut(|run| run.writer.take_if(|writer| *writer == id));
+        facts
+    }
+
+    async fn work(self) -> Vec<RunFact> {
         let begun = now(&self.ctx);
-        if let Some(conclusion) = self.ended_before() {
-            return vec![self.judge(conclusion, 0).await];
+        if let Some(Ended { conclusion, conflicts }) = self.ended_before() {
+            return vec![self.ended(conclusion, conflicts, 0).await];
         }
-        let begin = match self.actor().await {
+        let (private, conflicts) = self
+            .ctx
+            .state(|run| run.stopped.get(&self.name).map(|actor| (actor.private.clone(), actor.conflicts.clone())).unwrap_or_default());
+        let is_private = private.is_some();
+        let begin = match self.actor(private).await {
             Ok(begin) => begin,
             Err(fact) => return vec![fact],
         };
+        if begin.tree.is_none()
+            && takes_turns(self.input.settings(), begin.begin.input.what.spec.tools.iter().map(AsRef::as_ref))
+            && !self.has_turn().await
+        {
+            return vec![RunMachine::revoked(&self.id, &Reason::Stopped)];
+        }
         let workflow = actor_workflow(self.ctx.workflow_id(), &self.order.task, self.order.execution);
         let (machine, from) = (begin.begin.clone(), begin.tree.clone());
         let reached = || {
@@ -78,39 +103,70 @@ impl Attempt {
             Ok(ended) => ended,
             Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
         };
-        let joined = match (from, tree) {
-            (Some(from), Some(tree)) => take_in(&self.ctx, &self.queues, &self.id, &from, Handover::Tree { tree }).await,
-            _ => Ok(()),
+        let is_partial = conclusion.outcome == Outcome::Interrupted;
+        let taken = match (from, tree) {
+            (Some(from), Some(tree)) => {
+                let name = format!("{}-{}", self.order.task, self.order.execution);
+                let work = TaskWork::new(self.input.run(), &self.order.task, &name);
+                let work = TaskWork { conflicts, is_partial, is_shown: true, ..work };
+                let from = Some(&from).filter(|_| !is_private);
+                take_in(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+            }
+            _ => Ok(Taken::default()),
         };
         // A stop may arrive before the run has received the end, and then the run never does. So an ended actor is
-        // kept too. An actor whose work is rejected starts anew; if it was stopped it is kept, and continues its
-        // reports.
-        let whole = joined.is_ok();
+        // kept too. An actor whose work is lost starts anew; if it was stopped it is kept, and continues its reports.
+        let whole = taken.is_ok();
         if whole || self.stop.is_cancelled() {
-            let ended = (whole && conclusion.outcome != Outcome::Interrupted).then(|| conclusion.clone());
+            let ended = (whole && !is_partial).then(|| conclusion.clone());
             let begin = Begin { journal: journal.filter(|_| whole), ..machine };
             let below = below.into_iter().filter(|_| whole);
-            let actor = StoppedActor { begin, reports, ended, text_limit: None };
+            let (private, conflicts) = taken.as_ref().map(|taken| (taken.private.clone(), taken.conflicts.clone())).unwrap_or_default();
+            let actor = StoppedActor { begin, reports, ended, text_limit: None, private, conflicts };
             self.ctx.state_mut(|run| run.stopped.extend(below.chain([(self.name.clone(), actor)])));
         }
+        let Taken { merged, conflicts, .. } = match taken {
+            Ok(taken) => taken,
+            Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
+        };
         let duration_ms = u64::try_from(now(&self.ctx).saturating_sub(begun)).unwrap_or_default();
-        match joined {
-            Ok(()) => {}
-            Err(LeftOut::Conflict(error)) if tells_conflicts(&self.ctx) => {
-                let conclusion = Conclusion::without_result(Outcome::Failure, error, Some(FailureCause::Conflict));
-                return vec![attempt_ended(self.id, conclusion, duration_ms)];
-            }
-            Err(why) => return vec![RunFact::EffectFailed { id: self.id, message: why.into_words() }],
-        }
-        vec![self.judge(conclusion, duration_ms).await]
+        let ended = self.ended(conclusion, conflicts, duration_ms).await;
+        merged.into_iter().chain([ended]).collect()
     }
 
-    /// Returns the actor's conclusion if the actor had ended when the attempt was stopped and its result was not
-    /// refused.
-    fn ended_before(&self) -> Option<Conclusion> {
+    /// Waits until no other actor that may write works in the folder, and tells the run that the task does so. Returns false if the attempt is
+    /// stopped meanwhile.
+    async fn has_turn(&self) -> bool {
+        let awaited = |is_over| {
+            let fact = RunFact::FolderAwaited { task: self.order.task.clone(), is_over };
+            self.ctx.state_mut(|run| run.inbox.push(fact));
+        };
+        let mut waits = false;
+        loop {
+            let writer = self.ctx.state_mut(|run| run.writer.get_or_insert_with(|| self.id.clone()).clone());
+            let (is_mine, is_stopped) = (writer == self.id, self.stop.is_cancelled());
+            if waits && (is_mine || is_stopped) {
+                awaited(true);
+            }
+            if is_mine || is_stopped {
+                return is_mine;
+            }
+            if !waits {
+                awaited(false);
+                waits = true;
+            }
+            until(&self.ctx, |run: &RunWorkflow| run.writer.is_none() || self.stop.is_cancelled()).await;
+        }
+    }
+
+    /// Returns the end of the actor if it had ended when the attempt was stopped and its result was not refused.
+    fn ended_before(&self) -> Option<Ended> {
         self.ctx.state(|run| {
             let actor = run.stopped.get(&self.name)?;
-            if self.again(&actor.begin).is_some() { None } else { actor.ended.clone() }
+            if self.again(&actor.begin).is_some() {
+                return None;
+            }
+            Some(Ended { conclusion: actor.ended.clone()?, conflicts: actor.conflicts.clone() })
         })
     }
 
@@ -122,8 +178,8 @@ impl Attempt {
         (!journal.facts.iter().any(|dated| known(&dated.what))).then_some(ActorFact::RunAgain { number, missing, answer })
     }
 
-    /// Returns the actor in its suspended state, or a new one.
-    async fn actor(&self) -> Result<ActorBegin, RunFact> {
+    /// Returns the actor in its suspended state, or a new one. It works in the state `private` of the folder, if its earlier work is not merged.
+    async fn actor(&self, private: Option<Tree>) -> Result<ActorBegin, RunFact> {
         let (run, input, so_far) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.ledger.borrow().so_far.clone());
         if let Some(StoppedActor { mut begin, reports, .. }) = self.ctx.state_mut(|run| run.stopped.remove(&self.name)) {
             let within = format!("{}/", self.name);
@@ -133,7 +189,7 @@ impl Attempt {
             if let Some(journal) = &mut begin.journal {
                 journal.then = unheard.into_iter().chain([ActorFact::Resumed {}]).collect();
             }
-            let tree = tree_now(&self.ctx);
+            let tree = private.or_else(|| tree_now(&self.ctx));
             let (queues, order) = (self.queues.clone(), Some(self.order.clone()));
             let text_limit = None;
             return Ok(ActorBegin { begin, run, input, so_far, queues, reports, created: None, tree, order, stopped, text_limit });
@@ -172,14 +228,20 @@ impl Attempt {
         said.into_iter().filter(move |told| !heard.contains(&told.id))
     }
 
-    async fn judge(&self, conclusion: Conclusion, duration_ms: u64) -> RunFact {
+    /// Returns the end of the attempt. Open conflicts come before the criteria of the task.
+    async fn ended(&self, conclusion: Conclusion, conflicts: Vec<FoundConflict>, duration_ms: u64) -> RunFact {
+        if conclusion.outcome != Outcome::Interrupted
+            && let Some(fact) = conflict_ended(&self.id, &conclusion, &conflicts, duration_ms)
+        {
+            return fact;
+        }
         let queue = self.queues.name(Capability::Planner);
         let (so_far, calls) = {
             let ledger = self.ledger.borrow();
             (ledger.so_far.clone(), ledger.calls.get(&self.order.task).cloned().unwrap_or_default())
         };
         let (id, spec, tree) = (self.id.clone(), self.order.brief.spec.clone(), tree_now(&self.ctx));
-        let order = JudgeOrder { so_far, id, spec, conclusion, calls, duration_ms, tree };
+        let order = JudgeOrder { so_far, id, spec, conclusion, calls, conflicts, duration_ms, tree };
         let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
         match self.ctx.execute_activity(Effects::judge, (self.input.clone(), order), options).await {
             Ok(fact) => fact,
@@ -193,4 +255,19 @@ impl Attempt {
             error => RunFact::EffectFailed { id: self.id.clone(), message: lost(queue, error) },
         }
     }
+}
+
+/// Returns the end of an attempt whose changes conflict with those of others, as it is in a folder; `None` if no conflict is open.
+pub(super) fn conflict_ended(id: &EffectId, conclusion: &Conclusion, conflicts: &[FoundConflict], duration_ms: u64) -> Option<RunFact> {
+    let violated =
+        check_of_conflicts(conflicts, |conflict| conflict.kept.clone().unwrap_or_default()).filter(|check| check.passed == Some(false))?;
+    let (checks, calls, conflicts) = (vec![violated], Vec::new(), conflicts.to_vec());
+    Some(RunFact::TaskEnded { id: id.clone(), conclusion: conclusion.clone(), checks, calls, conflicts, duration_ms })
+}
+
+/// Returns true if an actor with these tools works in the folder of all hosts only while no other one does that may write.
+pub(super) fn takes_turns<'a>(settings: &RunSettings, tools: impl IntoIterator<Item = &'a ToolSpec>) -> bool {
+    let is_there = |sheet: &ToolSpec| matches!(sheet.touches, ToolScope::Files | ToolScope::Processes | ToolScope::Anything);
+    let writes = tools.into_iter().any(|sheet| !sheet.read_only && is_there(sheet));
+    settings.isolation != Isolation::Shared && settings.max_parallel > 1 && writes
 }

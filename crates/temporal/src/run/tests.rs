@@ -1,7 +1,7 @@
 //! Tests which facts resume a suspended run, and its first facts then.
 
 use aime_orchestrator::{Bounds, FailureCode, RunFailure};
-use aime_progress_management::{EvidenceId, PlanId, QuestionId};
+use aime_progress_management::{ConflictKind, EvidenceId, MergeConflict, PlanId, QuestionId};
 
 use super::*;
 
@@ -80,31 +80,71 @@ fn it_goes_on_once_with_all_that_was_said_in_its_order() {
     }
 }
 
+fn found(resolved: bool) -> FoundConflict {
+    let (task, path, kept) = (TaskId::new("a").unwrap(), "a.txt".to_owned(), Some(".aime/runs/r/private/a-1/own/a.txt".to_owned()));
+    FoundConflict { conflict: MergeConflict { task, path, kind: ConflictKind::Text, kept, resolved }, hunks: "@@ line 1 @@\n".to_owned() }
+}
+
+// Requirement: 9.2
 #[test]
 fn a_call_whose_changes_are_left_out_failed_and_one_in_doubt_stays_so() {
-    let conflict = || LeftOut::Conflict("a.txt".to_owned());
+    let conflict = || LeftOut::Conflict(vec![found(false)]);
     let lost = || LeftOut::Lost("no blobs".to_owned());
-    for (outcome, why, repeatable, stays, expected) in [
-        (Outcome::Success, conflict(), false, true, Outcome::Failure),
-        (Outcome::Success, lost(), true, true, Outcome::Failure),
-        (Outcome::Success, lost(), false, true, Outcome::InDoubt),
-        (Outcome::Failure, lost(), false, true, Outcome::Failure),
-        (Outcome::InDoubt, lost(), false, true, Outcome::InDoubt),
-        (Outcome::InDoubt, conflict(), false, true, Outcome::InDoubt),
-        // A history from before that version.
-        (Outcome::InDoubt, lost(), false, false, Outcome::Failure),
-        (Outcome::Success, lost(), false, false, Outcome::Failure),
+    for (outcome, why, repeatable, expected) in [
+        (Outcome::Success, conflict(), false, Outcome::Failure),
+        (Outcome::Success, lost(), true, Outcome::Failure),
+        (Outcome::Success, lost(), false, Outcome::InDoubt),
+        (Outcome::Failure, lost(), false, Outcome::Failure),
+        (Outcome::InDoubt, lost(), false, Outcome::InDoubt),
+        (Outcome::InDoubt, conflict(), false, Outcome::InDoubt),
     ] {
-        let told = why_of(&why);
+        let (cause, told, reported) = match &why {
+            LeftOut::Conflict(found) => (Some(FailureCause::Conflict), "a.txt (its version is kept in .aime/runs/r/", found.clone()),
+            LeftOut::Lost(why) => (None, why.as_str(), Vec::new()),
+        };
         let ended = attempt_ended(EffectId::new("a/1"), Conclusion::new(outcome, "said"), 0);
-        let RunFact::TaskEnded { conclusion, .. } = left_out(ended, (why, None), repeatable, || stays) else { panic!() };
-        assert_eq!(conclusion.outcome, expected, "{outcome:?} {told}");
-        assert!(conclusion.error.is_some_and(|error| error.contains(&told)) && conclusion.summary == "said");
+        let RunFact::TaskEnded { conclusion, conflicts, .. } = left_out(ended, why.clone(), repeatable) else { panic!() };
+        assert_eq!((conclusion.outcome, conclusion.cause, &conflicts), (expected, cause, &reported), "{outcome:?} {told}");
+        assert!(conclusion.error.is_some_and(|error| error.contains(told)) && conclusion.summary == "said");
     }
 }
 
-fn why_of(why: &LeftOut) -> String {
-    match why {
-        LeftOut::Conflict(why) | LeftOut::Lost(why) => why.clone(),
+/// An actor learns of a conflict as it does in a folder, and the criteria of its task wait until none is open.
+// Requirement: 9.2
+#[test]
+fn an_attempt_with_an_open_conflict_ends_with_it() {
+    let (id, conclusion) = (EffectId::new("a/1"), Conclusion::new(Outcome::Success, "said"));
+    assert_eq!(task::conflict_ended(&id, &conclusion, &[found(true)], 5), None);
+    let ended = task::conflict_ended(&id, &conclusion, &[found(true), found(false)], 5);
+    let Some(RunFact::TaskEnded { conclusion: same, checks, conflicts, duration_ms: 5, .. }) = ended else { panic!("{ended:?}") };
+    assert_eq!((same, conflicts), (conclusion, vec![found(true), found(false)]));
+    let [check] = checks.as_slice() else { panic!("{checks:?}") };
+    assert!(check.passed == Some(false) && check.reason.contains("In `a.txt` both versions are between <<<<<<< and >>>>>>>"), "{check:?}");
+}
+
+/// Actors that may write in one folder of all hosts work one at a time, unless the settings say otherwise.
+// Requirement: 9.1
+#[test]
+fn actors_that_may_write_take_turns() {
+    use aime_orchestrator::{Isolation, RunSettings, llm::ToolDefinition};
+    use aime_tools::{
+        ToolScope::{Anything, Files, Network, Nothing, People, Processes},
+        ToolSpec,
+    };
+    let settings = |isolation, max_parallel| RunSettings { isolation, max_parallel, ..RunSettings::default() };
+    let tool = |touches, read_only| {
+        let definition = ToolDefinition { name: "t".to_owned(), description: "d".to_owned(), parameters: Default::default() };
+        let mut tool = ToolSpec::new(definition);
+        (tool.touches, tool.read_only) = (touches, read_only);
+        tool
+    };
+    for touches in [Anything, Files, Processes, Network, Nothing, People] {
+        let expected = matches!(touches, Anything | Files | Processes);
+        assert_eq!(task::takes_turns(&settings(Isolation::Auto, 2), [&tool(touches, false)]), expected, "{touches:?}");
+        assert!(!task::takes_turns(&settings(Isolation::Auto, 2), [&tool(touches, true)]), "{touches:?}");
+    }
+    for (isolation, max_parallel, expected) in [(Isolation::Worktree, 2, true), (Isolation::Shared, 2, false), (Isolation::Auto, 1, false)]
+    {
+        assert_eq!(task::takes_turns(&settings(isolation, max_parallel), [&tool(Files, false)]), expected, "{isolation:?} {max_parallel}");
     }
 }

@@ -1,11 +1,12 @@
 use std::{fs, path::Path, sync::Arc};
 
-use aime_orchestrator::PassingError;
+use aime_orchestrator::{FoundConflict, PassingError};
+use aime_progress_management::{RunId, TaskId};
 use aime_sandbox::ConfinedFolder;
 use aime_undo::{Author, Recorder, Scope, UndoSettings};
 use aime_work_tree::{WorkTree, WorkTreeError};
 
-use super::{Checkout, Handover, ImportOutcome, Joined, Side, Tree, TreeError, Trees, WHOLE_EVERY};
+use super::{Checkout, Handover, ImportOutcome, JoinOrder, Joined, Side, TaskWork, Tree, TreeError, Trees, WHOLE_EVERY};
 use crate::Blobs;
 
 /// A client and two hosts that share nothing but blobs.
@@ -52,6 +53,28 @@ impl World {
         let checkout = self.hosts[host].check_out(tree, "r", by).await.unwrap();
         self.write(&format!("{host}/{file}"), text);
         handed_back(checkout).await
+    }
+
+    /// Merges the work of the task `b` on a host.
+    async fn join(&self, host: usize, (from, ours, theirs): (&Tree, &Tree, &Tree), conflicts: Vec<FoundConflict>) -> Joined {
+        let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
+        let work = TaskWork { is_shown: true, conflicts, ..work };
+        let from = Some(from.clone()).filter(|_| work.conflicts.is_empty());
+        self.hosts[host].join(&JoinOrder { work, from, ours: ours.clone(), theirs: theirs.clone() }).await.unwrap()
+    }
+
+    async fn joined(&self, host: usize, from: &Tree, ours: &Tree, theirs: &Tree) -> Tree {
+        match self.join(host, (from, ours, theirs), Vec::new()).await {
+            Joined::Clean { tree, conflicts, .. } if conflicts.is_empty() => tree,
+            joined => panic!("{joined:?}"),
+        }
+    }
+
+    async fn conflict(&self, host: usize, states: (&Tree, &Tree, &Tree), known: Vec<FoundConflict>) -> (Tree, Tree, Vec<FoundConflict>) {
+        match self.join(host, states, known).await {
+            Joined::Conflict { tree, private, conflicts } => (tree, private, conflicts),
+            joined => panic!("{joined:?}"),
+        }
     }
 
     /// Recorder of changes in the client's folder.
@@ -124,8 +147,9 @@ async fn what_was_done_at_once_is_joined_or_named() {
     let begun = world.client.hand_over("r").await.unwrap();
     let (ours, theirs, across) =
         (world.work(0, &begun, "a", "1").await, world.work(1, &begun, "b", "2").await, world.work(1, &begun, "a", "3").await);
-    let Joined::Clean { tree } = world.hosts[0].join(&ours, &theirs).await.unwrap() else { panic!("they wrote different files") };
-    assert_eq!(world.hosts[1].join(&ours, &across).await.unwrap(), Joined::Conflict { paths: vec!["a".to_owned()] });
+    let tree = world.joined(0, &begun, &ours, &theirs).await;
+    let conflicts = world.conflict(1, (&begun, &ours, &across), Vec::new()).await.2;
+    assert_eq!(conflicts.iter().map(|found| found.conflict.path.as_str()).collect::<Vec<_>>(), ["a"]);
     world.write("client/a", "a person's");
     let conflict = world.client.take_back("r", &tree, None).await.unwrap();
     assert!(matches!(conflict, ImportOutcome::Conflict { paths, .. } if paths == ["a"]));
@@ -185,7 +209,7 @@ async fn what_came_is_undone_task_by_task() {
     let one = world.work_by(1, &one, Some("one"), "lines", "one\n2\n3\n4\n5\n6\n").await;
     let two = world.work_by(0, &begun, Some("two"), "lines", "1\n2\n3\n4\n5\ntwo\n").await;
     let two = world.work_by(1, &two, Some("two"), "new/file", "two").await;
-    let Joined::Clean { tree } = world.hosts[0].join(&one, &two).await.unwrap() else { panic!("they wrote different lines") };
+    let tree = world.joined(0, &begun, &one, &two).await;
     let three = world.work_by(0, &tree, Some("three"), "a", "3").await;
     assert_eq!(world.take_back(&three).await, ImportOutcome::Taken);
     let later = "changed later, or at the same time, by";
@@ -275,4 +299,75 @@ async fn an_undo_that_is_cut_off_hands_nothing_back_and_leaves_nothing_to_others
     assert_eq!(handed_back(checkout).await, one);
     let late = passing.bring_past(recorder(passing.keep()), Scope::task("one")).await;
     assert!(matches!(late, Err(PassingError::Ended)));
+}
+
+/// The conflict of two hosts is that of two private folders: its actor resolves it, and what is told of it is the same.
+// Requirement: 9.2
+#[tokio::test]
+async fn a_conflict_of_two_hosts_is_resolved_by_its_actor() {
+    const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+    const OWN: &str = ".aime/runs/r/private/b-1/own/text";
+    let world = world().await;
+    world.write("client/text", TEXT);
+    let begun = world.client.hand_over("r").await.unwrap();
+    let a = world.work_by(0, &begun, Some("a"), "text", &TEXT.replace("one", "a's")).await;
+    let b = world.work_by(1, &begun, Some("b"), "text", &TEXT.replace("one", "b's")).await;
+    let (shared, private, conflicts) = world.conflict(0, (&begun, &a, &b), Vec::new()).await;
+    let told = |resolved: bool, kept: Option<&str>| {
+        let conflict = serde_json::json!({"task": "b", "path": "text", "kind": "text", "resolved": resolved});
+        let (mut conflict, kept) = (conflict, kept.map(serde_json::Value::from));
+        kept.into_iter().for_each(|kept| conflict["kept"] = kept);
+        vec![conflict]
+    };
+    let said = |found: &[FoundConflict]| found.iter().map(|found| serde_json::to_value(&found.conflict).unwrap()).collect::<Vec<_>>();
+    assert_eq!(said(&conflicts), told(false, Some(OWN)));
+    let hunks = "@@ line 1 @@\n<<<<<<< in the working folder\na's\n=======\nb's\n>>>>>>> by this task\ntwo\nthree\nfour\n";
+    assert_eq!(conflicts[0].hunks, hunks);
+    // Another task goes on from the shared state meanwhile, which keeps the version of `b`.
+    let c = world.work_by(0, &shared, Some("c"), "text", &TEXT.replace("one", "a's").replace("seven", "7")).await;
+    assert_eq!(world.read(&format!("0/{OWN}")), TEXT.replace("one", "b's"));
+    let same = world.work_by(1, &private, Some("b"), "new", "b's\n").await;
+    assert!(world.read("1/text").starts_with("<<<<<<<"), "its actor goes on between markers");
+    let (still, private, again) = world.conflict(1, (&begun, &c, &same), conflicts).await;
+    assert_eq!((&still, &private, said(&again)), (&c, &same, told(false, Some(OWN))), "they are still there");
+    let resolved = world.work_by(1, &same, Some("b"), "text", &TEXT.replace("one", "a's\nb's")).await;
+    let Joined::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
+    assert_eq!(said(&conflicts), told(true, None));
+    let changed: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.did.as_str(), change.added, change.removed)).collect();
+    assert_eq!((files, changed), (2, vec![("new", "created", 1, 0), ("text", "changed", 1, 0)]));
+    assert_eq!(world.take_back(&tree).await, ImportOutcome::Taken);
+    assert_eq!(world.read("client/text"), TEXT.replace("one", "a's\nb's").replace("seven", "7"));
+    assert!(!world.root.path().join("client/.aime/runs/r/private").exists(), "both versions are in the file");
+}
+
+/// The work of a task that did not resolve its conflict comes back beside the folder's files.
+// Requirement: 9.2
+#[tokio::test]
+async fn the_version_that_lost_comes_back() {
+    let world = world().await;
+    world.write("client/a", "0");
+    let begun = world.client.hand_over("r").await.unwrap();
+    let (one, two) = (world.work(0, &begun, "a", "1").await, world.work(1, &begun, "a", "2").await);
+    let (shared, _, conflicts) = world.conflict(0, (&begun, &one, &two), Vec::new()).await;
+    assert_eq!(world.take_back(&shared).await, ImportOutcome::Taken);
+    let kept = conflicts[0].conflict.kept.clone().unwrap();
+    assert_eq!((world.read("client/a"), world.read(&format!("client/{kept}"))), ("1".to_owned(), "2".to_owned()));
+}
+
+/// What a stopped actor did is merged only if nobody did otherwise; else it goes on from there.
+#[tokio::test]
+async fn work_that_was_stopped_waits_where_it_conflicts() {
+    let world = world().await;
+    world.write("client/a", "0");
+    let begun = world.client.hand_over("r").await.unwrap();
+    let (one, two, three) =
+        (world.work(0, &begun, "a", "1").await, world.work(1, &begun, "a", "2").await, world.work(1, &begun, "b", "3").await);
+    let partial = async |theirs: &Tree| {
+        let work = TaskWork::new(&RunId::new("r").unwrap(), &TaskId::new("b").unwrap(), "b-1");
+        let work = TaskWork { is_partial: true, ..work };
+        let order = JoinOrder { work, from: Some(begun.clone()), ours: one.clone(), theirs: theirs.clone() };
+        world.hosts[0].join(&order).await.unwrap()
+    };
+    assert_eq!(partial(&two).await, Joined::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
+    assert!(matches!(partial(&three).await, Joined::Clean { files: 0, .. }));
 }

@@ -326,16 +326,19 @@ async fn a_cut_anywhere_leaves_the_folder_before_or_after() {
     assert!(cuts > 10, "{cuts}");
 }
 
-/// Generates edits: a line of the text, the author, and true if the author merges then.
-fn edits() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
-    proptest::collection::vec((0..7_usize, 0..8_usize, proptest::bool::weighted(0.2)), 200)
+/// An edit: a line of the text, the author, true if the author merges then, and true if it resolves the conflicts of that.
+type Edit = (usize, usize, bool, bool);
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    proptest::collection::vec((0..7_usize, 0..8_usize, proptest::bool::weighted(0.2), proptest::bool::weighted(0.7)), 200)
 }
 
+/// Eight actors at work: each edit is in the shared folder at the end, or in a version that the report of a conflict names.
 #[test]
 fn every_edit_of_eight_is_joined_or_reported() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut runner = TestRunner::new(ProptestConfig { cases: 1, failure_persistence: None, ..ProptestConfig::default() });
-    let run = |edits: Vec<(usize, usize, bool)>| {
+    let run = |edits: Vec<Edit>| {
         runtime.block_on(async {
             let shared = Shared::new();
             let folders = shared.opened().await;
@@ -343,25 +346,34 @@ fn every_edit_of_eight_is_joined_or_reported() {
             for name in 0..8 {
                 all.push(folders.begin(&format!("actor-{name}"), &Extras::default()).await.unwrap());
             }
-            let mut reported = 0;
-            for (number, (line, actor, joins)) in edits.iter().enumerate() {
+            let (mut resolved, mut reported) = (0, Vec::new());
+            for (number, (line, actor, joins, resolves)) in edits.iter().enumerate() {
                 let text = fs::read_to_string(all[*actor].path().join("text")).unwrap();
                 let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
                 let line = line * lines.len() / 7;
                 lines[line].push_str(&format!(" edit-{number}."));
                 fs::write(all[*actor].path().join("text"), lines.join("\n") + "\n").unwrap();
-                if *joins {
-                    reported += settle(&folders, &all[*actor]).await;
+                if *joins && *resolves {
+                    resolved += settle(&folders, &all[*actor]).await;
+                } else if *joins && let Joined::Conflict(found) = folders.join(&all[*actor], "an actor").await.unwrap() {
+                    reported.extend(found.into_iter().map(|conflict| fs::read_to_string(conflict.own.unwrap()).unwrap()));
+                    // The task failed, and another actor does it.
+                    all[*actor] = folders.begin(&format!("actor-{actor}-{number}"), &Extras::default()).await.unwrap();
                 }
             }
             for private in &all {
-                reported += settle(&folders, private).await;
+                resolved += settle(&folders, private).await;
             }
             let text = shared.read("text");
-            for number in 0..edits.len() {
-                prop_assert!(text.contains(&format!(" edit-{number}.")), "edit {} is lost:\n{}", number, text);
+            let (mut joined, mut kept) = (0, 0);
+            for edit in (0..edits.len()).map(|number| format!(" edit-{number}.")) {
+                let is_reported = reported.iter().any(|version| version.contains(&edit));
+                prop_assert!(text.contains(&edit) || is_reported, "{} is lost:\n{}", edit, text);
+                (joined, kept) = (joined + u32::from(text.contains(&edit)), kept + u32::from(!text.contains(&edit)));
             }
-            prop_assert!(reported > 0);
+            prop_assert!(resolved > 0 && joined > 0 && kept > 0, "{} resolved, {} joined, {} kept", resolved, joined, kept);
+            let left = folders.remove().await.unwrap();
+            prop_assert_eq!(left.len(), reported.len(), "each conflict that stays keeps its folder");
             Ok(())
         })
     };

@@ -54,6 +54,19 @@ impl World {
                     self.send(fact);
                 }
             }
+            Happening::Called(pick, succeeds) => {
+                let calls = self.under_way.iter().filter_map(|(id, under_way)| match &under_way.effect {
+                    RunEffect::CallTool { call, result: None, .. } => Some((id.clone(), call.clone())),
+                    _ => None,
+                });
+                let calls: Vec<_> = calls.collect();
+                if !calls.is_empty() {
+                    let (id, call) = pick.get(&calls).clone();
+                    let outcome = if *succeeds { Outcome::Success } else { Outcome::Failure };
+                    let conclusion = Box::new(conclusion(outcome, (!succeeds).then_some("it broke"), None));
+                    self.send(RunFact::ToolCalled { id, call, conclusion, duration_ms: 1 });
+                }
+            }
             Happening::Late(pick) => {
                 if let Some((id, _)) = self.pick(pick, true) {
                     // `drive` turns any outcome into the acknowledgement.

@@ -1,5 +1,7 @@
 //! A scripted world around the machine, in place of `drive` and a host.
 
+use std::collections::BTreeSet;
+
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_dynamic_planner::Wake;
 use aime_progress_management::{Conclusion, Outcome, PlanChange, PlanMode, ProgressEvent, ProgressState, TaskKind, TaskStatus};
@@ -32,8 +34,15 @@ pub(super) struct World {
     pub(super) output: Option<RunOutput>,
     /// The wakes of the lead, each as it was last ordered.
     pub(super) wakes: IndexMap<u32, Wake>,
+    /// Executions of tool tasks whose tool has answered.
+    called: BTreeSet<String>,
     /// True if revoked effects are acknowledged at once.
     pub(super) acknowledges: bool,
+}
+
+/// Returns the execution in the name of an attempt: `task/execution/attempt`.
+fn execution_of(id: &EffectId) -> &str {
+    id.as_str().rsplit_once('/').map_or("", |(execution, _)| execution)
 }
 
 impl World {
@@ -70,6 +79,7 @@ impl World {
             events: Vec::new(),
             output: None,
             wakes: IndexMap::new(),
+            called: BTreeSet::new(),
             acknowledges: true,
         };
         world.collect(&mut out);
@@ -84,6 +94,8 @@ impl World {
             match order {
                 Order::Issue(id, effect) => {
                     assert!(!self.issued.contains(&id), "the effect {id} was issued twice");
+                    let calls = matches!(effect, RunEffect::CallTool { result: None, .. });
+                    assert!(!calls || !self.called.contains(execution_of(&id)), "the tool of {id} is called again, though it has answered");
                     self.issued.push(id.clone());
                     if let RunEffect::Lead { order } = &effect {
                         self.wakes.insert(order.wake.number, order.wake.clone());
@@ -115,6 +127,11 @@ impl World {
     fn apply(&mut self, fact: RunFact) {
         assert!(self.output.is_none(), "the run was left: {:?}", self.output);
         let mut out = Outbox::default();
+        if let RunFact::ToolCalled { id, .. } = &fact
+            && self.machine.effects.task_of(id).is_some()
+        {
+            self.called.insert(execution_of(id).to_owned());
+        }
         self.output = self.machine.apply(self.now, &fact, &mut out);
         self.facts.push((self.now, fact));
         self.collect(&mut out);

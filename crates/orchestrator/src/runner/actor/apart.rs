@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, PersonMessage};
-use aime_durable::{EffectContext, EffectId, FactSender, Issue, carry_out_alone, fact_channel};
+use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, carry_out_alone, fact_channel};
 use aime_progress_management::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
 use tokio_util::sync::CancellationToken;
@@ -79,19 +79,22 @@ impl RemoteEffects {
     }
 
     /// Carries out one effect of an actor: [`ActorEffect::Model`] or [`ActorEffect::Tool`]. A call that was started
-    /// before and is neither read-only nor idempotent is in doubt and is not repeated. Intermediate facts for the run
-    /// go to `told`, in order.
+    /// before, at the time `begun`, and is neither read-only nor idempotent is in doubt and is not repeated. Intermediate
+    /// facts for the run go to `told`, in order.
     pub async fn act(
         &self,
         input: ActorInput,
-        issue: Issue<ActorEffect>,
+        (issue, begun): (Issue<ActorEffect>, Option<UnixMillis>),
         cancel: CancellationToken,
         mut told: impl FnMut(RunFact) + Send,
     ) -> ActorFact {
         let redactor = self.redactor().clone();
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let fact = {
-            let runner = Arc::new(ActorRunner::apart(&self.runner, input, facts, cancel.clone()));
+            // A passing folder has only just been filled.
+            let begun = begun.filter(|_| !self.runner.kept_files.is_passing());
+            let calls_begun = begun.into_iter().map(|at| (issue.id.to_string(), at)).collect();
+            let runner = Arc::new(ActorRunner { calls_begun, ..ActorRunner::apart(&self.runner, input, facts, cancel.clone()) });
             let mut acting = pin!(carry_out_alone::<ActorMachine, _>(runner, issue, cancel.cancelled(), |_| {}));
             loop {
                 tokio::select! {

@@ -32,6 +32,8 @@ pub(super) struct Given {
 pub(super) enum Happening {
     /// An open effect gets an answer of this kind; a replan often gets a patch of some kind for some task.
     Answer(Index, Way, (Index, Index)),
+    /// The tool of an open call has answered, successfully or not, and the criteria of its task are still to be checked.
+    Called(Index, bool),
     /// A revoked effect is acknowledged.
     Late(Index),
     Reported(TaskId, u32, u64, ProgressEvent),
@@ -215,6 +217,7 @@ fn event() -> impl Strategy<Value = ProgressEvent> {
 fn happening() -> impl Strategy<Value = Happening> {
     prop_oneof![
         24 => (any::<Index>(), way(), any::<(Index, Index)>()).prop_map(|(pick, way, patch)| Happening::Answer(pick, way, patch)),
+        6 => (any::<Index>(), prop::bool::weighted(0.8)).prop_map(|(pick, succeeds)| Happening::Called(pick, succeeds)),
         8 => any::<Index>().prop_map(Happening::Late),
         4 => event().prop_flat_map(|event| {
             let task = match &event {
