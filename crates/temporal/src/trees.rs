@@ -123,7 +123,10 @@ pub enum TreeError {
 pub struct Trees {
     folder: WorkTree,
     blobs: Blobs,
+    /// Held by the one that uses the files of the folder. It is locked before `states`.
     turn: Arc<Mutex<()>>,
+    /// Held by the one that reads or adds states. A call that uses the files for long does not hold up those of other hosts, which are merged here.
+    states: Arc<Mutex<()>>,
     /// Lock that keeps other processes out of a worker's folder while it exists.
     _held: Option<Arc<Held>>,
 }
@@ -176,7 +179,7 @@ impl Trees {
     /// Creates the states of a folder, with this store.
     #[must_use]
     pub(crate) fn new(folder: WorkTree, blobs: Blobs) -> Self {
-        Self { folder, blobs, turn: Arc::default(), _held: None }
+        Self { folder, blobs, turn: Arc::default(), states: Arc::default(), _held: None }
     }
 
     /// Stores the content of the folder as a state, and records it as the start of a run.
@@ -184,7 +187,7 @@ impl Trees {
     /// # Errors
     /// [`TreeError`].
     pub async fn hand_over(&self, run: &str) -> Result<Tree, TreeError> {
-        let _turn = self.turn.lock().await;
+        let (_turn, _states) = (self.turn.lock().await, self.states.lock().await);
         let _held = self.folder.hold(true).await?;
         let commit = self.folder.record(None, &[]).await?;
         self.folder.remember(&began(run), &commit).await?;
@@ -197,7 +200,7 @@ impl Trees {
     /// # Errors
     /// [`TreeError`], for example if a file is in the way of one that the run has made; then nothing has changed.
     pub async fn take_back(&self, run: &str, tree: &Tree, kept: Option<Arc<Recorder>>) -> Result<ImportOutcome, TreeError> {
-        let _turn = self.turn.lock().await;
+        let (_turn, _states) = (self.turn.lock().await, self.states.lock().await);
         let _held = self.folder.hold(true).await?;
         let Some(before) = self.folder.remembered(&began(run)).await? else { return Ok(ImportOutcome::Elsewhere) };
         if before == tree.commit {

@@ -129,7 +129,8 @@ impl World {
             let events = [&["runs", "events", "text", "--output", "jsonl"][..], on].concat();
             let events = self.start(folder, &format!("{folder}-noted"), &url, &events)?.printed(0)?;
             let line = show.lines().find(|line| line.starts_with("conflict")).map(str::to_owned);
-            let merged = events.lines().filter(|event| event.contains("changes_merged")).count();
+            // A merge that changed nothing is not shown.
+            let merged = events.lines().filter(|event| event.contains("changes_merged") && !event.contains("\"files\":0")).count();
             let changed = events.lines().filter(|event| event.contains("file_changed") && event.contains("\"join\"")).count();
             let text = fs::read_to_string(self.root.join(folder).join("text"))?;
             seen.push((result.pointer("/conflicts").cloned(), line, merged, changed, text));

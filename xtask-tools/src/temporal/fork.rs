@@ -21,7 +21,8 @@ impl World {
         for folder in ["fork-here", "fork"] {
             let folder = self.root.join(folder);
             fs::write(folder.join("plan.json"), json!({"goal": "three things", "tasks": tasks}).to_string())?;
-            fs::write(folder.join("aime.toml"), "[triggers]\nmax_retries = 0\n")?;
+            // The calls of the actors are under way at once, and see the files of each other.
+            fs::write(folder.join("aime.toml"), "[run]\nisolation = \"shared\"\n[planning]\nroute = \"rules\"\n[triggers]\nmax_retries = 0\n")?;
         }
         let model = || ScriptedServer::try_start(at_work(), 0).context("the scripted model does not start");
         let here = self.forked_in("fork-here", &model()?, &[])?;

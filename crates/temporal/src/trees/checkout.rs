@@ -54,7 +54,10 @@ impl Trees {
     pub(crate) async fn check_out(&self, tree: &Tree, run: &str, by: Option<Author>) -> Result<Checkout, TreeError> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         self.folder.free().await?;
-        self.fetch(tree).await?;
+        {
+            let _states = self.states.lock().await;
+            self.fetch(tree).await?;
+        }
         self.folder.check_out(&tree.commit, run).await?;
         let effects = effects(self.repository());
         let kept = fs::create_dir_all(&effects).and_then(|()| tempfile::tempdir_in(&effects));
@@ -94,6 +97,7 @@ impl CheckoutRecord {
         if let Some(why) = self.undo().broken.take() {
             return Err(TreeError::Broken { why });
         }
+        let _states = self.trees.states.lock().await;
         let commit = self.recorded().await?;
         if commit == self.tree.commit { Ok(self.tree.clone()) } else { self.trees.stored(commit, Some(&self.tree)).await }
     }
@@ -112,7 +116,10 @@ impl CheckoutRecord {
         if self.undo().of.is_some() {
             return Ok(());
         }
-        let now = self.recorded().await?;
+        let now = {
+            let _states = self.trees.states.lock().await;
+            self.recorded().await?
+        };
         let folder = self.trees.folder.clone();
         let past = folder.past(None, &now).await?.ok_or_else(|| WorkTreeError::Missing { commit: now.to_string() })?;
         let work = pieces(&folder, &past.steps, &BTreeSet::new()).await?;

@@ -81,7 +81,7 @@ impl Trees {
     /// Merges work into the state of a folder. The folder of this host is not touched.
     pub(crate) async fn join(&self, order: &JoinOrder) -> Result<Joined, TreeError> {
         let JoinOrder { work, from, ours, theirs } = order;
-        let _turn = self.turn.lock().await;
+        let _states = self.states.lock().await;
         self.fetch(ours).await?;
         self.fetch(theirs).await?;
         let (open, resolved): (Vec<&FoundConflict>, Vec<&FoundConflict>) =

@@ -371,3 +371,19 @@ async fn work_that_was_stopped_waits_where_it_conflicts() {
     assert_eq!(partial(&two).await, Joined::Conflict { tree: one.clone(), private: two.clone(), conflicts: Vec::new() });
     assert!(matches!(partial(&three).await, Joined::Clean { files: 0, .. }));
 }
+
+/// A call that uses the folder of a host for long holds up no merge there of what other hosts have done.
+#[tokio::test]
+async fn work_is_merged_while_a_call_goes_on() {
+    let world = world().await;
+    world.write("client/a", "0");
+    let begun = world.client.hand_over("r").await.unwrap();
+    let (one, two) = (world.work(0, &begun, "b", "1").await, world.work(0, &begun, "c", "2").await);
+    let call = world.hosts[1].check_out(&begun, "r", None).await.unwrap();
+    let tree = world.joined(1, &begun, &one, &two).await;
+    world.write("1/d", "3");
+    let three = handed_back(call).await;
+    let all = world.joined(1, &begun, &tree, &three).await;
+    assert_eq!(world.take_back(&all).await, ImportOutcome::Taken);
+    assert_eq!(["a", "b", "c", "d"].map(|file| world.read(&format!("client/{file}"))).concat(), "0123");
+}
