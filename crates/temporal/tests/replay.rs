@@ -72,6 +72,27 @@ async fn runs_that_were_begun_by_earlier_versions_go_on() {
     }
 }
 
+/// Returns a part of the result of a recorded run.
+fn result_of(run: &str, part: &str) -> serde_json::Value {
+    let (_, history) = histories().into_iter().find(|(name, _)| name.rsplit('/').next() == Some(run)).unwrap();
+    let result = history.events.iter().find_map(|event| match &event.attributes {
+        Some(Attributes::WorkflowExecutionCompletedEventAttributes(ended)) => ended.result.clone(),
+        _ => None,
+    });
+    let result: serde_json::Value = serde_json::from_slice(&result.unwrap().payloads[0].data).unwrap();
+    result[part].clone()
+}
+
+/// The result of a run on an engine tells its conflicts as that of a run in a folder does.
+// Requirement: 9.2
+#[test]
+fn a_result_tells_the_conflicts_of_hosts() {
+    let kept = ".aime/runs/conflict/private/second-1-1/own/page";
+    let of_call = serde_json::json!([{"task": "second", "path": "page", "kind": "text", "kept": kept, "resolved": false}]);
+    let of_actor = serde_json::json!([{"task": "b", "path": "text", "kind": "text", "resolved": true}]);
+    assert_eq!((result_of("conflict", "conflicts"), result_of("resolved", "conflicts")), (of_call, of_actor));
+}
+
 #[test]
 fn of_each_course_that_a_run_may_take_there_is_a_history() {
     let histories = histories();
