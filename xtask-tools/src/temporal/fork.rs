@@ -22,7 +22,10 @@ impl World {
             let folder = self.root.join(folder);
             fs::write(folder.join("plan.json"), json!({"goal": "three things", "tasks": tasks}).to_string())?;
             // The calls of the actors are under way at once, and see the files of each other.
-            fs::write(folder.join("aime.toml"), "[run]\nisolation = \"shared\"\n[planning]\nroute = \"rules\"\n[triggers]\nmax_retries = 0\n")?;
+            fs::write(
+                folder.join("aime.toml"),
+                "[run]\nisolation = \"shared\"\n[planning]\nroute = \"rules\"\n[triggers]\nmax_retries = 0\n",
+            )?;
         }
         let model = || ScriptedServer::try_start(at_work(), 0).context("the scripted model does not start");
         let here = self.forked_in("fork-here", &model()?, &[])?;
