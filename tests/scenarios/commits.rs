@@ -91,7 +91,8 @@ fn a_folder_without_a_repository_is_refused() {
     for part in ["the work cannot be committed: the folder is in no git repository", "git init"] {
         assert!(ended.stderr.contains(part), "{part}: {ended}");
     }
-    let unrecorded = two().settings("[undo]\nenabled = false\n");
+    let mut unrecorded = two();
+    unrecorded.user_settings("[undo]\nenabled = false\n");
     git(&unrecorded, &["init", "-q"]);
     let ended = unrecorded.aime(RUN).must(2);
     assert!(ended.stderr.contains("the changes of files are not recorded"), "{ended}");
@@ -143,8 +144,9 @@ fn command(attributes: &str, command: &str) -> World {
 /// repository. No program of a filter is run.
 #[test]
 fn files_are_stored_as_their_attributes_say() {
-    let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n*.bat text eol=crlf\n*.key filter=crypt\n";
-    let world = command(attributes, "printf 'all of it' > a.bin; printf 'one\\r\\ntwo\\r\\n' > a.bat; echo hidden > a.key; : > empty.bin");
+    let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n*.bat text eol=crlf\n*.hidden filter=crypt\n";
+    let world =
+        command(attributes, "printf 'all of it' > a.bin; printf 'one\\r\\ntwo\\r\\n' > a.bat; echo hidden > a.hidden; : > empty.bin");
     git(&world, &["config", "filter.crypt.clean", "touch ran; cat"]);
     git(&world, &["config", "filter.lfs.clean", "touch ran; cat"]);
     let ended = world.aime(RUN).must(0);
@@ -156,8 +158,8 @@ fn files_are_stored_as_their_attributes_say() {
         (git(&world, &["show", "aime/r:a.bat"]), git(&world, &["show", "aime/r:empty.bin"])),
         ("one\ntwo\n".to_owned(), String::new())
     );
-    assert!(notes(&ended).contains("not in the commits: a.key (its filter `crypt` is a program, which aime does not run)"), "{ended}");
-    assert!(!git(&world, &["ls-tree", "--name-only", "aime/r"]).contains("a.key"), "{ended}");
+    assert!(notes(&ended).contains("not in the commits: a.hidden (its filter `crypt` is a program, which aime does not run)"), "{ended}");
+    assert!(!git(&world, &["ls-tree", "--name-only", "aime/r"]).contains("a.hidden"), "{ended}");
     assert!(!world.exists("ran"), "{ended}");
 }
 
@@ -174,8 +176,7 @@ fn large_files_are_committed_or_named() {
 #[test]
 fn files_of_submodules_are_named_and_left_out() {
     let world = command("", "echo x > lib/file; echo x > file");
-    let inner = world.root().join("inner");
-    std::fs::create_dir(&inner).unwrap();
+    std::fs::create_dir(world.path("inner")).unwrap();
     git(&world, &["-C", "inner", "init", "-q"]);
     git(&world, &["-C", "inner", "commit", "-q", "--allow-empty", "-m", "inner"]);
     git(&world, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "lib"]);
