@@ -279,7 +279,7 @@ fn a_conflict_that_stays_is_reported_and_kept() {
     let result = ended.json();
     assert_eq!(world.read("text"), TEXT.replace("one", "a's"), "{ended}");
     assert_eq!(task(&result, "b")["status"], "failed", "{ended}");
-    assert!(task(&result, "b")["error"].as_str().unwrap().contains("others changed the same parts of `text`"), "{ended}");
+    assert!(task(&result, "b")["error"].as_str().unwrap().contains("others changed the same parts meanwhile"), "{ended}");
     assert!(notes(&result).contains("versions that are not in the working folder are kept in"), "{ended}");
     assert!(world.read(".aime/runs/r/private/b-1/folder/text").contains("b's"), "{ended}");
     let kept = ".aime/runs/r/private/b-1/own/text";

@@ -124,7 +124,7 @@ pub(super) fn summary(result: &RunResult) -> String {
         (!result.tasks.is_empty()).then(|| msg!("run-done", done, tasks = count(result.tasks.len(), "task"))),
         (result.replans > 0).then(|| count(number(result.replans.into()), "replan")),
         Some(msg!("run-span", span = span(result.duration_ms))),
-        (result.usage.requests > 0).then(|| msg!("run-tokens", tokens, requests = count(number(result.usage.requests.into()), "request"))),
+        (result.usage.requests > 0).then(|| msg!("run-tokens", tokens, requests = count(number(result.usage.requests), "request"))),
     ];
     let told = told.into_iter().flatten().collect::<Vec<_>>().join(&msg!("view-comma"));
     let told = msg!("run-summary", run = result.run_id, ended = named("ended", &ended), told);

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use aime_orchestrator::{FileChange, FoundConflict, private_place};
-use aime_progress_management::{MergeConflict, RunId, TaskId};
+use aime_orchestrator::{FoundConflict, private_place};
+use aime_progress_management::{FileChange, FileDeed, MergeConflict, RunId, TaskId};
 use aime_undo::line_diff;
 use aime_work_tree::{Blob, Changed, Commit, FileConflict, WorkMerged, WorkTree, WorkTreeError};
 use serde::{Deserialize, Serialize};
@@ -129,17 +129,17 @@ impl TaskWork {
         let (files, mut shown) = (all.len(), Vec::new());
         for Changed { path, before, after } in all.into_iter().take(SHOWN_FILES) {
             let did = match (&before, &after) {
-                (None, _) => "created",
-                (_, None) => "deleted",
-                _ => "changed",
+                (None, _) => FileDeed::Created,
+                (_, None) => FileDeed::Deleted,
+                _ => FileDeed::Changed,
             };
             let diff = match (text(folder, before).await?, text(folder, after).await?) {
                 (Some(before), Some(after)) => line_diff(&before, &after, DIFF_LINES),
                 _ => None,
             };
             let (added, removed, diff) = diff.map(|diff| (diff.added, diff.removed, diff.text)).unwrap_or_default();
-            let (task, tool, path) = (Some(self.task.to_string()), JOIN.to_owned(), path.to_string_lossy().into_owned());
-            shown.push(FileChange { task, tool, path, did: did.to_owned(), added, removed, diff });
+            let (task, tool, path) = (Some(self.task.clone()), JOIN.to_owned(), path.to_string_lossy().into_owned());
+            shown.push(FileChange { task, tool, path, did, added, removed, diff });
         }
         Ok((files, shown))
     }

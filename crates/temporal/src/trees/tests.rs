@@ -333,7 +333,7 @@ async fn a_conflict_of_two_hosts_is_resolved_by_its_actor() {
     let resolved = world.work_by(1, &same, Some("b"), "text", &TEXT.replace("one", "a's\nb's")).await;
     let Joined::Clean { tree, files, changes, conflicts } = world.join(0, (&begun, &c, &resolved), again).await else { panic!() };
     assert_eq!(said(&conflicts), told(true, None));
-    let changed: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.did.as_str(), change.added, change.removed)).collect();
+    let changed: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.did.name(), change.added, change.removed)).collect();
     assert_eq!((files, changed), (2, vec![("new", "created", 1, 0), ("text", "changed", 1, 0)]));
     assert_eq!(world.take_back(&tree).await, ImportOutcome::Taken);
     assert_eq!(world.read("client/text"), TEXT.replace("one", "a's\nb's").replace("seven", "7"));
