@@ -23,16 +23,14 @@ const LINES: usize = 40;
 /// Time limit of one command.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Makes a repository of this many files, then in turn a clone of it, the private folders of two tasks, and merges of a file that one of them
+/// Makes a repository of this many files with the `git` on `path`, then in turn a clone of it, the private folders of two tasks, and merges of a file that one of them
 /// has changed, and of nothing.
 ///
 /// # Errors
 /// A `git` that fails, a file that cannot be written.
-#[expect(clippy::disallowed_methods, reason = "a benchmark finds git as its own environment says")]
-pub(crate) async fn beside_a_clone(files: usize) -> Result<serde_json::Value> {
+pub(crate) async fn beside_a_clone(files: usize, path: OsString) -> Result<serde_json::Value> {
     let place = tempfile::tempdir()?;
     let (folder, clone) = (place.path().join("work"), place.path().join("clone"));
-    let path = std::env::var_os("PATH").unwrap_or_default();
     fill(&folder, files)?;
     for arguments in [&["init", "-q"][..], &["add", "."], &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "first"]] {
         git(&path, &folder, arguments.iter().map(OsString::from).collect()).await?;
@@ -99,9 +97,10 @@ async fn git(path: &OsString, folder: &Path, arguments: Vec<OsString>) -> Result
 mod tests {
     use super::*;
 
+    #[expect(clippy::disallowed_methods, reason = "git is found as the tests' own environment says")]
     #[tokio::test]
     async fn copies_of_a_small_repository_are_measured() {
-        let measured = beside_a_clone(120).await.unwrap();
+        let measured = beside_a_clone(120, std::env::var_os("PATH").unwrap()).await.unwrap();
         assert_eq!(measured["files"], 120);
         let times: Vec<&str> = measured["ms"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(times, ["clone", "first", "merge", "next", "unchanged"]);

@@ -9,7 +9,7 @@ mod planned;
 mod run;
 mod served;
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{ffi::OsString, fs, path::PathBuf, time::Duration};
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -102,6 +102,9 @@ enum Measure {
         /// The number of files
         #[arg(default_value_t = 10_000)]
         files: usize,
+        /// The folders in which git is looked for, as in PATH
+        #[arg(long)]
+        search_path: OsString,
     },
     /// Let so many actors wait for their model, and see what they hold
     Waiting {
@@ -178,7 +181,7 @@ async fn main() -> Result<()> {
         }
         Measure::Planned { tasks } => println!("{}", planned::goal(tasks).await?),
         Measure::Disk { writes, count, at_once } => println!("{}", disk::beside_the_floor(writes, count, at_once).await?),
-        Measure::Copies { files } => println!("{}", copies::beside_a_clone(files).await?),
+        Measure::Copies { files, search_path } => println!("{}", copies::beside_a_clone(files, search_path).await?),
         Measure::Waiting { count } => println!("{}", actors::waiting(count).await?),
     }
     Ok(())

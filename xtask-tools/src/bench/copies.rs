@@ -28,7 +28,15 @@ struct Measured {
 
 /// Measures `repeats` times in `folder`, which selects the disk. Returns the table in Markdown.
 pub(super) fn copies(program: &Path, folder: &Path, repeats: u32) -> Result<String> {
-    let measure = |_| measured(Command::new(program).arg("copies").env("TMPDIR", folder));
+    let measure = |_| {
+        measured(
+            Command::new(program)
+                .arg("copies")
+                .arg("--search-path")
+                .arg(std::env::var_os("PATH").unwrap_or_default())
+                .env("TMPDIR", folder),
+        )
+    };
     table(&(0..repeats).map(measure).collect::<Result<Vec<_>>>()?)
 }
 
