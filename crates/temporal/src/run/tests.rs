@@ -119,7 +119,10 @@ fn an_attempt_with_an_open_conflict_ends_with_it() {
     let Some(RunFact::TaskEnded { conclusion: same, checks, conflicts, duration_ms: 5, .. }) = ended else { panic!("{ended:?}") };
     assert_eq!((same, conflicts), (conclusion, vec![found(true), found(false)]));
     let [check] = checks.as_slice() else { panic!("{checks:?}") };
-    assert!(check.passed == Some(false) && check.reason.contains("In `a.txt` both versions are between <<<<<<< and >>>>>>>"), "{check:?}");
+    assert!(
+        check.passed == Some(false) && check.reason.contains("`a.txt`: both versions are there, between <<<<<<< and >>>>>>>"),
+        "{check:?}"
+    );
 }
 
 /// Actors that may write in one folder of all hosts work one at a time, unless the settings say otherwise.
