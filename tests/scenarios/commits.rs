@@ -83,7 +83,7 @@ fn ignored_files_are_named_and_left_out() {
     assert_eq!(world.read("ignored"), "x\n");
 }
 
-/// What could only be said after the work is refused before it.
+/// A reason that would prevent the commits is reported before the work.
 #[test]
 fn a_folder_without_a_repository_is_refused() {
     let world = two();
@@ -163,7 +163,7 @@ fn files_are_stored_as_their_attributes_say() {
     assert!(!world.exists("ran"), "{ended}");
 }
 
-/// What is too large for the record of changes is taken from the folder, up to the size that servers take.
+/// Files that are too large for the record of changes are read from the folder, up to the size that servers accept.
 #[test]
 fn large_files_are_committed_or_named() {
     let world = command("*.bin filter=lfs\n", "head -c 34000000 /dev/zero > large; truncate -s 101M larger; truncate -s 101M larger.bin");

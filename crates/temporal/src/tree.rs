@@ -24,7 +24,7 @@ pub(crate) fn tree_now<W: HasTree>(ctx: &WorkflowContext<W>) -> Option<Tree> {
 /// Result of merging work into the state of a workflow's folder.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
-    /// What the merge changed, as a fact for the run.
+    /// The changes of the merge, as a fact for the run.
     pub(crate) merged: Option<RunFact>,
     /// Conflicts of the work: open ones, or those that it has resolved.
     pub(crate) conflicts: Vec<FoundConflict>,

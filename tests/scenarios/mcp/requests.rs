@@ -71,7 +71,7 @@ fn a_server_gets_no_model_and_no_folders() {
     assert!(offered.get("sampling").is_none() && offered.get("roots").is_none() && offered.get("elicitation").is_some(), "{offered}");
 }
 
-/// What a server says of itself by `server/discover` gets no further than what it says by `initialize`.
+/// The description of a server in `server/discover` is trusted no more than the one in `initialize`.
 // Requirement: 8.9
 #[test]
 fn a_discovered_server_is_trusted_no_more() {

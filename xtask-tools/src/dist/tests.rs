@@ -141,7 +141,7 @@ fn what_is_static_is_tried_alone_and_other_processors_are_emulated() {
     assert_eq!(tried("x86_64-pc-windows-msvc", host), None);
 }
 
-/// Writes a program that stands in for aime: it answers the commands that an archive is made with.
+/// Writes a substitute for aime that answers the commands by which an archive is made.
 #[cfg(unix)]
 fn stand_in(place: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;

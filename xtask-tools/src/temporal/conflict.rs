@@ -12,7 +12,7 @@ use crate::services::Server;
 const HOSTS: [&str; 2] = ["conflict-1", "conflict-2"];
 /// Evidence of a task whose changes were left out.
 const TOLD: &str = "two tasks changed the same files at once (second), and its changes are not in the working folder";
-/// Where its version is kept.
+/// Path of its kept version.
 const KEPT: &str = ".aime/runs/conflict/private/second-1-1/own/page";
 const TEXT: &str = "one\ntwo\nthree\nfour\n";
 
@@ -21,7 +21,7 @@ fn actors(script: Script) -> Script {
     let edit = |to: &str| Reply::call("edit_file", json!({"path": "text", "old_text": "one", "new_text": to}));
     let done = |text: &str| Reply::call("terminate", json!({"status": "success", "message": text}));
     let turn = |part: &str, turn: usize| When::tools().and_contains(part).and_turn(turn);
-    // What is read before the change of the other takes it back when it is written.
+    // A file that was read before the change of the other reverts that change when it is written.
     let change = |old: &str, new: &str| {
         Reply::call("bash", json!({"command": format!("cp text {old} && sleep 1 && sed 's/{old}/{new}/' {old} > text && rm {old}")}))
     };

@@ -9,7 +9,7 @@ use futures::{FutureExt, StreamExt};
 use super::{layer::Layer, metered::Meter};
 use crate::{ChatModel, ChatRequest, ChatResponse, ModelError, StreamPart};
 
-/// Outside of fallback and retries, so that it sees what none of them could mend.
+/// Outside of fallback and retries, so that it sees only errors that they could not handle.
 pub(super) struct Quota {
     pub(super) inner: Arc<dyn ChatModel>,
     pub(super) meter: Arc<dyn Meter>,

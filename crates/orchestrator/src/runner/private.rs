@@ -331,7 +331,7 @@ mod tests {
         let settings = WorktreeSettings::default();
         assert!(private.begin_within(Duration::ZERO, "a-1", &settings).await.unwrap().is_none());
         assert!(!private.can_be_copied().await, "no other task waits as long in vain");
-        // What was begun is not taken for a copy.
+        // An unfinished copy does not count as one.
         assert!(!private.has("a-1"));
         let made = private.begin("a-1", &settings).await.unwrap();
         assert_eq!(std::fs::read_to_string(made.path().join("text")).unwrap(), "all of it");

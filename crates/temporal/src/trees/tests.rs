@@ -354,7 +354,7 @@ async fn the_version_that_lost_comes_back() {
     assert_eq!((world.read("client/a"), world.read(&format!("client/{kept}"))), ("1".to_owned(), "2".to_owned()));
 }
 
-/// What a stopped actor did is merged only if nobody did otherwise; else it goes on from there.
+/// The work of a stopped actor is merged only without a conflict; otherwise the actor continues from its state.
 #[tokio::test]
 async fn work_that_was_stopped_waits_where_it_conflicts() {
     let world = world().await;
