@@ -89,7 +89,7 @@ said-none-configured = no model is configured
 none-configured = no model is configured
 none-configured-hint = set the key of a provider ({$keys}), or OPENAI_BASE_URL to a server that speaks one of OpenAI's protocols (llama.cpp, Ollama, vLLM, …), or write [models.default] into aime.toml (`aime config init`)
 no-key = no key for models.{$name}: {$variable} is not set
-said-no-key-local = {$model} is no local model: those are {$names}
+no-key-or-local = {$hint}; {$model} is no local model: those are {$names}
 no-key-hint = export {$variable}=…, or set {$address} to a server that needs no key
 no-key-other = {$key} is set: write provider = "{$provider}" into [models.{$name}] to use it, or export {$variable}=…
 fallback = models.{$name}.fallback names {$other}, which is not configured

@@ -8,6 +8,7 @@ because-named = {$source} names [models.{$name}]
 because-both = {$source} names it, {$place} says where
 because-both-first = {$source} names it, {$variable} says where, and comes before {$variables}
 because-set = {$variable} is set
+two-variables = {$first} and {$second}
 because-sets = {$variables} are set
 because-sets-first = {$variables} are set, and come before {$later}
 because-set-first = {$variable} is set, and comes before {$variables}

@@ -86,7 +86,7 @@ said-none-configured = 没有配置模型
 none-configured = 没有配置模型
 none-configured-hint = 请设置某个服务商的密钥（{$keys}），或把 OPENAI_BASE_URL 设为支持 OpenAI 协议的服务器（llama.cpp、Ollama、vLLM 等）；也可以在 aime.toml 中写 [models.default]（`aime config init`）
 no-key = models.{$name} 没有密钥：{$variable} 未设置
-said-no-key-local = {$model} 不是本地模型；本地模型有 {$names}
+no-key-or-local = {$hint}；{$model} 不是本地模型；本地模型有 {$names}
 no-key-hint = 请 export {$variable}=…，或把 {$address} 设为不需要密钥的服务器
 no-key-other = 已设置 {$key}：要使用它，请在 [models.{$name}] 中写 provider = "{$provider}"；或 export {$variable}=…
 fallback = models.{$name}.fallback 指定的 {$other} 没有配置

@@ -8,6 +8,7 @@ because-named = {$source} 指定了 [models.{$name}]
 because-both = {$source} 指定模型，{$place} 指定位置
 because-both-first = {$source} 指定模型，{$variable} 指定位置，并优先于 {$variables}
 because-set = 已设置 {$variable}
+two-variables = {$first} 和 {$second}
 because-sets = 已设置 {$variables}
 because-sets-first = 已设置 {$variables}，它们优先于 {$later}
 because-set-first = 已设置 {$variable}，它优先于 {$variables}

@@ -139,7 +139,12 @@ impl From<OrchestratorError> for RunsError {
             // Causes such as a full disk, missing rights or another version are not faults of aime, and the existing records are safe.
             OrchestratorError::Journal(_) => (ErrorKind::Usage, Some(message!("recorded-hint"))),
         };
-        Self { hint, ..Self::caused(kind, error) }
+        let message = match &error {
+            OrchestratorError::NoPlan { run } => Some(message!("no-plan", run = run)),
+            _ => None,
+        };
+        let caused = Self::caused(kind, error);
+        Self { hint, message: message.unwrap_or_else(|| caused.message.clone()), ..caused }
     }
 }
 

@@ -361,7 +361,7 @@ fn missing_key(name: &str, config: &ModelConfig, environment: &Environment, vari
             let hint = message!("no-key-hint", variable = variable, address = address);
             let is_hosted = config.model.is_empty() || is_hosted_only(&config.model) || config.provider != Provider::Openai;
             match local::names() {
-                Some(names) if !is_hosted => failure.hint(format!("{hint}; {} is no local model: those are {names}", config.model)),
+                Some(names) if !is_hosted => failure.hint(message!("no-key-or-local", hint = hint, model = config.model, names = names)),
                 _ => failure.hint(hint),
             }
         }

@@ -21,20 +21,21 @@ const BELIEVED: std::ops::RangeInclusive<u64> = 512..=100_000_000;
 ///
 /// Returns `None` if the server does not report it, or does not answer within two seconds.
 pub async fn served_window(settings: &OpenAiSettings) -> Option<u32> {
-    let asked = async {
-        let address = Address::parse(&settings.base_url).ok()?;
-        let key = settings.api_key.as_ref().map_or("", |key| secrecy::ExposeSecret::expose_secret(key).trim());
-        let protocol = address.protocol_for(&settings.model, settings.provider);
-        let server = Server {
-            http: http_client(settings, &address.url).ok()?,
-            headers: headers(settings, protocol, address.key_headers(protocol), key).ok()?,
-            root: root(&address.base),
-            is_ollama: is_ollama(&address.url),
-            base: address.base,
-        };
-        server.window(&settings.model).await
+    tokio::time::timeout(PATIENCE, window_of(settings)).await.ok().flatten()
+}
+
+async fn window_of(settings: &OpenAiSettings) -> Option<u32> {
+    let address = Address::parse(&settings.base_url).ok()?;
+    let key = settings.api_key.as_ref().map_or("", |key| secrecy::ExposeSecret::expose_secret(key).trim());
+    let protocol = address.protocol_for(&settings.model, settings.provider);
+    let server = Server {
+        http: http_client(settings, &address.url).ok()?,
+        headers: headers(settings, protocol, address.key_headers(protocol), key).ok()?,
+        root: root(&address.base),
+        is_ollama: is_ollama(&address.url),
+        base: address.base,
     };
-    tokio::time::timeout(PATIENCE, asked).await.ok().flatten()
+    server.window(&settings.model).await
 }
 
 struct Server {
@@ -170,11 +171,11 @@ mod tests {
     #[tokio::test]
     async fn a_server_that_does_not_tell_is_no_fault() {
         let server = aime_scripted_server::ScriptedServer::start(aime_scripted_server::Script::new()).await;
-        assert_eq!(served_window(&OpenAiSettings::new("m", server.url())).await, None);
+        assert_eq!(window_of(&OpenAiSettings::new("m", server.url())).await, None);
         assert_eq!(server.elsewhere(), ["GET /props", "GET /api/v0/models"], "another server is not asked as Ollama");
         let gateway = format!("{}/ollama/v1", server.origin());
-        assert_eq!(served_window(&OpenAiSettings::new("m", gateway)).await, None);
+        assert_eq!(window_of(&OpenAiSettings::new("m", gateway)).await, None);
         assert_eq!(server.elsewhere()[2..], ["GET /ollama/props", "GET /ollama/api/ps", "POST /ollama/api/show"]);
-        assert_eq!(served_window(&OpenAiSettings::new("m", "http://127.0.0.1:1/v1")).await, None);
+        assert_eq!(window_of(&OpenAiSettings::new("m", "http://127.0.0.1:1/v1")).await, None);
     }
 }

@@ -143,7 +143,11 @@ impl Chosen {
 
     /// Returns the reason for this provider, for people.
     pub fn because(&self) -> Message {
-        let (set, later) = (self.variables.join(" and "), self.later.join(", "));
+        let later = self.later.join(", ");
+        let set = match self.variables[..] {
+            [first, second] => message!("two-variables", first = first, second = second),
+            _ => Message::text(self.variables.join(", ")),
+        };
         match (self.variables.len(), later.is_empty()) {
             (1, true) => message!("because-set", variable = set),
             (1, false) => message!("because-set-first", variable = set, variables = later),

@@ -45,7 +45,7 @@ fn fields_of_errors_name_a_wait() {
     let quota = json!({"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "QUOTA_EXHAUSTED", "metadata": {"quotaResetDelay": "13h20m5s"}});
     check(json!({"type": "usage_limit_reached", "plan_type": "plus", "resets_at": 1_011_000, "resets_in_seconds": 10_999}), Some(10_999));
     check(json!({"type": "usage_limit_reached", "resets_at": 1_011_000}), Some(11_000));
-    check(json!({"type": "rate_limit_error", "message": "limit", "resets_at": "1970-01-12T17:46:40Z"}), Some(36_000));
+    check(json!({"type": "rate_limit_error", "message": "limit", "resets_at": "1970-01-12T17:46:40Z"}), Some(14_400));
     check(json!({"type": "rate_limit_error", "retry_after": "900"}), Some(900));
     check(json!({"code": 429, "details": [{"@type": "type.googleapis.com/google.rpc.Help"}, retry]}), Some(37));
     check(json!({"code": 429, "details": [quota]}), Some(48_005));
