@@ -172,10 +172,11 @@ mod tests {
     async fn a_server_that_does_not_tell_is_no_fault() {
         let server = aime_scripted_server::ScriptedServer::start(aime_scripted_server::Script::new()).await;
         assert_eq!(window_of(&OpenAiSettings::new("m", server.url())).await, None);
-        assert_eq!(server.elsewhere(), ["GET /props", "GET /api/v0/models"], "another server is not asked as Ollama");
+        // It answers `/api/v0/models` as a list of models.
+        assert_eq!(server.elsewhere(), ["GET /props"], "another server is not asked as Ollama");
         let gateway = format!("{}/ollama/v1", server.origin());
         assert_eq!(window_of(&OpenAiSettings::new("m", gateway)).await, None);
-        assert_eq!(server.elsewhere()[2..], ["GET /ollama/props", "GET /ollama/api/ps", "POST /ollama/api/show"]);
+        assert_eq!(server.elsewhere()[1..], ["GET /ollama/props", "GET /ollama/api/ps", "POST /ollama/api/show"]);
         assert_eq!(window_of(&OpenAiSettings::new("m", "http://127.0.0.1:1/v1")).await, None);
     }
 }
