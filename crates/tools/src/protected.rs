@@ -12,6 +12,6 @@ mod tests;
 pub(crate) use git_config::is_harmless_setting;
 pub(crate) use guard::Watched;
 pub use {
-    changes::{PlaceChange, PlaceDeed, PlaceOutcome},
+    changes::{PlaceChange, PlaceOutcome},
     guard::ProtectedPlaces,
 };

@@ -2,6 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use aime_progress_management::FileDeed;
 use aime_sandbox::{ConfinedFolder, FileError};
 
 use super::{
@@ -14,33 +15,10 @@ use super::{
 pub struct PlaceChange {
     /// Path relative to the working folder.
     pub path: String,
-    /// Kind of the change.
-    pub did: PlaceDeed,
+    /// Kind of the change: created, changed or deleted.
+    pub did: FileDeed,
     /// Outcome of the change.
     pub outcome: PlaceOutcome,
-}
-
-/// Kind of a change to a protected place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlaceDeed {
-    /// The file was created.
-    Created,
-    /// The file was changed.
-    Changed,
-    /// The file was deleted.
-    Deleted,
-}
-
-impl PlaceDeed {
-    /// Returns `created`, `changed` or `deleted`.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Changed => "changed",
-            Self::Deleted => "deleted",
-        }
-    }
 }
 
 /// Outcome of a change to a protected place.
@@ -67,11 +45,11 @@ pub(super) fn differences<'a>(before: &'a Places, after: &'a Places) -> Vec<&'a 
 }
 
 /// Returns the kind of the change at a path.
-pub(super) fn deed(before: Option<&Entry>, after: Option<&Entry>) -> PlaceDeed {
+pub(super) fn deed(before: Option<&Entry>, after: Option<&Entry>) -> FileDeed {
     match (before, after) {
-        (None, _) => PlaceDeed::Created,
-        (_, None) => PlaceDeed::Deleted,
-        _ => PlaceDeed::Changed,
+        (None, _) => FileDeed::Created,
+        (_, None) => FileDeed::Deleted,
+        _ => FileDeed::Changed,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use aime_progress_management::{FileChange, FileDeed, Task, TaskId, TaskKind, TaskStatus};
 use aime_tools::{
-    Approval, Permission, Permissions, PlaceDeed, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, ToolScope, ValidatedCall,
-    WriteGuard, changes_repository,
+    Approval, Permission, Permissions, PlaceOutcome, Source, ToolContext, ToolError, ToolOutput, ToolScope, ValidatedCall, WriteGuard,
+    changes_repository,
 };
 use serde_json::Value;
 
@@ -177,12 +177,10 @@ impl RunRunner {
 /// Reports to the run the changes that a call made to files that are executed later.
 fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
     for change in context.protected.take_changes() {
-        let did = match (&change.outcome, change.did) {
-            (PlaceOutcome::PutBack, _) => FileDeed::PutBack,
-            (PlaceOutcome::Failed { .. }, _) => FileDeed::NotPutBack,
-            (PlaceOutcome::Stays, PlaceDeed::Created) => FileDeed::Created,
-            (PlaceOutcome::Stays, PlaceDeed::Changed) => FileDeed::Changed,
-            (PlaceOutcome::Stays, PlaceDeed::Deleted) => FileDeed::Deleted,
+        let did = match &change.outcome {
+            PlaceOutcome::PutBack => FileDeed::PutBack,
+            PlaceOutcome::Failed { .. } => FileDeed::NotPutBack,
+            PlaceOutcome::Stays => change.did,
         };
         let (added, removed, diff) = (0, 0, String::new());
         let change = FileChange { task: asking.task.clone(), tool: tool.to_owned(), path: change.path, did, added, removed, diff };
