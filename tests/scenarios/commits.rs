@@ -67,17 +67,22 @@ fn each_task_is_a_commit_on_a_branch_of_its_own() {
     assert_eq!(world.read("staged"), "a person's\n");
 }
 
-/// The result tells what the commits lack, and why.
+/// Commits all files of a world.
+fn committed(world: World) -> World {
+    git(&world, &["init", "-q", "-b", "trunk"]);
+    git(&world, &["add", "."]);
+    git(&world, &["commit", "-qm", "before"]);
+    world
+}
+
+/// Returns the notes of a result, which name the paths that the commits lack.
 fn notes(ended: &crate::harness::Ended) -> String {
     ended.json()["notes"].to_string()
 }
 
 #[test]
 fn ignored_files_are_named_and_left_out() {
-    let world = two();
-    git(&world, &["init", "-q", "-b", "trunk"]);
-    git(&world, &["add", "."]);
-    git(&world, &["commit", "-qm", "before"]);
+    let world = committed(two());
     let ended = world.aime(RUN).must(0);
     assert!(notes(&ended).contains("not in the commits: ignored (git ignores it)"), "{ended}");
     assert_eq!(world.read("ignored"), "x\n");
@@ -104,10 +109,7 @@ fn a_folder_without_a_repository_is_refused() {
 /// A commit of a task has its changes alone, though a person had not committed theirs.
 #[test]
 fn changes_of_a_person_are_a_commit_of_their_own() {
-    let world = two();
-    git(&world, &["init", "-q", "-b", "trunk"]);
-    git(&world, &["add", "."]);
-    git(&world, &["commit", "-qm", "before"]);
+    let world = committed(two());
     world.file("text", &TEXT.replace("two", "a person's"));
     world.file("unrelated", "a person's\n");
     let ended = world.aime(RUN).must(0);
@@ -134,10 +136,7 @@ fn command(attributes: &str, command: &str) -> World {
     world.file(".gitignore", ".aime/\nplan.json\n");
     world.file(".gitattributes", attributes);
     world.plan("plan.json", &plan(&[actor("a", "A-PART", &[])]));
-    git(&world, &["init", "-q", "-b", "trunk"]);
-    git(&world, &["add", "."]);
-    git(&world, &["commit", "-qm", "before"]);
-    world
+    committed(world)
 }
 
 /// Files are stored as the attributes say: as pointers of Git LFS, whose objects are where it keeps them, and with the line ends of the

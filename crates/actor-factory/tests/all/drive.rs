@@ -55,24 +55,66 @@ pub(crate) fn tool_ended(id: &EffectId, outcome: CallOutcome, text: &str) -> Act
     }
 }
 
-/// Scripted outside world of a run, with the durable facts.
+/// Durable facts of a process that may die.
 #[derive(Default)]
-struct World {
-    input: Option<Recorded<ActorInput>>,
-    facts: Vec<Recorded<ActorFact>>,
+pub(crate) struct Kept {
+    pub(crate) input: Option<Recorded<ActorInput>>,
+    pub(crate) facts: Vec<Recorded<ActorFact>>,
     events: Vec<Recorded<ProgressEvent>>,
-    ready: VecDeque<Recorded<ActorFact>>,
-    /// Number of times that each call was made, and whether it may be repeated.
-    made: BTreeMap<String, (u32, bool)>,
+    pub(crate) commits: usize,
     /// Number of commits after which the process dies.
     dies_after: Option<usize>,
-    /// Number of commits after which it is stopped.
-    stops_after: Option<usize>,
-    commits: usize,
 }
 
 #[derive(Debug)]
-struct Died;
+pub(crate) struct Died;
+
+impl Kept {
+    pub(crate) fn until(dies_after: usize) -> Self {
+        Self { dies_after: Some(dies_after), ..Self::default() }
+    }
+
+    /// Returns the facts as a new process finds them.
+    pub(crate) fn reborn(self) -> Self {
+        Self { commits: 0, dies_after: None, ..self }
+    }
+
+    pub(crate) fn commit(&mut self, commit: &Commit<'_, ActorMachine>) -> Result<(), Died> {
+        if self.dies_after == Some(self.commits) {
+            return Err(Died);
+        }
+        self.commits += 1;
+        if let Some(input) = commit.input {
+            self.input = Some(input.clone());
+        }
+        self.facts.extend_from_slice(commit.facts);
+        self.events.extend_from_slice(commit.events);
+        Ok(())
+    }
+
+    /// Returns the journal. Facts pass through their serialized form.
+    pub(crate) fn journal(&self, then: Vec<ActorFact>) -> Resume<ActorMachine> {
+        let read =
+            |r: &Recorded<ActorFact>| Recorded { at: r.at, fact: serde_json::from_str(&serde_json::to_string(&r.fact).unwrap()).unwrap() };
+        Resume::Journal {
+            input: self.input.clone().unwrap(),
+            facts: self.facts.iter().map(read).collect(),
+            events: self.events.len(),
+            then: then.into_iter().map(|fact| Recorded { at: 4_000, fact }).collect(),
+        }
+    }
+}
+
+/// Scripted outside world of a run.
+#[derive(Default)]
+struct World {
+    kept: Kept,
+    ready: VecDeque<Recorded<ActorFact>>,
+    /// Number of times that each call was made, and whether it may be repeated.
+    made: BTreeMap<String, (u32, bool)>,
+    /// Number of commits after which it is stopped.
+    stops_after: Option<usize>,
+}
 
 impl World {
     /// Returns the script's answer to an effect, the same for every process.
@@ -121,7 +163,7 @@ impl Host<ActorMachine> for World {
     }
 
     async fn next(&mut self) -> Result<Vec<Recorded<ActorFact>>, Died> {
-        if self.stops_after.is_some_and(|after| self.commits == after) {
+        if self.stops_after.is_some_and(|after| self.kept.commits == after) {
             self.stops_after = None;
             return Ok(vec![Recorded { at: 2_500, fact: ActorFact::Stopped { why: Reason::Stopped } }]);
         }
@@ -129,16 +171,7 @@ impl Host<ActorMachine> for World {
     }
 
     async fn commit(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), Died> {
-        if self.dies_after == Some(self.commits) {
-            return Err(Died);
-        }
-        self.commits += 1;
-        if let Some(input) = commit.input {
-            self.input = Some(input.clone());
-        }
-        self.facts.extend_from_slice(commit.facts);
-        self.events.extend_from_slice(commit.events);
-        Ok(())
+        self.kept.commit(&commit)
     }
 }
 
@@ -146,21 +179,8 @@ fn fresh() -> Resume<ActorMachine> {
     Resume::Fresh(Recorded { at: 1_000, fact: input() })
 }
 
-/// Returns the journal as a new process finds it.
-fn journal(world: &World, then: Vec<ActorFact>) -> Resume<ActorMachine> {
-    // Facts pass through their serialized form, as in a journal.
-    let read =
-        |r: &Recorded<ActorFact>| Recorded { at: r.at, fact: serde_json::from_str(&serde_json::to_string(&r.fact).unwrap()).unwrap() };
-    Resume::Journal {
-        input: world.input.clone().unwrap(),
-        facts: world.facts.iter().map(read).collect(),
-        events: world.events.len(),
-        then: then.into_iter().map(|fact| Recorded { at: 4_000, fact }).collect(),
-    }
-}
-
 fn reborn(world: World) -> World {
-    World { input: world.input, facts: world.facts, events: world.events, made: world.made, ..World::default() }
+    World { kept: world.kept.reborn(), made: world.made, ..World::default() }
 }
 
 async fn whole() -> (World, Ended<ActorMachine>) {
@@ -174,10 +194,10 @@ async fn a_replay_is_the_live_state() {
     let (world, ended) = whole().await;
     assert_eq!(ended.output.clone().ended().unwrap().outcome, Outcome::Success);
     let mut again = World::default();
-    let replayed = drive(&mut again, journal(&world, vec![])).await.ok().unwrap();
+    let replayed = drive(&mut again, world.kept.journal(vec![])).await.ok().unwrap();
     assert_eq!(replayed.output, ended.output);
     assert_eq!(serde_json::to_string(&replayed.machine).unwrap(), serde_json::to_string(&ended.machine).unwrap());
-    assert_eq!(again.commits, 0);
+    assert_eq!(again.kept.commits, 0);
     let read: ActorMachine = serde_json::from_str(&serde_json::to_string(&ended.machine).unwrap()).unwrap();
     assert_eq!(serde_json::to_string(&read).unwrap(), serde_json::to_string(&ended.machine).unwrap());
 }
@@ -185,11 +205,11 @@ async fn a_replay_is_the_live_state() {
 #[tokio::test]
 async fn killed_between_any_two_commits_it_ends_the_same_and_repeats_nothing_that_must_not_be() {
     let (world, ended) = whole().await;
-    for cut in 1..world.commits {
-        let mut first = World { dies_after: Some(cut), ..World::default() };
+    for cut in 1..world.kept.commits {
+        let mut first = World { kept: Kept::until(cut), ..World::default() };
         assert!(drive(&mut first, fresh()).await.is_err(), "{cut}");
         let mut second = reborn(first);
-        let found = journal(&second, vec![ActorFact::Resumed {}]);
+        let found = second.kept.journal(vec![ActorFact::Resumed {}]);
         let resumed = drive(&mut second, found).await.ok().unwrap();
         assert_eq!(resumed.output.clone().ended().unwrap().outcome, ended.output.clone().ended().unwrap().outcome, "{cut}");
         for (call, (times, repeatable)) in &second.made {
@@ -202,7 +222,7 @@ async fn killed_between_any_two_commits_it_ends_the_same_and_repeats_nothing_tha
 #[tokio::test]
 async fn stopped_at_any_point_it_goes_on_and_completed_calls_are_not_made_again() {
     let (world, _) = whole().await;
-    for cut in 1..world.commits {
+    for cut in 1..world.kept.commits {
         let mut first = World { stops_after: Some(cut), ..World::default() };
         let stopped = drive(&mut first, fresh()).await.ok().unwrap();
         assert_eq!(stopped.output.clone().ended().unwrap().outcome, Outcome::Interrupted, "{cut}");
@@ -213,15 +233,15 @@ async fn stopped_at_any_point_it_goes_on_and_completed_calls_are_not_made_again(
             };
             events.iter().filter_map(ok).collect::<Vec<_>>()
         };
-        let done = finished(&first.events);
+        let done = finished(&first.kept.events);
         first.made.clear();
         let mut second = reborn(first);
-        let found = journal(&second, vec![ActorFact::Resumed {}]);
+        let found = second.kept.journal(vec![ActorFact::Resumed {}]);
         let resumed = drive(&mut second, found).await.ok().unwrap();
         assert_eq!(resumed.output.clone().ended().unwrap().outcome, Outcome::Success, "{cut}");
         assert!(done.iter().all(|call| !second.made.contains_key(call)), "{cut}: {done:?} {:?}", second.made);
         let mut again = World::default();
-        let replayed = drive(&mut again, journal(&second, vec![])).await.ok().unwrap();
+        let replayed = drive(&mut again, second.kept.journal(vec![])).await.ok().unwrap();
         assert_eq!(serde_json::to_string(&replayed.machine).unwrap(), serde_json::to_string(&resumed.machine).unwrap(), "{cut}");
     }
 }

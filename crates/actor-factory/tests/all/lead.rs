@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorOutput, LeadSettings, LeadWake, ModelAnswer};
 use aime_durable::{Commit, EffectId, Host, Issue, Machine, Reason, Recorded, Resume, drive};
 use aime_llm::{ChatRequest, ChatResponse, Message, ToolCall, ToolDefinition};
-use aime_progress_management::{CallOutcome, LeadCommand, ProgressEvent};
+use aime_progress_management::{CallOutcome, LeadCommand};
 use aime_tools::{Executor, ToolScope, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::drive::{answer, call, input, tool_ended};
+use crate::drive::{Died, Kept, answer, call, input, tool_ended};
 
 /// Number of times that the run wakes the lead.
 const WAKES: u32 = 3;
@@ -26,22 +26,14 @@ fn lead() -> ActorInput {
     lead
 }
 
-/// The surroundings of a lead, with the durable facts.
+/// The surroundings of a lead.
 #[derive(Default)]
 struct World {
-    input: Option<Recorded<ActorInput>>,
-    facts: Vec<Recorded<ActorFact>>,
-    events: Vec<Recorded<ProgressEvent>>,
+    kept: Kept,
     ready: VecDeque<Recorded<ActorFact>>,
     /// The messages and tools of each request to the model.
     requests: Vec<(Vec<Value>, Value)>,
-    /// Number of commits after which the process dies.
-    dies_after: Option<usize>,
-    commits: usize,
 }
-
-#[derive(Debug)]
-struct Died;
 
 /// Returns the script's answer to a request, the same for every process.
 fn reply(request: &ChatRequest) -> ChatResponse {
@@ -81,22 +73,9 @@ impl World {
         }
     }
 
-    /// Returns the journal as a new process finds it.
-    fn journal(&self, then: ActorFact) -> Resume<ActorMachine> {
-        let read =
-            |r: &Recorded<ActorFact>| Recorded { at: r.at, fact: serde_json::from_str(&serde_json::to_string(&r.fact).unwrap()).unwrap() };
-        let facts = self.facts.iter().map(read).collect();
-        Resume::Journal {
-            input: self.input.clone().unwrap(),
-            facts,
-            events: self.events.len(),
-            then: vec![Recorded { at: 4_000, fact: then }],
-        }
-    }
-
     /// Wakes the lead until it has answered every wake, as the run does.
     async fn lead(&mut self) -> Result<ActorOutput, Died> {
-        let mut resume = match self.input {
+        let mut resume = match self.kept.input {
             None => Resume::Fresh(Recorded { at: 1_000, fact: lead() }),
             Some(_) => self.go_on(),
         };
@@ -111,16 +90,16 @@ impl World {
 
     /// Returns the journal with the next wake if the lead rests, and with the current one going on if it does not.
     fn go_on(&self) -> Resume<ActorMachine> {
-        let input = self.input.clone().unwrap();
-        let replayed = aime_durable::replay::<ActorMachine>(&input, &self.facts);
+        let input = self.kept.input.clone().unwrap();
+        let replayed = aime_durable::replay::<ActorMachine>(&input, &self.kept.facts);
         match replayed.output {
             Some(ActorOutput::Rested(rest)) if rest.wake < WAKES => {
                 let number = rest.wake + 1;
                 let text = format!("news number {number}");
                 let wake = LeadWake { number, text, may_write: true, works: false, kept: "the goal".into(), origins: vec![] };
-                self.journal(ActorFact::Woken { wake })
+                self.kept.journal(vec![ActorFact::Woken { wake }])
             }
-            _ => self.journal(ActorFact::Resumed {}),
+            _ => self.kept.journal(vec![ActorFact::Resumed {}]),
         }
     }
 }
@@ -142,16 +121,7 @@ impl Host<ActorMachine> for World {
     }
 
     async fn commit(&mut self, commit: Commit<'_, ActorMachine>) -> Result<(), Died> {
-        if self.dies_after == Some(self.commits) {
-            return Err(Died);
-        }
-        self.commits += 1;
-        if let Some(input) = commit.input {
-            self.input = Some(input.clone());
-        }
-        self.facts.extend_from_slice(commit.facts);
-        self.events.extend_from_slice(commit.events);
-        Ok(())
+        self.kept.commit(&commit)
     }
 }
 
@@ -166,12 +136,11 @@ async fn a_lead_killed_between_any_two_commits_makes_the_same_requests() {
         let ((before, tools), (after, same)) = (&pair[0], &pair[1]);
         assert!(after.len() > before.len() && after.starts_with(before) && tools == same, "a request grows only at its end");
     }
-    for cut in 1..whole.commits {
-        let mut first = World { dies_after: Some(cut), ..World::default() };
+    for cut in 1..whole.kept.commits {
+        let mut first = World { kept: Kept::until(cut), ..World::default() };
         assert!(first.lead().await.is_err(), "{cut}");
         assert!(whole.requests.starts_with(&first.requests), "{cut}");
-        let World { input, facts, events, .. } = first;
-        let mut second = World { input, facts, events, ..World::default() };
+        let mut second = World { kept: first.kept.reborn(), ..World::default() };
         let resumed = second.lead().await.unwrap();
         assert_eq!(resumed, output, "{cut}");
         assert!(whole.requests.ends_with(&second.requests), "killed after {cut} commits, it makes other requests");

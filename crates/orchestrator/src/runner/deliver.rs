@@ -131,29 +131,23 @@ impl Work {
         }
         let mut work = Self::default();
         for (path, entry) in kept.before() {
-            if let Ok(content) = content_of(kept, entry.as_ref())? {
-                work.before.extend(content.map(|content| (path.clone(), content)));
+            if let Recorded::Content(content) = Recorded::of(kept, entry.as_ref())? {
+                work.before.push((path.clone(), content));
             }
         }
         for (number, task) in kept.work().iter().enumerate() {
             let mut contents = Vec::new();
             for (path, entry) in &task.paths {
-                let content = match content_of(kept, entry.as_ref())? {
-                    Ok(content) => content,
-                    Err(why) => {
-                        let is_last = kept.work().iter().skip(number + 1).all(|later| !later.paths.contains_key(path));
-                        match entry.as_ref().and_then(|entry| in_folder(folder, path, entry)) {
-                            Some(content) if is_last => Some(Some(content)),
-                            // A later task has it.
-                            _ if !is_last => None,
-                            _ => {
-                                work.left_out.entry(why.words().to_owned()).or_default().insert(path.clone());
-                                None
-                            }
-                        }
-                    }
-                };
-                contents.extend(content.map(|content| (path.clone(), content)));
+                match Recorded::of(kept, entry.as_ref())? {
+                    Recorded::Nothing => {}
+                    Recorded::Content(content) => contents.push((path.clone(), content)),
+                    // A later task has a later state of it.
+                    Recorded::Unknown(_) if kept.work().iter().skip(number + 1).any(|later| later.paths.contains_key(path)) => {}
+                    Recorded::Unknown(why) => match entry.as_ref().and_then(|entry| in_folder(folder, path, entry)) {
+                        Some(content) => contents.push((path.clone(), Some(content))),
+                        None => drop(work.left_out.entry(why.words().to_owned()).or_default().insert(path.clone())),
+                    },
+                }
             }
             work.tasks.push((task.task.clone(), contents));
         }
@@ -161,19 +155,29 @@ impl Work {
     }
 }
 
-/// Returns the content of an entry: `None` for a folder, `Some(None)` for a path without an entry; or the reason why it was not recorded.
-#[expect(clippy::option_option, reason = "a folder has no content, and a removed path has none either")]
-fn content_of(kept: &Kept, entry: Option<&Entry>) -> Result<Result<Option<Option<Content>>, NotKept>, String> {
-    Ok(Ok(match entry {
-        None => Some(None),
-        Some(Entry::Folder { .. } | Entry::NotKept { why: NotKept::Cache, .. }) => None,
-        Some(Entry::Link { target }) => Some(Some(Content::Link(target.clone()))),
-        Some(entry @ Entry::File { mode, .. }) => {
-            let bytes = kept.content(entry).map_err(|error| error.to_string())?.unwrap_or_default();
-            Some(Some(Content::File { bytes, is_executable: mode & EXECUTABLE != 0 }))
-        }
-        Some(Entry::NotKept { why, .. }) => return Ok(Err(*why)),
-    }))
+/// The record of a path.
+enum Recorded {
+    /// A folder or a cache, which no commit holds.
+    Nothing,
+    /// The content; `None` for a path without an entry.
+    Content(Option<Content>),
+    /// The content was not recorded.
+    Unknown(NotKept),
+}
+
+impl Recorded {
+    fn of(kept: &Kept, entry: Option<&Entry>) -> Result<Self, String> {
+        Ok(match entry {
+            None => Self::Content(None),
+            Some(Entry::Folder { .. } | Entry::NotKept { why: NotKept::Cache, .. }) => Self::Nothing,
+            Some(Entry::Link { target }) => Self::Content(Some(Content::Link(target.clone()))),
+            Some(entry @ Entry::File { mode, .. }) => {
+                let bytes = kept.content(entry).map_err(|error| error.to_string())?.unwrap_or_default();
+                Self::Content(Some(Content::File { bytes, is_executable: mode & EXECUTABLE != 0 }))
+            }
+            Some(Entry::NotKept { why, .. }) => Self::Unknown(*why),
+        })
+    }
 }
 
 /// Returns the file in the folder, if it is still the one whose content was not recorded.
