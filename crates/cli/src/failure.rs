@@ -79,7 +79,7 @@ mod tests {
         let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("the ground")));
         assert_eq!(failure.message.to_string(), "the top\n  caused by: the ground");
         let failure = Failure::caused(code::USAGE, &Top(std::io::Error::other("top")));
-        assert_eq!(failure.message.to_string(), "the top", "what stands there already is not said again");
+        assert_eq!(failure.message.to_string(), "the top", "a cause that the message repeats is left out");
     }
 
     // Requirement: 20.1

@@ -119,7 +119,7 @@ cancel-task = to be cancelled: {$task}
 permissions-forgotten = forgotten: {$rule}
 permissions-nothing = nothing was remembered for this folder
 permissions-no-place = nothing is remembered here: there is no folder of your own outside of the working folder to keep it in
-permissions-none = nothing is remembered for this folder; it would stand in {$file}
+permissions-none = nothing is remembered for this folder; it would be in {$file}
 permissions-number = nothing is remembered under this number
 permissions-list = `aime permissions list` shows the numbers
 
@@ -271,7 +271,7 @@ engine-hint = nothing is repaired on an engine: its records follow from its hist
 engine-hint-hint = omit --repair
 engine-none = no runs on this engine yet
 said-engine-no-certificate = {$file} holds no certificate as PEM
-engine-key-within = the key {$file} stands in the working folder, where runs can read it
+engine-key-within = the key {$file} is in the working folder, where runs can read it
 engine-key-within-hint = move it out of the folder
 engine-without = {$option} is for runs on an engine
 engine-without-hint = name the engine by --engine, or leave it out

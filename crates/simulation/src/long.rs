@@ -196,9 +196,9 @@ impl Long {
         // As in a new process: only the files of the one before are left.
         let journal = Journal::open(path)?;
         let resumed = Instant::now();
-        let stands = run_status(&journal, &run_id())?;
-        (story.resumed_in, story.facts, story.replayed) = (resumed.elapsed(), stands.facts, stands.replayed);
-        story.faults.extend(stands.unused.into_iter().chain(stands.damage));
+        let status = run_status(&journal, &run_id())?;
+        (story.resumed_in, story.facts, story.replayed) = (resumed.elapsed(), status.facts, status.replayed);
+        story.faults.extend(status.unused.into_iter().chain(status.damage));
         let (control, events) = RunControl::new();
         let (run, orchestrator) = (run_id(), self.orchestrator(stage, journal.clone())?);
         let (result, ()) = tokio::join!(orchestrator.resume(&run, None, control), come(events, usize::MAX));

@@ -145,7 +145,7 @@ fn what_is_static_is_tried_alone_and_other_processors_are_emulated() {
 #[cfg(unix)]
 fn stand_in(place: &Path) -> PathBuf {
     use std::os::unix::fs::PermissionsExt as _;
-    let program = place.join("stand-in");
+    let program = place.join("substitute");
     let script = "#!/bin/sh\nset -e\ncase \"$1\" in\n  --version) echo 'aime 1.2.3' ;;\n  completions) echo \"$2: --unattended\" ;;\n\
         \x20 man) for page in aime aime-run; do echo \".TH $page 1\" >\"$3/$page.1\"; done ;;\n  *) exit 2 ;;\nesac\n";
     fs::write(&program, script).unwrap();

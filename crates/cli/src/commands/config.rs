@@ -63,7 +63,7 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
         return Ok(TEMPLATE.to_owned());
     }
     if let Some(setup) = setup.as_ref().filter(|setup| setup.config.models.contains_key("default")) {
-        output::note(&msg!("init-stands", places = setup.sources.join(" < ")));
+        output::note(&msg!("init-model-place", places = setup.sources.join(" < ")));
         return Ok(TEMPLATE.to_owned());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::internal)?;

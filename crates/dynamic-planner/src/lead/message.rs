@@ -22,7 +22,7 @@ set_strategic: strategic. Tasks, edges (from, to, type, condition?) and strategi
 faults; the others are applied together.
 - `amend_criterion` takes a command or a file as JSON. A criterion of a person or of the project changes only if a person agrees: the run \
 asks, and waits for the answer.
-- What failed must not be tried again in the same way: split it, or change the tool, the profile or the model, or do without it.
+- Do not try failed work again in the same way: split it, or change the tool, the profile or the model, or do without it.
 ";
 
 /// The files that tasks changed, by task.

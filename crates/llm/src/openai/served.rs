@@ -80,7 +80,7 @@ impl Server {
 }
 
 /// Returns whether an address is one of Ollama: by its port, or by a name in the host or the path. Other servers take its
-/// questions for requests that they do not know, which count against limits and stand in logs.
+/// questions for requests that they do not know, which count against limits and fill logs.
 fn is_ollama(url: &Url) -> bool {
     let named = |text: &str| text.to_ascii_lowercase().contains("ollama");
     url.port() == Some(OLLAMA_PORT) || url.host_str().is_some_and(named) || named(url.path())

@@ -70,8 +70,8 @@ async fn what_is_damaged_before_a_snapshot_is_said_and_not_cut() {
         let [finding] = checked.findings.as_slice() else { panic!("{checked:?}") };
         assert_eq!((finding.place, &finding.repair), (Place::Journal, &None));
         assert!(finding.detail.contains("the run goes on from it"), "{}", finding.detail);
-        let stands = run_status(&journal, &run).unwrap();
-        assert_eq!((&stands.state, stands.damage), (&run_cut_off.state, None), "nothing of it is lost");
+        let status = run_status(&journal, &run).unwrap();
+        assert_eq!((&status.state, status.damage), (&run_cut_off.state, None), "nothing of it is lost");
     }
 }
 
@@ -98,9 +98,9 @@ async fn a_snapshot_is_taken_beside_the_run_when_enough_was_learnt() {
         () = taking => unreachable!(),
         () = looking => {}
     }
-    let stands = run_status(&journal, &run).unwrap();
-    assert_eq!((stands.replayed, stands.unused.len(), stands.events), (0, 0, run_cut_off.events.len()));
-    assert_eq!(&stands.state, &run_cut_off.state);
+    let status = run_status(&journal, &run).unwrap();
+    assert_eq!((status.replayed, status.unused.len(), status.events), (0, 0, run_cut_off.events.len()));
+    assert_eq!(&status.state, &run_cut_off.state);
     assert_eq!(journal.check_snapshots::<RunMachine>("run", RUN_STREAM).unwrap(), []);
     // The first fact revokes all effects in progress, so nobody needs their purpose any more.
     let snapshot = load_machine(&journal, &run).unwrap();

@@ -162,12 +162,12 @@ fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task,
 
 /// Returns the error for a pause of a run that no process drives.
 pub fn not_driven(run: &RunId) -> RunsError {
-    RunsError::usage(message!("run-nobody", run = run)).hint(message!("run-stands", run = run))
+    RunsError::usage(message!("run-nobody", run = run)).hint(message!("run-state-hint", run = run))
 }
 
 /// Returns the error for an answer without an open question.
 pub fn asks_nothing(run: &RunId, what: &str) -> RunsError {
-    RunsError::usage(format!("run {run} {what}")).hint(message!("run-stands", run = run))
+    RunsError::usage(format!("run {run} {what}")).hint(message!("run-state-hint", run = run))
 }
 
 /// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.
