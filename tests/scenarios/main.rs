@@ -63,6 +63,7 @@ mod plans;
 mod providers;
 #[cfg(unix)]
 mod pty;
+mod quotas;
 mod replan;
 mod report;
 mod resume;

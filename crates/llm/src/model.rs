@@ -255,10 +255,13 @@ impl ModelError {
         )
     }
 
-    /// Returns the time until a used-up quota is renewed: the server asks for a wait of more than five minutes, which no retry makes.
+    /// Returns the time until a used-up quota is renewed: the server asks for a wait of more than five minutes, which no retry makes. Where
+    /// several models failed, it is the shortest such time, whatever the others failed with.
     #[must_use]
     pub fn quota_wait(&self) -> Option<Duration> {
-        match self.root() {
+        match self {
+            Self::GaveUp { error, .. } => error.quota_wait(),
+            Self::AllFailed { errors } => errors.iter().filter_map(Self::quota_wait).min(),
             Self::RateLimited { retry_after: Some(wait), .. } if *wait > LONGEST_RETRY => Some(*wait),
             _ => None,
         }

@@ -176,3 +176,24 @@ async fn of_many_requests_one_finds_out_whether_a_model_answers_again() {
     assert_eq!(probe.await, "from a");
     assert_eq!(futures::future::join_all((0..3).map(|_| said(&model))).await, ["from a"; 3], "all come back");
 }
+
+#[tokio::test]
+async fn the_first_quota_to_be_renewed_counts() {
+    let quota = |seconds| {
+        let retry_after = Some(std::time::Duration::from_secs(seconds));
+        ModelError::RateLimited { model: "m".into(), message: String::new(), retry_after }
+    };
+    let cases = [
+        (quota(7200), quota(3600), Some(3600)),
+        (quota(3600), quota(7200), Some(3600)),
+        (quota(7200), down("b"), Some(7200)),
+        (down("a"), quota(7200), Some(7200)),
+        (quota(300), quota(7200), Some(7200)),
+        (quota(300), down("b"), None),
+    ];
+    for (first, second, expect) in cases {
+        let (a, b) = (scripted("a", [Reply::error(first.clone())]), scripted("b", [Reply::error(second.clone())]));
+        let error = with_fallback(&a, &b).complete(ChatRequest::default()).await.unwrap_err();
+        assert_eq!(error.quota_wait().map(|wait| wait.as_secs()), expect, "{first:?}, {second:?}");
+    }
+}
