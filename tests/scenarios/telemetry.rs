@@ -126,7 +126,15 @@ fn a_receiver_is_told_what_a_run_was_and_not_what_was_said() {
     let metrics: Vec<ExportMetricsServiceRequest> = of(&posted, "/v1/metrics");
     let names: Vec<&str> =
         metrics.last().unwrap().resource_metrics[0].scope_metrics[0].metrics.iter().map(|metric| metric.name.as_str()).collect();
-    assert_eq!(names, ["gen_ai.client.token.usage", "gen_ai.client.operation.duration", "aime.tool.duration"]);
+    assert_eq!(
+        names,
+        [
+            "gen_ai.client.inference.operation.input_tokens",
+            "gen_ai.client.inference.operation.output_tokens",
+            "gen_ai.client.inference.duration",
+            "aime.tool.duration"
+        ]
+    );
     // Each answer of an actor, and the last one, say why the model stopped.
     let finish = |span: &&Span| span.attributes.iter().any(|attribute| attribute.key == "gen_ai.response.finish_reasons");
     assert_eq!(all.iter().filter(finish).count(), 4);

@@ -33,7 +33,12 @@ const ANSWER: &str = "The dishes are done.";
 const SPANS: [(&str, usize); 6] =
     [("invoke_workflow aime", 1), ("plan", 1), ("task", 2), ("invoke_agent ", 2), ("execute_tool bash", 1), ("chat ", 5)];
 
-const METRICS: [&str; 3] = ["gen_ai.client.token.usage", "gen_ai.client.operation.duration", "aime.tool.duration"];
+const METRICS: [&str; 4] = [
+    "gen_ai.client.inference.operation.input_tokens",
+    "gen_ai.client.inference.operation.output_tokens",
+    "gen_ai.client.inference.duration",
+    "aime.tool.duration",
+];
 
 const EVENTS: [(&str, usize); 4] =
     [("aime.run.started", 1), ("aime.plan.created", 1), ("aime.answered", 1), ("gen_ai.client.inference.operation.details", 5)];

@@ -24,7 +24,8 @@ const SECONDS: [f64; 14] = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56
 /// Measured quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
-    Tokens,
+    InputTokens,
+    OutputTokens,
     Request,
     Tool,
 }
@@ -32,8 +33,9 @@ enum What {
 impl What {
     const fn metric(self) -> (&'static str, &'static str, &'static str, &'static [f64]) {
         match self {
-            Self::Tokens => ("gen_ai.client.token.usage", "Tokens of model calls", "{token}", &TOKENS),
-            Self::Request => ("gen_ai.client.operation.duration", "Time of model calls", "s", &SECONDS),
+            Self::InputTokens => ("gen_ai.client.inference.operation.input_tokens", "Input tokens of model calls", "{token}", &TOKENS),
+            Self::OutputTokens => ("gen_ai.client.inference.operation.output_tokens", "Output tokens of model calls", "{token}", &TOKENS),
+            Self::Request => ("gen_ai.client.inference.duration", "Time of model calls", "s", &SECONDS),
             Self::Tool => ("aime.tool.duration", "Time of tool calls", "s", &SECONDS),
         }
     }
@@ -64,16 +66,12 @@ impl Measures {
         self.since = if self.since == 0 { nanos(published.at) } else { self.since.min(nanos(published.at)) };
         match &published.event {
             ProgressEvent::ModelCalled { model, spent, duration_ms, .. } => {
-                let of_model = || {
-                    let provider = self.providers.of(model).to_owned();
-                    vec![(known::OPERATION, "chat".to_owned()), (known::PROVIDER, provider), (known::REQUEST_MODEL, model.clone())]
-                };
-                let (call, mut input, mut output) = (of_model(), of_model(), of_model());
-                input.push((known::TOKEN_TYPE, "input".to_owned()));
-                output.push((known::TOKEN_TYPE, "output".to_owned()));
-                self.add(What::Request, call, seconds(*duration_ms));
-                self.add(What::Tokens, input, number(spent.input_tokens));
-                self.add(What::Tokens, output, number(spent.output_tokens));
+                let provider = self.providers.of(model).to_owned();
+                let labels =
+                    vec![(known::OPERATION, "chat".to_owned()), (known::PROVIDER, provider), (known::REQUEST_MODEL, model.clone())];
+                self.add(What::InputTokens, labels.clone(), number(spent.input_tokens));
+                self.add(What::OutputTokens, labels.clone(), number(spent.output_tokens));
+                self.add(What::Request, labels, seconds(*duration_ms));
             }
             ProgressEvent::ToolCallFinished { tool, outcome, duration_ms, .. } => {
                 let mut attributes = vec![(known::TOOL_NAME, tool.clone())];
@@ -163,9 +161,9 @@ mod tests {
             }
         }
         let expected = [
-            ("gen_ai.client.token.usage", 2, 104.0, vec![1, 4]),
-            ("gen_ai.client.token.usage", 2, 6.0, vec![1]),
-            ("gen_ai.client.operation.duration", 2, 1.54, vec![2, 8]),
+            ("gen_ai.client.inference.operation.input_tokens", 2, 104.0, vec![1, 4]),
+            ("gen_ai.client.inference.operation.output_tokens", 2, 6.0, vec![1]),
+            ("gen_ai.client.inference.duration", 2, 1.54, vec![2, 8]),
             ("aime.tool.duration", 2, 0.04, vec![1]),
             ("aime.tool.duration", 1, 0.02, vec![1]),
         ];

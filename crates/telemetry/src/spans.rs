@@ -113,7 +113,7 @@ impl Spans {
                     text(known::AGENT_NAME, profile.as_str()),
                     text(known::REQUEST_MODEL, model.as_str()),
                 ];
-                attributes.extend(effort.as_ref().map(|effort| text("aime.effort", effort.as_str())));
+                attributes.extend(effort.as_ref().map(|effort| text(known::EFFORT, effort.as_str())));
                 let parent = self.below(Some(task));
                 let mut span = self.span(&format!("invoke_agent {profile}"), ("actor", actor), *at, attributes);
                 span.parent_span_id = parent;

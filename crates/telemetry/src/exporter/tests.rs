@@ -101,7 +101,11 @@ async fn a_receiver_gets_what_a_run_was() {
     );
     let metrics = got.metrics.lock().unwrap();
     let last = &metrics.last().unwrap().resource_metrics[0].scope_metrics[0].metrics;
-    assert!(last.iter().any(|metric| metric.name == "gen_ai.client.token.usage" && matches!(metric.data, Some(Data::Histogram(_)))));
+    assert!(
+        last.iter().any(
+            |metric| metric.name == "gen_ai.client.inference.operation.input_tokens" && matches!(metric.data, Some(Data::Histogram(_)))
+        )
+    );
 }
 
 #[tokio::test]
