@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::{Ended, World, actor, done, plan, task, wait_until, write};
 
 mod escapes;
+mod hostile;
 mod several;
 
 /// Speaks the protocol line by line, and calls `work` for each prompt. `ask` sends a request and leaves its answer in `$reply`.
@@ -30,10 +31,14 @@ while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\("[^"]*"\|[0-9][0-9]*\).*/\1/p')
   answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
   case "$line" in
-    *'"method":"initialize"'*)
+    *'"method":"initialize"'*) greeting=$line
       answer "{\"protocolVersion\":1,\"agentCapabilities\":{\"loadSession\":$LOADS,\"promptCapabilities\":{\"image\":${IMAGES:-false}}},\"agentInfo\":{\"name\":\"shell-agent\",\"version\":\"7\"},\"authMethods\":[]}" ;;
     *'"method":"session/new"'*) echo new >> "$notes/sessions"; answer '{"sessionId":"s-1"}' ;;
-    *'"method":"session/load"'*) echo load >> "$notes/sessions"; answer '{}' ;;
+    *'"method":"session/load"'*)
+      echo load >> "$notes/sessions"
+      replays=${REPLAYS:-0}
+      while [ "$replays" -gt 0 ]; do say "said before"; replays=$((replays - 1)); done
+      answer '{}' ;;
     *'"method":"session/prompt"'*) printf '%s\n' "$line" >> "$notes/prompts"; prompt=$id; work; id=$prompt; answer '{"stopReason":"end_turn"}' ;;
   esac
 done
@@ -114,6 +119,22 @@ say "I made it."
     // Its writes through aime and its own writes are undone together.
     world.aime(["runs", "undo", "r", "a", "--yes"]).must(0);
     assert!(!world.exists("made.txt") && !world.exists("own.txt"));
+}
+
+/// Its temporary folder is there as long as it works. One that is not offered the file methods of the protocol learns that in the greeting.
+// Requirement: 4.41
+#[test]
+fn an_agent_has_a_temp_folder_and_may_keep_its_files() {
+    for (files, offered) in [("", "true"), ("files = false\n", "false")] {
+        let mut world = World::with(Script::new());
+        let work = "echo kept > \"$TMPDIR/kept\"\ncat \"$TMPDIR/kept\" > seen\nprintf '%s' \"$greeting\" > greeting\nsay done";
+        world.user_settings(&profile("helper", work, false).replace("set = {", &format!("{files}set = {{")));
+        world.plan("plan.json", &plan(&[by_agent("A-PART")]));
+        let ended = run(&world, "all").must(0);
+        assert_eq!(world.read("seen"), "kept\n", "{ended}");
+        let greeting = world.read("greeting");
+        assert!(greeting.contains(&format!(r#""fs":{{"readTextFile":{offered},"writeTextFile":{offered}"#)), "{greeting}");
+    }
 }
 
 // Requirement: 4.41

@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, task};
+use crate::harness::{World, actor, bash, done, plan, said, task, write};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const SETTINGS: &str = "[run]\nisolation = \"worktree\"\n";
@@ -316,4 +316,22 @@ fn a_private_folder_survives_a_crash() {
     world.aime(["resume", "r", "--output", "json"]).must(0);
     assert_eq!(world.read("text"), TEXT.replace("one", "1").replace("two", "2").replace("seven", "7"));
     assert!(!world.exists(".aime/runs/r/private"));
+}
+
+/// Each copy has its own guard of the places whose files run later: `a` writes one with consent, and a command of `b` runs beside one of `a`.
+#[test]
+fn copies_are_guarded_apart() {
+    let until = |path: &str| format!("for i in $(seq 200); do [ -e {path} ] && break; sleep 0.05; done");
+    let script = Script::new()
+        .on(a(0), [write(".envrc", "export A=1\n")])
+        .on(a(1), [bash(&format!("touch begun; {}", until("../../b-1/folder/second")))])
+        .on(a(2), [done("a is done")])
+        .on(b(0), [bash(&until("../../a-1/folder/begun"))])
+        .on(b(1), [bash("touch second")])
+        .on(b(2), [done("b is done")])
+        .on(When::plain(), [Reply::text("Both have ended.")]);
+    let world = two(script, SETTINGS);
+    let ended = world.aime(RUN).must(0);
+    assert!(world.exists("second"), "the commands ran beside each other: {ended}");
+    assert_eq!(world.read(".envrc"), "export A=1\n", "{ended}");
 }

@@ -241,11 +241,13 @@ impl ActorInput {
         Self { images, ..redactor.typed(self) }
     }
 
-    /// Returns the origins of untrusted texts in its first request: its prompts, and the tool descriptions of servers.
+    /// Returns the origins of untrusted texts in its first request: its prompts, and the tool descriptions of servers. An external agent may
+    /// read anything unseen.
     pub(crate) fn first_origins(&self) -> Vec<Origin> {
         let mut origins = self.origins.clone();
         if self.trust.is_some() {
             Origin::merge(&mut origins, &Trust::untrusted_descriptions(self.spec.tools.iter().map(AsRef::as_ref)));
+            Origin::merge(&mut origins, &self.spec.agent.then(|| Origin::Agent(self.spec.profile.clone())));
         }
         origins
     }

@@ -1,6 +1,7 @@
 //! An external agent as the model of an actor.
 
 use aime_llm::{ChatModel, ChatRequest, ChatResponse, Message, ModelError, ModelLimits, StreamPart, in_one_part};
+use aime_tools::Approval;
 use futures::stream::BoxStream;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -47,6 +48,9 @@ impl ExternalAgent {
 
     async fn answer(&self, request: ChatRequest) -> ChatResponse {
         let name = self.settings.name.as_str();
+        if self.work.approval == Approval::ReadOnly && self.settings.confinement.is_off() {
+            return self.gives_up(format!("{name} is not confined, and this run is read-only, so aime has not started it"));
+        }
         let mut place = self.session.lock().await;
         let mut given = words(&request.messages);
         if is_last(&request) {

@@ -7,8 +7,9 @@ use agent_client_protocol::{
 use aime_llm::{ChatRequest, ChatResponse, Image, Message, ToolCall};
 use serde_json::{Value, json};
 
-/// Status of the progress report that holds the id of the session. It is how a later process finds the session again.
-const SESSION: &str = "session";
+/// Status of the progress report that holds the id of the session. It is how a later process finds the session again. Other reports have the
+/// name of the profile, which contains no space, as their status.
+const SESSION: &str = "session id";
 /// Beginning of the last message of an agent that could not do the task.
 const ENDS: [(&str, &str); 2] = [("FAILURE:", "failure"), ("BLOCKED:", "blocked")];
 /// Longest message at the end, in characters.
@@ -116,6 +117,10 @@ mod tests {
         };
         assert_eq!(of(vec![Message::user("do")]), (None, 0));
         assert_eq!(of(vec![Message::user("do"), report("one"), report("two")]), (Some("two".to_owned()), 2));
+        let progress = json!({"status": "session", "message": "of a profile with this name"}).to_string();
+        let call = ToolCall { id: "p".to_owned(), name: "update_progress".to_owned(), arguments: progress };
+        let progress = Message::Assistant { content: String::new(), tool_calls: vec![call], native: None };
+        assert_eq!(of(vec![Message::user("do"), report("one"), progress]), (Some("one".to_owned()), 1));
         assert_eq!(
             first_prompt(&[Message::System { content: "be brief".to_owned() }, Message::user("do"), report("one")].map(Arc::new)),
             "be brief\n\ndo"

@@ -9,21 +9,25 @@ use agent_client_protocol::{
         schema::{
             self, CreateTerminalRequest, CreateTerminalResponse, KillTerminalRequest, KillTerminalResponse, PlanEntryStatus,
             PromptResponse, ReadTextFileRequest, ReadTextFileResponse, ReleaseTerminalRequest, ReleaseTerminalResponse,
-            RequestPermissionRequest, RequestPermissionResponse, SessionNotification, TerminalExitStatus, TerminalId,
-            TerminalOutputRequest, TerminalOutputResponse, WaitForTerminalExitRequest, WaitForTerminalExitResponse, WriteTextFileRequest,
-            WriteTextFileResponse,
+            RequestPermissionRequest, RequestPermissionResponse, SessionNotification, TerminalId, TerminalOutputRequest,
+            TerminalOutputResponse, WaitForTerminalExitRequest, WaitForTerminalExitResponse, WriteTextFileRequest, WriteTextFileResponse,
         },
     },
 };
 use aime_llm::ToolCall;
 use aime_sandbox::FileError;
-use aime_tools::CommandState;
 use serde_json::{Value, json};
 
-use crate::{AgentWork, consent::Consents};
+use crate::{
+    AgentWork,
+    consent::Consents,
+    terminal::{LONGEST_OUTPUT, Terminal, command_line, status},
+};
 
 /// Most entries of a TODO list.
 const ENTRIES: usize = 20;
+/// Longest line of an agent that people see, such as the title of a call, in characters.
+pub(crate) const LONGEST_LINE: usize = 300;
 const LOST: &str = "there is no such terminal";
 
 /// Message of an agent.
@@ -52,42 +56,6 @@ enum Waiting {
     Kill(TerminalId, Responder<KillTerminalResponse>),
     Release(Responder<ReleaseTerminalResponse>),
     Consent(RequestPermissionRequest, Responder<RequestPermissionResponse>),
-}
-
-/// A command that the agent has started. It runs in the background of its actor.
-#[derive(Default)]
-struct Terminal {
-    /// Id of its process, while it runs.
-    process: Option<String>,
-    printed: String,
-    /// Its exit code, once it has ended; `None` inside if it did not end by itself.
-    ended: Option<Option<u32>>,
-    waits: Vec<Responder<WaitForTerminalExitResponse>>,
-}
-
-impl Terminal {
-    /// Takes the result of a call on its command.
-    fn learn(&mut self, result: &str) {
-        let (printed, state) = CommandState::split(result);
-        if !self.printed.is_empty() && !printed.is_empty() {
-            self.printed.push('\n');
-        }
-        self.printed.push_str(printed);
-        match state {
-            Some(CommandState { id, runs: true, .. }) => self.process = Some(id),
-            // Without a state it was refused, or is gone.
-            state => self.end(state.and_then(|state| state.exit_code)),
-        }
-    }
-
-    fn end(&mut self, exit_code: Option<i32>) {
-        let code = exit_code.and_then(|code| u32::try_from(code).ok());
-        self.process = None;
-        self.ended = Some(code);
-        for wait in self.waits.drain(..) {
-            sent(wait.respond(WaitForTerminalExitResponse::new(status(code))));
-        }
-    }
 }
 
 /// Requests that are being carried out.
@@ -129,7 +97,9 @@ impl Requests {
             Asked::Command(request, responder) => {
                 let call = self.call("bash", &json!({"command": command_line(&request, work), "background": true}));
                 let id = TerminalId::new(call.id.clone());
-                self.terminals.insert(call.id.clone(), Terminal::default());
+                let limit = request.output_byte_limit.and_then(|limit| usize::try_from(limit).ok());
+                let limit = limit.map_or(LONGEST_OUTPUT, |limit| limit.min(LONGEST_OUTPUT));
+                self.terminals.insert(call.id.clone(), Terminal { limit, ..Terminal::default() });
                 self.waiting.insert(call.id.clone(), Waiting::News(id.clone(), None));
                 sent(responder.respond(CreateTerminalResponse::new(id)));
                 Some(call)
@@ -252,7 +222,7 @@ impl Requests {
 
     fn output(&self, id: &TerminalId) -> Result<TerminalOutputResponse, Error> {
         let terminal = self.terminals.get(&*id.0).ok_or_else(|| refusal(LOST))?;
-        let output = TerminalOutputResponse::new(terminal.printed.clone(), false);
+        let output = TerminalOutputResponse::new(terminal.printed.clone(), terminal.truncated);
         Ok(match terminal.ended {
             Some(code) => output.exit_status(status(code)),
             None => output,
@@ -269,9 +239,14 @@ pub(crate) fn todos(plan: &[schema::PlanEntry]) -> Value {
             PlanEntryStatus::InProgress if !std::mem::replace(&mut begun, true) => "in_progress",
             _ => "pending",
         };
-        json!({"id": (at + 1).to_string(), "text": entry.content, "status": status})
+        json!({"id": (at + 1).to_string(), "text": shortened(&entry.content), "status": status})
     });
     json!({"items": items.collect::<Vec<_>>()})
+}
+
+/// Returns the first characters of a text, in one line.
+pub(crate) fn shortened(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST_LINE).collect()
 }
 
 /// Returns true if a path of the folder of the task has no file.
@@ -294,46 +269,13 @@ fn content(request: &ReadTextFileRequest, work: &AgentWork) -> Result<ReadTextFi
     Ok(ReadTextFileResponse::new(work.context.redactor.text(&text).into_owned()))
 }
 
-/// Returns the shell command of a terminal.
-fn command_line(request: &CreateTerminalRequest, work: &AgentWork) -> String {
-    let mut line = String::new();
-    let folder = work.context.working_folder();
-    if let Some(cwd) = request.cwd.as_deref().filter(|cwd| *cwd != folder) {
-        line.push_str(&format!("cd {} && ", quoted(&shown(cwd, folder))));
-    }
-    for variable in &request.env {
-        line.push_str(&format!("{}={} ", variable.name, quoted(&variable.value)));
-    }
-    // Some agents give a whole line as the command.
-    line.push_str(&request.command);
-    for argument in &request.args {
-        line.push(' ');
-        line.push_str(&quoted(argument));
-    }
-    line
-}
-
-fn shown(path: &Path, folder: &Path) -> String {
-    path.strip_prefix(folder).unwrap_or(path).display().to_string()
-}
-
-/// Quotes a word for the shell where that is needed.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,+@%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-fn status(code: Option<u32>) -> TerminalExitStatus {
-    TerminalExitStatus::new().exit_code(code)
-}
-
 /// Returns the error that an agent gets.
 pub(crate) fn refusal(reason: &str) -> Error {
     Error::new(ErrorCode::INVALID_PARAMS, reason)
 }
 
 /// An agent that has ended needs no answer.
-fn sent(result: Result<(), Error>) {
+pub(crate) fn sent(result: Result<(), Error>) {
     if let Err(error) = result {
         tracing::debug!(%error, "the agent has gone before it was answered");
     }
@@ -341,28 +283,9 @@ fn sent(result: Result<(), Error>) {
 
 #[cfg(test)]
 mod tests {
-    use agent_client_protocol::v1::schema::{EnvVariable, PlanEntry, PlanEntryPriority};
-    use aime_tools::{Approval, ToolContext};
+    use agent_client_protocol::v1::schema::{PlanEntry, PlanEntryPriority};
 
     use super::*;
-
-    fn work(folder: &Path) -> AgentWork {
-        AgentWork::new(&ToolContext::in_folder(folder).unwrap(), Approval::All)
-    }
-
-    #[test]
-    fn a_terminal_becomes_one_command() {
-        let folder = tempfile::tempdir().unwrap();
-        let work = work(folder.path());
-        let inside = work.context.working_folder().join("a b");
-        let check = |request: CreateTerminalRequest, expect: &str| assert_eq!(command_line(&request, &work), expect);
-        let of = |command: &str| CreateTerminalRequest::new("s", command);
-        check(of("cargo test -q"), "cargo test -q");
-        check(of("ls").args(vec!["-l".to_owned(), "it's".to_owned(), String::new()]), r"ls -l 'it'\''s' ''");
-        check(of("make").cwd(inside), "cd 'a b' && make");
-        check(of("make").env(vec![EnvVariable::new("CC", "my cc")]), "CC='my cc' make");
-        check(of("x").args(vec!["$(rm -r .)".to_owned()]), "x '$(rm -r .)'");
-    }
 
     #[test]
     fn a_plan_becomes_a_valid_todo_list() {

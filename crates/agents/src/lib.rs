@@ -7,6 +7,7 @@ mod consent;
 mod process;
 mod session;
 mod settings;
+mod terminal;
 
 pub use agent::ExternalAgent;
 pub use process::AgentError;

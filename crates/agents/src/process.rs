@@ -1,9 +1,9 @@
 //! The agent's process, and the connection to it.
 
-use std::{collections::BTreeMap, ffi::OsString, future, sync::Mutex, sync::PoisonError, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, future, io, sync::Mutex, sync::PoisonError, time::Duration};
 
 use agent_client_protocol::{
-    Agent, ByteStreams, Client, Error,
+    Agent, Client, Error, Lines,
     schema::ProtocolVersion,
     v1::{
         ConnectionTo,
@@ -14,18 +14,24 @@ use agent_client_protocol::{
         },
     },
 };
-use aime_sandbox::{Service, ServiceRequest};
+use aime_sandbox::{Confinement, Service, ServiceRequest};
+use aime_tools::Approval;
+use futures::{SinkExt, StreamExt, pin_mut};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
     time::timeout,
 };
-use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
+use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 
 use crate::{AgentSettings, AgentWork, calls::Asked};
 
 /// Maximum bytes kept of the program's standard error.
 const ERROR_LIMIT: usize = 16 * 1024;
+/// Maximum bytes of one message of the agent, such as a file that it writes. A longer one ends the connection.
+const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// Maximum number of messages that wait for the actor. After that the agent waits until some are read.
+const QUEUE: usize = 64;
 /// Time that a program has to exit by itself.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -62,14 +68,16 @@ pub enum AgentError {
 pub(crate) struct AgentProcess {
     name: String,
     service: Mutex<Service>,
+    /// Keeps the program's temporary folder.
+    _confinement: Confinement,
     connection: JoinHandle<Result<(), Error>>,
     pub(crate) agent: ConnectionTo<Agent>,
     /// Its answer to the greeting.
     pub(crate) introduced: InitializeResponse,
     /// Its requests and updates, in order.
-    pub(crate) asked: mpsc::UnboundedReceiver<Asked>,
+    pub(crate) asked: mpsc::Receiver<Asked>,
     /// Puts the end of a turn behind the updates before it.
-    pub(crate) asks: mpsc::UnboundedSender<Asked>,
+    pub(crate) asks: mpsc::Sender<Asked>,
 }
 
 impl Drop for AgentProcess {
@@ -86,19 +94,23 @@ impl AgentProcess {
         let mut environment: BTreeMap<OsString, OsString> = work.context.environment.as_ref().clone();
         environment.extend(settings.environment.clone());
         let folder = work.context.working_folder();
+        let confinement = settings.confinement.in_folder(folder, &work.reads);
+        let confinement = if work.approval == Approval::ReadOnly { confinement.read_only() } else { confinement };
         let mut service = Service::start(ServiceRequest {
             program: settings.program.clone(),
             arguments: settings.arguments.clone(),
             working_folder: folder.to_owned(),
             environment,
             error_limit: ERROR_LIMIT,
-            confinement: settings.confinement.in_folder(folder, &work.reads),
+            confinement: confinement.clone(),
         })
         .map_err(|error| failed(error.to_string()))?;
         let (output, input) = service.streams().ok_or_else(|| failed("it has no streams".to_owned()))?;
-        let (asks, asked) = mpsc::unbounded_channel();
+        let (asks, asked) = mpsc::channel(QUEUE);
         let (connected, connection) = oneshot::channel();
-        let running = tokio::spawn(connect(ByteStreams::new(input.compat_write(), output.compat()), asks.clone(), connected));
+        let output = FramedRead::new(output, LinesCodec::new_with_max_length(LONGEST_LINE)).map(|line| line.map_err(io::Error::other));
+        let input = SinkExt::<String>::sink_map_err(FramedWrite::new(input, LinesCodec::new()), io::Error::other);
+        let running = tokio::spawn(connect(Lines::new(input, output), asks.clone(), connected));
         let gone = |service: &Service| {
             let said = said(service);
             AgentError::Protocol { agent: name.clone(), reason: "does not speak the protocol".to_owned(), said }
@@ -107,8 +119,8 @@ impl AgentProcess {
             Ok(Ok(agent)) => agent,
             _ => return Err(gone(&service)),
         };
-        let capabilities =
-            ClientCapabilities::new().fs(FileSystemCapabilities::new().read_text_file(true).write_text_file(true)).terminal(true);
+        let files = FileSystemCapabilities::new().read_text_file(settings.files).write_text_file(settings.files);
+        let capabilities = ClientCapabilities::new().fs(files).terminal(true);
         let greeting = InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities);
         let greeted = timeout(settings.limits.start, agent.send_request(greeting).block_task()).await;
         let introduced = match greeted {
@@ -124,7 +136,20 @@ impl AgentProcess {
                 return Err(AgentError::Protocol { agent: name, reason, said: said(&service) });
             }
         };
-        Ok(Self { name, service: Mutex::new(service), connection: running, agent, introduced, asked, asks })
+        Ok(Self { name, service: Mutex::new(service), _confinement: confinement, connection: running, agent, introduced, asked, asks })
+    }
+
+    /// Waits for an answer of the agent at most this long; `None` if there is none by then. Messages before the answer are dropped.
+    pub(crate) async fn answer_of<T>(&mut self, answer: impl Future<Output = T>, longest: Duration) -> Option<T> {
+        let answer = timeout(longest, answer);
+        pin_mut!(answer);
+        loop {
+            tokio::select! {
+                biased;
+                answered = &mut answer => break answered.ok(),
+                Some(_) = self.asked.recv() => {}
+            }
+        }
     }
 
     /// Returns an error of this agent, with what its program wrote to standard error.
@@ -168,7 +193,7 @@ fn said(service: &Service) -> String {
 /// Serves the connection until it is closed. Requests of the agent are put into `asks`, in order.
 async fn connect(
     streams: impl agent_client_protocol::ConnectTo<Client> + 'static,
-    asks: mpsc::UnboundedSender<Asked>,
+    asks: mpsc::Sender<Asked>,
     connected: oneshot::Sender<ConnectionTo<Agent>>,
 ) -> Result<(), Error> {
     /// Puts a request into the queue. If nobody reads it any more, the agent is being ended.
@@ -176,7 +201,7 @@ async fn connect(
         ($request:ty, $kind:ident) => {{
             let asks = asks.clone();
             async move |request: $request, responder, _: ConnectionTo<Agent>| {
-                drop(asks.send(Asked::$kind(request, responder)));
+                drop(asks.send(Asked::$kind(request, responder)).await);
                 Ok(())
             }
         }};
@@ -187,7 +212,7 @@ async fn connect(
         .name("aime")
         .on_receive_notification(
             async move |update: SessionNotification, _: ConnectionTo<Agent>| {
-                drop(updates.send(Asked::Update(Box::new(update))));
+                drop(updates.send(Asked::Update(Box::new(update))).await);
                 Ok(())
             },
             agent_client_protocol::on_receive_notification!(),

@@ -19,14 +19,18 @@ use tokio::time::timeout;
 
 use crate::{
     AgentError, AgentSettings, AgentWork,
-    calls::{Asked, Requests, todos},
+    calls::{Asked, LONGEST_LINE, Requests, shortened, todos},
     process::AgentProcess,
 };
 
 /// Most progress reports of one process. Further ones are dropped.
 const REPORTS: u32 = 500;
-/// Longest progress report, in characters.
-const LONGEST: usize = 300;
+/// Maximum bytes that are kept of a message of the agent.
+const LONGEST_TEXT: usize = 256 * 1024;
+/// Maximum number of messages that are read before their calls are made.
+const AT_ONCE: usize = 64;
+/// Maximum number of tool calls of the agent whose titles are kept.
+const MOST_TITLES: usize = 10_000;
 /// Time that an agent has to end a turn that was cancelled.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -71,11 +75,11 @@ pub(crate) struct Session {
 impl Session {
     /// Starts the program and begins a session in the folder of the task. Returns its id, too.
     pub(crate) async fn begin(settings: &AgentSettings, work: &AgentWork, number: u32) -> Result<(Self, String), AgentError> {
-        let process = AgentProcess::start(settings, work).await?;
+        let mut process = AgentProcess::start(settings, work).await?;
         let asked = process.agent.send_request(NewSessionRequest::new(work.context.working_folder())).block_task();
-        let id = match timeout(settings.limits.start, asked).await {
-            Ok(Ok(begun)) => begun.session_id,
-            Ok(Err(error)) => {
+        let id = match process.answer_of(asked, settings.limits.start).await {
+            Some(Ok(begun)) => begun.session_id,
+            Some(Err(error)) => {
                 let methods: Vec<&str> = process.introduced.auth_methods.iter().map(|method| method.name()).collect();
                 let hint = if methods.is_empty() {
                     String::new()
@@ -84,7 +88,7 @@ impl Session {
                 };
                 return Err(process.error(format!("begins no session: {error}{hint}")));
             }
-            Err(_) => return Err(process.error(format!("begins no session within {} s", settings.limits.start.as_secs()))),
+            None => return Err(process.error(format!("begins no session within {} s", settings.limits.start.as_secs()))),
         };
         let told = id.0.to_string();
         Ok((Self::of(settings, process, id, number), told))
@@ -102,11 +106,11 @@ impl Session {
         }
         let id = SessionId::new(id);
         let asked = process.agent.send_request(LoadSessionRequest::new(id.clone(), work.context.working_folder())).block_task();
-        match timeout(settings.limits.start, asked).await {
-            Ok(Ok(_)) => {}
+        // Before its answer the agent shows the conversation so far, which the run has already.
+        match process.answer_of(asked, settings.limits.start).await {
+            Some(Ok(_)) => {}
             _ => return Err(forgotten()),
         }
-        // The agent has shown the conversation so far, which the run has already.
         while process.asked.try_recv().is_ok() {}
         Ok(Self::of(settings, process, id, number))
     }
@@ -196,13 +200,14 @@ impl Session {
         let images = images.map(|image| ContentBlock::Image(ImageContent::new(image.data.to_string(), image.format.media_type())));
         let asked = PromptRequest::new(self.id.clone(), std::iter::once(prompt.into()).chain(images).collect());
         let (answer, asks) = (self.process.agent.send_request(asked).block_task(), self.process.asks.clone());
-        tokio::spawn(async move { asks.send(Asked::Ended(answer.await)).is_ok() });
+        tokio::spawn(async move { asks.send(Asked::Ended(answer.await)).await.is_ok() });
         self.works = true;
     }
 
     async fn wait(&mut self, work: &AgentWork, silence: Duration) -> Next {
-        let mut calls = Vec::new();
+        let (mut calls, mut read) = (Vec::new(), 0);
         loop {
+            read += 1;
             let asked = match self.held.take() {
                 Some(held) => Some(held),
                 None if calls.is_empty() => tokio::select! {
@@ -216,7 +221,8 @@ impl Session {
                         None
                     }
                 },
-                None => self.process.asked.try_recv().ok(),
+                None if read <= AT_ONCE => self.process.asked.try_recv().ok(),
+                None => None,
             };
             match asked {
                 Some(Asked::Ended(ended)) if calls.is_empty() => {
@@ -262,7 +268,8 @@ impl Session {
         match update {
             SessionUpdate::AgentMessageChunk(chunk) => {
                 if let ContentBlock::Text(text) = chunk.content {
-                    self.text.push_str(&text.text);
+                    let room = LONGEST_TEXT.saturating_sub(self.text.len());
+                    self.text.push_str(text.text.get(..text.text.floor_char_boundary(room)).unwrap_or_default());
                 }
                 None
             }
@@ -270,14 +277,15 @@ impl Session {
                 if !self.text.trim().is_empty() {
                     self.text_before = std::mem::take(&mut self.text);
                 }
-                self.titles.insert(call.tool_call_id.0.to_string(), call.title.clone());
-                self.report(&call.title)
+                let title = shortened(&call.title);
+                self.keep_title(call.tool_call_id.0.to_string(), &title);
+                self.report(&title)
             }
             SessionUpdate::ToolCallUpdate(update) => {
                 let id = update.tool_call_id.0.to_string();
                 let known = self.titles.get(&id).cloned();
-                let title = update.fields.title.clone().or(known.clone()).unwrap_or(id.clone());
-                self.titles.insert(id, title.clone());
+                let title = update.fields.title.as_deref().map(shortened).or(known.clone()).unwrap_or_else(|| shortened(&id));
+                self.keep_title(id, &title);
                 if update.fields.status == Some(ToolCallStatus::Failed) {
                     return self.report(&format!("failed: {title}"));
                 }
@@ -301,8 +309,14 @@ impl Session {
         }
     }
 
+    fn keep_title(&mut self, id: String, title: &str) {
+        if self.titles.len() < MOST_TITLES && id.len() <= LONGEST_LINE {
+            self.titles.insert(id, title.to_owned());
+        }
+    }
+
     fn report(&mut self, what: &str) -> Option<ToolCall> {
-        let what: String = what.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
+        let what = shortened(what);
         self.reports += 1;
         if self.reports > REPORTS || what.is_empty() {
             return None;

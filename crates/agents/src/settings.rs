@@ -35,6 +35,8 @@ pub struct AgentSettings {
     pub environment: BTreeMap<OsString, OsString>,
     /// Sandbox of the program, for the working folder. It is moved to the folder of the task.
     pub confinement: Confinement,
+    /// True if it is offered the file methods of the protocol. Otherwise it reads and writes files itself, within its sandbox.
+    pub files: bool,
     /// Time limits.
     pub limits: AgentLimits,
 }
@@ -49,6 +51,7 @@ impl AgentSettings {
             arguments: Vec::new(),
             environment: BTreeMap::new(),
             confinement,
+            files: true,
             limits: AgentLimits::default(),
         }
     }

@@ -28,6 +28,8 @@ pub enum Origin {
     Person,
     /// Another actor.
     Actor,
+    /// An external agent, which may have read anything: the name of its profile.
+    Agent(String),
     /// Memories of earlier runs.
     Memory,
     /// The folder of documents.
@@ -61,6 +63,7 @@ impl fmt::Display for Origin {
             Self::Server(name) => write!(f, "mcp {}", plain(name)),
             Self::Person => f.write_str("person"),
             Self::Actor => f.write_str("actor"),
+            Self::Agent(name) => write!(f, "agent {}", plain(name)),
             Self::Memory => f.write_str("memory"),
             Self::Knowledge => f.write_str("knowledge"),
             Self::Other(word) => f.write_str(&plain(word)),
@@ -79,6 +82,7 @@ impl From<String> for Origin {
         match word.split_once(' ') {
             Some(("web", host)) => Self::Web(host.to_owned()),
             Some(("mcp", name)) => Self::Server(name.to_owned()),
+            Some(("agent", name)) => Self::Agent(name.to_owned()),
             _ => match word {
                 "files" => Self::Files,
                 "command" => Self::Command,
@@ -114,7 +118,7 @@ impl JsonSchema for Origin {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "Where a text comes from: files, command, person, actor, memory, knowledge, `web HOST` or `mcp SERVER`."
+            "description": "Where a text comes from: files, command, person, actor, memory, knowledge, `web HOST`, `mcp SERVER` or `agent PROFILE`."
         })
     }
 }
@@ -130,6 +134,7 @@ mod tests {
             (Origin::Command, "command"),
             (Origin::Web("docs.rs".into()), "web docs.rs"),
             (Origin::Server("git".into()), "mcp git"),
+            (Origin::Agent("helper".into()), "agent helper"),
             (Origin::Person, "person"),
             (Origin::Actor, "actor"),
             (Origin::Memory, "memory"),

@@ -200,6 +200,15 @@ impl Confinement {
         }
     }
 
+    /// Returns the confinement of commands that cannot write in their working folder.
+    #[must_use]
+    pub fn read_only(&self) -> Self {
+        match &self.0 {
+            State::Off | State::Refused(_) => self.clone(),
+            State::On(confined) => Self::or_refuse(ConfinementSettings { read_only: true, ..confined.settings.clone() }),
+        }
+    }
+
     /// Returns true if commands run unconfined.
     #[must_use]
     pub const fn is_off(&self) -> bool {

@@ -56,7 +56,7 @@ pub use mcp::{
 pub use permission::{
     PermissionRule, PermissionRules, RuleError, RuleLists, RulesFolderError, changes_repository, nearest_tool, tool_names,
 };
-pub use protected::{PlaceChange, PlaceOutcome, ProtectedPlaces};
+pub use protected::{PlaceChange, PlaceOutcome, ProtectedPlaces, WatchedProgram};
 pub use registry::ToolRegistry;
 pub use router::{FAILURES_BEFORE_HINT, ToolRouter};
 pub use secrets::learn_secrets_of;

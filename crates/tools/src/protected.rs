@@ -13,5 +13,5 @@ pub(crate) use git_config::is_harmless_setting;
 pub(crate) use guard::Watched;
 pub use {
     changes::{PlaceChange, PlaceOutcome},
-    guard::ProtectedPlaces,
+    guard::{ProtectedPlaces, WatchedProgram},
 };

@@ -107,6 +107,9 @@ fn check(world: &World, result: &Value, claude: &ScriptedServer) -> Result<()> {
     }
     let told = claude.requests().iter().map(Value::to_string).collect::<String>();
     ensure!(told.contains("You were interrupted"), "Claude Code was not told that it was interrupted");
+    let ran = fs::read_to_string(world.work().join("by-command")).unwrap_or_default();
+    let denied = ["secret", "planted"].iter().all(|name| told.contains(&format!("/{name}: Permission denied")));
+    ensure!(ran == "ran\n" && denied, "the command of Claude Code that leaves its folder did not run, or was not denied");
     ensure!(!told.contains(world::SECRET), "Claude Code has read a file outside of its folder");
     ensure!(!world.outside().join("planted").exists(), "Claude Code has written a file outside of its folder");
     println!("escapes      Claude Code read and wrote nothing outside of its folder");
@@ -138,7 +141,7 @@ fn turn(request: &Value) -> usize {
 
 fn claude(world: &World) -> Script {
     let outside = world.outside();
-    let leaves = format!("cat {0}/secret; echo planted > {0}/planted", outside.display());
+    let leaves = format!("echo ran > by-command; cat {0}/secret; echo planted > {0}/planted", outside.display());
     let at = |turn| When::tools().and_contains("A-PART").and_turn(turn);
     Script::new()
         .provider(Provider::Anthropic)
@@ -173,22 +176,25 @@ fn own() -> Script {
 /// Returns the profiles of both agents. Each has a home of its own and reaches its own model alone.
 fn settings(installed: &Installed, world: &World, claude: &ScriptedServer, gemini: &ScriptedServer) -> String {
     let reads = [installed.folder.clone(), installed.node.parent().and_then(std::path::Path::parent).unwrap_or(&installed.node).to_owned()];
-    let profile = |name: &str, arguments: Vec<String>, set: &str, server: &ScriptedServer| {
+    let profile = |name: &str, arguments: Vec<String>, more: &str, set: &str, server: &ScriptedServer| {
         let host = server.origin().replace("http://", "");
         let home = world.home(name);
         format!(
             "[profiles.{name}]\ndescription = \"{name}\"\n[profiles.{name}.agent]\ncommand = {:?}\nargs = {arguments:?}\nset = {{ HOME = {home:?}, {set} }}\n\
-             network = [{host:?}]\nread = {reads:?}\nwrite = [{home:?}]\nstart_timeout_seconds = 300\n",
+             {more}network = [{host:?}]\nread = {reads:?}\nwrite = [{home:?}]\nstart_timeout_seconds = 300\n",
             installed.node,
         )
     };
     let of_claude = format!(
-        "ANTHROPIC_API_KEY = \"sk-ant-fake\", ANTHROPIC_BASE_URL = {:?}, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\"",
-        claude.origin()
+        "ANTHROPIC_API_KEY = \"sk-ant-fake\", ANTHROPIC_BASE_URL = {:?}, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_TMPDIR = {:?}",
+        claude.origin(),
+        world.home("claude"),
     );
-    let of_gemini = format!("GEMINI_API_KEY = \"fake\", GOOGLE_GEMINI_BASE_URL = {:?}", gemini.origin());
+    // With a model of its own it asks none which model to take.
+    let of_gemini = format!("GEMINI_API_KEY = \"fake\", GOOGLE_GEMINI_BASE_URL = {:?}, GEMINI_MODEL = \"gemini-2.5-pro\"", gemini.origin());
     let claude_script = installed.script("@zed-industries/claude-agent-acp/dist/index.js");
     let gemini_script = installed.script("@google/gemini-cli/bundle/gemini.js");
-    profile("claude", vec![claude_script], &of_claude, claude)
-        + &profile("gemini", vec![gemini_script, "--experimental-acp".to_owned()], &of_gemini, gemini)
+    // Gemini CLI takes the protocol's answer on a missing file for a failure, so it writes files itself.
+    profile("claude", vec![claude_script], "", &of_claude, claude)
+        + &profile("gemini", vec![gemini_script, "--acp".to_owned()], "files = false\n", &of_gemini, gemini)
 }

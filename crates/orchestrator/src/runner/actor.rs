@@ -1,5 +1,6 @@
 //! Actor tasks: an actor with its own journal, driven to its conclusion.
 
+mod agent;
 mod apart;
 mod delegate;
 mod effects;
@@ -20,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::delegate::delegated;
 use self::{
+    agent::AgentGuard,
     effects::ActorRunner,
     reports::{Refused, ReportingStream, Reports},
 };
@@ -29,11 +31,11 @@ use super::{
     evidence::of_actor,
     folder_use::Turn,
     hooked::Asking,
-    in_run, millis_since, on_bound,
+    millis_since, on_bound,
     private::{Place, PrivatePlace, check_of_conflicts},
 };
 use crate::{
-    ActorBrief, AgentOrder, ReturnedResult, RunFact, RunMachine,
+    ActorBrief, ReturnedResult, RunFact, RunMachine,
     messages::Listener,
     models::{Models, OnBound},
     settings::in_force,
@@ -206,16 +208,6 @@ impl Attempt {
         self.runner.model_for(role, Arc::clone(&self.on_bound), self.asking())
     }
 
-    /// Returns the external agent that acts for an actor.
-    fn agent(&self, input: &ActorInput, context: &ToolContext) -> Result<Model, String> {
-        let reads = self.private.as_ref().map(PrivatePlace::reads).unwrap_or_default();
-        let order = AgentOrder { spec: &input.spec, context, reads, attended: input.attended };
-        let agent = self.runner.parts.agents.as_ref().and_then(|agents| agents.agent(order));
-        let agent = agent.ok_or_else(|| format!("no agent is configured for the profile `{}`", input.spec.profile))?;
-        let meter = self.runner.meter(Arc::clone(&self.on_bound));
-        Ok(in_run(agent.build(&self.runner.parts.redactor), meter, &self.runner.run, self.asking()))
-    }
-
     /// Drives an actor from the end of its journal: the actor that works for the plan, or the one that answers `call`.
     pub(super) async fn act(
         self: &Arc<Self>,
@@ -264,7 +256,9 @@ impl Attempt {
         };
         let refused = Arc::<Refused>::default();
         let processes = self.runner.parts.tool_context.background.as_ref().map(|all| all.of_owner(&input.effect_prefix()));
-        let runner = ActorRunner { calls_begun, ..self.runner_of(input, &refused, cancel)? };
+        let mut runner = ActorRunner { calls_begun, ..self.runner_of(input, &refused, cancel)? };
+        let guard = AgentGuard::begin(self, &runner.input, &runner.tool_context).await;
+        runner.guard.clone_from(&guard);
         let sink = ReportingStream { writer, reports, refused, held: Vec::new() };
         let redactor = self.runner.parts.redactor.clone();
         let host = EmbeddedHost::new(Arc::new(runner), sink).with_clock(Arc::clone(&self.runner.parts.clock));
@@ -285,7 +279,11 @@ impl Attempt {
         let ended = drive(&mut host, resume).await.map(|ended| ended.output);
         stop.abort();
         listen.abort();
+        // Closing the host also ends the process of an external agent.
         host.close().await;
+        if let Some(guard) = guard {
+            guard.end().await;
+        }
         // An actor that continues later learns that its commands were ended.
         if let Some(processes) = processes
             && !ended.as_ref().is_ok_and(|output| !is_interrupted(output))
@@ -332,6 +330,7 @@ impl Attempt {
             model: Some(model),
             tool_context,
             refused: Arc::clone(refused),
+            guard: None,
             calls_begun: BTreeMap::new(),
         })
     }

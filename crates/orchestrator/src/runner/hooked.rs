@@ -17,6 +17,8 @@ use crate::{
     hooks::{Heard, HookEvent, HookPayload},
 };
 
+pub(super) use tool::tell_protected;
+
 /// Calls the hooks of a run, and reports their actions to the run.
 #[derive(Clone)]
 pub(super) struct Asking {

@@ -14,7 +14,7 @@ use std::{
 use aime_actor_factory::select;
 use aime_progress_management::{CheckMethod, ConflictKind, Criterion, MergeConflict, PlanMode, RunId, Task, TaskId, TaskKind, TaskSpec};
 use aime_sandbox::ConfinedFolder;
-use aime_tools::ToolContext;
+use aime_tools::{ProtectedPlaces, ToolContext};
 use aime_work_tree::{Extras, FileConflict, Joined, PrivateFolder, PrivateFolders, WorkTreeError};
 use tokio::{
     sync::Mutex,
@@ -67,6 +67,7 @@ pub(crate) struct PrivatePlaces {
 pub(super) struct PrivatePlace {
     private: PrivateFolder,
     folder: ConfinedFolder,
+    protected: ProtectedPlaces,
 }
 
 /// The folder in which an execution of a task works.
@@ -158,7 +159,7 @@ impl PrivatePlace {
         // Full outputs that were cut in the prompt go to a place where the actor can read them and that is never
         // joined.
         let outputs = context.output_folder.as_ref().and_then(|outputs| Some(self.folder.path().join(".aime").join(outputs.file_name()?)));
-        ToolContext { folder: self.folder.clone(), confinement, output_folder: outputs, ..context }
+        ToolContext { folder: self.folder.clone(), confinement, output_folder: outputs, protected: self.protected.clone(), ..context }
     }
 }
 
@@ -196,7 +197,7 @@ impl RunRunner {
         let private = private.map_err(|error| format!("the private folder of the task cannot be made: {error}"))?;
         let Some(private) = private else { return self.in_turn(task, context).await };
         let folder = ConfinedFolder::open(private.path()).map_err(|error| error.to_string())?;
-        Ok(Place::Private(PrivatePlace { private, folder }))
+        Ok(Place::Private(PrivatePlace { private, folder, protected: ProtectedPlaces::default() }))
     }
 
     /// Returns the working folder, as soon as no other task that may write works there.

@@ -47,6 +47,8 @@ pub struct AgentConfig {
     /// Files and folders that it may write in addition to the folder of its task, such as the folder of its sessions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub write: Vec<PathBuf>,
+    /// True if it may have aime read and write files. Otherwise it reads and writes them itself, within its confinement.
+    pub files: bool,
     /// Time limit for the start of the program and of a session, in seconds.
     pub start_timeout_seconds: u64,
     /// Time limit for its work without any message, in seconds.
@@ -64,6 +66,7 @@ impl Default for AgentConfig {
             network: NetworkConfig::None,
             read: Vec::new(),
             write: Vec::new(),
+            files: true,
             start_timeout_seconds: 60,
             silence_timeout_seconds: 600,
         }

@@ -100,6 +100,7 @@ impl Setup {
         Ok(AgentSettings {
             arguments: config.args.iter().map(OsString::from).collect(),
             environment,
+            files: config.files,
             limits: AgentLimits {
                 start: Duration::from_secs(config.start_timeout_seconds),
                 silence: Duration::from_secs(config.silence_timeout_seconds),

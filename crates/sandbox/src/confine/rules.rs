@@ -48,14 +48,20 @@ impl Rules {
         read.extend(settings.read.iter().cloned());
         read.sort();
         read.dedup();
-        let write: Vec<PathBuf> = [&settings.working_folder].into_iter().chain(&settings.write).cloned().collect();
-        let named = settings.read.iter().chain(&write);
+        let named = settings.read.iter().chain([&settings.working_folder]).chain(&settings.write);
         let exposed = named.flat_map(|folder| {
             let place = real(folder);
             let within = secrets.iter().filter(move |secret| **secret != place && secret.starts_with(&place) && secret.exists());
             within.map(|secret| Exposed { folder: folder.clone(), secret: secret.clone() })
         });
         let exposed = exposed.collect();
+        let folder = settings.working_folder.clone();
+        let mut write = settings.write.clone();
+        if settings.read_only {
+            read.push(folder)
+        } else {
+            write.insert(0, folder)
+        }
         (Self { read, write, devices: DEVICES.iter().map(PathBuf::from).collect(), secrets }, exposed)
     }
 

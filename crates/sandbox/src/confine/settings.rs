@@ -111,8 +111,10 @@ impl Default for ResourceLimits {
 /// Rights of a command.
 #[derive(Debug, Clone)]
 pub struct ConfinementSettings {
-    /// Working folder: readable, writable and executable.
+    /// Working folder: readable, executable, and writable unless `read_only` is set.
     pub working_folder: PathBuf,
+    /// If true, the working folder cannot be written.
+    pub read_only: bool,
     /// Home folder, of which only toolchains are readable.
     pub home: Option<PathBuf>,
     /// Parent of the private temporary folder.
@@ -150,6 +152,7 @@ impl ConfinementSettings {
         let programs = environment.get(OsStr::new("PATH")).map(|path| split(path)).unwrap_or_default();
         Self {
             working_folder: working_folder.into(),
+            read_only: false,
             temp: ["TMPDIR", "TEMP", "TMP"]
                 .into_iter()
                 .find_map(|name| path(name).filter(absolute))

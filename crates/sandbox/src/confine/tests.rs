@@ -65,6 +65,21 @@ async fn bash(
     run(request, &CancellationToken::new()).await.unwrap()
 }
 
+#[tokio::test]
+async fn a_read_only_command_writes_in_its_temp_folder_alone() {
+    let place = Place::new();
+    let script = "echo x > a; echo x >> kept; rm kept; cat kept; echo y > $TMPDIR/own && cat $TMPDIR/own";
+    fs::write(place.at("work/kept"), "kept\n").unwrap();
+    let confinement = Confinement::new(place.settings()).unwrap();
+    for confinement in [confinement.read_only(), confinement.read_only().in_folder(&place.at("work"), &[])] {
+        let outcome = place.bash(&confinement, script).await;
+        assert_eq!(outcome.stdout.text(), "kept\ny\n", "{outcome:?}");
+        assert!(!place.at("work/a").exists());
+    }
+    let outcome = place.bash(&confinement, script).await;
+    assert_eq!(outcome.stdout.text(), "y\n", "the same script writes without that: {outcome:?}");
+}
+
 // Requirement: 15.2
 #[tokio::test]
 async fn a_command_works_in_its_folder_and_a_temp_folder_that_goes_with_the_run() {

@@ -19,8 +19,8 @@ use crate::{Consent, Source, ToolContext, ToolError, ToolOutput, ToolScope, Tool
 /// Maximum number of changes that a result names.
 const MOST_NAMED: usize = 20;
 
-/// Reverts unapproved changes of protected places by the calls of a run. Cheap to clone; all clones share the state, since the changes of
-/// concurrent calls cannot be told apart.
+/// Reverts unapproved changes of protected places in one folder by the calls of a run. Cheap to clone; all clones share the state, since the
+/// changes of concurrent calls cannot be told apart.
 #[derive(Clone, Default)]
 pub struct ProtectedPlaces {
     state: Arc<Mutex<State>>,
@@ -66,17 +66,19 @@ impl ProtectedPlaces {
         if !any && !by_file_tool {
             return None;
         }
-        let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
-        let begun = spawn_blocking(move || places.begin(&folder, &redactor, granted)).await;
-        begun.ok().map(|number| Watched { places: self.clone(), number, by_file_tool, done: false })
+        self.begin_for(granted, by_file_tool, context).await
     }
 
     /// Starts to watch a command that continues after its call.
     pub(crate) async fn watch_command(&self, parameters: &Map<String, Value>, context: &ToolContext) -> Option<Watched> {
         let granted = context.rules.granted("bash", parameters);
+        self.begin_for(granted, false, context).await
+    }
+
+    async fn begin_for(&self, granted: Granted, by_file_tool: bool, context: &ToolContext) -> Option<Watched> {
         let (places, folder, redactor) = (self.clone(), context.folder.clone(), context.redactor.clone());
         let begun = spawn_blocking(move || places.begin(&folder, &redactor, granted)).await;
-        begun.ok().map(|number| Watched { places: self.clone(), number, by_file_tool: false, done: false })
+        begun.ok().map(|number| Watched { places: self.clone(), folder: context.folder.clone(), number, by_file_tool, done: false })
     }
 
     fn begin(&self, folder: &ConfinedFolder, redactor: &Redactor, granted: Granted) -> u64 {
@@ -131,9 +133,44 @@ impl State {
     }
 }
 
+/// Watch of a program that works beside the calls and may change any file at any time, such as an external agent. The changes are told by
+/// [`ProtectedPlaces::take_changes`].
+pub struct WatchedProgram {
+    places: ProtectedPlaces,
+    watched: tokio::sync::Mutex<Option<Watched>>,
+}
+
+impl WatchedProgram {
+    /// Starts to watch.
+    pub async fn begin(context: &ToolContext) -> Self {
+        let watched = context.protected.watch_command(&Map::new(), context).await;
+        Self { places: context.protected.clone(), watched: watched.into() }
+    }
+
+    /// Reverts what it has changed so far without approval.
+    pub async fn check(&self, context: &ToolContext) {
+        let now = self.places.watch_command(&Map::new(), context).await;
+        settle(now, context).await;
+    }
+
+    /// Reverts what it has changed without approval, and ends the watch.
+    pub async fn end(&self, context: &ToolContext) {
+        let watched = self.watched.lock().await.take();
+        settle(watched, context).await;
+    }
+}
+
+/// Ends a watch whose result nobody reads.
+async fn settle(watched: Option<Watched>, context: &ToolContext) {
+    if let Some(watched) = watched {
+        drop(watched.end(Ok(ToolOutput::default()), context).await);
+    }
+}
+
 /// A watched call.
 pub(crate) struct Watched {
     places: ProtectedPlaces,
+    folder: ConfinedFolder,
     number: u64,
     by_file_tool: bool,
     done: bool,
@@ -142,7 +179,7 @@ pub(crate) struct Watched {
 impl Watched {
     /// Ends the watch, and adds the changes to the result.
     pub(crate) async fn end(mut self, result: Result<ToolOutput, ToolError>, context: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let (places, folder, redactor) = (self.places.clone(), context.folder.clone(), context.redactor.clone());
+        let (places, folder, redactor) = (self.places.clone(), self.folder.clone(), context.redactor.clone());
         let open = match &context.person {
             Some(person) if !self.by_file_tool && !self.places.asks_nobody => {
                 let (places, folder, redactor) = (places.clone(), folder.clone(), redactor.clone());

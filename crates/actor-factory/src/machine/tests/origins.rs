@@ -69,6 +69,20 @@ fn who_has_read_others_words_reaches_no_host_without_consent() {
     }
 }
 
+/// Nobody sees what an external agent reads, so its calls and its result count as made of the words of others from the start.
+#[test]
+fn an_external_agent_may_have_read_anything() {
+    let mut agent = wary(Trust { files: true, commands_reach_network: false }, false);
+    (agent.spec.agent, agent.spec.profile) = (true, "helper".to_owned());
+    let mut play = Play::start(agent);
+    play.calls(vec![fetch("a", "evil.example"), fetch("b", "docs.example")]);
+    assert!(play.results()[0].contains("agent helper"), "{:?}", play.results());
+    assert_eq!(play.open_ids(), ["t/1/1/2"], "the user has named this host");
+    play.tool("t/1/1/2", "a page");
+    play.calls(vec![terminate("success", "done")]);
+    assert_eq!(play.output.unwrap().origins, [Origin::Web("docs.example".into()), Origin::Agent("helper".into())]);
+}
+
 #[test]
 fn a_person_may_consent_and_is_told_why_they_are_asked() {
     let mut play = Play::start(wary(Trust::default(), true));

@@ -154,7 +154,7 @@ impl ActorRunner {
         let model = attempt.model(&input.spec.model);
         let tool_context = runner.tool_context(cancel, &attempt.task).for_model(input.limits);
         let refused = Arc::new(Refused::default());
-        Self { attempt, input, model, tool_context, refused, calls_begun: BTreeMap::new() }
+        Self { attempt, input, model, tool_context, refused, guard: None, calls_begun: BTreeMap::new() }
     }
 }
 

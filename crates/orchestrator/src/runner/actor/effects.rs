@@ -15,7 +15,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Attempt, NO_MODEL, reports::Refused};
+use super::{Attempt, NO_MODEL, agent::AgentGuard, reports::Refused};
 use crate::{
     RunFact,
     runner::{kept_files::author, millis_since},
@@ -34,6 +34,8 @@ pub(super) struct ActorRunner {
     pub(super) model: Option<Model>,
     pub(super) tool_context: ToolContext,
     pub(super) refused: Arc<Refused>,
+    /// Guard of the folder against the process of an external agent.
+    pub(super) guard: Option<Arc<AgentGuard>>,
     /// Start times of the calls that had not ended when the actor was resumed.
     pub(super) calls_begun: BTreeMap<String, UnixMillis>,
 }
@@ -60,6 +62,9 @@ impl EffectRunner<ActorMachine> for ActorRunner {
                     let answer = context.cancel.run_until_cancelled(self.in_turn(model.complete(request))).await;
                     if let Some(recording) = recording {
                         Box::pin(runner.kept_files.close(recording, &self.attempt.facts)).await;
+                    }
+                    if let Some(guard) = &self.guard {
+                        Box::pin(guard.check()).await;
                     }
                     match answer {
                         // The run was told and revokes the actor. This waits until it has.

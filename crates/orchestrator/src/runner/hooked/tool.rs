@@ -175,7 +175,7 @@ impl RunRunner {
 }
 
 /// Reports to the run the changes that a call made to files that are executed later.
-fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
+pub(in crate::runner) fn tell_protected(asking: &Asking, tool: &str, context: &ToolContext) {
     for change in context.protected.take_changes() {
         let did = match &change.outcome {
             PlaceOutcome::PutBack => FileDeed::PutBack,
