@@ -53,6 +53,7 @@ mod models;
 mod modes;
 mod new_user;
 mod one_file;
+mod outdated;
 mod output;
 mod parallel;
 mod people;

@@ -2,6 +2,8 @@
 
 mod outcome;
 
+use std::collections::BTreeMap;
+
 use aime_actor_factory::LeadRest;
 use aime_durable::{EffectId, Reason};
 use aime_progress_management::{Conclusion, EvidenceId, FileChange, HookAct, MergeConflict, ProgressEvent, QuestionId, TaskId};
@@ -184,6 +186,9 @@ pub enum RunFact {
         id: EffectId,
         /// One result per criterion.
         checks: Vec<CriterionResult>,
+        /// New results for criteria of completed tasks that others may have made out of date.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        again: BTreeMap<TaskId, Vec<CriterionResult>>,
         /// Model calls that the checks took.
         calls: Vec<ModelUse>,
     },

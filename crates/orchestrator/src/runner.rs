@@ -1,6 +1,7 @@
 //! Carries out the effects of the run machine.
 
 pub(crate) mod actor;
+mod again;
 pub(crate) mod answer;
 pub(crate) mod apart;
 mod audit;

@@ -1,5 +1,8 @@
-//! The success criteria of the plan, as of their last check.
+//! The success criteria of the plan, and the criteria of completed tasks that were checked with them, as of their last check.
 
+use std::collections::BTreeMap;
+
+use aime_progress_management::TaskId;
 use serde::{Deserialize, Serialize};
 
 use crate::CriterionResult;
@@ -17,10 +20,13 @@ impl CriteriaState {
         self.looked_at
     }
 
-    pub(super) fn look(&mut self, checks: &[CriterionResult]) {
+    /// Takes in the results of the criteria of the plan, and `again` those of completed tasks.
+    pub(super) fn look(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>) {
         self.looked_at = true;
-        let unmet = checks.iter().filter(|check| check.fault().is_some());
-        self.unmet = unmet.map(|check| format!("{}: {}", check.criterion, check.reason)).collect();
+        let of_tasks = again.iter().flat_map(|(task, checks)| checks.iter().map(move |check| (format!(" of the task `{task}`"), check)));
+        let all = checks.iter().map(|check| (String::new(), check)).chain(of_tasks);
+        let unmet = all.filter(|(_, check)| check.fault().is_some());
+        self.unmet = unmet.map(|(of, check)| format!("{}{of}: {}", check.criterion, check.reason)).collect();
     }
 
     pub(super) fn plan_changed(&mut self) {
@@ -53,7 +59,7 @@ mod tests {
         ];
         for (checks, expected) in cases {
             let mut criteria = CriteriaState::default();
-            criteria.look(&checks);
+            criteria.look(&checks, &BTreeMap::new());
             assert_eq!((criteria.failure().as_deref(), criteria.were_looked_at()), (expected, true));
             criteria.plan_changed();
             assert_eq!((criteria.failure(), criteria.were_looked_at()), (None, false));

@@ -66,9 +66,9 @@ impl RunMachine {
                 self.record_calls_of(task.as_ref(), std::slice::from_ref(used), out);
                 self.advance(out);
             }
-            (RunFact::Verified { checks, calls, .. }, _) => {
+            (RunFact::Verified { checks, again, calls, .. }, _) => {
                 self.record_calls(calls, out);
-                self.verified(checks, out);
+                self.verified(checks, again, out);
             }
             (RunFact::AnswerWritten { text, calls, .. }, _) => {
                 self.record_calls(calls, out);

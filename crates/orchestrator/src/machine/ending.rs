@@ -1,6 +1,8 @@
 //! The end of a run: the criteria, the answer, the report without a model.
 
-use aime_progress_management::{Check, ProgressEvent, RunStatus, Task, TaskKind, TaskStatus};
+use std::collections::BTreeMap;
+
+use aime_progress_management::{Check, CheckMethod, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
 use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
@@ -71,9 +73,10 @@ impl RunMachine {
         self.answered(None, out);
     }
 
-    /// Requests a check of the criteria, once for each version of the plan. Returns whether it does.
+    /// Requests a check of the criteria of the plan, and of those of tasks that may be outdated, once for each version of the plan. Returns
+    /// whether it does.
     pub(super) fn verify(&mut self, out: &mut Out) -> bool {
-        let due = !self.criteria.were_looked_at() && self.is_reflected();
+        let due = !self.criteria.were_looked_at() && (self.is_reflected() || self.may_be_outdated());
         if due {
             self.phase = Phase::Verifying;
             let id = self.effects.next_id("verify");
@@ -92,6 +95,12 @@ impl RunMachine {
             Reflect::Criteria => named,
             Reflect::Always => named || self.input.can_plan,
         }
+    }
+
+    /// Returns whether a task may have changed files after the criteria of another one were checked.
+    fn may_be_outdated(&self) -> bool {
+        let worked = self.state.tasks.values().filter(|task| task.spec.kind != TaskKind::Group && task.attempts > 0);
+        worked.take(2).count() > 1 && self.state.checked.iter().any(|known| known.task.is_some() && known.how != CheckMethod::Unchecked)
     }
 
     /// Returns the advice for a model that cannot be used, and how the work goes on then.
@@ -147,9 +156,10 @@ impl RunMachine {
         Some(RunFailure { code, message: lines.join("; "), hint })
     }
 
-    pub(super) fn verified(&mut self, checks: &[CriterionResult], out: &mut Out) {
+    pub(super) fn verified(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>, out: &mut Out) {
         self.report_checks(None, checks, out);
-        self.criteria.look(checks);
+        again.iter().for_each(|(task, checks)| self.report_checks(Some(task), checks, out));
+        self.criteria.look(checks, again);
         self.phase = Phase::Executing;
         self.advance(out);
     }

@@ -8,7 +8,12 @@ use aime_redact::Redactor;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{Context, RunRunner, before::TriedCriteria, evidence::CallRecord, private::PrivatePlaces};
+use super::{
+    Context, RunRunner,
+    before::TriedCriteria,
+    evidence::CallRecord,
+    private::{PrivatePlaces, check_of_conflicts},
+};
 use crate::{
     Budget, FoundConflict, HookPoint, Orchestrator, RunContext, RunEffect, RunFact, RunInput, RunMachine, RunResult, messages::Words,
     questions::Answers,
@@ -117,7 +122,9 @@ impl RemoteEffects {
         let (facts, mut on_the_way) = fact_channel::<RunMachine>();
         let context = Context::from(EffectContext::new(cancel, facts));
         let evidence = || Ok(calls.evidence());
+        let merged = check_of_conflicts(&conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
         let (checks, calls) = self.runner.verify_task((id.to_string(), spec, ""), &conclusion, evidence, &context).await;
+        let checks = merged.into_iter().chain(checks).collect();
         context.revoked_if_out_of_budget().await;
         let fact = RunFact::TaskEnded { id, conclusion, checks, calls, conflicts, duration_ms };
         let fact = self.runner.after_attempt(spec.clone(), fact, &context).await;

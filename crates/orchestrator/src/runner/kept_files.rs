@@ -45,6 +45,17 @@ pub(super) struct Recording {
     _in_use: InUse,
 }
 
+/// A recorded change of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LaterChange {
+    /// Number of changes before it.
+    pub(super) number: u64,
+    /// Possible authors; empty if it was made outside of the run, or by an undo.
+    pub(super) by: Vec<Author>,
+    /// Path relative to the folder.
+    pub(super) path: String,
+}
+
 impl KeptFiles {
     pub(crate) fn new(recorder: Option<Recorder>, run: RunId, live: Arc<LiveStore>) -> Self {
         Self { recorder: recorder.map(Arc::new), run, live, passing: None, folder: FolderUse::new() }
@@ -221,6 +232,20 @@ impl KeptFiles {
     pub(super) async fn count_changes(&self) -> Option<u64> {
         let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
         spawn_blocking(move || recorder.count_changes(CHECK)).await.ok().flatten()
+    }
+
+    /// Returns the recorded changes of files after the first `count`, without the effects of checks, folders, caches and what ignore files name;
+    /// returns `None` where changes are not recorded.
+    pub(super) async fn changes_after(&self, count: u64, root: &Path) -> Option<Vec<LaterChange>> {
+        let recorder = self.recorder.clone().filter(|_| self.passing.is_none())?;
+        let root = root.to_owned();
+        let later = move || {
+            let changes = recorder.changes_after(count, CHECK)?.into_iter();
+            let files = changes.filter(|(_, _, change)| did(change).is_some() && !is_ignored(&root, &change.path));
+            let later = files.map(|(number, by, change)| LaterChange { number, by, path: change.path.to_string_lossy().into_owned() });
+            Some(later.collect())
+        };
+        spawn_blocking(later).await.ok().flatten()
     }
 
     /// Compares a path, relative to the folder, with its state when the run began; returns `None` where changes are not recorded.

@@ -32,8 +32,8 @@ use crate::{CriterionResult, ModelUse, Reflect, RunFact, read_criterion};
 const READ_FILE: &str = "read_file";
 
 impl RunRunner {
-    /// Checks the goal's criteria when every task is settled. A command that passed still holds if no file has
-    /// changed since.
+    /// Checks the goal's criteria when every task is settled, and once more those of completed tasks, if others have changed files since. A
+    /// command that passed still holds if no file has changed since.
     pub(super) async fn verify(self: &Arc<Self>, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let criteria = &state.strategic.success_criteria;
         // If the settings ask for it, a plan without criteria is judged by its goal.
@@ -47,6 +47,7 @@ impl RunRunner {
                 None => CriterionResult { changes, ..self.execute(criterion, None, &author, context).await },
             });
         }
+        let again = self.check_again(state, &author, context).await;
         let calls = match self.input.settings.reflect {
             Reflect::Never => Vec::new(),
             Reflect::Criteria | Reflect::Always => {
@@ -55,7 +56,7 @@ impl RunRunner {
                 self.judge(work, &mut checks, || Ok(of_run(state)), context).await
             }
         };
-        RunFact::Verified { id, checks, calls }
+        RunFact::Verified { id, checks, again, calls }
     }
 
     /// Checks a task's criteria when an attempt claims success: those of the plan, and the commands that the actor
@@ -84,11 +85,11 @@ impl RunRunner {
             None => Author { origins: conclusion.origins.clone(), consents: Vec::new() },
         };
         let mut checks = Vec::new();
+        // The criteria are checked again at the end of the run, unless nothing has changed until then.
+        let changes = self.kept_files.count_changes().await;
         for criterion in of_task {
-            checks.push(self.execute(&criterion, Some(&spec.id), &author, context).await);
+            checks.push(CriterionResult { changes, ..self.execute(&criterion, Some(&spec.id), &author, context).await });
         }
-        // The criteria of the plan are checked again at its end, unless nothing has changed until then.
-        let changes = if of_plan.is_empty() { None } else { self.kept_files.count_changes().await };
         for criterion in of_plan {
             let check = self.execute(&criterion, Some(&spec.id), &author, context).await;
             checks.push(CriterionResult { of_plan: true, changes, ..check });

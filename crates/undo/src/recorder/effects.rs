@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Recorder, State, Undone};
-use crate::{Author, Conflict, ConflictKind, Entry, NotKept, Scope, UndoError, UndoPlan, log::Record};
+use crate::{Author, Change, Conflict, ConflictKind, Entry, NotKept, Scope, UndoError, UndoPlan, log::Record};
 
 /// A path now, compared with the path when the run began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +57,20 @@ impl Recorder {
             if live.known.is_some() {
                 self.look_around(live, counts)?;
             }
-            let counted = live.records.iter().filter(|record| match record {
-                Record::Changed { by, .. } => by.is_empty() || by.iter().any(|author| author.tool != tool),
-                Record::Undo { of, .. } => !matches!(of, Scope::Effects { .. }),
-                _ => false,
-            });
-            Ok(counted.count() as u64)
+            Ok(counted(&live.records, tool).count() as u64)
+        })
+    }
+
+    /// Returns the changes of files after the first `count` records that [`count_changes`](Self::count_changes) counts, each with the number of
+    /// records before it and its possible authors. An undo has none. Returns `None` where changes are not recorded.
+    #[must_use]
+    pub fn changes_after(&self, count: u64, tool: &str) -> Option<Vec<(u64, Vec<Author>, Change)>> {
+        self.keeping(&mut self.state(), |live, counts| {
+            if live.known.is_some() {
+                self.look_around(live, counts)?;
+            }
+            let later = (0..).zip(counted(&live.records, tool)).filter(|(number, _)| *number >= count);
+            Ok(later.flat_map(|(number, (by, changes))| changes.iter().map(move |change| (number, by.to_vec(), change.clone()))).collect())
         })
     }
 
@@ -89,6 +97,15 @@ impl Recorder {
             Ok(SinceBegin::Same)
         })
     }
+}
+
+/// Returns the changes that count, with their possible authors: those that `tool` alone made do not, nor do undone effects.
+fn counted<'a>(records: &'a [Record], tool: &str) -> impl Iterator<Item = (&'a [Author], &'a [Change])> {
+    records.iter().filter_map(move |record| match record {
+        Record::Changed { by, changes } if by.is_empty() || by.iter().any(|author| author.tool != tool) => Some((&by[..], &changes[..])),
+        Record::Undo { of, changes, .. } if !matches!(of, Scope::Effects { .. }) => Some((&[][..], &changes[..])),
+        _ => None,
+    })
 }
 
 /// Takes the paths that stay as they are out of a plan, and the folders that hold them.

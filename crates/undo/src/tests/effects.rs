@@ -118,4 +118,16 @@ fn changes_are_counted_without_the_effects_of_checks() {
     count(3);
     let recorder = place.recorder();
     assert_eq!(recorder.count_changes("check"), Some(3), "another process reads the same record");
+    let after = |count: u64| {
+        let changes = recorder.changes_after(count, "check").unwrap();
+        let name = |(_, by, change): (u64, Vec<Author>, crate::Change)| {
+            (by.into_iter().filter_map(|author| author.task).collect::<Vec<_>>(), change.path.display().to_string())
+        };
+        changes.into_iter().map(name).collect::<Vec<_>>()
+    };
+    let (nobody, one) = (Vec::<String>::new, vec!["one".to_owned()]);
+    assert_eq!(after(0)[..2], [(one, "a.txt".to_owned()), (nobody(), "b.txt".to_owned())]);
+    assert_eq!(after(1)[0], (nobody(), "b.txt".to_owned()));
+    assert_eq!(after(2), [(nobody(), "a.txt".to_owned())], "the undo");
+    assert_eq!(after(3), []);
 }

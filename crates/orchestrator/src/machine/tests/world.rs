@@ -1,6 +1,6 @@
 //! A scripted world around the machine, in place of `drive` and a host.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aime_durable::{EffectId, Machine, Order, Outbox, Reason};
 use aime_dynamic_planner::Wake;
@@ -307,7 +307,7 @@ impl World {
     pub(super) fn verified(&mut self, checks: &[(&str, Option<bool>)]) -> &mut Self {
         let id = self.effect("verify");
         let checks = checks.iter().map(|(criterion, passed)| check(criterion, *passed)).collect();
-        self.send(RunFact::Verified { id, checks, calls: Vec::new() })
+        self.send(RunFact::Verified { id, checks, again: BTreeMap::new(), calls: Vec::new() })
     }
 
     pub(super) fn answers(&mut self, text: &str) -> &mut Self {

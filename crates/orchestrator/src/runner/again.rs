@@ -1,0 +1,217 @@
+//! Checks of completed tasks that are made again at the end of the run, because others have changed files since.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use aime_progress_management::{
+    Check, CheckMethod, CheckedCriterion, Criterion, Owner, ProgressState, Task, TaskGraph, TaskId, TaskKind, TaskStatus, Timestamp,
+};
+
+use super::{Context, RunRunner, checks::Author, kept_files::LaterChange};
+use crate::CriterionResult;
+
+/// The changes of files after a check.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Later {
+    /// Tasks that could change files at the same time as the checked task, and people or programs outside of the run.
+    beside: BTreeSet<String>,
+    /// Tasks that the plan puts after the checked task. They may replace its work.
+    after: BTreeSet<String>,
+    /// The changed files, if changes are recorded.
+    paths: BTreeSet<String>,
+}
+
+impl RunRunner {
+    /// Returns new results for the criteria of completed tasks that held before others changed files. aime makes the checks of commands and
+    /// files once more; a text keeps its verdict, with a note if a file of its evidence was changed. No model is asked.
+    ///
+    /// A check that no longer holds fails only if a task beside its own, or somebody outside of the run, changed files. A task that the plan
+    /// puts after it may replace what was there, so the criterion is undecided then. A failed check stays failed until the next change.
+    pub(super) async fn check_again(
+        self: &Arc<Self>,
+        state: &ProgressState,
+        author: &Author,
+        context: &Context,
+    ) -> BTreeMap<TaskId, Vec<CriterionResult>> {
+        let known: Vec<(&CheckedCriterion, &Task)> = state.checked.iter().filter_map(|known| Some((known, completed(state, known)?))).collect();
+        let mut results: BTreeMap<TaskId, Vec<CriterionResult>> = BTreeMap::new();
+        if known.is_empty() {
+            return results;
+        }
+        let changes = self.kept_files.count_changes().await;
+        let recorded = match (known.iter().map(|(known, _)| known.changes).min().flatten(), changes) {
+            (Some(first), Some(_)) => self.kept_files.changes_after(first, self.parts.tool_context.working_folder()).await,
+            _ => None,
+        };
+        let graph = state.graph();
+        for (known, task) in known {
+            let later = match &recorded {
+                Some(recorded) => of_record(state, &graph, task, recorded.iter().filter(|later| Some(later.number) >= known.changes)),
+                None => of_times(state, &graph, task),
+            };
+            let result = match &later {
+                Later { beside, after, .. } if beside.is_empty() && after.is_empty() => {
+                    (known.holds == Some(false)).then(|| result_of(known))
+                }
+                later if known.how == CheckMethod::Audited => with_note(known, later),
+                later => match criterion_of(task, &known.criterion) {
+                    Some(criterion) => Some(judged(self.execute(&criterion, Some(&task.spec.id), author, context).await, later)),
+                    None => None,
+                },
+            };
+            results.entry(task.spec.id.clone()).or_default().extend(result.map(|result| CriterionResult { changes, ..result }));
+        }
+        results.retain(|_, results| !results.is_empty());
+        results
+    }
+}
+
+/// Returns the completed task of a criterion that was checked.
+fn completed<'a>(state: &'a ProgressState, known: &CheckedCriterion) -> Option<&'a Task> {
+    let is_known = known.how == CheckMethod::Executed || known.how == CheckMethod::Audited && known.holds == Some(true);
+    let task = state.tasks.get(known.task.as_ref().filter(|_| is_known)?)?;
+    (task.status == TaskStatus::Completed).then_some(task)
+}
+
+/// Returns a criterion of a task by its words.
+fn criterion_of(task: &Task, words: &str) -> Option<Criterion> {
+    let own = task.conclusion.iter().flat_map(|conclusion| &conclusion.checks);
+    let own = own.map(|check| Criterion { check: Check::Command(check.clone()), owner: Owner::Actor });
+    task.spec.completion_criteria.iter().cloned().chain(own).find(|criterion| criterion.to_string() == words)
+}
+
+/// Returns the known result of a check.
+fn result_of(CheckedCriterion { task: _, criterion, owner, how, holds, evidence, changes }: &CheckedCriterion) -> CriterionResult {
+    CriterionResult {
+        criterion: criterion.clone(),
+        owner: *owner,
+        of_plan: false,
+        executable: *how == CheckMethod::Executed,
+        how: *how,
+        passed: *holds,
+        reason: evidence.clone(),
+        changes: *changes,
+        duration_ms: 0,
+    }
+}
+
+/// Returns the known verdict with a note, if a file of its evidence was changed since.
+fn with_note(known: &CheckedCriterion, later: &Later) -> Option<CriterionResult> {
+    let named: Vec<String> = later.paths.iter().filter(|path| names(&known.evidence, path)).map(|path| format!("`{path}`")).collect();
+    let reason = format!("{} (judged before {} changed {})", known.evidence, words_of(later), named.join(", "));
+    (!named.is_empty()).then(|| CriterionResult { reason, ..result_of(known) })
+}
+
+/// Returns true if a text names a path.
+fn names(text: &str, path: &str) -> bool {
+    let is_end = |text: &str| text.chars().next().is_none_or(|next| !next.is_alphanumeric() && !"_-/".contains(next));
+    let is_begin = |text: &str| text.chars().next_back().is_none_or(|last| !last.is_alphanumeric() && !"_-".contains(last));
+    text.match_indices(path).any(|(at, _)| is_begin(text.get(..at).unwrap_or_default()) && is_end(text.get(at + path.len()..).unwrap_or_default()))
+}
+
+/// Returns the result of a check that held before later changes.
+fn judged(result: CriterionResult, later: &Later) -> CriterionResult {
+    if result.passed != Some(false) {
+        return result;
+    }
+    let (passed, reason) = if later.beside.is_empty() {
+        let after = words_of(later);
+        (None, format!("cannot tell: it held when the task ended, and does not since {after}, which the plan puts after it: {}", result.reason))
+    } else {
+        (Some(false), format!("it held when the task ended, and does not since {} changed files: {}", words_of(later), result.reason))
+    };
+    CriterionResult { passed, reason, ..result }
+}
+
+/// Names those that changed files, the tasks beside first.
+fn words_of(Later { beside, after, .. }: &Later) -> String {
+    let names = if beside.is_empty() { after } else { beside };
+    names.iter().cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// Returns the changes that others made after a check of a task.
+fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, changes: impl Iterator<Item = &'a LaterChange>) -> Later {
+    let (mut later, mut others) = (Later::default(), BTreeMap::new());
+    for LaterChange { by, path, .. } in changes {
+        let tasks = by.iter().filter_map(|author| state.tasks.get(author.task.as_deref()?));
+        others.extend(tasks.map(|other| (&other.spec.id, other)));
+        if by.is_empty() {
+            later.beside.insert("somebody outside of the run".to_owned());
+        }
+        later.paths.insert(path.clone());
+    }
+    later.add(state, graph, task, others.into_values());
+    later
+}
+
+/// Returns the tasks that were in progress after the task began, for runs whose changes are not recorded.
+fn of_times(state: &ProgressState, graph: &TaskGraph, task: &Task) -> Later {
+    let worked = |other: &&Task| {
+        other.spec.kind != TaskKind::Group && other.started_at.is_some() && other.finished_at >= task.started_at
+    };
+    let mut later = Later::default();
+    later.add(state, graph, task, state.tasks.values().filter(worked));
+    later
+}
+
+impl Later {
+    /// Adds the tasks other than those that the plan puts before the checked one.
+    fn add<'a>(&mut self, state: &ProgressState, graph: &TaskGraph, task: &Task, others: impl Iterator<Item = &'a Task>) {
+        let id = &task.spec.id;
+        let others: Vec<&Task> = others.filter(|other| other.spec.id != *id).collect();
+        if others.is_empty() {
+            return;
+        }
+        let (before, beside) = (graph.before(id), graph.beside(id).into_iter().collect::<BTreeSet<_>>());
+        for other in others.into_iter().filter(|other| !before.contains(&other.spec.id)) {
+            // A change of the plan that came after the end of the task took its work into account.
+            let is_beside = beside.contains(&other.spec.id) && planned_at(state, other) < task.finished_at;
+            if is_beside { &mut self.beside } else { &mut self.after }.insert(format!("`{}`", other.spec.id));
+        }
+    }
+}
+
+/// Returns the time of the change of the plan that added a task; `None` if it was in the first plan.
+fn planned_at(state: &ProgressState, task: &Task) -> Option<Timestamp> {
+    state.decisions.iter().find(|decision| decision.version == task.version).map(|decision| decision.at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_names_a_path_as_a_whole() {
+        for (text, path, expected) in [
+            ("WHY-1 (out.txt:1)", "out.txt", true),
+            ("see ./src/a.rs.", "src/a.rs", true),
+            ("see `src/a.rs`, line 3", "src/a.rs", true),
+            ("about.txt is there", "out.txt", false),
+            ("out.txt.bak is there", "out.txt", true),
+            ("src/a is a folder", "a", true),
+            ("a-b and a_b", "a", false),
+            ("nothing", "out.txt", false),
+        ] {
+            assert_eq!(names(text, path), expected, "{text}: {path}");
+        }
+    }
+
+    #[test]
+    fn only_others_beside_the_task_make_a_check_fail() {
+        let open = CriterionResult { passed: Some(false), reason: "exit code 1".to_owned(), ..CriterionResult::open(&Criterion::command("x")) };
+        let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+        for (beside, after, passed, told) in [
+            (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),
+            (&[][..], &["`d`"][..], None, "does not since `d`, which the plan puts after it: exit code 1"),
+        ] {
+            let later = Later { beside: of(beside), after: of(after), paths: BTreeSet::new() };
+            let result = judged(open.clone(), &later);
+            assert_eq!(result.passed, passed);
+            assert!(result.reason.ends_with(told), "{}", result.reason);
+            let held = CriterionResult { passed: Some(true), ..open.clone() };
+            assert_eq!(judged(held.clone(), &later), held);
+        }
+    }
+}
