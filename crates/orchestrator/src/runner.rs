@@ -4,7 +4,7 @@ pub(crate) mod actor;
 mod again;
 pub(crate) mod answer;
 pub(crate) mod apart;
-mod audit;
+pub(crate) mod audit;
 pub(crate) mod before;
 mod checks;
 pub(crate) mod deliver;
@@ -33,7 +33,10 @@ use aime_durable::{EffectContext, EffectRunner, FactSender, FailedEffect, Issue,
 use aime_llm::{Model, OutOfBudget};
 use aime_progress_management::{LiveStore, RunId, Timestamp};
 use futures::future::BoxFuture;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::{OnceCell, mpsc},
+    time::Instant,
+};
 
 use crate::{
     Bounds, Budget, HumanQuestion, Parts, RunEffect, RunFact, RunInput, RunMachine,
@@ -52,6 +55,8 @@ pub(crate) struct RunRunner {
     pub(crate) plan_tools: plan::ToolsOfPlans,
     /// True if the journals of actors are kept here; false where another host drives them.
     pub(crate) has_journal: bool,
+    /// The journal of auditors where another host drives the actors. It lasts as long as the effect.
+    pub(crate) audits: OnceCell<audit::AuditJournal>,
     pub(crate) budget: Arc<Budget>,
     pub(crate) answers: Arc<Answers>,
     pub(crate) words: Arc<Words>,

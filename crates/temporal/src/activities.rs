@@ -85,12 +85,8 @@ impl Effects {
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
         let apart = workspace.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
-        let apart = match &issue.effect {
-            RunEffect::CallTool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
-                apart.with_progress(progress(context, None).await?)
-            }
-            _ => apart,
-        };
+        let apart =
+            if RemoteEffects::needs_progress(&issue.effect) { apart.with_progress(progress(context, None).await?) } else { apart };
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         // The changes that a call makes in a folder of its own are lost unless the whole effect ends.
@@ -124,7 +120,7 @@ impl Effects {
         let apart = workspace.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
-            ActorEffect::Tool { call, .. } if RemoteEffects::needs_progress(call.tool()) => {
+            ActorEffect::Tool { call, .. } if RemoteEffects::tool_needs_progress(call.tool()) => {
                 apart.with_progress(progress(context, Some(order.run.clone())).await?)
             }
             _ => apart,
@@ -195,7 +191,7 @@ impl Effects {
     #[activity(name = "aime.actor.make")]
     pub async fn make(self: Arc<Self>, context: ActivityContext, input: RunInput, order: MakeOrder) -> Result<Making, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.apart(input, &order.so_far).with_progress(progress(&context, None).await?);
         let MakeOrder { id, order, said, .. } = order;
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
@@ -231,7 +227,7 @@ impl Effects {
     #[activity(name = "aime.actor.judge")]
     pub async fn judge(self: Arc<Self>, context: ActivityContext, input: RunInput, order: JudgeOrder) -> Result<RunFact, ActivityError> {
         let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
-        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let apart = workspace.orchestrator.apart(input, &order.so_far).with_progress(progress(&context, None).await?);
         let cancelled = Cancelled::of(&context);
         let cancel = cancelled.token.clone();
         let judged = heard(&context, None, |told| async move {

@@ -8,7 +8,10 @@ use std::{
 use aime_durable::{DriveError, EmbeddedHost, FactSender, JournalError, Resume, StreamWriter, drive};
 use aime_progress_management::{LiveStore, ProgressState, RunId, Spent};
 use aime_tools::BackgroundProcesses;
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    sync::{OnceCell, mpsc},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{Orchestrator, OrchestratorError};
@@ -51,6 +54,7 @@ impl Orchestrator {
         parts.tool_context.background = Some(background.clone());
         let runner = Arc::new(RunRunner {
             has_journal: true,
+            audits: OnceCell::new(),
             run: run.clone(),
             private: PrivatePlaces::new(&parts, &run),
             tried: TriedCriteria::default(),

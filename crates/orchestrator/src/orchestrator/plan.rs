@@ -6,7 +6,7 @@ use aime_durable::{
     Commit, DriveError, EmbeddedHost, JournalError, Machine, MemoryStream, NewRun, Recorded, Resume, Sink, UnixMillis, drive,
 };
 use aime_progress_management::{LiveStore, Plan, ProgressEvent, RunId, Spent, Timestamp};
-use tokio::sync::mpsc;
+use tokio::sync::{OnceCell, mpsc};
 
 use super::{Orchestrator, OrchestratorError, execute::pass_on_stop};
 use crate::{
@@ -50,6 +50,7 @@ impl Orchestrator {
         let (broken, _) = mpsc::unbounded_channel();
         let runner = RunRunner {
             has_journal: true,
+            audits: OnceCell::new(),
             run: run.clone(),
             input: input.clone(),
             parts: self.parts.clone(),

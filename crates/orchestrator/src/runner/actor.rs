@@ -216,7 +216,7 @@ impl Attempt {
         cancel: &CancellationToken,
         make: impl Future<Output = Result<Made, String>> + Send,
     ) -> Result<ActorOutput, String> {
-        let (journal, run) = (&self.runner.parts.journal, self.runner.run.as_str());
+        let (journal, run) = (self.runner.journal(), self.runner.run.as_str());
         let now = self.runner.parts.clock.now();
         // Messages of people on the task also concern the actors below its own.
         let listener = self.listener();
@@ -353,7 +353,7 @@ impl Attempt {
             None if self.leads => LEAD_PREFIX.to_owned(),
             call => aime_actor_factory::effect_prefix(&self.task, self.execution, call),
         };
-        self.runner.parts.journal.load::<ActorMachine>(self.runner.run.as_str(), &stream).map_err(|error| error.to_string())
+        self.runner.journal().load::<ActorMachine>(self.runner.run.as_str(), &stream).map_err(|error| error.to_string())
     }
 
     /// Reports the events of an actor, and of the actors to which it has delegated, to the run again: a crash may have

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use aime_durable::{EffectContext, EffectId, Issue, carry_out_alone, fact_channel};
 use aime_progress_management::{Conclusion, LiveStore, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::Redactor;
-use tokio::sync::mpsc;
+use tokio::sync::{OnceCell, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -63,6 +63,7 @@ impl Orchestrator {
             input,
             bounds: so_far.bounds.clone(),
             has_journal: false,
+            audits: OnceCell::new(),
             parts,
             plan_tools: self.plan_tools().clone(),
             budget: Arc::new(budget),
@@ -78,16 +79,28 @@ impl Orchestrator {
 }
 
 impl RemoteEffects {
-    /// Adds the state of the run, which calls of [`undo_task`](Self::needs_progress) need.
+    /// Adds the state of the run: [`make_actor`](Self::make_actor) needs it to check criteria before the work, [`judge`](Self::judge) for an
+    /// auditor, and [`run`](Self::run) for the effects that [need it](Self::needs_progress).
     #[must_use]
     pub fn with_progress(self, state: ProgressState) -> Self {
         self.runner.live.insert(self.runner.run.clone(), state);
         self
     }
 
+    /// Returns true if an effect of a run needs the state of the run.
+    #[must_use]
+    pub fn needs_progress(effect: &RunEffect) -> bool {
+        match effect {
+            RunEffect::CallTool { spec, call, result, .. } => {
+                Self::tool_needs_progress(call.tool()) || !spec.completion_criteria.is_empty() && result.is_none()
+            }
+            _ => false,
+        }
+    }
+
     /// Returns true if calls of a tool need the state of the run.
     #[must_use]
-    pub fn needs_progress(tool: &str) -> bool {
+    pub fn tool_needs_progress(tool: &str) -> bool {
         tool == "undo_task"
     }
 
@@ -109,6 +122,9 @@ impl RemoteEffects {
         }
         if let Some(fact) = self.in_doubt(&issue) {
             return fact;
+        }
+        if let RunEffect::Verify { state } = &issue.effect {
+            self.runner.live.insert(self.runner.run.clone(), ProgressState::clone(state));
         }
         let mut told = |fact: RunFact| told(fact.without_secrets(redactor));
         let fact = carry_out_alone::<RunMachine, _>(Arc::clone(&self.runner), issue, cancelled, &mut told).await;

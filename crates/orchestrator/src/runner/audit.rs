@@ -6,11 +6,13 @@ use std::{
 };
 
 use aime_actor_factory::ActorOutput;
+use aime_durable::{Journal, Machine, NewRun};
 use aime_dynamic_planner::{AuditBrief, AuditPrompt, ChangedFile, TaskChanges};
 use aime_progress_management::{Conclusion, Origin, Outcome, ProgressEvent, ProgressState, TaskId, TaskSpec};
 use aime_redact::is_credential_file;
 use aime_tools::{Approval, CriterionVerdict, Executor, audit_sheet};
 use aime_undo::{Author, Change, Entry, Kept, line_diff};
+use tempfile::TempDir;
 use tokio::task::spawn_blocking;
 
 use super::{
@@ -19,7 +21,7 @@ use super::{
     kept_files::{did, with_children},
     on_bound,
 };
-use crate::{ActorBrief, ModelUse, PlanRoute, machine::lead::main_id};
+use crate::{ActorBrief, ModelUse, PlanRoute, RunMachine, machine::lead::main_id};
 
 /// Profile of auditors, if it exists.
 const PROFILE: &str = "oracle";
@@ -38,6 +40,12 @@ const NOTES: [(&str, &str); 3] = [
         "Only {left} steps are left. Call `terminate` with a verdict for each criterion, `cannot_tell` where you have not seen it.",
     ),
 ];
+
+/// Journal of auditors in a temporary folder.
+pub(crate) struct AuditJournal {
+    journal: Journal,
+    _folder: TempDir,
+}
 
 /// Work that an auditor judges.
 pub(super) struct Work<'a> {
@@ -82,7 +90,7 @@ impl RunRunner {
     /// Returns true if an auditor judges criteria in words. A small model gets a single question instead.
     pub(super) fn audits(&self) -> bool {
         let model = self.parts.models.as_ref().map(|models| models.role(models.auditor_role()).limits());
-        self.has_journal && self.input.settings.route == PlanRoute::Auto && model.is_some_and(|limits| !limits.small)
+        self.input.settings.route == PlanRoute::Auto && model.is_some_and(|limits| !limits.small)
     }
 
     /// Lets an auditor judge criteria. `executed` are the criteria that aime has checked itself, one line each; `calls`
@@ -99,6 +107,9 @@ impl RunRunner {
         context: &Context,
     ) -> (Result<Vec<CriterionVerdict>, String>, Vec<ModelUse>) {
         let Some(state) = self.live.get(&self.run) else { return (Err("the run is over".to_owned()), Vec::new()) };
+        if !self.has_journal && let Err(error) = self.audits.get_or_try_init(|| self.new_audit_journal()).await {
+            return (Err(error), Vec::new());
+        }
         let role = self.parts.models.as_ref().map_or("default", |models| models.auditor_role());
         let mut spec = TaskSpec::actor(work.task.map_or_else(main_id, |task| task.id.clone()), work.goal.clone());
         spec.model = Some(role.to_owned());
@@ -148,13 +159,32 @@ impl RunRunner {
         tasks.iter().cloned().zip(changes).filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
+    /// Returns the journal of actors.
+    pub(super) fn journal(&self) -> &Journal {
+        self.audits.get().map_or(&self.parts.journal, |audits| &audits.journal)
+    }
+
+    /// Creates the journal of auditors of one effect of a run that another host drives.
+    async fn new_audit_journal(&self) -> Result<AuditJournal, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let journal = Journal::at_first_write(folder.path().join("aime.db")).map_err(|error| error.to_string())?;
+        let version = <RunMachine as Machine>::VERSION;
+        let run = NewRun { id: self.run.as_str(), at: self.parts.clock.now(), machine_version: version, title: "", status: "" };
+        journal.create_run(run).await.map_err(|error| error.to_string())?;
+        Ok(AuditJournal { journal, _folder: folder })
+    }
+
     /// Returns the file changes of each group of tasks; those of the whole run for `None`.
     async fn changes_by(&self, groups: Vec<Option<BTreeSet<String>>>) -> Vec<Vec<ChangedFile>> {
         if groups.is_empty() {
             return Vec::new();
         }
         let (keep, run) = (self.parts.keep.clone(), self.run.clone());
+        // The changes of a folder without permanent content are in no record until they are brought in.
+        let past = self.kept_files.bring_past().await;
+        let keep = past.as_ref().map_or(keep, |(keep, _)| keep.clone());
         let read = move || {
+            let _lease = past;
             let kept = Kept::read(&keep, run.as_str()).ok().flatten()?;
             let of_group = |group: &Option<BTreeSet<String>>| {
                 let Some(tasks) = group else {

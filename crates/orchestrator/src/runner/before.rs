@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use aime_progress_management::{Check, Criterion, FileCheck, FileFact, Origin, Owner, ProgressState, TaskId, TaskSpec};
+use aime_progress_management::{Check, Criterion, FileCheck, FileFact, Origin, Owner, ProgressState, TaskId, TaskKind, TaskSpec};
 use tokio::{sync::Mutex, time::Instant};
 
 use super::{Context, RunRunner, checks::Author};
@@ -30,8 +30,12 @@ impl RunRunner {
             return;
         }
         let mut tried = self.tried.0.lock().await;
-        let Some(changes) = self.kept_files.count_changes().await else { return };
-        let begun = changes > 0 || state.tasks.values().any(|task| task.conclusion.is_some());
+        let changes = self.kept_files.count_changes().await;
+        // An actor's folder without permanent content is not handed back, so the effects of checks are lost.
+        if changes.is_none() && !(self.kept_files.is_passing() && spec.kind == TaskKind::Actor) {
+            return;
+        }
+        let begun = changes.is_some_and(|changes| changes > 0) || state.tasks.values().any(|task| task.conclusion.is_some());
         let author = self.author(&state, origins);
         let deadline = Instant::now() + Duration::from_secs(SECONDS);
         for (task, criterion) in due {

@@ -12,7 +12,7 @@ use aime_undo::{Author, Change, Entry, NotKept, PathChange, Recorder, Scope, Sin
 use tokio::task::spawn_blocking;
 
 use super::folder_use::{FolderUse, InUse};
-use crate::{RunFact, RunMachine, TransientWorkspace};
+use crate::{RunFact, RunMachine, TransientWorkspace, WorkspaceLease};
 
 /// Maximum number of lines of a diff that people see during a run.
 const DIFF_LINES: usize = 30;
@@ -127,6 +127,16 @@ impl KeptFiles {
     /// Returns true if the folder has no permanent content, so that nobody shares it.
     pub(in crate::runner) fn is_passing(&self) -> bool {
         self.passing.is_some()
+    }
+
+    /// Records the changes of the run so far where the folder has no permanent content. Returns the place of the record, and the turn to use the
+    /// folder, which lasts until it is dropped. Returns `None` for other folders, and if the changes cannot be recorded. The folder must not
+    /// be handed back after that.
+    pub(super) async fn bring_past(&self) -> Option<(PathBuf, WorkspaceLease)> {
+        let (passing, recorder) = (self.passing.as_ref()?, self.recorder.as_ref()?);
+        let brought = passing.bring_past(Arc::clone(recorder), Scope::Run {}).await;
+        let lease = brought.inspect_err(|error| tracing::warn!(%error, "the changes of the run are not shown")).ok()?;
+        Some((passing.keep().to_owned(), lease))
     }
 
     /// Returns the scope of a task: the task and all tasks below it.

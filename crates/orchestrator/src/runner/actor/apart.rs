@@ -19,8 +19,8 @@ use crate::{
 };
 
 impl RemoteEffects {
-    /// Calls the hooks and creates the actor for a task. `said` are the messages of people to it. Intermediate facts go
-    /// to `told`.
+    /// Calls the hooks, creates the actor for a task, and checks the criteria before its work. `said` are the messages of people to it.
+    /// Intermediate facts go to `told`. A folder without permanent content must not be handed back after that.
     ///
     /// # Errors
     ///
@@ -72,6 +72,10 @@ impl RemoteEffects {
         }
         let attempt = Attempt::apart(&self.runner, order, context.facts.clone());
         let made = attempt.compose_for_plan().await.and_then(not_external);
+        if attempt.execution == 1 && made.is_ok() {
+            let tried = self.runner.try_criteria(&attempt.brief.spec, &attempt.origins, &context);
+            context.cancel.run_until_cancelled(Box::pin(tried)).await;
+        }
         let Made { mut input, created } = made.map_err(|message| RunFact::EffectFailed { id, message })?;
         input.told = said;
         let redactor = self.redactor();
