@@ -97,6 +97,30 @@ fn a_slow_task_does_not_hold_up_another_branch() {
     assert_eq!(result["status"], "completed");
 }
 
+/// Tasks that name the same resource take turns, beside others; without it they run at once.
+// Requirement: 9.1
+#[test]
+fn tasks_that_need_one_port_take_turns() {
+    for (port, at_once) in [(json!(["port:8080"]), 1), (json!(["port:8080", "db"]), 1), (json!([]), 2)] {
+        let mut tasks = [actor("a", "PART-a", &[]), actor("b", "PART-b", &[]), actor("c", "PART-c", &[])];
+        tasks[0]["exclusive"] = json!(["port:8080"]);
+        tasks[1]["exclusive"] = port.clone();
+        let world = World::with(answer(workers(Script::new(), 3, |reply| reply)));
+        world.plan("plan.json", &plan(&tasks));
+        let ended = world.aime(["run", "--plan", "plan.json", "--output", "jsonl"]).must(0);
+        let (mut running, mut most, mut most_of_all) = (Vec::new(), 0, 0);
+        for event in ended.events("task_status_changed") {
+            running.retain(|task| *task != event["task"]);
+            if event["to"] == "running" {
+                running.push(event["task"].clone());
+            }
+            most = most.max(running.iter().filter(|task| **task != "c").count());
+            most_of_all = most_of_all.max(running.len());
+        }
+        assert_eq!((most, most_of_all), (at_once, at_once + 1), "{port}: {ended}");
+    }
+}
+
 // Requirement: 1.9
 #[test]
 fn one_failure_does_not_stop_its_siblings() {

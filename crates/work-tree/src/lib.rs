@@ -6,6 +6,7 @@ mod conflict;
 mod error;
 mod git;
 mod hold;
+mod own;
 mod past;
 mod private;
 mod put;

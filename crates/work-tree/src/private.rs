@@ -11,6 +11,7 @@ use tokio::{fs, task::spawn_blocking};
 use crate::{
     Commit, FileConflict, Held, Merged, WorkTree, WorkTreeError,
     git::Git,
+    own::OwnVersions,
     tree::{as_path, excluded, is_there, is_within, line, made, of, paths, write, write_whole},
 };
 
@@ -22,6 +23,10 @@ const CONFLICT: &str = "conflict";
 const RESOLVED: &str = "resolved";
 /// Folder beside a private folder: its own versions of the files in a conflict. Commands can read them there.
 const OWN_VERSIONS: &str = "own";
+/// File beside a private folder: the tree of its own versions.
+const OWN_TREE: &str = "own-tree";
+/// The tree without files, which `git` knows without an object.
+const NOTHING: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 /// File beside a private folder that stays, because its changes are not in the shared folder.
 const KEPT: &str = "kept";
 /// State that a merge is putting into the shared folder.
@@ -207,7 +212,10 @@ impl PrivateFolders {
             let (tree, conflicts) = self.shared.merge_trees(&ours, &theirs).await?;
             let both = self.shared.joined(&tree, &ours, &theirs).await?;
             if !conflicts.is_empty() {
-                private.keep_versions(&theirs, &conflicts).await?;
+                let before = private.own_versions().await?;
+                let mut own = before.clone();
+                let conflicts = private.tree.keep_own(&mut own, &theirs, conflicts, &private.home.join(OWN_VERSIONS)).await?;
+                private.put_own(&own, &before).await?;
                 write_list(&private.home.join(CONFLICT), &conflicts).await?;
                 private.tree.turn(&both).await?;
                 write_whole(&private.home.join(BASE), both.as_str()).await?;
@@ -223,7 +231,7 @@ impl PrivateFolders {
             write_whole(&self.place.join(SHARED), both.as_str()).await?;
             removed(&self.place.join(JOINING)).await?;
             private.tree.turn(&both).await?;
-            private.settle(&open).await?;
+            private.settle(open, &both).await?;
             write_whole(&private.home.join(BASE), both.as_str()).await?;
             let resolved = private.resolved().await?;
             return Ok(if resolved.is_empty() { Joined::Clean } else { Joined::Resolved(resolved) });
@@ -338,63 +346,49 @@ impl PrivateFolder {
         Ok(listed)
     }
 
-    /// Keeps the folder's own versions of the files in a conflict where nothing in the folder can change them.
-    async fn keep_versions(&self, own: &Commit, conflicts: &[FileConflict]) -> Result<(), WorkTreeError> {
+    /// Returns the own versions of files in conflicts.
+    async fn own_versions(&self) -> Result<OwnVersions, WorkTreeError> {
+        match commit(&self.home.join(OWN_TREE)).await? {
+            Some(tree) => self.tree.beneath(tree.as_str(), Path::new("")).await,
+            None => Ok(OwnVersions::default()),
+        }
+    }
+
+    /// Puts the own versions where nothing in the folder can change them.
+    async fn put_own(&self, own: &OwnVersions, before: &OwnVersions) -> Result<(), WorkTreeError> {
         let what = "keep the versions of a conflict";
-        for conflict in conflicts {
-            self.keep_older(conflict).await?;
+        let (changes, place) = (own.since(before), self.home.join(OWN_VERSIONS));
+        for (name, _) in changes.iter().filter(|(_, blob)| blob.is_none()) {
+            removed(&place.join(name)).await?;
         }
-        let place = tempfile::tempdir_in(&self.tree.git.repository).map_err(of(&self.tree.git.repository))?;
-        let staged = Git { index: Some(place.path().join("index")), ..self.tree.git.clone() };
-        staged.must(what, &["read-tree", own.as_str()]).await?;
+        let kept: Vec<_> = changes.into_iter().filter(|(_, blob)| blob.is_some()).collect();
+        let tree: Commit = self.tree.with_entries(NOTHING, &kept).await?.try_into()?;
+        let index = tempfile::tempdir_in(&self.tree.git.repository).map_err(of(&self.tree.git.repository))?;
+        let staged = Git { index: Some(index.path().join("index")), ..self.tree.git.clone() };
+        staged.must(what, &["read-tree", tree.as_str()]).await?;
         let mut prefix = OsString::from("--prefix=");
-        prefix.push(self.home.join(OWN_VERSIONS));
+        prefix.push(place);
         prefix.push("/");
-        let check_out = ["checkout-index".into(), "--force".into(), "--quiet".into(), "-z".into(), "--stdin".into(), prefix];
-        let paths: Vec<u8> = conflicts.iter().flat_map(|conflict| [conflict.path.as_bytes(), b"\0"].concat()).collect();
-        // A path that the folder has deleted has no version, and `git` reports it.
-        staged.run(what, &check_out, paths).await.map(drop)
+        staged.must(what, &["checkout-index".into(), "--all".into(), "--force".into(), "--quiet".into(), prefix]).await?;
+        // A crash before this keeps the earlier versions in the list, and the next merge begins again.
+        write_whole(&self.home.join(OWN_TREE), tree.as_str()).await
     }
 
-    /// Renames the version of a file that an earlier conflict has kept, if the folder contains another one now.
-    async fn keep_older(&self, conflict: &FileConflict) -> Result<(), WorkTreeError> {
-        let own = self.home.join(OWN_VERSIONS).join(&conflict.path);
-        if fs::symlink_metadata(&own).await.is_err() || is_same(&own, &self.path().join(&conflict.path)).await {
-            return Ok(());
-        }
-        let numbered = |number: u32| {
-            let mut name = own.clone().into_os_string();
-            name.push(format!(".{number}"));
-            PathBuf::from(name)
-        };
-        let free = (1..).map(numbered).find(|name| name.symlink_metadata().is_err());
-        if let Some(free) = free {
-            fs::rename(&own, &free).await.map_err(of(&own))?;
-        }
-        if conflict.kind == ConflictKind::Text { Ok(()) } else { write(&self.home.join(KEPT), "").await }
-    }
-
-    /// Records that the open conflicts are resolved. Removes the own versions that are not needed any more: of text files, where both versions
-    /// were seen, and those that were chosen.
-    async fn settle(&self, open: &[FileConflict]) -> Result<(), WorkTreeError> {
+    /// Records that the open conflicts are resolved in a state of the folder, and removes the own versions that are not needed any more.
+    async fn settle(&self, open: Vec<FileConflict>, state: &Commit) -> Result<(), WorkTreeError> {
         if open.is_empty() {
             return Ok(());
         }
-        let mut is_kept = false;
-        for conflict in open {
-            let Some(own) = &conflict.own else { continue };
-            if conflict.kind == ConflictKind::Text || is_same(own, &self.path().join(&conflict.path)).await {
-                removed(own).await?;
-            } else {
-                is_kept = true;
-            }
-        }
-        if is_kept {
+        let before = self.own_versions().await?;
+        let mut own = before.clone();
+        let settled = self.tree.settle_own(&mut own, state.as_str(), open).await?;
+        self.put_own(&own, &before).await?;
+        if !own.is_empty() {
             write(&self.home.join(KEPT), "").await?;
         }
         let mut resolved = self.resolved().await?;
-        resolved.retain(|known| open.iter().all(|conflict| conflict.path != known.path));
-        resolved.extend_from_slice(open);
+        resolved.retain(|known| settled.iter().all(|conflict| conflict.path != known.path));
+        resolved.extend(settled);
         write_list(&self.home.join(RESOLVED), &resolved).await?;
         removed(&self.home.join(CONFLICT)).await
     }
@@ -404,17 +398,6 @@ impl PrivateFolder {
 async fn write_list(path: &Path, conflicts: &[FileConflict]) -> Result<(), WorkTreeError> {
     let words: Vec<&str> = conflicts.iter().flat_map(|conflict| [conflict.kind.name(), &conflict.path]).collect();
     write_whole(path, &words.join("\0")).await
-}
-
-/// Returns true if two files have the same content, or two links the same target.
-async fn is_same(one: &Path, other: &Path) -> bool {
-    if let (Ok(one), Ok(other)) = (fs::read_link(one).await, fs::read_link(other).await) {
-        return one == other;
-    }
-    let is_file = async |path: &Path| fs::symlink_metadata(path).await.is_ok_and(|found| found.is_file());
-    is_file(one).await
-        && is_file(other).await
-        && matches!((fs::read(one).await, fs::read(other).await), (Ok(one), Ok(other)) if one == other)
 }
 
 impl WorkTree {

@@ -5,11 +5,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use aime_progress_management::ConflictKind;
-
 use crate::{
     Blob, Commit, FileConflict, WorkTree, WorkTreeError,
     git::Git,
+    own::{Entries, OwnVersions},
     tree::{NOBODY, as_path, line, of, paths},
 };
 
@@ -17,6 +16,8 @@ use crate::{
 const OWN_VERSIONS: &str = "own";
 /// File beside it, which says that the versions stay.
 const KEPT: &str = "kept";
+/// Mode of a folder.
+const FOLDER: &str = "040000";
 /// Mode of a file.
 const FILE: &str = "100644";
 
@@ -43,9 +44,6 @@ pub enum WorkMerged {
     },
 }
 
-/// Changes of paths in a tree; `None` removes a path.
-type Entries = Vec<(PathBuf, Option<Blob>)>;
-
 impl WorkTree {
     /// Merges the work of a task into the state that all tasks share, as [`PrivateFolders`](crate::PrivateFolders) does with folders. `open` are
     /// the conflicts that the work was to resolve: it is merged once it contains no conflict markers. `home` is the folder in the states, relative
@@ -65,15 +63,18 @@ impl WorkTree {
             return Ok(WorkMerged::Conflict { shared: ours.clone(), private: theirs.clone(), conflicts: open });
         }
         let (tree, conflicts) = self.merge_trees(ours, theirs).await?;
+        let place = home.join(OWN_VERSIONS);
         // The work may have changed the copies of its own versions that it can see.
-        let mut kept: Entries = self.entries(ours, home).await?.into_iter().map(|(path, blob)| (path, Some(blob))).collect();
+        let before: OwnVersions = self.beneath(ours.as_str(), &place).await?;
+        let mut own = before.clone();
         if conflicts.is_empty() {
-            let (resolved, removed) = self.settled(open, &tree, &mut kept).await?;
-            kept.extend(removed.into_iter().map(|path| (path, None)));
+            let resolved = self.settle_own(&mut own, &tree, open).await?;
+            let kept = self.placed(&own, &before, home).await?;
             let tree = self.with_entries(&tree, &kept).await?;
             return Ok(WorkMerged::Clean { shared: self.joined(&tree, ours, theirs).await?, resolved });
         }
-        let conflicts = self.keep_own(theirs, conflicts, home, &mut kept).await?;
+        let conflicts = self.keep_own(&mut own, theirs, conflicts, &place).await?;
+        let kept = self.placed(&own, &before, home).await?;
         let shared = self.with_entries(ours.as_str(), &kept).await?;
         let shared = self.commit(&shared, &[ours], NOBODY).await?;
         let private = self.with_entries(&tree, &kept).await?;
@@ -81,87 +82,40 @@ impl WorkTree {
         Ok(WorkMerged::Conflict { shared, private, conflicts })
     }
 
-    /// Adds the work's own versions of the files in conflicts to those that are kept. Versions of earlier conflicts get a number.
-    async fn keep_own(
-        &self,
-        theirs: &Commit,
-        conflicts: Vec<FileConflict>,
-        home: &Path,
-        kept: &mut Entries,
-    ) -> Result<Vec<FileConflict>, WorkTreeError> {
-        let mut found = Vec::new();
-        for conflict in conflicts {
-            let Some(blob) = self.blob(theirs.as_str(), Path::new(&conflict.path)).await? else {
-                found.push(conflict);
-                continue;
-            };
-            let own = home.join(OWN_VERSIONS).join(&conflict.path);
-            if let Some((_, Some(older))) = kept.iter().find(|(path, _)| *path == own).cloned()
-                && older != blob
-            {
-                let numbered = |number: u32| PathBuf::from(format!("{}.{number}", own.display()));
-                let free = (1..).map(numbered).find(|name| kept.iter().all(|(path, _)| path != name));
-                kept.extend(free.map(|free| (free, Some(older))));
-            }
-            kept.retain(|(path, _)| *path != own);
-            kept.push((own.clone(), Some(blob)));
-            found.push(FileConflict { own: Some(own), ..conflict });
+    /// Returns the own versions as paths of a state, with the file that says that they stay.
+    async fn placed(&self, own: &OwnVersions, before: &OwnVersions, home: &Path) -> Result<Entries, WorkTreeError> {
+        let marker = if own.is_empty() { None } else { Some(self.empty().await?) };
+        if own.is_empty() && before.is_empty() {
+            return Ok(Vec::new());
         }
-        kept.push((home.join(KEPT), Some(self.empty().await?)));
-        Ok(found)
+        let place = home.join(OWN_VERSIONS);
+        let versions = own.since(before).into_iter().map(|(name, blob)| (place.join(name), blob));
+        Ok(versions.chain([(home.join(KEPT), marker)]).collect())
     }
 
-    /// Returns the resolved conflicts, and the kept paths that are not needed any more: own versions of text files, where both versions were seen,
-    /// and those that were chosen.
-    async fn settled(
-        &self,
-        open: Vec<FileConflict>,
-        tree: &str,
-        kept: &mut Entries,
-    ) -> Result<(Vec<FileConflict>, Vec<PathBuf>), WorkTreeError> {
-        let (mut resolved, mut removed) = (Vec::new(), Vec::new());
-        for conflict in open {
-            let version =
-                conflict.own.as_ref().and_then(|own| kept.iter().find(|(path, _)| path == own)).and_then(|(_, blob)| blob.clone());
-            let is_needed = match version {
-                None => false,
-                Some(_) if conflict.kind == ConflictKind::Text => false,
-                version => version != self.blob(tree, Path::new(&conflict.path)).await?,
-            };
-            if !is_needed && let Some(own) = &conflict.own {
-                kept.retain(|(path, _)| path != own);
-                removed.push(own.clone());
-            }
-            resolved.push(FileConflict { own: conflict.own.filter(|_| is_needed), hunks: String::new(), ..conflict });
-        }
-        if let [(marker, _)] = kept.as_slice()
-            && marker.ends_with(KEPT)
-        {
-            removed.push(marker.clone());
-            kept.clear();
-        }
-        Ok((resolved, removed))
+    /// Returns the content of a path in a tree, or in a commit; `None` for a folder.
+    pub(crate) async fn blob(&self, tree: &str, path: &Path) -> Result<Option<Blob>, WorkTreeError> {
+        Ok(self.listed(tree, &[], path).await?.into_iter().find(|(found, blob)| found == path && blob.mode != FOLDER).map(|(_, blob)| blob))
     }
 
-    /// Returns the content of a path in a tree, or in a commit.
-    async fn blob(&self, tree: &str, path: &Path) -> Result<Option<Blob>, WorkTreeError> {
-        Ok(self.listed(tree, &[], path).await?.into_iter().find(|(found, _)| found == path).map(|(_, blob)| blob))
-    }
-
-    /// Returns the files beneath a folder of a commit.
-    async fn entries(&self, commit: &Commit, folder: &Path) -> Result<Vec<(PathBuf, Blob)>, WorkTreeError> {
-        self.listed(commit.as_str(), &["-r"], folder).await
+    /// Returns the files beneath a folder of a tree, or of a commit, by their paths in the folder.
+    pub(crate) async fn beneath<C: FromIterator<(PathBuf, Blob)>>(&self, tree: &str, folder: &Path) -> Result<C, WorkTreeError> {
+        let within = |(path, blob): (PathBuf, Blob)| Some((path.strip_prefix(folder).ok()?.to_owned(), blob));
+        Ok(self.listed(tree, &["-r"], folder).await?.into_iter().filter_map(within).collect())
     }
 
     async fn listed(&self, tree: &str, options: &[&str], path: &Path) -> Result<Vec<(PathBuf, Blob)>, WorkTreeError> {
         let mut list: Vec<OsString> = ["--literal-pathspecs", "ls-tree", "-z"].iter().chain(options).map(Into::into).collect();
-        list.extend([tree.into(), "--".into(), path.into()]);
+        list.push(tree.into());
+        if path.components().next().is_some() {
+            list.extend(["--".into(), path.into()]);
+        }
         let listed = self.git.must("look into a state", &list).await?;
         Ok(paths(&listed).filter_map(entry).collect())
     }
 
     /// Writes a tree with changed paths.
-    async fn with_entries(&self, tree: &str, entries: &Entries) -> Result<String, WorkTreeError> {
+    pub(crate) async fn with_entries(&self, tree: &str, entries: &Entries) -> Result<String, WorkTreeError> {
         let what = "write a state";
         let place = tempfile::tempdir_in(&self.git.repository).map_err(of(&self.git.repository))?;
         let git = Git { index: Some(place.path().join("index")), ..self.git.clone() };
