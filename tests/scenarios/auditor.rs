@@ -81,6 +81,29 @@ fn a_refuted_criterion_alone_goes_back_to_its_actor() {
     assert!(told.contains("3. the forks are DRY") && told.contains("> +all is clean") && told.contains("> all is done"), "{told}");
 }
 
+/// Where all commands are allowed, an auditor runs some, and nothing stays of what they change.
+// Requirement: 5.2
+#[test]
+fn an_auditor_runs_commands_that_leave_nothing() {
+    let look = "cat out.txt; echo more >> out.txt; echo trace > trace.txt; exit 3";
+    let world = World::led(
+        Script::new()
+            .on(lead(), [submit(&[worker("wash", "WASH all", &["the cups are clean"])]), done("Done.")])
+            .on(auditor().and_turn(0), [Reply::call("bash", json!({"command": look}))])
+            .on(auditor().and_turn(1), [verdicts(&["yes"])])
+            .on(When::tools().and_turn(0), [write("out.txt", "SPOTLESS\n")])
+            .on(When::tools(), [done("washed")]),
+    );
+    let run = ["run", "do the dishes", "--mode", "complex", "--approve", "all", "--run-id", "dishes", "--output", "json"];
+    let ended = world.aime(run).must(0);
+    let audits = audits(&world);
+    assert!(said(&audits[1]).contains("SPOTLESS") && said(&audits[1]).contains("exit code 3"), "{}", said(&audits[1]));
+    assert_eq!((world.read("out.txt").as_str(), world.exists("trace.txt")), ("SPOTLESS\n", false), "{ended}");
+    assert_eq!(ended.json()["criteria"][0]["holds"], true, "{ended}");
+    world.aime(["runs", "undo", "dishes", "--yes"]).must(0);
+    assert!(!world.exists("out.txt"), "an undo concerns the work alone");
+}
+
 #[test]
 fn what_an_auditor_cannot_tell_fails_nothing_and_is_reported() {
     let world = World::led(

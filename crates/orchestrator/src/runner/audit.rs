@@ -23,6 +23,8 @@ use super::{
 };
 use crate::{ActorBrief, ModelUse, PlanRoute, RunMachine, machine::lead::main_id};
 
+/// The tool that runs commands.
+const BASH: &str = "bash";
 /// Profile of auditors, if it exists.
 const PROFILE: &str = "oracle";
 /// Maximum number of answers of the auditor's model.
@@ -159,6 +161,12 @@ impl RunRunner {
         tasks.iter().cloned().zip(changes).filter(|(_, changes)| !changes.is_empty()).collect()
     }
 
+    /// Returns true if an auditor may run commands: nobody is asked, so the run must allow all of them, and what they change must be put back.
+    async fn auditors_run_commands(&self) -> bool {
+        let is_restored = self.kept_files.is_passing() || self.kept_files.count_changes().await.is_some();
+        self.input.settings.approval == Approval::All && is_restored
+    }
+
     /// Returns the journal of actors.
     pub(super) fn journal(&self) -> &Journal {
         self.audits.get().map_or(&self.parts.journal, |audits| &audits.journal)
@@ -212,9 +220,11 @@ impl Attempt {
         let budget = u64::from(input.limits.context_tokens) * SHARE / 100;
         let AuditPrompt { system, task } = runner.parts.prompts.audit(brief, budget).map_err(|error| error.to_string())?;
         let looks = input.spec.tools.iter().filter(|sheet| sheet.handled_by == Executor::Runtime && sheet.read_only).cloned();
-        input.spec.tools = looks.chain([audit_sheet()]).collect::<Vec<_>>().into();
+        let shell = if runner.auditors_run_commands().await { runner.parts.tools.get(BASH) } else { None };
+        input.spec.approval = if shell.is_some() { runner.input.settings.approval } else { Approval::ReadOnly };
+        let shell = shell.map(|tool| Arc::clone(tool.sheet()));
+        input.spec.tools = looks.chain(shell).chain([audit_sheet()]).collect::<Vec<_>>().into();
         input.spec.max_steps = input.spec.max_steps.min(MAX_STEPS);
-        input.spec.approval = Approval::ReadOnly;
         (input.system, input.task, input.call) = (system, task, Some(call.to_owned()));
         input.audits = u32::try_from(brief.criteria.len()).unwrap_or(u32::MAX);
         input.notes = BTreeMap::from(NOTES.map(|(name, text)| (name.to_owned(), text.to_owned())));

@@ -138,15 +138,23 @@ impl ActorRunner {
 
     async fn call_tool(&self, id: EffectId, mut call: ValidatedCall, seen: SeenFiles, context: &Context) -> ActorFact {
         let begun = Instant::now();
-        let guard = self.attempt.runner.kept_files.guard(&self.input.effect_prefix(), seen);
-        let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone()).with_guard(guard);
-        tool_context = tool_context.with_trace_parent(self.attempt.runner.trace_parent(&id));
-        if self.input.attended {
-            let Attempt { runner, facts, task, execution, .. } = self.attempt.as_ref();
-            tool_context = tool_context.with_person(runner.person(facts, task, *execution));
+        let Attempt { runner, facts, task, .. } = self.attempt.as_ref();
+        let mut tool_context = self.tool_context.clone().with_cancel(context.cancel.clone());
+        // An auditor leaves no effects, as a check does.
+        let leaves_nothing = self.attempt.audit.is_some() && self.input.spec.tool(call.tool()).is_some_and(|sheet| !sheet.read_only);
+        if !leaves_nothing {
+            tool_context = tool_context.with_guard(runner.kept_files.guard(&self.input.effect_prefix(), seen));
         }
-        let asking = self.attempt.asking();
-        match self.attempt.runner.call_with_hooks(&asking, &mut call, tool_context).await {
+        tool_context = tool_context.with_trace_parent(runner.trace_parent(&id));
+        if self.input.attended {
+            tool_context = tool_context.with_person(runner.person(facts, task, self.attempt.execution));
+        }
+        let asking = if leaves_nothing { self.attempt.asking().of_check() } else { self.attempt.asking() };
+        let result = runner.call_with_hooks(&asking, &mut call, tool_context).await;
+        if leaves_nothing {
+            runner.kept_files.put_back(Some(task), runner.parts.tool_context.working_folder(), facts).await;
+        }
+        match result {
             Ok(ToolOutput { text, value, references, images, seen }) => {
                 let (outcome, duration_ms, origins) = (CallOutcome::Ok, millis_since(begun), Vec::new());
                 ActorFact::ToolEnded { id, outcome, text, value, references, images, seen, duration_ms, origins }
