@@ -17,7 +17,7 @@ pub(crate) struct OwnVersions(BTreeMap<PathBuf, Blob>);
 pub(crate) type Entries = Vec<(PathBuf, Option<Blob>)>;
 
 impl OwnVersions {
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
