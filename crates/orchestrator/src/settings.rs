@@ -4,7 +4,7 @@ use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
 use aime_dynamic_planner::{Adaptive, GrowthSettings, Strategy};
 use aime_llm::Image;
-use aime_progress_management::{Criterion, GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
+use aime_progress_management::{Check, Criterion, GoalImage, Origin, Plan, PlanId, PlanMode, ProgressEvent, RunId};
 use aime_replan_triggers::{FrequencySettings, TriggerSettings};
 use aime_tools::{Approval, PermissionRule, PermissionRules, ToolSpec, Trust};
 use schemars::JsonSchema;
@@ -259,6 +259,17 @@ impl RunInput {
     #[must_use]
     pub const fn settings(&self) -> &RunSettings {
         &self.settings
+    }
+
+    /// Returns whether the result is compared with these criteria of the plan, or with the goal if there are none.
+    pub(crate) fn reflects(&self, criteria: &[Criterion]) -> bool {
+        let named = !criteria.is_empty();
+        match self.settings.reflect {
+            // Commands and file facts of a person and of the project cost no request.
+            Reflect::Never => criteria.iter().any(|known| known.owner.needs_consent() && !matches!(known.check, Check::Text(_))),
+            Reflect::Criteria => named,
+            Reflect::Always => named || self.can_plan,
+        }
     }
 
     /// Returns the tools as they were specified at the start of the run.

@@ -85,8 +85,7 @@ impl Effects {
         let workspace = self.workspace(context, input.run(), order.tree.as_ref(), by).await?;
         let apart = workspace.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
-        let apart =
-            if RemoteEffects::needs_progress(&issue.effect) { apart.with_progress(progress(context, None).await?) } else { apart };
+        let apart = if RemoteEffects::needs_progress(&issue.effect) { apart.with_progress(progress(context, None).await?) } else { apart };
         let cancelled = Cancelled::of(context);
         let cancel = cancelled.token.clone();
         // The changes that a call makes in a folder of its own are lost unless the whole effect ends.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use aime_progress_management::{Check, CheckMethod, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
+use aime_progress_management::{CheckMethod, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
-use crate::{Reflect, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
+use crate::{RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
 const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`";
 const STEPS_HINT: &str = "raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)";
@@ -76,25 +76,14 @@ impl RunMachine {
     /// Requests a check of the criteria of the plan, and of those of tasks that may be outdated, once for each version of the plan. Returns
     /// whether it does.
     pub(super) fn verify(&mut self, out: &mut Out) -> bool {
-        let due = !self.criteria.were_looked_at() && (self.is_reflected() || self.may_be_outdated());
+        let is_reflected = self.input.reflects(&self.state.strategic.success_criteria);
+        let due = !self.criteria.were_looked_at() && (is_reflected || self.may_be_outdated());
         if due {
             self.phase = Phase::Verifying;
             let id = self.effects.next_id("verify");
             self.issue(id, RunEffect::Verify { state: Box::new(self.state.get().clone()) }, Work::Verify, out);
         }
         due
-    }
-
-    /// Returns whether the result is compared with the plan's criteria, or with the goal if the plan names none.
-    fn is_reflected(&self) -> bool {
-        let criteria = &self.state.strategic.success_criteria;
-        let named = !criteria.is_empty();
-        match self.input.settings.reflect {
-            // Commands and file facts of a person and of the project cost no request.
-            Reflect::Never => criteria.iter().any(|known| known.owner.needs_consent() && !matches!(known.check, Check::Text(_))),
-            Reflect::Criteria => named,
-            Reflect::Always => named || self.input.can_plan,
-        }
     }
 
     /// Returns whether a task may have changed files after the criteria of another one were checked.

@@ -35,7 +35,8 @@ impl RunRunner {
         author: &Author,
         context: &Context,
     ) -> BTreeMap<TaskId, Vec<CriterionResult>> {
-        let known: Vec<(&CheckedCriterion, &Task)> = state.checked.iter().filter_map(|known| Some((known, completed(state, known)?))).collect();
+        let known: Vec<(&CheckedCriterion, &Task)> =
+            state.checked.iter().filter_map(|known| Some((known, completed(state, known)?))).collect();
         let mut results: BTreeMap<TaskId, Vec<CriterionResult>> = BTreeMap::new();
         if known.is_empty() {
             return results;
@@ -108,7 +109,8 @@ fn with_note(known: &CheckedCriterion, later: &Later) -> Option<CriterionResult>
 fn names(text: &str, path: &str) -> bool {
     let is_end = |text: &str| text.chars().next().is_none_or(|next| !next.is_alphanumeric() && !"_-/".contains(next));
     let is_begin = |text: &str| text.chars().next_back().is_none_or(|last| !last.is_alphanumeric() && !"_-".contains(last));
-    text.match_indices(path).any(|(at, _)| is_begin(text.get(..at).unwrap_or_default()) && is_end(text.get(at + path.len()..).unwrap_or_default()))
+    text.match_indices(path)
+        .any(|(at, _)| is_begin(text.get(..at).unwrap_or_default()) && is_end(text.get(at + path.len()..).unwrap_or_default()))
 }
 
 /// Returns the result of a check that held before later changes.
@@ -118,7 +120,13 @@ fn judged(result: CriterionResult, later: &Later) -> CriterionResult {
     }
     let (passed, reason) = if later.beside.is_empty() {
         let after = words_of(later);
-        (None, format!("cannot tell: it held when the task ended, and does not since {after}, which the plan puts after it: {}", result.reason))
+        (
+            None,
+            format!(
+                "cannot tell: it held when the task ended, and does not since {after}, which the plan puts after it: {}",
+                result.reason
+            ),
+        )
     } else {
         (Some(false), format!("it held when the task ended, and does not since {} changed files: {}", words_of(later), result.reason))
     };
@@ -148,9 +156,7 @@ fn of_record<'a>(state: &'a ProgressState, graph: &TaskGraph, task: &Task, chang
 
 /// Returns the tasks that were in progress after the task began, for runs whose changes are not recorded.
 fn of_times(state: &ProgressState, graph: &TaskGraph, task: &Task) -> Later {
-    let worked = |other: &&Task| {
-        other.spec.kind != TaskKind::Group && other.started_at.is_some() && other.finished_at >= task.started_at
-    };
+    let worked = |other: &&Task| other.spec.kind != TaskKind::Group && other.started_at.is_some() && other.finished_at >= task.started_at;
     let mut later = Later::default();
     later.add(state, graph, task, state.tasks.values().filter(worked));
     later
@@ -200,7 +206,8 @@ mod tests {
 
     #[test]
     fn only_others_beside_the_task_make_a_check_fail() {
-        let open = CriterionResult { passed: Some(false), reason: "exit code 1".to_owned(), ..CriterionResult::open(&Criterion::command("x")) };
+        let open =
+            CriterionResult { passed: Some(false), reason: "exit code 1".to_owned(), ..CriterionResult::open(&Criterion::command("x")) };
         let of = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
         for (beside, after, passed, told) in [
             (&["`b`", "`c`"][..], &["`d`"][..], Some(false), "does not since `b`, `c` changed files: exit code 1"),

@@ -109,7 +109,9 @@ impl RunRunner {
         context: &Context,
     ) -> (Result<Vec<CriterionVerdict>, String>, Vec<ModelUse>) {
         let Some(state) = self.live.get(&self.run) else { return (Err("the run is over".to_owned()), Vec::new()) };
-        if !self.has_journal && let Err(error) = self.audits.get_or_try_init(|| self.new_audit_journal()).await {
+        if !self.has_journal
+            && let Err(error) = self.audits.get_or_try_init(|| self.new_audit_journal()).await
+        {
             return (Err(error), Vec::new());
         }
         let role = self.parts.models.as_ref().map_or("default", |models| models.auditor_role());

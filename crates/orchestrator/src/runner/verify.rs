@@ -36,12 +36,13 @@ impl RunRunner {
     /// command that passed still holds if no file has changed since.
     pub(super) async fn verify(self: &Arc<Self>, id: EffectId, state: &ProgressState, context: &Context) -> RunFact {
         let criteria = &state.strategic.success_criteria;
+        let reflects = self.input.reflects(criteria);
         // If the settings ask for it, a plan without criteria is judged by its goal.
         let goal = [Criterion::text(format!("what was done reaches the goal: {}", state.goal))];
         let author = self.author(state, &[]);
         let mut checks = Vec::new();
         let changes = self.kept_files.count_changes().await;
-        for criterion in if criteria.is_empty() { &goal } else { criteria.as_slice() } {
+        for criterion in if criteria.is_empty() { &goal } else { criteria.as_slice() }.iter().filter(|_| reflects) {
             checks.push(match confirmed(state, criterion, changes) {
                 Some(known) => known,
                 None => CriterionResult { changes, ..self.execute(criterion, None, &author, context).await },

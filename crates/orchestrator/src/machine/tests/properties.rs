@@ -245,7 +245,12 @@ impl Way {
             }
             RunEffect::Verify { .. } => {
                 let passed = !matches!(self, Self::Badly | Self::Unmet);
-                RunFact::Verified { id, checks: vec![check("it is good", Some(passed))], again: std::collections::BTreeMap::new(), calls: vec![] }
+                RunFact::Verified {
+                    id,
+                    checks: vec![check("it is good", Some(passed))],
+                    again: std::collections::BTreeMap::new(),
+                    calls: vec![],
+                }
             }
             RunEffect::Answer { .. } => {
                 RunFact::AnswerWritten { id, text: matches!(self, Self::Well).then(|| "done".into()), calls: vec![] }
