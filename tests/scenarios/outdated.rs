@@ -9,7 +9,7 @@ const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const RUN: [&str; 10] = ["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all", "--unattended", "--output", "json"];
 
 fn part(name: &str, turn: usize) -> When {
-    When::tools().and_contains(&format!("{name}-PART")).and_turn(turn)
+    When::tools().and_contains(format!("{name}-PART")).and_turn(turn)
 }
 
 /// The task `a`, whose criterion is a command, with a task beside it that ends later, and one that comes after it.
