@@ -4,15 +4,17 @@ use std::{collections::VecDeque, future::pending};
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorMachine};
 use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
+use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
-    ActorOrder, Attempted, CallRecord, RemoteEffects, RunContext, RunEffect, RunFact, RunMachine, RunRequest, RunResult,
+    ActorOrder, Attempted, CallRecord, FoundConflict, PlanRoute, RemoteEffects, RunContext, RunEffect, RunFact, RunMachine, RunRequest,
+    RunResult,
 };
-use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent};
+use aime_progress_management::{CallOutcome, CheckMethod, Conclusion, ConflictKind, MergeConflict, Outcome, ProgressEvent, ProgressState};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::bench::{Bench, four_lines};
+use crate::bench::{Bench, done, four_lines, plan};
 
 /// Returns a value as it arrives after serialization.
 fn sent<T: Serialize + DeserializeOwned>(what: &T) -> T {
@@ -34,6 +36,7 @@ struct Driven<'a> {
     so_far: RunContext,
     calls: CallRecord,
     facts: VecDeque<RunFact>,
+    state: Option<ProgressState>,
 }
 
 impl Driven<'_> {
@@ -52,6 +55,7 @@ impl Driven<'_> {
         for at in 1.. {
             let (orders, events) = out.take();
             self.so_far.take(&[], &dated(at, events));
+            self.state = Some(sent(run.state()));
             for order in orders {
                 match order {
                     Order::Issue(id, effect) => open.push_back((id, effect)),
@@ -89,11 +93,15 @@ impl Driven<'_> {
         };
         let order = ActorOrder { brief: *brief, task, execution, origins, known };
         let spec = order.brief.spec.clone();
-        let made = apart.make_actor(id.clone(), sent(&order), Vec::new(), CancellationToken::new(), |_| {}).await.unwrap();
+        let state = || sent(self.state.as_ref().unwrap());
+        let apart = apart.with_progress(state());
+        let made = apart.make_actor(id.clone(), sent(&order), Vec::new(), CancellationToken::new(), |fact| told.push(fact)).await.unwrap();
+        let judges = self.apart().with_progress(state());
+        self.facts.extend(told);
         self.report(&order, 0, made.created);
         let conclusion = self.act(&order, sent(&made.input)).await;
         let attempted = Attempted { id, spec: &spec, conclusion, calls: sent(&self.calls), conflicts: Vec::new(), duration_ms: 1 };
-        self.apart().judge(attempted, CancellationToken::new(), |_| {}).await
+        judges.judge(attempted, CancellationToken::new(), |_| {}).await
     }
 
     fn report(&mut self, order: &ActorOrder, number: u64, event: ProgressEvent) {
@@ -133,7 +141,7 @@ impl Driven<'_> {
 fn driven<'a>(bench: &'a Bench, goal: &str, plan: aime_progress_management::Plan) -> Driven<'a> {
     let request = bench.request(goal, Some(plan));
     let so_far = RunContext::new(&bench.orchestrator().input(request.clone()).unwrap());
-    Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new() }
+    Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new(), state: None }
 }
 
 // Requirement: 18.2
@@ -148,6 +156,48 @@ async fn a_run_whose_effects_are_carried_out_apart_comes_to_the_same() {
     (expected.duration_ms, found.duration_ms) = (0, 0);
     assert_eq!(found, expected);
     assert_eq!(there.log(), here.log());
+}
+
+/// Criteria are checked before the work, and an auditor looks for itself, as in a run of one process.
+// Requirement: 5.2
+#[tokio::test]
+async fn criteria_are_tried_and_audited_apart() {
+    let audits = || When::tools().and_contains("You audit work");
+    let verdict = json!({"verdicts": [{"n": 1, "holds": "yes", "why": "one line", "evidence": "log:1"}]});
+    let model = ScriptedModel::new("m")
+        .on(audits().and_turn(0), [Reply::call("read_file", json!({"path": "log"}))])
+        .on(audits().and_turn(1), [Reply::call("terminate", verdict)])
+        .on(When::tools().and_turn(0), [Reply::call("bash", json!({"command": "echo one > log"}))])
+        .on(When::tools().and_turn(1), [done("it is written")]);
+    let plan = plan(json!([{"id": "write", "kind": "actor", "description": "Write a line", "bundles": ["shell"],
+                            "completion_criteria": ["the log is tidy", {"command": "grep one log"}]}]));
+    let bench = Bench { undo: true, ..Bench::new(model) };
+    let mut run = driven(&bench, "One line", plan);
+    run.request.settings.route = PlanRoute::Auto;
+    let result = run.go().await;
+    let found: Vec<_> = result.criteria.iter().map(|known| (known.how, known.holds, known.held_before)).collect();
+    assert_eq!(found, [(CheckMethod::Audited, Some(true), None), (CheckMethod::Executed, Some(true), Some(false))], "{result:?}");
+    assert_eq!((result.criteria[0].evidence.as_str(), result.usage_by.checks.requests), ("one line (log:1)", 2));
+    let asked = bench.model.requests().iter().map(|request| format!("{request:?}")).find(|asked| asked.contains("You audit work")).unwrap();
+    assert!(asked.contains("log (created): +1 -0"), "it sees what was changed: {asked}");
+    assert!(bench.journal.streams(crate::bench::run_id().as_str()).unwrap().is_empty(), "nothing is kept here");
+}
+
+/// A run that is driven elsewhere reports the resolution of a conflict as one in a folder does.
+// Requirement: 9.2
+#[tokio::test]
+async fn a_resolved_conflict_is_a_passed_check_apart() {
+    let (model, plan) = four_lines();
+    let bench = Bench::new(model);
+    let spec = plan.tasks.get(1).unwrap().clone();
+    let conflict = MergeConflict { task: spec.id.clone(), path: "log".to_owned(), kind: ConflictKind::Text, kept: None, resolved: true };
+    let conflicts = vec![FoundConflict { conflict, hunks: String::new() }];
+    let (id, calls) = (EffectId::new("middle/1/1"), CallRecord::default());
+    let attempted = Attempted { id, spec: &spec, conclusion: Conclusion::success("done"), calls, conflicts, duration_ms: 1 };
+    let fact = driven(&bench, "Four lines", plan.clone()).apart().judge(attempted, CancellationToken::new(), |_| {}).await;
+    let RunFact::TaskEnded { checks, conflicts, .. } = fact else { panic!("{fact:?}") };
+    let found: Vec<_> = checks.iter().map(|check| (check.passed, check.reason.as_str())).collect();
+    assert_eq!((found, conflicts.len()), (vec![(Some(true), "the conflicts were resolved")], 1));
 }
 
 // Requirement: 18.3

@@ -14,6 +14,7 @@ use aime_orchestrator::{
 use aime_progress_management::{Plan, ProgressEvent, ProgressState, RunId, TaskStatus, Timed, Timestamp, fold};
 use aime_sandbox::{ConfinedFolder, clean_environment};
 use aime_tools::{Approval, Permissions, ToolContext, ToolOutput, ToolRegistry, ToolScope, TypedTool, ValidatedCall, builtin};
+use aime_undo::UndoSettings;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -35,6 +36,8 @@ pub(crate) struct Bench {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) human: Arc<dyn HumanChannel>,
     pub(crate) memory: Option<Arc<RunMemory>>,
+    /// True if changes of files are recorded.
+    pub(crate) undo: bool,
     /// The point that the last call of `append` has reached.
     pub(crate) reached: watch::Sender<Point>,
     /// The point at which calls of `append` wait while it is set.
@@ -84,6 +87,7 @@ impl Bench {
             environment: std::iter::once(("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())).collect(),
             human: Arc::new(NobodyThere),
             memory: None,
+            undo: false,
             reached: watch::Sender::new(Point::Written(0)),
             held: watch::Sender::new(None),
         }
@@ -167,7 +171,7 @@ impl Bench {
     /// Returns a builder without a model.
     pub(crate) fn builder(&self) -> OrchestratorBuilder {
         let builder = OrchestratorBuilder::new().tool_context(self.context()).journal(self.journal.clone(), self.path(".aime"));
-        let builder = builder.tools(self.tools()).human(Arc::clone(&self.human));
+        let builder = builder.tools(self.tools()).human(Arc::clone(&self.human)).undo(self.undo.then(UndoSettings::default));
         self.memory.iter().cloned().fold(builder, OrchestratorBuilder::memory)
     }
 
