@@ -40,7 +40,7 @@ use super::{
 use crate::{
     args::{Command, Global, Output, ResumeArgs, WorkerArgs},
     failure::{Failure, code},
-    i18n::print,
+    i18n::{msg, print},
     output,
     screen::{Form, Screen, Sight},
     signals::interrupted,
@@ -80,6 +80,8 @@ fn not_there() -> Failure {
 /// Starts a run on the engine and watches it until it ends.
 pub(super) async fn carry_out(carry: Carry, on: &Address, request: RunRequest, global: &Global, setup: &Setup) -> Result<u8, Failure> {
     let Carry { run, output, models, .. } = carry;
+    // External agents are a part of this feature.
+    #[cfg(feature = "acp")]
     if let Some(plan) = &request.plan {
         setup.check_without_agents(plan)?;
     }

@@ -25,6 +25,7 @@ use crate::{
         undo::{redo_on_engine, undo_on_engine},
     },
     failure::Failure,
+    i18n::msg,
     output,
     screen::{moment, rfc3339},
 };
