@@ -9,6 +9,7 @@ mod delegation;
 mod ends;
 mod fork;
 mod judged;
+mod led;
 mod load;
 mod long;
 mod restore;
@@ -74,7 +75,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         return world.load();
     }
     let begun = Instant::now();
-    let parts: [Part<'_>; 19] = [
+    let parts: [Part<'_>; 20] = [
         ("kills", &World::killed_in_every_way),
         ("doubt", &World::a_call_cut_off),
         ("trees", &World::a_folder_goes_from_host_to_host),
@@ -94,6 +95,7 @@ pub(crate) fn drive(arguments: &EngineArguments) -> Result<()> {
         ("conflict", &World::a_conflict_is_evidence),
         ("undo", &World::files_are_put_back),
         ("fork", &World::a_fork_with_actors_at_work),
+        ("lead", &World::a_lead_on_an_engine),
     ];
     let mut seen = Vec::new();
     for (_, play) in parts.iter().filter(|(name, _)| arguments.part.as_deref().is_none_or(|wanted| name.contains(wanted))) {

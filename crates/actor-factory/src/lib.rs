@@ -20,7 +20,8 @@ pub use {aime_durable as durable, aime_llm as llm, aime_progress_management as p
 
 pub use factory::{ActorContext, ActorFactory, ComposeError, Composed, Delegated};
 pub use machine::{
-    ActorEffect, ActorFact, ActorMachine, ActorOutput, ActorStatus, ActorStep, IllegalStep, LeadRest, ModelAnswer, ModelFault, QuestionKind,
+    ActorEffect, ActorFact, ActorMachine, ActorOutput, ActorStatus, ActorStep, IllegalStep, LeadRest, ModelAnswer, ModelFault,
+    QuestionKind, last_wake,
 };
 pub use marks::marked;
 pub use profile::{Complexity, Profile, ProfileCatalog, ProfileError, SmallModel};

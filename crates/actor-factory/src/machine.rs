@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use self::turn::Turn;
 pub use self::{
     fact::{ActorEffect, ActorFact, ModelAnswer, ModelFault, QuestionKind},
-    lead::{ActorOutput, LeadRest},
+    lead::{ActorOutput, LeadRest, last_wake},
     status::{ActorStatus, ActorStep, IllegalStep},
 };
 use crate::{

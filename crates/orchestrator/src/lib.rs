@@ -78,7 +78,7 @@ pub use hooks::{
 pub use human::{HumanChannel, HumanQuestion, NobodyThere};
 pub use inbox::InboxMessage;
 pub use kept_plans::KeptPlans;
-pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput};
+pub use machine::{FailureCode, RunFailure, RunMachine, RunOutput, lead::main_id};
 pub use memory::{RunMemory, RunMemorySettings};
 pub use models::Models;
 pub use orchestrator::{Orchestrator, OrchestratorError, PlanResult};
@@ -94,7 +94,7 @@ pub use run_status::{RunStatusView, run_status};
 pub use runner::{
     actor::delegated,
     answer::{AnswerPrompt, NoFacts},
-    apart::{ActorOrder, Attempted, MadeActor, MadeBelow, RemoteEffects},
+    apart::{ActorOrder, Attempted, MadeActor, MadeBelow, RemoteEffects, WokenLead},
     evidence::CallRecord,
     kept_files::with_children,
     private::{check_of_conflicts, private_place},

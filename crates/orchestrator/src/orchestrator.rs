@@ -13,8 +13,8 @@ use futures::FutureExt as _;
 use self::execute::Start;
 pub use self::plan::PlanResult;
 use crate::{
-    Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, PlanRoute, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest,
-    RunResult, RunSettings, TransientWorkspace,
+    Bounds, LeadPolicy, Models, OrchestratorBuilder, Parts, ProjectWords, RunControl, RunFact, RunInput, RunMachine, RunRequest, RunResult,
+    RunSettings, TransientWorkspace,
     inbox::{CANCELLED, fact_in},
     messages::Words,
     questions::Answers,
@@ -216,13 +216,12 @@ impl Orchestrator {
     }
 
     /// Returns the input of a run whose effects are executed by the workers of an engine. The workers have models, so
-    /// the run can plan.
+    /// the run can plan. One of them decides about its lead: see [`lead_policy`](Self::lead_policy).
     ///
     /// # Errors
     ///
     /// [`OrchestratorError`] if the run's name holds a secret.
     pub fn input(&self, request: RunRequest) -> Result<RunInput, OrchestratorError> {
-        // Engines do not support the lead yet, so rules plan there.
         Ok(RunInput { can_plan: true, lead: None, ..self.checked_input(request)? })
     }
 
@@ -254,10 +253,11 @@ impl Orchestrator {
     }
 
     /// Returns the policy of the lead, or `None` if its model is small or the settings ask for rules.
-    fn lead_policy(&self, settings: &RunSettings) -> Option<LeadPolicy> {
+    #[must_use]
+    pub fn lead_policy(&self, settings: &RunSettings) -> Option<LeadPolicy> {
         let models = self.parts.models.as_ref()?;
         let is_small = models.role(models.lead_role()).limits().small;
-        LeadPolicy::of(settings).filter(|_| settings.route == PlanRoute::Auto && !is_small)
+        LeadPolicy::of(settings).filter(|_| !is_small)
     }
 
     /// Prepares the validators of the tools in a handed-over plan, in parallel with the run, which waits for the disk

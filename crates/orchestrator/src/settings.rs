@@ -95,8 +95,12 @@ pub struct LeadPolicy {
 }
 
 impl LeadPolicy {
-    /// Returns the policy of the lead under these settings, or `None` if a single actor does the whole goal.
-    pub(crate) fn of(settings: &RunSettings) -> Option<Self> {
+    /// Returns the policy of the lead under these settings, or `None` if a single actor does the whole goal or rules plan.
+    #[must_use]
+    pub fn of(settings: &RunSettings) -> Option<Self> {
+        if settings.route == PlanRoute::Rules {
+            return None;
+        }
         match (settings.mode, settings.strategy) {
             (Some(PlanMode::Direct), _) | (None, Strategy::Never) => None,
             (Some(mode), _) => Some(Self { must_plan: true, mode: Some(mode) }),
@@ -270,6 +274,12 @@ impl RunInput {
             Reflect::Criteria => named,
             Reflect::Always => named || self.can_plan,
         }
+    }
+
+    /// Sets the lead, which a worker of an engine decides about.
+    #[must_use]
+    pub fn led_by(self, lead: Option<LeadPolicy>) -> Self {
+        Self { lead, ..self }
     }
 
     /// Returns the tools as they were specified at the start of the run.

@@ -8,7 +8,7 @@ use std::{
 
 use aime_actor_factory::{ActorEffect, ActorFact, ActorInput};
 use aime_durable::Reason;
-use aime_orchestrator::{Attempted, Orchestrator, RemoteEffects, RunEffect, RunFact};
+use aime_orchestrator::{Attempted, LeadPolicy, Orchestrator, RemoteEffects, RunEffect, RunFact};
 use aime_progress_management::{ProgressState, RunId};
 use aime_undo::Author;
 use temporalio_client::{WorkflowQueryOptions, WorkflowSignalOptions, errors::WorkflowInteractionError};
@@ -18,8 +18,8 @@ use tokio::{sync::mpsc, task::AbortHandle, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    ActOrder, DelegateOrder, EndOrder, Handover, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RunOrder, RunWorkflow,
-    Tree, Trees, Worked, alive, orders::RunInput, trees::Checkout,
+    ActOrder, DelegateOrder, EndOrder, Handover, JoinOrder, Joined, JudgeOrder, MakeOrder, Making, MakingBelow, RestOrder, RunOrder,
+    RunWorkflow, Tree, Trees, WakeOrder, Waking, Worked, alive, orders::RunInput, trees::Checkout,
 };
 
 /// Number of attempts to signal the run before the work counts as failed.
@@ -119,6 +119,7 @@ impl Effects {
         let apart = workspace.orchestrator.apart(input, &order.so_far);
         let issue = order.order.issue(context.info().attempt);
         let apart = match &issue.effect {
+            ActorEffect::Plan { .. } => apart.with_progress(progress(context, Some(order.run.clone())).await?),
             ActorEffect::Tool { call, .. } if RemoteEffects::tool_needs_progress(call.tool()) => {
                 apart.with_progress(progress(context, Some(order.run.clone())).await?)
             }
@@ -184,6 +185,34 @@ impl Effects {
     #[activity(name = "aime.tree.join")]
     pub async fn join(self: Arc<Self>, context: ActivityContext, order: JoinOrder) -> Result<Joined, ActivityError> {
         Ok(alive(&context, self.trees()?.join(&order)).await?)
+    }
+
+    /// Decides whether a run has a lead: the model is that of this worker.
+    #[activity(name = "aime.run.lead")]
+    pub async fn lead(self: Arc<Self>, _: ActivityContext, input: RunInput) -> Result<Option<LeadPolicy>, ActivityError> {
+        Ok(self.orchestrator.lead_policy(input.settings()))
+    }
+
+    /// Composes the message of a wake of the lead, and the lead itself if its conversation begins.
+    #[activity(name = "aime.lead.wake")]
+    pub async fn wake(self: Arc<Self>, context: ActivityContext, input: RunInput, order: WakeOrder) -> Result<Waking, ActivityError> {
+        let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
+        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        Ok(match alive(&context, apart.wake_lead(&order.order, order.is_new)).await {
+            Ok(lead) => Waking::Woken { lead },
+            Err(message) => Waking::Failed { message },
+        })
+    }
+
+    /// Checks the work of the lead whose conversation pauses.
+    #[activity(name = "aime.lead.check")]
+    pub async fn check(self: Arc<Self>, context: ActivityContext, input: RunInput, order: RestOrder) -> Result<RunFact, ActivityError> {
+        let state = progress(&context, None).await?;
+        let workspace = self.workspace(&context, input.run(), order.tree.as_ref(), None).await?;
+        let apart = workspace.orchestrator.apart(input, &order.so_far);
+        let cancelled = Cancelled::of(&context);
+        let cancel = cancelled.token.clone();
+        heard(&context, None, |told| async move { apart.lead_rested(order.id, order.rest, state, cancel, told).await }).await
     }
 
     /// Creates an actor.

@@ -182,13 +182,16 @@ impl ActorCarrier {
 
     /// Sends what the run has not heard, in one signal.
     fn report(&mut self) {
-        let ActorInput { spec, execution, call, .. } = self.input();
-        let (task, execution, call) = (spec.task.clone(), *execution, call.clone());
+        let ActorInput { spec, execution, call, lead, .. } = self.input();
+        let (task, execution, call, leads) = (spec.task.clone(), *execution, call.clone(), lead.is_some());
         let unheard = std::mem::take(&mut self.unheard);
         let numbers = self.reports..;
         let facts: Vec<RunFact> = numbers
             .zip(unheard)
-            .map(|(number, event)| RunFact::ActorReported { task: task.clone(), execution, call: call.clone(), number, event })
+            .map(|(number, event)| match leads {
+                true => RunFact::LeadReported { call: call.clone(), number, event },
+                false => RunFact::ActorReported { task: task.clone(), execution, call: call.clone(), number, event },
+            })
             .collect();
         self.reports += u64::try_from(facts.len()).unwrap_or_default();
         if !facts.is_empty() {
@@ -209,6 +212,7 @@ impl ActorCarrier {
         let sheet = |name: &str| self.input().spec.tool(name);
         let capability = match &effect {
             ActorEffect::Tool { call, .. } => Capability::of_tool(sheet(call.tool())),
+            ActorEffect::Plan { .. } => Capability::Planner,
             _ => Capability::Llm,
         };
         let queues = self.begin.queues.clone();

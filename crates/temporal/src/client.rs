@@ -228,7 +228,7 @@ impl Runs {
     /// [`EngineError::RunExists`], and errors of the engine.
     pub async fn start(&self, at: UnixMillis, input: RunInput, tree: Option<Tree>) -> Result<(), EngineError> {
         let (begin, queues) = (Begin::fresh(at, input), self.queues.clone());
-        self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, ends: true, stands: false }).await
+        self.begin(RunBegin { begin, queues, stopped: Vec::new(), tree, ends: true, stands: false, seeks_lead: true }).await
     }
 
     async fn begin(&self, begin: RunBegin) -> Result<(), EngineError> {

@@ -30,7 +30,8 @@ pub use desk::{Command, EffectQueue, Step, TemporalHost};
 pub use effect::{EffectOrder, HEARTBEAT, LOST_AFTER, alive, options, perform};
 pub use orders::{
     ActOrder, ActorBegin, ActorEnd, ActorJournaled, Answered, DelegateOrder, EndOrder, Journaled, JudgeOrder, MakeOrder, Making,
-    MakingBelow, RunBegin, RunOrder, StoppedActor, Watched, Worked, actor_workflow, moves_on, run_workflow,
+    MakingBelow, RestOrder, RunBegin, RunOrder, StoppedActor, WakeOrder, Waking, Watched, Worked, actor_workflow, lead_workflow, moves_on,
+    run_workflow,
 };
 pub use queues::{Capability, Queues};
 pub use run::RunWorkflow;

@@ -1,9 +1,10 @@
 //! Messages between workflows and workers. Later versions must be able to read each form: new fields have defaults.
 
-use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, PersonMessage};
+use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, LEAD_PREFIX, LeadRest, PersonMessage};
 use aime_durable::{EffectId, Machine};
 use aime_orchestrator::{
-    ActorOrder, Bounds, CallRecord, FoundConflict, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine, RunResult,
+    ActorOrder, Bounds, CallRecord, FoundConflict, LeadWakeOrder, MadeActor, MadeBelow, RunContext, RunEffect, RunFact, RunMachine,
+    RunResult, WokenLead,
 };
 use aime_progress_management::{Conclusion, Origin, ProgressEvent, QuestionId, TaskId, TaskSpec};
 use aime_tools::DelegateTask;
@@ -34,6 +35,9 @@ pub struct RunBegin {
     /// True if the run waits until a person resumes it, as a fork does.
     #[serde(default)]
     pub stands: bool,
+    /// True if a worker still decides whether the run has a lead. Absent in runs of versions without leads.
+    #[serde(default)]
+    pub seeks_lead: bool,
 }
 
 /// The end of a run for good, or of a part of it, for a worker.
@@ -231,6 +235,50 @@ pub struct JudgeOrder {
     pub tree: Option<Tree>,
 }
 
+/// A wake of the lead, for a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WakeOrder {
+    /// The run so far.
+    pub so_far: RunContext,
+    /// The wake.
+    pub order: LeadWakeOrder,
+    /// True if the conversation of the lead begins.
+    pub is_new: bool,
+    /// The state of the working folder, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
+}
+
+/// Result of composing a wake.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "waking", rename_all = "snake_case")]
+pub enum Waking {
+    /// The wake was composed.
+    Woken {
+        /// The wake.
+        lead: WokenLead,
+    },
+    /// There is no lead.
+    Failed {
+        /// Reason, for the user.
+        message: String,
+    },
+}
+
+/// A pause of the lead's conversation, for a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RestOrder {
+    /// The run so far.
+    pub so_far: RunContext,
+    /// The effect that woke the lead.
+    pub id: EffectId,
+    /// The commands of the lead.
+    pub rest: LeadRest,
+    /// The state of the working folder, where the folder goes from host to host.
+    #[serde(default)]
+    pub tree: Option<Tree>,
+}
+
 /// An effect of an actor, for a worker.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ActOrder {
@@ -327,6 +375,12 @@ pub fn run_workflow(run: &str) -> String {
 #[must_use]
 pub fn actor_workflow(run: &str, task: &TaskId, execution: u32) -> String {
     format!("{run}/{task}/{execution}")
+}
+
+/// Returns the name of the workflow of a run's lead.
+#[must_use]
+pub fn lead_workflow(run: &str) -> String {
+    format!("{run}/{LEAD_PREFIX}")
 }
 
 /// Returns true if a fact makes a suspended run continue: a person resumes or ends it, or, if it `waits` for a

@@ -1,6 +1,7 @@
 //! A run as a workflow: planning and calls of tools are activities, actors are child workflows, people come by signals.
 #![expect(missing_docs, reason = "the macros of the SDK make items without documentation beside each documented one")]
 
+mod lead;
 mod task;
 
 use std::{
@@ -11,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use aime_actor_factory::LEAD_PREFIX;
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{
     ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput,
@@ -32,14 +34,14 @@ use crate::{
     RunBegin, RunOrder, SoFar, StoppedActor, TaskWork, Tree, Watched, Worked, carry,
     deeds::{Cancels, LONG_HISTORY, RequestQueue, cancelled, now, unless_of_another_version, until},
     effect::{begun_and_lost, lost},
-    moves_on,
+    lead_workflow, moves_on,
     orders::RunInput,
     tree::{HasTree, Taken, conflict_words, take_in, tree_now},
 };
 
 /// Maximum number of events in one query of a run.
 const WATCHED: usize = 200;
-/// Time that the end of a run waits for a worker; the next constant limits the attempts.
+/// Time that the start and the end of a run wait for a worker; the next constant limits the attempts.
 const END_WITHIN: Duration = Duration::from_secs(60);
 const END_TRIES: u32 = 3;
 
@@ -81,8 +83,11 @@ impl RunWorkflow {
     /// Drives a run until it has ended for good. A run that waits for a person, or was stopped, waits in here.
     #[run(name = "aime.run")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, begin: RunBegin) -> WorkflowResult<RunResult> {
-        let RunBegin { mut begin, queues, stopped, tree, ends, stands } = begin;
+        let RunBegin { mut begin, queues, stopped, tree, ends, stands, seeks_lead } = begin;
         ctx.state_mut(|run| (run.stopped, run.tree) = (stopped.into_iter().collect(), tree));
+        if seeks_lead {
+            begin.input.what = lead::seek_lead(ctx, begin.input.what, &queues).await;
+        }
         if stands {
             let then = wait_for_first_resume(ctx, &RunCarrier::new(ctx.clone(), begin.clone(), queues.clone())).await;
             if let Some(journal) = &mut begin.journal {
@@ -104,8 +109,15 @@ impl RunWorkflow {
                     let journal = SoFar { facts, events, not_begun: not_begun.into_iter().collect(), then };
                     begin.journal = Some(journal);
                     let stopped = ctx.state_mut(|run| std::mem::take(&mut run.stopped)).into_iter().collect();
-                    let onwards =
-                        RunBegin { begin: begin.clone(), queues: queues.clone(), stopped, tree: tree_now(ctx), ends, stands: false };
+                    let onwards = RunBegin {
+                        begin: begin.clone(),
+                        queues: queues.clone(),
+                        stopped,
+                        tree: tree_now(ctx),
+                        ends,
+                        stands: false,
+                        seeks_lead: false,
+                    };
                     ctx.continue_as_new(onwards, ContinueAsNewOptions::default())?;
                 }
                 Carried::Ended(ended) => {
@@ -409,7 +421,7 @@ impl RunCarrier {
             }
         }
         for answer in answers {
-            for actor in self.workflows(|_| true) {
+            for actor in self.workflows(|_, _| true) {
                 self.signal(actor, ActorWorkflow::answered, answer.clone());
             }
         }
@@ -417,9 +429,9 @@ impl RunCarrier {
 
     /// Passes messages on to the actors at work.
     fn tell(&mut self, said: Vec<ActorMessage>) {
-        let alone = self.is_direct();
+        let (alone, lead) = (self.is_direct(), lead_workflow(self.ctx.workflow_id()));
         for (task, said) in said {
-            for actor in self.workflows(|of| task.as_ref().map_or(alone, |task| task == of)) {
+            for actor in self.workflows(|of, workflow| task.as_ref().map_or(alone || workflow == lead, |task| task == of)) {
                 self.signal(actor, ActorWorkflow::told, aime_actor_factory::ActorFact::PersonMessage { said: said.clone() });
             }
         }
@@ -429,8 +441,8 @@ impl RunCarrier {
         self.ctx.state(|run| run.state.as_ref().is_some_and(|state| state.mode == Some(PlanMode::Direct)))
     }
 
-    fn workflows(&self, of: impl Fn(&TaskId) -> bool) -> Vec<String> {
-        self.actors.borrow().iter().filter(|(task, _)| of(task)).map(|(_, workflow)| workflow.clone()).collect()
+    fn workflows(&self, of: impl Fn(&TaskId, &str) -> bool) -> Vec<String> {
+        self.actors.borrow().iter().filter(|(task, workflow)| of(task, workflow)).map(|(_, workflow)| workflow.clone()).collect()
     }
 
     fn signal<S>(&mut self, workflow: String, signal: S, what: S::Input)
@@ -513,6 +525,7 @@ impl Carrier<RunMachine> for RunCarrier {
                 let order = aime_orchestrator::ActorOrder { brief: *brief, task, execution, origins, known };
                 self.start_actor(id, order)
             }
+            RunEffect::Lead { order } => self.wake_lead(id, *order),
             effect => self.activity(id, effect, begun_before),
         }
     }
@@ -552,7 +565,10 @@ impl Carrier<RunMachine> for RunCarrier {
         self.tell(said);
         for event in events {
             if let ProgressEvent::TaskConcluded { task, .. } = &event.fact {
-                self.ctx.state_mut(|run| run.stopped.retain(|_, actor| actor.begin.input.what.spec.task != *task));
+                // The lead outlives the task of its own work.
+                self.ctx.state_mut(|run| {
+                    run.stopped.retain(|name, actor| name == LEAD_PREFIX || actor.begin.input.what.spec.task != *task);
+                });
             }
         }
     }
@@ -572,7 +588,7 @@ impl Carrier<RunMachine> for RunCarrier {
     /// Postpones new tasks if the history has grown to twice its intended length. While a person is asked, tasks are
     /// begun nevertheless, because the answer may take long.
     fn puts_off(&self, effect: &RunEffect) -> bool {
-        let is_task = matches!(effect, RunEffect::StartActor { .. } | RunEffect::CallTool { .. });
+        let is_task = matches!(effect, RunEffect::Lead { .. } | RunEffect::StartActor { .. } | RunEffect::CallTool { .. });
         let too_long = self.wanted_to_leave.get().is_some_and(|length| self.ctx.history_length() > length.saturating_mul(2));
         let asks =
             || self.ctx.state(|run| run.state.as_ref().is_some_and(|state| state.questions.iter().any(|asked| asked.answer.is_none())));

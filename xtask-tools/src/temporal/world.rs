@@ -18,7 +18,7 @@ use xtask::workspace::{cargo, root};
 const DEADLINE: Duration = Duration::from_secs(180);
 const LOOK: Duration = Duration::from_millis(50);
 /// Home folder and working folders.
-const FOLDERS: [&str; 52] = [
+const FOLDERS: [&str; 55] = [
     "home",
     "here",
     "there",
@@ -71,6 +71,9 @@ const FOLDERS: [&str; 52] = [
     "fork-here",
     "fork",
     "fork-engine",
+    "lead-here",
+    "lead",
+    "lead-engine",
 ];
 
 /// Environment: a home, working folders, and the store of large data.
@@ -123,6 +126,8 @@ impl World {
         command.args(words);
         command.env_clear().envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
         command.env("HOME", &home).env("XDG_CONFIG_HOME", &home).env("XDG_STATE_HOME", &home).env("AIME_OFFLINE", "1");
+        // Without a lead, so that the planner's requests can be told from those of actors.
+        command.env("AIME__PLANNING__ROUTE", "rules");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.env("OPENAI_BASE_URL", model).current_dir(self.root.join(folder)).args(arguments);
         command.stdin(Stdio::null()).stdout(File::create(&stdout)?).stderr(File::create(stderr)?);

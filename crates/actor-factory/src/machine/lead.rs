@@ -5,7 +5,7 @@ use aime_progress_management::{CallOutcome, Conclusion, LeadCommand, Origin, Pro
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ActorEffect, ActorMachine, ActorStatus, ActorStep,
+    ActorEffect, ActorFact, ActorMachine, ActorStatus, ActorStep,
     turn::{Call, CallState, Way},
 };
 use crate::{LeadSettings, LeadWake, history::Speaker, repeats::Repeats};
@@ -52,6 +52,14 @@ pub struct LeadRest {
     /// Origins of the untrusted texts that the lead has read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origins: Vec<Origin>,
+}
+
+/// Returns the number of the last wake in a lead's journal.
+#[must_use]
+pub fn last_wake<'a>(facts: impl IntoIterator<Item = &'a ActorFact>) -> u32 {
+    let woken = facts.into_iter().filter_map(|fact| if let ActorFact::Woken { wake } = fact { Some(wake.number) } else { None });
+    // The first wake is the input of the lead.
+    woken.max().unwrap_or(1)
 }
 
 /// Part of the machine's state that only a lead uses.

@@ -423,7 +423,9 @@ impl RunMachine {
     }
 }
 
+/// Returns the id of the task that is the lead's own work.
+#[must_use]
 #[expect(clippy::expect_used, reason = "the constant is a valid id, which every test of the lead shows")]
-pub(crate) fn main_id() -> TaskId {
+pub fn main_id() -> TaskId {
     TaskId::new(MAIN).expect("`main` is an id")
 }

@@ -11,7 +11,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use aime_actor_factory::{ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, PersonMessage};
+use aime_actor_factory::{
+    ActorContext, ActorFact, ActorInput, ActorMachine, ActorOutput, Delegated, LEAD_PREFIX, LeadWake, PersonMessage, last_wake,
+};
 use aime_durable::{DriveError, EffectId, EmbeddedHost, FactSender, Loaded, Reason, Recorded, Resume, UnixMillis, drive, replay};
 use aime_llm::Model;
 use aime_progress_management::{Conclusion, Origin, Outcome, PlanMode, ProgressEvent, TaskId, TaskSpec, Timestamp};
@@ -240,7 +242,8 @@ impl Attempt {
                 let (reports, output, begun) = self.tell_again(&loaded)?;
                 calls_begun = begun;
                 let again = (call.is_none() && !self.leads).then(|| self.run_again(&loaded)).flatten();
-                let is_woken = wake.as_ref().is_none_or(|wake| last_wake(&loaded) >= wake.number);
+                let is_woken =
+                    wake.as_ref().is_none_or(|wake| last_wake(loaded.facts.iter().map(|recorded| &recorded.fact)) >= wake.number);
                 match output {
                     Some(output) if again.is_none() && is_woken && !is_interrupted(&output) => return Ok(output),
                     _ => {}
@@ -453,15 +456,6 @@ fn day(millis: i64) -> String {
     let from_march = (5 * of_year + 2) / 153;
     let (day, month) = (of_year - (153 * from_march + 2) / 5 + 1, (from_march + 2) % 12 + 1);
     format!("{:04}-{month:02}-{day:02}", year + era * 400 + i64::from(month <= 2))
-}
-
-/// Returns the number of the last wake in the lead's journal.
-fn last_wake(loaded: &Loaded<ActorMachine>) -> u32 {
-    let woken = loaded.facts.iter().filter_map(|recorded| match &recorded.fact {
-        ActorFact::Woken { wake } => Some(wake.number),
-        _ => None,
-    });
-    woken.max().unwrap_or(1)
 }
 
 fn is_interrupted(output: &ActorOutput) -> bool {

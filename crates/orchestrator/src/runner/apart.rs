@@ -98,7 +98,7 @@ impl RemoteEffects {
         }
     }
 
-    /// Returns true if calls of a tool need the state of the run.
+    /// Returns true if calls of a tool need the state of the run. The plan tools of the lead need it, too.
     #[must_use]
     pub fn tool_needs_progress(tool: &str) -> bool {
         tool == "undo_task"
@@ -108,7 +108,8 @@ impl RemoteEffects {
     /// idempotent is not repeated; its outcome is reported as unknown. Intermediate facts go to `told`.
     ///
     /// [`RunEffect::StartActor`] is not a single effect: see [`make_actor`](Self::make_actor), [`act`](Self::act) and
-    /// [`judge`](Self::judge).
+    /// [`judge`](Self::judge). Nor is [`RunEffect::Lead`]: see [`wake_lead`](Self::wake_lead), [`act`](Self::act) and
+    /// [`lead_rested`](Self::lead_rested).
     pub async fn run(
         &self,
         issue: Issue<RunEffect>,
@@ -116,7 +117,7 @@ impl RemoteEffects {
         mut told: impl FnMut(RunFact) + Send,
     ) -> RunFact {
         let redactor = self.redactor();
-        if let RunEffect::StartActor { .. } = &issue.effect {
+        if let RunEffect::StartActor { .. } | RunEffect::Lead { .. } = &issue.effect {
             let message = "an actor has a machine of its own, which another process drives".to_owned();
             return RunFact::EffectFailed { id: issue.id, message };
         }
@@ -195,6 +196,15 @@ pub struct MadeActor {
     pub input: aime_actor_factory::ActorInput,
     /// The report that the actor was created.
     pub created: ProgressEvent,
+}
+
+/// A wake of the lead.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub struct WokenLead {
+    /// The message, with what the lead may do now.
+    pub wake: aime_actor_factory::LeadWake,
+    /// The lead, if its conversation begins with this wake. The message is a part of its prompt then.
+    pub lead: Option<Box<MadeActor>>,
 }
 
 /// A new actor that does a part of a task for another actor.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use aime_actor_factory::{ActorFact, ActorOutput, ActorTools, LeadRest, LeadSettings, LeadWake};
-use aime_durable::EffectId;
+use aime_durable::{EffectId, FactSender};
 use aime_dynamic_planner::{
     BundleBrief, LeadBrief, LeadPrompt, PlanChecker, PlanFault, PlanRules, PlanTool, Route, RouteSettings, ToolLine, WakeKind, lead_tools,
     parse_command, read_result, route, wake_message,
@@ -18,8 +18,9 @@ use super::{
     on_bound,
 };
 use crate::{
-    ActorBrief, CriterionResult, LeadPolicy, LeadWakeOrder, ModelUse, RunFact,
+    ActorBrief, CriterionResult, LeadPolicy, LeadWakeOrder, ModelUse, RunFact, RunMachine,
     machine::lead::{MAIN, MAIN_EXECUTION, main_id},
+    models::OnBound,
 };
 
 /// Profile whose tools the lead works with.
@@ -42,34 +43,8 @@ pub(crate) struct PlanNames {
 impl RunRunner {
     /// Wakes the lead and waits until its conversation pauses.
     pub(super) async fn wake_lead(self: &Arc<Self>, id: EffectId, order: LeadWakeOrder, context: &Context) -> RunFact {
-        let category = self.category_of_goal();
-        let LeadWakeOrder { wake, state, works, kept, known, origins } = order;
-        let role = self.parts.models.as_ref().map_or("default", |models| models.lead_role());
-        let limits = self.limits_of(role);
-        let changes = self.changes_by_task(&state, &wake.settled).await;
-        let text = wake_message(&wake, &state, &changes, share(limits));
-        // At the start of a run there is nothing to report except the goal.
-        let begins = wake.kind == WakeKind::Begin && state.version == 0 && wake.words.is_empty();
-        let first = if begins { String::new() } else { text.clone() };
-        let woken =
-            LeadWake { number: wake.number, text, may_write: wake.may_write, works, kept, origins: self.untrusted(&wake.origins(&state)) };
-        let mut spec = TaskSpec::actor(main_id(), self.input.goal.clone());
-        spec.model = Some(role.to_owned());
-        spec.profile = self.parts.actors.profiles().get(PROFILE).map(|profile| profile.name.clone());
-        let attempt = Arc::new(Attempt {
-            runner: Arc::clone(self),
-            facts: context.facts.clone(),
-            on_bound: on_bound(context),
-            brief: Box::new(ActorBrief::of_lead(&state, spec)),
-            task: main_id(),
-            execution: MAIN_EXECUTION,
-            origins,
-            known,
-            leads: true,
-            private: None,
-            turn: None,
-            audit: None,
-        });
+        let (woken, first) = self.lead_wake(&order).await;
+        let attempt = Arc::new(self.lead_attempt(&order, context.facts.clone(), on_bound(context)));
         let refused = OnceLock::new();
         let make = async {
             let made = attempt.compose_lead(&first).await?;
@@ -77,10 +52,7 @@ impl RunRunner {
             Ok(made)
         };
         match attempt.act(None, Some(woken), &context.cancel, make).await {
-            Ok(ActorOutput::Rested(rest)) => {
-                let (checks, calls) = self.verify_lead(&rest, (works, state.version), context).await;
-                RunFact::LeadRested { id, rest: Box::new(rest), category, checks, calls }
-            }
+            Ok(ActorOutput::Rested(rest)) => self.lead_rested(id, rest, &order.state, context).await,
             // The run has stopped the lead and ignores this fact.
             Ok(ActorOutput::Ended(conclusion)) => RunFact::EffectFailed { id, message: conclusion.summary },
             Err(message) => {
@@ -93,24 +65,67 @@ impl RunRunner {
         }
     }
 
+    /// Returns a wake for the lead, and the text about the run with which a new conversation begins.
+    pub(super) async fn lead_wake(&self, order: &LeadWakeOrder) -> (LeadWake, String) {
+        let LeadWakeOrder { wake, state, works, kept, .. } = order;
+        let changes = self.changes_by_task(state, &wake.settled).await;
+        let text = wake_message(wake, state, &changes, share(self.limits_of(self.lead_role())));
+        // At the start of a run there is nothing to report except the goal.
+        let begins = wake.kind == WakeKind::Begin && state.version == 0 && wake.words.is_empty();
+        let first = if begins { String::new() } else { text.clone() };
+        let origins = self.untrusted(&wake.origins(state));
+        (LeadWake { number: wake.number, text, may_write: wake.may_write, works: *works, kept: kept.clone(), origins }, first)
+    }
+
+    /// Returns the work of the lead in one wake.
+    pub(super) fn lead_attempt(self: &Arc<Self>, order: &LeadWakeOrder, facts: FactSender<RunMachine>, on_bound: OnBound) -> Attempt {
+        let mut spec = TaskSpec::actor(main_id(), self.input.goal.clone());
+        spec.model = Some(self.lead_role().to_owned());
+        spec.profile = self.parts.actors.profiles().get(PROFILE).map(|profile| profile.name.clone());
+        Attempt {
+            runner: Arc::clone(self),
+            facts,
+            on_bound,
+            brief: Box::new(ActorBrief::of_lead(&order.state, spec)),
+            task: main_id(),
+            execution: MAIN_EXECUTION,
+            origins: order.origins.clone(),
+            known: order.known.clone(),
+            leads: true,
+            private: None,
+            turn: None,
+            audit: None,
+        }
+    }
+
+    /// Returns the end of a wake. `begun` is the state of the run at its beginning.
+    pub(super) async fn lead_rested(self: &Arc<Self>, id: EffectId, rest: LeadRest, begun: &ProgressState, context: &Context) -> RunFact {
+        let (checks, calls) = self.verify_lead(&rest, begun, context).await;
+        RunFact::LeadRested { id, rest: Box::new(rest), category: self.category_of_goal(), checks, calls }
+    }
+
     /// Checks the lead's own work, if the lead says that this work is done, and the checks with which it ends a plan.
-    /// `begun` holds a flag that the lead worked and the version of the plan, both as of its wake.
     async fn verify_lead(
         self: &Arc<Self>,
         rest: &LeadRest,
-        begun: (bool, u32),
+        begun: &ProgressState,
         context: &Context,
     ) -> (Vec<CriterionResult>, Vec<ModelUse>) {
-        let working = |state: &ProgressState| state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
-        let (works, version) = self.live.get(&self.run).map_or(begun, |state| (working(&state), state.version));
+        let live = self.live.get(&self.run);
+        let state = live.as_deref().unwrap_or(begun);
+        let works = state.tasks.get(MAIN).is_some_and(|task| task.status == TaskStatus::Running);
         let ends_plan = rest.conclusion.as_ref().is_some_and(|conclusion| !conclusion.checks.is_empty());
-        if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || version == 0 || ends_plan) {
+        if self.input.plan_only || rest.gave_up || !rest.commands.is_empty() || !(works || state.version == 0 || ends_plan) {
             return (Vec::new(), Vec::new());
         }
         let said = works.then(|| Conclusion::new(Outcome::Success, rest.said.clone()));
         let Some(conclusion) = rest.conclusion.clone().or(said) else { return (Vec::new(), Vec::new()) };
         let spec = TaskSpec::actor(main_id(), self.input.goal.clone());
         self.verify_task((format!("lead-{}", rest.wake), &spec, ""), &conclusion, || Ok(String::new()), context).await
+    }
+
+    fn lead_role(&self) -> &'static str {
+        self.parts.models.as_ref().map_or("default", |models| models.lead_role())
     }
 
     /// Returns the untrusted origins among these.
@@ -167,7 +182,7 @@ impl RunRunner {
 
 impl Attempt {
     /// Creates the lead. `text` is the message of the wake that starts it.
-    async fn compose_lead(&self, text: &str) -> Result<Made, String> {
+    pub(super) async fn compose_lead(&self, text: &str) -> Result<Made, String> {
         let runner = &self.runner;
         let policy = runner.input.lead.ok_or(NO_LEAD)?;
         let Made { mut input, created } = self.compose(&self.brief.spec, "", None, &self.origins).await?;

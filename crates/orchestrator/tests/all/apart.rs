@@ -2,14 +2,16 @@
 
 use std::{collections::VecDeque, future::pending};
 
-use aime_actor_factory::{ActorEffect, ActorFact, ActorMachine};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, ActorOutput};
 use aime_durable::{EffectId, Issue, Machine, Order, Outbox, Recorded};
 use aime_llm::scripted::{Reply, ScriptedModel, When};
 use aime_orchestrator::{
-    ActorOrder, Attempted, CallRecord, FoundConflict, PlanRoute, RemoteEffects, RunContext, RunEffect, RunFact, RunMachine, RunRequest,
-    RunResult,
+    ActorOrder, Attempted, CallRecord, FoundConflict, LeadWakeOrder, PlanRoute, RemoteEffects, RunContext, RunEffect, RunFact, RunMachine,
+    RunRequest, RunResult, WokenLead,
 };
-use aime_progress_management::{CallOutcome, CheckMethod, Conclusion, ConflictKind, MergeConflict, Outcome, ProgressEvent, ProgressState};
+use aime_progress_management::{
+    CallOutcome, CheckMethod, Conclusion, ConflictKind, MergeConflict, Outcome, PlanMode, ProgressEvent, ProgressState,
+};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -36,19 +38,33 @@ struct Driven<'a> {
     so_far: RunContext,
     calls: CallRecord,
     facts: VecDeque<RunFact>,
+    /// State of the run.
     state: Option<ProgressState>,
+    lead: Option<Lead>,
+}
+
+/// The lead: its input, the facts of its conversation so far, and the number of events that the run was told.
+struct Lead {
+    input: ActorInput,
+    facts: Vec<ActorFact>,
+    told: usize,
 }
 
 impl Driven<'_> {
     /// Simulates another process for each effect.
     fn apart(&self) -> RemoteEffects {
+        self.bench.orchestrator().apart(sent(&self.input()), &sent(&self.so_far))
+    }
+
+    fn input(&self) -> <RunMachine as Machine>::Input {
         let orchestrator = self.bench.orchestrator();
         let input = orchestrator.input(self.request.clone()).unwrap();
-        orchestrator.apart(sent(&input), &sent(&self.so_far))
+        let lead = orchestrator.lead_policy(input.settings());
+        input.led_by(lead)
     }
 
     async fn go(mut self) -> RunResult {
-        let input = self.bench.orchestrator().input(self.request.clone()).unwrap();
+        let input = self.input();
         let mut out = Outbox::default();
         let mut run = RunMachine::start(0, &input, &mut out);
         let mut open: VecDeque<(EffectId, RunEffect)> = VecDeque::new();
@@ -84,6 +100,9 @@ impl Driven<'_> {
     }
 
     async fn carry_out(&mut self, id: EffectId, effect: RunEffect) -> RunFact {
+        if let RunEffect::Lead { order } = sent(&effect) {
+            return self.wake(id, *order).await;
+        }
         let apart = self.apart();
         let mut told = Vec::new();
         let RunEffect::StartActor { brief, task, execution, origins, known } = sent(&effect) else {
@@ -104,13 +123,53 @@ impl Driven<'_> {
         judges.judge(attempted, CancellationToken::new(), |_| {}).await
     }
 
+    /// Wakes the lead. Its machine is made anew from its facts before each of its steps, as after the loss of a process.
+    async fn wake(&mut self, id: EffectId, order: LeadWakeOrder) -> RunFact {
+        let woken = self.apart().wake_lead(&order, self.lead.is_none()).await.unwrap();
+        let WokenLead { wake, lead: new } = sent(&woken);
+        if let Some(new) = new {
+            self.facts.push_back(RunFact::LeadReported { call: None, number: 0, event: new.created });
+            self.lead = Some(Lead { input: new.input, facts: Vec::new(), told: 0 });
+        } else {
+            self.lead.as_mut().unwrap().facts.push(ActorFact::Woken { wake });
+        }
+        loop {
+            let (state, apart) = (sent(self.state.as_ref().unwrap()), self.apart());
+            let Lead { input, facts, told } = self.lead.as_mut().unwrap();
+            let mut out = Outbox::default();
+            let mut machine = ActorMachine::start(0, input, &mut out);
+            let mut output = None;
+            for (at, fact) in (1..).zip(facts.iter()) {
+                output = machine.apply(at, &sent(fact), &mut out);
+            }
+            let (orders, events) = out.take();
+            for event in events.into_iter().skip(*told) {
+                *told += 1;
+                self.facts.push_back(RunFact::LeadReported { call: None, number: u64::try_from(*told).unwrap(), event });
+            }
+            if let Some(output) = output {
+                let ActorOutput::Rested(rest) = output else { panic!("{output:?}") };
+                return apart.lead_rested(id, rest, state, CancellationToken::new(), |_| {}).await;
+            }
+            let is_open = |id: &EffectId| !facts.iter().any(|fact| ActorMachine::answers(fact) == Some(id));
+            let open = orders.into_iter().find_map(|order| match order {
+                Order::Issue(id, effect) if is_open(&id) => Some((id, effect)),
+                _ => None,
+            });
+            let (next, effect) = open.expect("nothing is open");
+            let acting = apart.with_progress(state);
+            let fact = acting.act(input.clone(), (issue(&next, &effect, false), None), CancellationToken::new(), |_| {}).await;
+            facts.push(fact);
+        }
+    }
+
     fn report(&mut self, order: &ActorOrder, number: u64, event: ProgressEvent) {
         self.calls.take(&event);
         let (task, execution) = (order.task.clone(), order.execution);
         self.facts.push_back(RunFact::ActorReported { task, execution, call: None, number, event });
     }
 
-    async fn act(&mut self, order: &ActorOrder, input: aime_actor_factory::ActorInput) -> Conclusion {
+    async fn act(&mut self, order: &ActorOrder, input: ActorInput) -> Conclusion {
         let mut out = Outbox::default();
         let mut actor = ActorMachine::start(0, &input, &mut out);
         let (mut number, mut open) = (0, VecDeque::new());
@@ -139,9 +198,12 @@ impl Driven<'_> {
 }
 
 fn driven<'a>(bench: &'a Bench, goal: &str, plan: aime_progress_management::Plan) -> Driven<'a> {
-    let request = bench.request(goal, Some(plan));
+    driven_by(bench, bench.request(goal, Some(plan)))
+}
+
+fn driven_by(bench: &Bench, request: RunRequest) -> Driven<'_> {
     let so_far = RunContext::new(&bench.orchestrator().input(request.clone()).unwrap());
-    Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new(), state: None }
+    Driven { bench, request, so_far, calls: CallRecord::default(), facts: VecDeque::new(), state: None, lead: None }
 }
 
 // Requirement: 18.2
@@ -198,6 +260,47 @@ async fn a_resolved_conflict_is_a_passed_check_apart() {
     let RunFact::TaskEnded { checks, conflicts, .. } = fact else { panic!("{fact:?}") };
     let found: Vec<_> = checks.iter().map(|check| (check.passed, check.reason.as_str())).collect();
     assert_eq!((found, conflicts.len()), (vec![(Some(true), "the conflicts were resolved")], 1));
+}
+
+/// The lead looks, plans, changes its plan after a failure, and ends the run.
+fn led() -> ScriptedModel {
+    let task =
+        |id: &str, tool: &str, parameters: serde_json::Value| json!({"id": id, "kind": "tool", "tool": tool, "parameters": parameters});
+    let look = json!({"id": "look", "kind": "tool", "tool": "read_file", "parameters": {"path": "nowhere"}, "dependencies": ["one"]});
+    let plan = json!({"mode": "complex", "tasks": [task("one", "append", json!({"line": "one"})), look]});
+    let change = json!({"reasoning": "it is elsewhere", "changes": [
+        {"op": "add_task", "task": task("two", "append", json!({"line": "two"})), "replaces": ["look"]},
+    ]});
+    let lead = |turn| When::tool("submit_plan").and_turn(turn);
+    ScriptedModel::new("m")
+        .on(lead(0), [Reply::call("list_dir", json!({"path": "."}))])
+        .on(lead(1), [Reply::call("submit_plan", plan)])
+        .on(lead(2), [Reply::call("change_plan", change)])
+        .on(lead(3), [done("two lines are written")])
+}
+
+/// The conversation of the lead lives in its facts: each request is the one of a run in one process, whatever process makes it.
+// Requirement: 18.2
+#[tokio::test]
+async fn a_lead_whose_effects_are_carried_out_apart_asks_the_same() {
+    let request = |bench: &Bench| {
+        let mut request = bench.request("Two lines", None);
+        (request.settings.route, request.settings.mode) = (PlanRoute::Auto, Some(PlanMode::Complex));
+        request.settings.triggers.max_retries = 0;
+        request
+    };
+    let here = Bench::new(led());
+    let mut expected = here.orchestrator().run(request(&here)).await.unwrap();
+    assert_eq!(expected.answer, "two lines are written");
+    let there = Bench::new(led());
+    let mut found = driven_by(&there, request(&there)).go().await;
+    (expected.duration_ms, found.duration_ms) = (0, 0);
+    assert_eq!(found, expected);
+    assert_eq!((there.log(), here.log()), (vec!["one".to_owned(), "two".to_owned()], vec!["one".to_owned(), "two".to_owned()]));
+    let requests = |bench: &Bench| bench.model.requests().into_iter().map(|request| (request.messages, request.tools)).collect::<Vec<_>>();
+    let (wanted, asked) = (requests(&here), requests(&there));
+    assert_eq!(wanted.len(), 4);
+    assert_eq!(asked, wanted);
 }
 
 // Requirement: 18.3

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, ActorOutput, effect_prefix};
+use aime_actor_factory::{ActorFact, ActorInput, ActorMachine, ActorOutput, LEAD_PREFIX, effect_prefix};
 use aime_durable::{Recorded, UnixMillis, replay};
-use aime_orchestrator::{ActorReport, RunFact, RunMachine, forked, view_of};
+use aime_orchestrator::{ActorReport, RunFact, RunMachine, forked, main_id, view_of};
 use aime_progress_management::{Outcome, PlanId, ProgressEvent, RunId};
 use aime_tools::DELEGATE_TASK;
 use temporalio_client::{WorkflowQueryOptions, errors::WorkflowQueryError};
@@ -34,7 +34,12 @@ impl Runs {
         let (input, mut facts) = forked(input, &facts, version, new)?;
         let until = facts.last().map_or(input.at, |fact| fact.at);
         let machine = replay::<RunMachine>(&input, &facts).machine;
-        let AtWork { stopped, unheard } = self.at_work((run, version), &machine, (&PlanId::from(input.fact.run()), until)).await?;
+        let plan = PlanId::from(input.fact.run());
+        let AtWork { mut stopped, unheard } = self.at_work((run, version), &machine, (&plan, until)).await?;
+        if let Some((lead, reports)) = self.lead((run, version), &machine, (&plan, until)).await? {
+            facts.extend(reports.into_iter().map(|fact| Recorded { at: until, fact }));
+            stopped.push((LEAD_PREFIX.to_owned(), lead));
+        }
         if !unheard.is_empty() {
             facts.push(Recorded { at: until, fact: RunFact::ActorsHeard { reports: unheard } });
         }
@@ -42,7 +47,7 @@ impl Runs {
         let facts = facts.into_iter().map(Dated::from).collect();
         let journal = SoFar { facts, events, not_begun: BTreeSet::new(), then: Vec::new() };
         let (begin, queues) = (Begin { input: input.into(), journal: Some(journal) }, self.queues.clone());
-        self.begin(RunBegin { begin, queues, stopped, tree, ends: true, stands: true }).await
+        self.begin(RunBegin { begin, queues, stopped, tree, ends: true, stands: true, seeks_lead: false }).await
     }
 
     /// Returns the work up to that moment of the actors, and of their delegates, of a run in the state `machine`.
@@ -78,6 +83,23 @@ impl Runs {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the lead with its conversation up to that moment, and its reports that the run had not taken in; `None` if it never began.
+    async fn lead(
+        &self,
+        (run, version): (&RunId, u32),
+        machine: &RunMachine,
+        (plan, until): (&PlanId, UnixMillis),
+    ) -> Result<Option<(StoppedActor, Vec<RunFact>)>, EngineError> {
+        let heard = machine.reports_of(LEAD_PREFIX);
+        let Some(told) = self.actor(run, LEAD_PREFIX).await? else {
+            return if heard == 0 { Ok(None) } else { Err(EngineError::ActorForgotten { run: run.to_string(), task: main_id(), version }) };
+        };
+        let Some(past) = Past::of(told, plan, until) else { return Ok(None) };
+        let reports = past.reports().filter(|(number, _)| *number >= heard);
+        let reports = reports.map(|(number, event)| RunFact::LeadReported { call: None, number, event: event.clone() }).collect();
+        Ok(Some((past.stopped(), reports)))
     }
 
     /// Returns all facts of an actor; `None` if it never began, or if its history was removed.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, pin::pin, sync::Arc};
 
-use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, PersonMessage};
+use aime_actor_factory::{ActorEffect, ActorFact, ActorInput, ActorMachine, LeadRest, PersonMessage};
 use aime_durable::{EffectContext, EffectId, FactSender, Issue, UnixMillis, carry_out_alone, fact_channel};
 use aime_progress_management::{Origin, ProgressState, TaskSpec};
 use aime_tools::DelegateTask;
@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Attempt, Made, effects::ActorRunner, reports::Refused};
 use crate::{
-    ActorBrief, RunFact, RunMachine,
+    ActorBrief, LeadWakeOrder, RunFact, RunMachine,
     runner::{
         Context, RunRunner,
-        apart::{ActorOrder, MadeActor, MadeBelow, RemoteEffects},
+        apart::{ActorOrder, MadeActor, MadeBelow, RemoteEffects, WokenLead},
         on_bound_of,
     },
 };
@@ -82,7 +82,49 @@ impl RemoteEffects {
         Ok(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) })
     }
 
-    /// Carries out one effect of an actor: [`ActorEffect::Model`] or [`ActorEffect::Tool`]. A call that was started
+    /// Composes the message of a wake of the lead, and the lead itself if its conversation begins (`is_new`).
+    ///
+    /// # Errors
+    ///
+    /// The reason why there is no lead.
+    pub async fn wake_lead(&self, order: &LeadWakeOrder, is_new: bool) -> Result<WokenLead, String> {
+        let redactor = self.redactor();
+        let (wake, first) = self.runner.lead_wake(order).await;
+        let (facts, _) = fact_channel::<RunMachine>();
+        let lead = match is_new {
+            false => None,
+            true => {
+                let attempt = self.runner.lead_attempt(order, facts.clone(), on_bound_of(facts));
+                let Made { input, created } = attempt.compose_lead(&first).await?;
+                Some(Box::new(MadeActor { input: input.without_secrets(redactor), created: redactor.typed(created) }))
+            }
+        };
+        Ok(WokenLead { wake: redactor.typed(wake), lead })
+    }
+
+    /// Returns the end of a wake of the lead, whose conversation paused with `rest`, after the checks of its work. `state` is that of the
+    /// run. Intermediate facts go to `told`.
+    pub async fn lead_rested(
+        &self,
+        id: EffectId,
+        rest: LeadRest,
+        state: ProgressState,
+        cancel: CancellationToken,
+        mut told: impl FnMut(RunFact) + Send,
+    ) -> RunFact {
+        self.runner.live.insert(self.runner.run.clone(), state.clone());
+        let (facts, mut on_the_way) = fact_channel::<RunMachine>();
+        let context = Context::from(EffectContext::new(cancel, facts));
+        let fact = self.runner.lead_rested(id, rest, &state, &context).await;
+        context.revoked_if_out_of_budget().await;
+        while let Some(fact) = on_the_way.ready() {
+            told(fact.without_secrets(self.redactor()));
+        }
+        self.runner.kept_files.leave().await.into_iter().for_each(|fact| told(fact.without_secrets(self.redactor())));
+        fact.without_secrets(self.redactor())
+    }
+
+    /// Carries out one effect of an actor: [`ActorEffect::Model`], [`ActorEffect::Tool`] or [`ActorEffect::Plan`]. A call that was started
     /// before, at the time `begun`, and is neither read-only nor idempotent is in doubt and is not repeated. Intermediate
     /// facts for the run go to `told`, in order.
     pub async fn act(
@@ -140,7 +182,9 @@ impl Attempt {
 impl ActorRunner {
     /// Returns the runner of an existing actor, without the inputs that only its creation needs.
     fn apart(runner: &Arc<RunRunner>, input: ActorInput, facts: FactSender<RunMachine>, cancel: CancellationToken) -> Self {
-        let task = input.spec.task.clone();
+        let mut spec = TaskSpec::actor(input.spec.task.clone(), String::new());
+        spec.model = Some(input.spec.model.clone());
+        let task = spec.id.clone();
         let brief = ActorBrief {
             plan_id: input.spec.plan.clone(),
             goal: String::new(),
@@ -148,13 +192,13 @@ impl ActorRunner {
             category: String::new(),
             risks: Vec::new(),
             consents: Vec::new(),
-            spec: TaskSpec::actor(task.clone(), String::new()),
+            spec,
             overview: String::new(),
             results: String::new(),
             returned: None,
         };
         let order = ActorOrder { brief, task, execution: input.execution, origins: Vec::new(), known: String::new() };
-        let attempt = Arc::new(Attempt::apart(runner, order, facts));
+        let attempt = Arc::new(Attempt { leads: input.lead.is_some(), ..Attempt::apart(runner, order, facts) });
         let model = attempt.model(&input.spec.model);
         let tool_context = runner.tool_context(cancel, &attempt.task).for_model(input.limits);
         let refused = Arc::new(Refused::default());

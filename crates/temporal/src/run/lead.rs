@@ -1,0 +1,195 @@
+//! A wake of the lead: an activity composes its message, a child workflow goes on with the conversation, and an activity checks the result.
+
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
+
+use aime_actor_factory::{ActorFact, ActorMachine, ActorOutput, LEAD_PREFIX, LeadRest, last_wake};
+use aime_durable::{EffectId, Machine as _, Reason, Recorded, replay};
+use aime_orchestrator::{FoundConflict, LeadPolicy, LeadWakeOrder, MadeActor, RunFact, RunMachine, WokenLead, check_of_conflicts};
+use aime_progress_management::TaskId;
+use futures::FutureExt as _;
+use temporalio_sdk::{ActivityExecutionError, WorkflowCancellationToken, WorkflowContext};
+
+use super::{END_WITHIN, Ledger, RunCarrier, RunWorkflow};
+use crate::{
+    ActorBegin, ActorEnd, Begin, Begun, Capability, Effects, Handover, Queues, RestOrder, StoppedActor, TaskWork, WakeOrder, Waking,
+    child::drive_child,
+    deeds::now,
+    effect::lost,
+    lead_workflow,
+    orders::RunInput,
+    tree::{Taken, take_in, tree_now},
+};
+
+/// One wake of the lead.
+struct Wake {
+    ctx: WorkflowContext<RunWorkflow>,
+    id: EffectId,
+    input: RunInput,
+    order: LeadWakeOrder,
+    ledger: Rc<RefCell<Ledger>>,
+    queues: Queues,
+    /// Fires when the wake is no longer needed.
+    stop: WorkflowCancellationToken,
+    actors: Rc<RefCell<BTreeMap<TaskId, String>>>,
+}
+
+impl RunCarrier {
+    pub(super) fn wake_lead(&mut self, id: EffectId, order: LeadWakeOrder) -> Begun<RunMachine> {
+        let wake = Wake {
+            ctx: self.ctx.clone(),
+            stop: self.cancels.token(&id),
+            id,
+            input: self.input().clone(),
+            order,
+            ledger: Rc::clone(&self.ledger),
+            queues: self.queues.clone(),
+            actors: Rc::clone(&self.actors),
+        };
+        Begun { facts: wake.go().boxed_local(), holds: true }
+    }
+}
+
+impl Wake {
+    async fn go(self) -> Vec<RunFact> {
+        let known = self.ctx.state(|run| run.stopped.get(LEAD_PREFIX).cloned());
+        if let Some(lead) = &known
+            && let Some(rest) = rest_of(&lead.begin).filter(|rest| rest.wake >= self.order.wake.number)
+        {
+            // The run was stopped before it took in the end of this wake.
+            return vec![self.rested(rest, &lead.conflicts).await];
+        }
+        let (is_private, conflicts) = known.as_ref().map_or((false, Vec::new()), |lead| (lead.private.is_some(), lead.conflicts.clone()));
+        let begin = match self.lead(known).await {
+            Ok(begin) => begin,
+            Err(fact) => return vec![fact],
+        };
+        let (task, workflow) = (begin.begin.input.what.spec.task.clone(), lead_workflow(self.ctx.workflow_id()));
+        let (machine, from) = (begin.begin.clone(), begin.tree.clone());
+        let reached = || {
+            self.actors.borrow_mut().insert(task.clone(), workflow.clone());
+            // Its wakes hold all messages of people before this moment.
+            Vec::new()
+        };
+        let ended = drive_child(&self.ctx, begin, workflow.clone(), &self.stop, reached).await;
+        self.actors.borrow_mut().remove(&task);
+        let ActorEnd { conclusion, journal, reports, tree, .. } = match ended {
+            Ok(ended) => ended,
+            Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
+        };
+        let begin = Begin { journal, ..machine.clone() };
+        let rest = rest_of(&begin);
+        let taken = match (from, tree) {
+            (Some(from), Some(tree)) => {
+                let work = TaskWork::new(self.input.run(), &task, &format!("lead-{}", self.order.wake.number));
+                let work = TaskWork { conflicts, is_partial: rest.is_none(), is_shown: true, ..work };
+                let from = Some(&from).filter(|_| !is_private);
+                take_in(&self.ctx, &self.queues, &self.id, (from, Handover::Tree { tree }), work).await
+            }
+            _ => Ok(Taken::default()),
+        };
+        // A lead whose work is lost is woken again at the point before this wake, and continues its reports.
+        let (begin, private, conflicts) = match &taken {
+            Ok(taken) => (begin, taken.private.clone(), taken.conflicts.clone()),
+            Err(_) => (machine, None, Vec::new()),
+        };
+        let lead = StoppedActor { begin, reports, ended: None, text_limit: None, private, conflicts: conflicts.clone() };
+        self.ctx.state_mut(|run| run.stopped.insert(LEAD_PREFIX.to_owned(), lead));
+        let merged = match taken {
+            Ok(taken) => taken.merged,
+            Err(message) => return vec![RunFact::EffectFailed { id: self.id, message }],
+        };
+        let ended = match rest {
+            Some(rest) => self.rested(rest, &conflicts).await,
+            None if self.stop.is_cancelled() => RunMachine::revoked(&self.id, &Reason::Stopped),
+            None => RunFact::EffectFailed { id: self.id, message: conclusion.summary },
+        };
+        merged.into_iter().chain([ended]).collect()
+    }
+
+    /// Returns the lead with its conversation so far and the message of this wake, or a new one.
+    async fn lead(&self, known: Option<StoppedActor>) -> Result<ActorBegin, RunFact> {
+        let so_far = self.ledger.borrow().so_far.clone();
+        let tree = known.as_ref().and_then(|lead| lead.private.clone()).or_else(|| tree_now(&self.ctx));
+        let facts = known.iter().flat_map(|lead| &lead.begin.journal).flat_map(|journal| &journal.facts);
+        // A wake that was stopped goes on where it was.
+        let is_woken = known.is_some() && last_wake(facts.map(|dated| &dated.what)) >= self.order.wake.number;
+        let woken = if is_woken { None } else { Some(self.woken(known.is_none()).await?) };
+        let (goes_on, new) = woken.map_or((ActorFact::Resumed {}, None), |WokenLead { wake, lead }| (ActorFact::Woken { wake }, lead));
+        let (begin, reports, created) = match (known, new) {
+            (Some(StoppedActor { mut begin, reports, .. }), _) => {
+                if let Some(journal) = &mut begin.journal {
+                    journal.then = vec![goes_on];
+                }
+                (begin, reports, None)
+            }
+            (None, Some(new)) => {
+                let MadeActor { input, created } = *new;
+                (Begin::<ActorMachine>::fresh(now(&self.ctx), input), 0, Some(created))
+            }
+            (None, None) => {
+                let message = "the worker composed no lead".to_owned();
+                return Err(RunFact::EffectFailed { id: self.id.clone(), message });
+            }
+        };
+        let (run, input, queues) = (self.ctx.workflow_id().to_owned(), self.input.clone(), self.queues.clone());
+        let (stopped, order, text_limit) = (Vec::new(), None, None);
+        Ok(ActorBegin { begin, run, input, so_far, queues, reports, created, tree, order, stopped, text_limit })
+    }
+
+    async fn woken(&self, is_new: bool) -> Result<WokenLead, RunFact> {
+        let queue = self.queues.name(Capability::Planner);
+        let so_far = self.ledger.borrow().so_far.clone();
+        let order = WakeOrder { so_far, order: self.order.clone(), is_new, tree: tree_now(&self.ctx) };
+        let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
+        match self.ctx.execute_activity(Effects::wake, (self.input.clone(), order), options).await {
+            Ok(Waking::Woken { lead }) => Ok(lead),
+            Ok(Waking::Failed { message }) => Err(RunFact::EffectFailed { id: self.id.clone(), message }),
+            Err(error) => Err(self.failed(&queue, &error)),
+        }
+    }
+
+    /// Returns the end of the wake. Open conflicts of the lead's work count as a check that does not hold.
+    async fn rested(&self, rest: LeadRest, conflicts: &[FoundConflict]) -> RunFact {
+        let queue = self.queues.name(Capability::Planner);
+        let so_far = self.ledger.borrow().so_far.clone();
+        let order = RestOrder { so_far, id: self.id.clone(), rest, tree: tree_now(&self.ctx) };
+        let options = self.queues.options(Capability::Planner, &self.id, self.stop.clone());
+        match self.ctx.execute_activity(Effects::check, (self.input.clone(), order), options).await {
+            Ok(mut fact) => {
+                let conflict = check_of_conflicts(conflicts, |conflict| conflict.kept.clone().unwrap_or_default());
+                if let RunFact::LeadRested { checks, .. } = &mut fact {
+                    checks.extend(conflict);
+                }
+                fact
+            }
+            Err(error) => self.failed(&queue, &error),
+        }
+    }
+
+    fn failed(&self, queue: &str, error: &ActivityExecutionError) -> RunFact {
+        match error {
+            ActivityExecutionError::Cancelled(_) => RunMachine::revoked(&self.id, &Reason::Stopped),
+            error => RunFact::EffectFailed { id: self.id.clone(), message: lost(queue, error) },
+        }
+    }
+}
+
+/// Asks a worker for the lead of a run. If none answers in time, rules plan the run.
+pub(super) async fn seek_lead(ctx: &WorkflowContext<RunWorkflow>, input: RunInput, queues: &Queues) -> RunInput {
+    if LeadPolicy::of(input.settings()).is_none() {
+        return input;
+    }
+    let mut options = queues.options(Capability::Planner, &EffectId::new("lead"), WorkflowCancellationToken::new());
+    options.schedule_to_start_timeout.get_or_insert(END_WITHIN);
+    let policy = ctx.execute_activity(Effects::lead, input.clone(), options).await;
+    input.led_by(policy.ok().flatten())
+}
+
+/// Returns the lead's commands if its conversation pauses.
+fn rest_of(begin: &Begin<ActorMachine>) -> Option<LeadRest> {
+    let facts: Vec<_> = begin.journal.as_ref()?.facts.iter().cloned().map(Recorded::from).collect();
+    match replay::<ActorMachine>(&begin.input.clone().into(), &facts).output? {
+        ActorOutput::Rested(rest) => Some(rest),
+        ActorOutput::Ended(_) => None,
+    }
+}
