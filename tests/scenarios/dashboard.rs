@@ -1,6 +1,7 @@
 //! The dashboard: the runs of a folder over HTTP.
 
 mod begun;
+mod review;
 
 use std::{
     io::{Read, Write},

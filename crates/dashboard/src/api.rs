@@ -9,10 +9,10 @@ use axum::{
     routing::{MethodRouter, get, post},
 };
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
-    Act, Looked, NewRun, Problem, Refusal, live,
+    Act, Draft, Looked, NewRun, PlanReview, Problem, Refusal, ReviewVerdict, live,
     server::{Shared, reading},
 };
 
@@ -48,6 +48,30 @@ impl Said {
     }
 }
 
+/// Body of a review of a draft.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Reviewing {
+    /// The edited plan.
+    plan: Option<Value>,
+    /// The comments.
+    text: String,
+}
+
+/// Returns the verdict with this name.
+pub(crate) fn verdict(name: &str, comments: &str) -> Result<ReviewVerdict, Refusal> {
+    match name {
+        "run" if !comments.trim().is_empty() => {
+            Err(refusal(Problem::Refused, "a plan with comments is planned again before it is run: comment, or remove the comments"))
+        }
+        "run" => Ok(ReviewVerdict::Run),
+        "comment" if comments.trim().is_empty() => Err(refusal(Problem::Refused, "there is no comment")),
+        "comment" => Ok(ReviewVerdict::Comment(comments.trim().to_owned())),
+        "drop" => Ok(ReviewVerdict::Drop),
+        _ => Err(refusal(Problem::NotFound, "nothing of that name can be done with a plan")),
+    }
+}
+
 fn refusal(problem: Problem, message: &str) -> Refusal {
     Refusal { problem, message: message.to_owned(), hint: None }
 }
@@ -61,13 +85,16 @@ pub(crate) fn words_of(text: &str) -> Vec<String> {
 }
 
 /// Returns the routes below `/api/v1`.
-pub(crate) fn routes() -> [(&'static str, MethodRouter<Shared>); 7] {
+pub(crate) fn routes() -> [(&'static str, MethodRouter<Shared>); 10] {
     [
         ("/openapi.json", get(description)),
         ("/runs", get(list).post(start)),
         ("/runs/{run}", get(look)),
         ("/runs/{run}/events", get(live::events)),
         ("/runs/{run}/{act}", post(act)),
+        ("/plans", get(drafts).post(plan)),
+        ("/plans/{draft}", get(draft)),
+        ("/plans/{draft}/{act}", post(review)),
         ("/search", get(search)),
         ("/compare", get(compare)),
     ]
@@ -108,6 +135,45 @@ async fn act(State(shared): State<Shared>, Path((run, act)): Path<(String, Strin
         Err(refusal) => Err(refusal),
     };
     answered(StatusCode::OK, done.map(|told| json!({"told": told})))
+}
+
+async fn plan(State(shared): State<Shared>, body: Bytes) -> Response {
+    let planned = match document::<NewRun>(&body) {
+        Ok(new) if new.goal.trim().is_empty() => Err(refusal(Problem::Refused, "the goal is empty")),
+        Ok(new) => shared.runs.plan(new).await,
+        Err(refusal) => Err(refusal),
+    };
+    answered(StatusCode::CREATED, planned.map(|draft| json!({"draft": draft})))
+}
+
+async fn drafts(State(shared): State<Shared>) -> Response {
+    let read = reading(&shared, |runs| Ok(runs.drafts())).await;
+    answered(StatusCode::OK, read.map(|drafts| json!({"schema": "aime.drafts/v1", "drafts": drafts})))
+}
+
+async fn draft(State(shared): State<Shared>, Path(draft): Path<String>) -> Response {
+    let read = reading(&shared, move |runs| runs.draft(&draft)).await;
+    let document = |draft: Draft| {
+        let mut members = Map::from_iter([("schema".to_owned(), Value::from("aime.draft/v1"))]);
+        if let Value::Object(of_draft) = json!(draft) {
+            members.extend(of_draft);
+        }
+        Value::Object(members)
+    };
+    answered(StatusCode::OK, read.map(document))
+}
+
+async fn review(State(shared): State<Shared>, Path((draft, act)): Path<(String, String)>, body: Bytes) -> Response {
+    let reviewing = if body.is_empty() { Ok(Reviewing::default()) } else { document::<Reviewing>(&body) };
+    let review = reviewing.and_then(|Reviewing { plan, text }| {
+        let verdict = verdict(&act, &text)?;
+        Ok(PlanReview { plan: plan.map(|plan| plan.to_string()), verdict })
+    });
+    let done = match review {
+        Ok(review) => shared.runs.review(&draft, review).await,
+        Err(refusal) => Err(refusal),
+    };
+    answered(StatusCode::OK, done.map(|run| json!({"run": run})))
 }
 
 async fn search(State(shared): State<Shared>, RawQuery(query): RawQuery) -> Response {

@@ -1,6 +1,7 @@
 //! Folders whose runs are served.
 
 mod begin;
+mod drafts;
 mod folder;
 mod search;
 
@@ -11,7 +12,7 @@ use aime_runs::{ErrorKind, RunsError, Setup};
 use futures::future::{BoxFuture, join_all};
 
 use self::folder::FolderRuns;
-use crate::{Act, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry, Runs};
+use crate::{Act, Draft, Event, Found, Looked, NewRun, PlanReview, Problem, Refusal, RunEntry, Runs};
 
 /// Separator between the folder and the run in a run's name.
 const SEPARATOR: char = ':';
@@ -114,6 +115,26 @@ impl Runs for Folders {
         Box::pin(async move {
             let folder = self.folder(new.folder.as_deref())?;
             folder.start(new).await
+        })
+    }
+
+    fn plan(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>> {
+        Box::pin(async move { self.folder(new.folder.as_deref())?.plan(new.clone()) })
+    }
+
+    fn drafts(&self) -> Vec<Draft> {
+        self.folders.iter().flat_map(|folder| folder.drafts()).collect()
+    }
+
+    fn draft(&self, draft: &str) -> Result<Draft, Refusal> {
+        let (folder, draft) = self.room(draft)?;
+        folder.draft(draft)
+    }
+
+    fn review<'a>(&'a self, draft: &'a str, review: PlanReview) -> BoxFuture<'a, Result<Option<String>, Refusal>> {
+        Box::pin(async move {
+            let (folder, draft) = self.room(draft)?;
+            folder.review(draft, review).await
         })
     }
 

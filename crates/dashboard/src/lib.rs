@@ -10,5 +10,8 @@ mod runs;
 mod server;
 
 pub use folders::Folders;
-pub use runs::{Act, Approve, Asked, Event, Found, Hit, Looked, Mode, NewRun, Problem, Refusal, RunEntry, Runs};
+pub use runs::{
+    Act, Approve, Asked, Draft, Event, Found, Hit, Looked, Mode, NewRun, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict,
+    RunEntry, Runs,
+};
 pub use server::{Dashboard, app};

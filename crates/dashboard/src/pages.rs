@@ -1,6 +1,7 @@
 //! HTML pages for people, rendered on the server. A browser without a script can do everything except watch a run and search in it.
 
 mod compare;
+mod draft;
 mod list;
 mod run;
 
@@ -13,6 +14,7 @@ use maud::{DOCTYPE, Markup, html};
 
 pub(crate) use self::{
     compare::compare,
+    draft::{draft, plan, review},
     list::{list, start},
     run::{act, pieces, run},
 };
@@ -67,9 +69,18 @@ fn home(access: &Access) -> String {
 
 /// Returns the address of a run's page.
 fn address(access: &Access, run: &str) -> String {
+    below(access, "runs", run)
+}
+
+/// Returns the address of the page of a plan that is reviewed.
+fn draft_address(access: &Access, draft: &str) -> String {
+    below(access, "plans", draft)
+}
+
+fn below(access: &Access, kind: &str, name: &str) -> String {
     // Names of runs and folders need no escape. Anything else gets no address.
-    if run.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')) {
-        format!("{}/runs/{run}", access.base())
+    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')) {
+        format!("{}/{kind}/{name}", access.base())
     } else {
         home(access)
     }

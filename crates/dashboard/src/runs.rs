@@ -44,6 +44,21 @@ pub trait Runs: Send + Sync + 'static {
     /// Starts a run, which continues by itself. Returns its name once it can be read.
     fn start(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>>;
 
+    /// Starts to plan a goal for a review, without running anything. Returns the name of the draft.
+    fn plan(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>>;
+
+    /// Returns the drafts that wait for a review, newest first.
+    fn drafts(&self) -> Vec<Draft>;
+
+    /// Returns the present state of a draft.
+    ///
+    /// # Errors
+    /// [`Refusal`], of the kind [`Problem::NotFound`] if the draft does not exist or was run.
+    fn draft(&self, draft: &str) -> Result<Draft, Refusal>;
+
+    /// Runs a draft, has it planned again, or drops it. Returns the name of the run if one was started.
+    fn review<'a>(&'a self, draft: &'a str, review: PlanReview) -> BoxFuture<'a, Result<Option<String>, Refusal>>;
+
     /// Sends a message or command to a run. Returns the outcome in a sentence.
     fn act<'a>(&'a self, run: &'a str, act: Act) -> BoxFuture<'a, Result<String, Refusal>>;
 }
@@ -91,6 +106,56 @@ pub enum Approve {
     Edits,
     /// Reading only; everything else is forbidden.
     ReadOnly,
+}
+
+/// Plan that waits for a person's review. Nothing of it has run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Draft {
+    /// Name of the draft, and of the run that it may become.
+    pub draft: String,
+    /// The goal.
+    pub goal: String,
+    /// True while the planner works.
+    pub planning: bool,
+    /// The plan, once there is one: `aime.plan/v1`.
+    pub plan: Option<Value>,
+    /// Estimate of its use.
+    pub forecast: Option<PlanForecast>,
+    /// Reason why the last planning failed. The plan before it stays.
+    pub failure: Option<Refusal>,
+}
+
+/// Estimate of what a plan will use.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanForecast {
+    /// Requests to models.
+    pub requests: u64,
+    /// Tokens sent and received.
+    pub tokens: u64,
+    /// Price in US dollars, if it is known.
+    pub cost_usd: Option<f64>,
+    /// The estimate and its source in a sentence.
+    pub text: String,
+}
+
+/// Review of a draft.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanReview {
+    /// The plan as the person edited it, as JSON; unchanged if absent.
+    pub plan: Option<String>,
+    /// Decision of the person.
+    pub verdict: ReviewVerdict,
+}
+
+/// Outcome of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewVerdict {
+    /// Run the plan.
+    Run,
+    /// Have the planner change the plan as these comments say.
+    Comment(String),
+    /// Drop the plan.
+    Drop,
 }
 
 /// A run in the list.
@@ -227,9 +292,10 @@ pub enum Act {
 }
 
 /// Reason why an action fails.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refusal {
     /// Kind of problem.
+    #[serde(skip)]
     pub problem: Problem,
     /// Description of the failure.
     pub message: String,

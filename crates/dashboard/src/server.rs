@@ -86,13 +86,16 @@ pub fn app(runs: Arc<dyn Runs>, token: String, port: u16) -> Router {
     let shared = Shared { runs, access: Arc::new(Access::new(token, port)) };
     let base = shared.access.base();
     let api = api::routes().into_iter().fold(Router::new(), |api, (path, route)| api.route(path, route));
-    let pages: [(&str, MethodRouter<Shared>); 7] = [
+    let pages: [(&str, MethodRouter<Shared>); 10] = [
         ("/", get(pages::list)),
         ("/compare", get(pages::compare)),
         ("/runs", post(pages::start)),
         ("/runs/{run}", get(pages::run)),
         ("/runs/{run}/live", get(live::changes)),
         ("/runs/{run}/{act}", post(pages::act)),
+        ("/plans", post(pages::plan)),
+        ("/plans/{draft}", get(pages::draft)),
+        ("/plans/{draft}/{act}", post(pages::review)),
         ("/static/{file}", get(pages::file)),
     ];
     pages

@@ -10,6 +10,10 @@ count-request = { $number ->
     [one] {$number} request
    *[other] {$number} requests
 }
+count-run = { $number ->
+    [one] {$number} run
+   *[other] {$number} runs
+}
 count-replan = { $number ->
     [one] {$number} replan
    *[other] {$number} replans

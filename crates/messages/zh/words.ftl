@@ -4,6 +4,7 @@ row-separator = ；
 
 count-task = {$number} 个任务
 count-request = {$number} 次请求
+count-run = {$number} 次运行
 count-replan = {$number} 次重新规划
 count-fault = {$number} 处错误
 count-path = {$number} 个路径

@@ -5,7 +5,7 @@ use std::{convert::Infallible, future::pending, path::Path};
 use aime_messages::message;
 use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
 use aime_progress_management::{Plan, ProgressEvent, Spent};
-use aime_runs::{ForecastBasis, Review, Runs, RunsError, models, settings_of, write_whole};
+use aime_runs::{Review, Runs, RunsError, models, settings_of, write_whole};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 use crate::{
     args::{PlanArgs, PlanFormat},
     failure::Failure,
-    i18n::msg,
+    i18n::{msg, print},
     output::{self, BOLD, DIM, count},
     plan_formats,
     screen::{describe_plan, line_of, plan_notes, span},
@@ -93,15 +93,7 @@ pub(super) async fn plan_here(
 
 /// Returns what a plan will use, about, and what that is computed from.
 pub(super) fn forecast_line(plan: &Plan, models: &Models, runs: &Runs) -> Result<String, Failure> {
-    let forecast = runs.forecast(plan, models)?;
-    let cost = forecast.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
-    let basis = match forecast.basis {
-        ForecastBasis::Runs(number) => msg!("forecast-runs", runs = count(number, "run")),
-        ForecastBasis::Capable => msg!("forecast-capable"),
-        ForecastBasis::Small => msg!("forecast-small"),
-    };
-    let requests = count(usize::try_from(forecast.requests).unwrap_or(usize::MAX), "request");
-    Ok(msg!("forecast", requests, tokens = forecast.tokens, cost, basis))
+    Ok(print(&runs.forecast(plan, models)?.message()))
 }
 
 /// Formats an event. The plan itself is the result of the command, so only the notes on it are shown.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_orchestrator::{HumanChannel, HumanQuestion};
+use aime_orchestrator::{HumanChannel, HumanQuestion, RunRequest};
 use aime_progress_management::{PlanMode, RunId};
 use aime_runs::{Drive, RunHandle, RunNews, Runs, RunsError};
 use aime_tools::Approval;
@@ -13,8 +13,8 @@ use crate::{Approve, Mode, NewRun};
 /// Longest goal, in bytes.
 const LONGEST_GOAL: usize = 100_000;
 
-/// Starts a run and returns its id once its first record is in the journal. It starts even if the browser no longer waits.
-pub(super) async fn start(runs: &Arc<Runs>, new: NewRun) -> Result<RunId, RunsError> {
+/// Returns the request for a run from a page.
+pub(super) fn request(runs: &Runs, new: NewRun) -> Result<RunRequest, RunsError> {
     let goal = new.goal.trim().to_owned();
     if goal.is_empty() || goal.len() > LONGEST_GOAL {
         return Err(RunsError::usage(format!("a goal has from 1 to {LONGEST_GOAL} bytes")).hint("write the goal"));
@@ -22,6 +22,11 @@ pub(super) async fn start(runs: &Arc<Runs>, new: NewRun) -> Result<RunId, RunsEr
     let mut request = runs.request(goal);
     request.settings.mode = new.mode.map_or(request.settings.mode, mode_of);
     request.settings.approval = approval(new.approve, request.settings.approval);
+    Ok(request)
+}
+
+/// Starts a run and returns its id once its first record is in the journal. It starts even if the browser no longer waits.
+pub(super) async fn start(runs: &Arc<Runs>, request: RunRequest) -> Result<RunId, RunsError> {
     let runs = Arc::clone(runs);
     unhurried(async move {
         let run = request.run.clone();

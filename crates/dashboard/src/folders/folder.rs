@@ -12,8 +12,8 @@ use aime_runs::{Answered, ErrorKind, Runs, RunsError, Setup, named, outcome, rep
 use aime_terminal::plain;
 use aime_tools::offers_always;
 
-use super::{begin, refusal, search};
-use crate::{Act, Asked, Event, Found, Looked, NewRun, Problem, Refusal, RunEntry};
+use super::{begin, drafts, refusal, search};
+use crate::{Act, Asked, Draft, Event, Found, Looked, NewRun, PlanReview, Problem, Refusal, RunEntry};
 
 /// Number of runs whose views are cached, so that the next page reads only new events.
 const KEPT: usize = 8;
@@ -24,6 +24,7 @@ pub(super) struct FolderRuns {
     /// Prefix of the names of its runs.
     prefix: String,
     runs: Arc<Runs>,
+    drafts: drafts::Drafts,
     /// Opened once it exists.
     journal: OnceLock<Journal>,
     /// Cached views, the most recent one last.
@@ -32,7 +33,7 @@ pub(super) struct FolderRuns {
 
 impl FolderRuns {
     pub(super) fn new(name: String, prefix: String, runs: Runs) -> Self {
-        Self { name, prefix, runs: Arc::new(runs), journal: OnceLock::new(), seen: Mutex::default() }
+        Self { name, prefix, runs: Arc::new(runs), drafts: drafts::Drafts::default(), journal: OnceLock::new(), seen: Mutex::default() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -45,6 +46,7 @@ impl FolderRuns {
 
     /// Stops the runs that are driven here, so that they can be resumed.
     pub(super) async fn end(&self) {
+        self.drafts.end().await;
         self.runs.end().await;
     }
 
@@ -205,8 +207,30 @@ impl FolderRuns {
     }
 
     pub(super) async fn start(&self, new: NewRun) -> Result<String, Refusal> {
-        let run = begin::start(&self.runs, new).await.map_err(refusal)?;
+        let request = begin::request(&self.runs, new).map_err(refusal)?;
+        let run = begin::start(&self.runs, request).await.map_err(refusal)?;
         Ok(self.named(run.as_str()))
+    }
+
+    /// Starts to plan a goal for a review.
+    pub(super) fn plan(&self, new: NewRun) -> Result<String, Refusal> {
+        let request = begin::request(&self.runs, new).map_err(refusal)?;
+        let draft = self.drafts.plan(&self.runs, request)?;
+        Ok(self.named(draft.as_str()))
+    }
+
+    pub(super) fn drafts(&self) -> Vec<Draft> {
+        self.drafts.all(self.setup().redactor(), &self.prefix)
+    }
+
+    pub(super) fn draft(&self, draft: &str) -> Result<Draft, Refusal> {
+        let named = self.named(draft);
+        self.drafts().into_iter().find(|known| known.draft == named).ok_or_else(|| drafts::unknown(draft))
+    }
+
+    pub(super) async fn review(&self, draft: &str, review: PlanReview) -> Result<Option<String>, Refusal> {
+        let run = self.drafts.review(&self.runs, draft, review).await?;
+        Ok(run.map(|run| self.named(run.as_str())))
     }
 
     pub(super) async fn act(&self, run: &str, act: Act) -> Result<String, Refusal> {

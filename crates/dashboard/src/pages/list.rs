@@ -9,7 +9,7 @@ use axum::{
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{address, choice, failed, fields, form, home, see, shown};
+use super::{address, choice, draft_address, failed, fields, form, home, see, shown};
 use crate::{
     Approve, Found, Mode, NewRun, Problem, Refusal, RunEntry,
     access::Access,
@@ -24,9 +24,9 @@ pub(crate) async fn list(State(shared): State<Shared>, RawQuery(query): RawQuery
     let words = words_of(&asked);
     let read = reading(&shared, move |runs| {
         let found = if words.is_empty() { None } else { Some(runs.search(&words)?) };
-        Ok((runs.folders(), runs.list()?, found))
+        Ok((runs.folders(), runs.list()?, runs.drafts(), found))
     });
-    let (folders, runs, found) = match read.await {
+    let (folders, runs, drafts, found) = match read.await {
         Ok(read) => read,
         Err(refusal) => return failed(&refusal, access, &home(access)),
     };
@@ -35,6 +35,16 @@ pub(crate) async fn list(State(shared): State<Shared>, RawQuery(query): RawQuery
         main.alone {
             h1 { "Runs" }
             (begin(access, &folders))
+            @if !drafts.is_empty() {
+                section aria-label="Plans to review" {
+                    h2 { "Plans to review" }
+                    ul {
+                        @for draft in &drafts {
+                            li { a href=(draft_address(access, &draft.draft)) dir="auto" { (draft.goal) } @if draft.planning { " (being planned)" } }
+                        }
+                    }
+                }
+            }
             form.search role="search" action=(home(access)) {
                 label { "Search in all runs " input type="search" name="q" value=(asked) maxlength="200"; }
                 button { "Search" }
@@ -83,6 +93,7 @@ fn begin(access: &Access, folders: &[String]) -> Markup {
         (choice("Work", "mode", &modes))
         (choice("Approval", "approve", &approve))
         button { "Start" }
+        button formaction=(format!("{}/plans", access.base())) { "Plan, and review it first" }
     };
     html! {
         details.start {
@@ -141,7 +152,7 @@ pub(crate) async fn start(State(shared): State<Shared>, body: Bytes) -> Response
 }
 
 /// Parses a form into the request that programs send.
-fn new_run(body: &[u8]) -> Result<NewRun, Refusal> {
+pub(super) fn new_run(body: &[u8]) -> Result<NewRun, Refusal> {
     fn word<T: serde::de::DeserializeOwned>(body: &[u8], name: &str) -> Result<Option<T>, Refusal> {
         let read = fields(body, name).next().map(|word| serde_json::from_value(Value::String(word))).transpose();
         read.map_err(|error| Refusal { problem: Problem::Refused, message: format!("{name}: {error}"), hint: None })

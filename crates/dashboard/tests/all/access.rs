@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use crate::harness::{BEARER, FORM, HOST, World};
 
 /// Every route; `BASE` is the unguessable path.
-const ROUTES: [(&str, &str); 22] = [
+const ROUTES: [(&str, &str); 29] = [
     ("GET", "/"),
     ("GET", "/runs/river"),
     ("GET", "BASE/"),
@@ -15,6 +15,9 @@ const ROUTES: [(&str, &str); 22] = [
     ("POST", "BASE/runs/river/answer"),
     ("POST", "BASE/runs/river/resume"),
     ("POST", "BASE/runs/river/cancel"),
+    ("POST", "BASE/plans"),
+    ("GET", "BASE/plans/bridge"),
+    ("POST", "BASE/plans/bridge/run"),
     ("GET", "BASE/static/dashboard.js"),
     ("GET", "/api/v1/openapi.json"),
     ("POST", "/api/v1/runs"),
@@ -26,6 +29,10 @@ const ROUTES: [(&str, &str); 22] = [
     ("GET", "/api/v1/runs/river/events"),
     ("POST", "/api/v1/runs/river/tell"),
     ("POST", "/api/v1/runs/river/pause"),
+    ("GET", "/api/v1/plans"),
+    ("POST", "/api/v1/plans"),
+    ("GET", "/api/v1/plans/bridge"),
+    ("POST", "/api/v1/plans/bridge/run"),
     ("GET", "/nowhere"),
 ];
 
@@ -57,6 +64,7 @@ async fn every_route_is_guarded() {
     }
     assert_eq!(world.ask("GET", "/?token=wrong", &[HOST], "").await.status, StatusCode::UNAUTHORIZED);
     assert!(world.runs.said.lock().unwrap().is_empty() && world.runs.started.lock().unwrap().is_empty(), "nothing was passed on");
+    assert!(world.runs.reviews.lock().unwrap().is_empty());
 }
 
 // Requirement: 12.11

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::World;
 
 /// Request of each operation, and the required status.
-const ASKED: [(&str, &str, &str, u16); 19] = [
+const ASKED: [(&str, &str, &str, u16); 28] = [
     ("describe", "/openapi.json", "", 200),
     ("list", "/runs", "", 200),
     ("start", "/runs", r#"{"goal": "Cross the river", "mode": "complex", "approve": "ask"}"#, 201),
@@ -23,6 +23,15 @@ const ASKED: [(&str, &str, &str, u16); 19] = [
     ("act", "/runs/river/resume", "", 200),
     ("act", "/runs/river/tell", r#"{"text": ""}"#, 409),
     ("act", "/runs/other/pause", "", 404),
+    ("plan", "/plans", r#"{"goal": "Cross the river"}"#, 201),
+    ("plan", "/plans", r#"{"goal": ""}"#, 409),
+    ("drafts", "/plans", "", 200),
+    ("draft", "/plans/bridge", "", 200),
+    ("draft", "/plans/other", "", 404),
+    ("review", "/plans/bridge/run", r#"{"plan": {"tasks": []}}"#, 200),
+    ("review", "/plans/bridge/comment", r#"{"text": "by boat"}"#, 200),
+    ("review", "/plans/bridge/comment", r#"{"text": " "}"#, 409),
+    ("review", "/plans/other/drop", "", 404),
     ("search", "/search?q=river", "", 200),
     ("search", "/search?q=+", "", 409),
     ("compare", "/compare?run=river&run=river", "", 200),
@@ -86,7 +95,7 @@ async fn every_operation_answers_as_it_is_described() {
     for (_, path, _) in &operations {
         for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
             let described = operations.iter().any(|(known, at, _)| known == method && at == path);
-            let path = path.replace("{run}", "river").replace("{act}", "pause");
+            let path = path.replace("{run}", "river").replace("{act}", "pause").replace("{draft}", "bridge");
             if !described {
                 let answer = world.program(method, &format!("/api/v1{path}"), "").await;
                 // The paths of acts and of events overlap.

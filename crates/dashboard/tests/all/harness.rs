@@ -5,7 +5,9 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use aime_dashboard::{Act, Asked, Event, Found, Hit, Looked, NewRun, Problem, Refusal, RunEntry, Runs, app};
+use aime_dashboard::{
+    Act, Asked, Draft, Event, Found, Hit, Looked, NewRun, PlanForecast, PlanReview, Problem, Refusal, ReviewVerdict, RunEntry, Runs, app,
+};
 use aime_progress_management::{PlanId, ProgressEvent, ProgressState, RunId, Timestamp};
 use aime_redact::Redactor;
 use aime_report::{ReportView, Source};
@@ -31,6 +33,7 @@ pub(crate) struct MadeUp {
     pub(crate) events: Mutex<Vec<u64>>,
     pub(crate) said: Mutex<Vec<(String, Act)>>,
     pub(crate) started: Mutex<Vec<NewRun>>,
+    pub(crate) reviews: Mutex<Vec<PlanReview>>,
     /// Number of times that it was read.
     pub(crate) looks: AtomicUsize,
 }
@@ -63,6 +66,41 @@ impl Runs for MadeUp {
             }
             self.started.lock().unwrap().push(new);
             Ok("river".to_owned())
+        })
+    }
+
+    fn plan(&self, new: NewRun) -> BoxFuture<'_, Result<String, Refusal>> {
+        Box::pin(async move {
+            self.started.lock().unwrap().push(new);
+            Ok("bridge".to_owned())
+        })
+    }
+
+    fn drafts(&self) -> Vec<Draft> {
+        self.draft("bridge").into_iter().collect()
+    }
+
+    fn draft(&self, draft: &str) -> Result<Draft, Refusal> {
+        let goal = self.goal.lock().unwrap().clone();
+        let task = json!({"id": "look", "kind": "actor", "name": goal, "description": goal, "dependencies": [goal]});
+        let forecast = PlanForecast { requests: 6, tokens: 900, cost_usd: None, text: "about 6 requests".into() };
+        let made = Draft {
+            draft: draft.to_owned(),
+            goal,
+            planning: false,
+            plan: Some(json!({"schema": "aime.plan/v1", "tasks": [task]})),
+            forecast: Some(forecast),
+            failure: None,
+        };
+        if draft == "bridge" { Ok(made) } else { Err(unknown()) }
+    }
+
+    fn review<'a>(&'a self, draft: &'a str, review: PlanReview) -> BoxFuture<'a, Result<Option<String>, Refusal>> {
+        Box::pin(async move {
+            self.draft(draft)?;
+            let run = review.verdict == ReviewVerdict::Run;
+            self.reviews.lock().unwrap().push(review);
+            Ok(run.then(|| "river".to_owned()))
         })
     }
 

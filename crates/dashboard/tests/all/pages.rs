@@ -1,3 +1,4 @@
+use aime_dashboard::{PlanReview, ReviewVerdict};
 use axum::http::StatusCode;
 use dom_query::Document;
 use serde_json::Value;
@@ -11,7 +12,7 @@ const ATTACK: &str = "</script><script>alert(1)</script><img src=x onerror=alert
 async fn what_others_wrote_is_text() {
     let world = World::new(ATTACK);
     let own = format!("script[src^='{}/static/']", world.base());
-    for (path, scripts) in [("/", 1), ("/?q=alert", 1), ("/runs/river", 2), ("/compare?run=river&run=river", 1)] {
+    for (path, scripts) in [("/", 1), ("/?q=alert", 1), ("/runs/river", 2), ("/compare?run=river&run=river", 1), ("/plans/bridge", 1)] {
         let answer = world.page(path).await;
         let page = Document::from(answer.text.as_str());
         assert_eq!((page.select("script").length(), page.select(&own).length()), (scripts, scripts), "{path}");
@@ -45,6 +46,34 @@ async fn a_page_can_be_used_without_its_script() {
     let missing = world.page("/runs/other").await;
     assert_eq!(missing.status, StatusCode::NOT_FOUND);
     assert!(missing.text.contains("there is no such run"), "{}", missing.text);
+}
+
+#[tokio::test]
+async fn a_plan_is_reviewed_in_a_form() {
+    let world = World::new("Cross the river");
+    let list = Document::from(world.page("/").await.text);
+    assert_eq!(list.select(&format!("button[formaction='{}/plans']", world.base())).length(), 1, "a goal can be planned first");
+    assert_eq!(list.select(&format!("a[href='{}/plans/bridge']", world.base())).length(), 1);
+    let page = Document::from(world.page("/plans/bridge").await.text);
+    assert!(page.text().contains("about 6 requests"), "the forecast stands beside the plan");
+    let shown: Value = serde_json::from_str(&page.select("textarea[name=plan]").text()).unwrap();
+    assert_eq!(shown["tasks"][0]["id"], "look");
+    let send = async |act: &str, body: &str| world.program("POST", &format!("{}/plans/bridge/{act}", world.base()), body).await;
+    assert_eq!(send("comment", "plan=%7B%7D&text=by+boat").await.head("location"), format!("{}/plans/bridge", world.base()));
+    assert_eq!(send("run", "plan=%7B%7D").await.head("location"), format!("{}/runs/river", world.base()));
+    assert_eq!(send("drop", "").await.head("location"), format!("{}/", world.base()));
+    let plan = Some("{}".to_owned());
+    let expected = [
+        PlanReview { plan: plan.clone(), verdict: ReviewVerdict::Comment("by boat".into()) },
+        PlanReview { plan, verdict: ReviewVerdict::Run },
+        PlanReview { plan: None, verdict: ReviewVerdict::Drop },
+    ];
+    assert_eq!(*world.runs.reviews.lock().unwrap(), expected);
+    // Comments are not lost because the wrong button was used.
+    let refused = send("run", "plan=%7B%7D&text=by+boat").await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+    let kept = Document::from(refused.text);
+    assert_eq!((&*kept.select("textarea[name=plan]").text(), &*kept.select("textarea[name=text]").text()), ("{}", "by boat"));
 }
 
 #[tokio::test]

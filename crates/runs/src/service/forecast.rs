@@ -1,6 +1,7 @@
 //! Estimate of what a plan will use, before it is run.
 
 use aime_llm::{ChatModel, Usage};
+use aime_messages::{Message, message};
 use aime_orchestrator::{Models, run_status};
 use aime_progress_management::{Plan, ProgressState, ReasoningEffort, RunId, RunStatus, TaskKind};
 
@@ -23,6 +24,19 @@ pub struct Forecast {
     pub cost_usd: Option<f64>,
     /// Source of the estimate.
     pub basis: ForecastBasis,
+}
+
+impl Forecast {
+    /// Returns what the plan will use, about, and the source of the estimate.
+    pub fn message(&self) -> Message {
+        let cost = self.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+        let basis = match self.basis {
+            ForecastBasis::Runs(number) => message!("forecast-runs", runs = message!("count-run", number)),
+            ForecastBasis::Capable => message!("forecast-capable"),
+            ForecastBasis::Small => message!("forecast-small"),
+        };
+        message!("forecast", requests = message!("count-request", number = self.requests), tokens = self.tokens, cost, basis)
+    }
 }
 
 /// Source of a forecast.
