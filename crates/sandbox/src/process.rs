@@ -26,6 +26,7 @@ mod tests;
 use std::{collections::BTreeMap, ffi::OsString, fmt, io, path::PathBuf, time::Duration};
 
 pub use background::BackgroundProcess;
+pub use capture::{STDERR_HEADING, STDOUT_HEADING};
 pub use mark::VARIABLE as PROCESS_VARIABLE;
 pub use run::run;
 pub use service::{Service, ServiceRequest};
@@ -96,6 +97,9 @@ pub struct ProcessOutcome {
     pub stdout: Captured,
     /// Standard error.
     pub stderr: Captured,
+    /// Both streams in the order in which they arrived, with [`STDERR_HEADING`] and [`STDOUT_HEADING`] where the stream changes. What a
+    /// program prints to both within an instant is in no certain order.
+    pub printed: Captured,
     /// Hosts that were refused to it, with the settings that would allow them, as text.
     pub refused: Vec<String>,
 }

@@ -1,7 +1,7 @@
 //! Commands that check criteria. aime runs them itself.
 
 use aime_progress_management::{CheckMethod, CommandCheck, CommandResult, Criterion, Origin, Owner, ProgressState, TaskId};
-use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall};
+use aime_tools::{Approval, Permission, Permissions, ToolError, ToolOutput, ValidatedCall, streams_of};
 use serde_json::{Map, Value};
 
 use super::{Context, RunRunner, on_bound};
@@ -15,8 +15,6 @@ const SHOWN: usize = 800;
 const EFFECTS_SHOWN: usize = 10;
 /// The beginning of the reason why a command was not run.
 const NOT_RUN: &str = "not run: ";
-/// The line between the two streams of a command in the text of its result.
-const SECOND_STREAM: &str = "[stderr]\n";
 
 /// Sources of the texts from which a model may have made the criteria, and the consents of people.
 pub(super) struct Author {
@@ -144,10 +142,7 @@ impl RunRunner {
                 let text = |stream: &str| value.get(stream).and_then(Value::as_str).unwrap_or_default().to_owned();
                 (0, (text("stdout"), text("stderr")))
             }
-            Err(ToolError::Exited { code, printed }) => {
-                let streams = printed.split_once(SECOND_STREAM).map(|(stdout, stderr)| (stdout.to_owned(), stderr.to_owned()));
-                (code, streams.unwrap_or((printed, String::new())))
-            }
+            Err(ToolError::Exited { code, printed }) => (code, streams_of(&printed)),
             Err(ToolError::TimedOut(text)) => return Outcome::TookTooLong(with_effects(bounded(&text), &effects)),
             Err(ToolError::Failed(text)) => return Outcome::Ran { holds: false, evidence: with_effects(bounded(&text), &effects) },
             Err(error) => return Outcome::NotRun(not_run(&error.to_string())),

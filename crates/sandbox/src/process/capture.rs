@@ -1,11 +1,18 @@
 //! Keeps the first and the last part of a stream of any length.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, PoisonError},
+};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::Captured;
 
+/// Line before standard error in the output of a process.
+pub const STDERR_HEADING: &str = "[stderr]\n";
+/// Line before standard output that comes after standard error.
+pub const STDOUT_HEADING: &str = "[stdout]\n";
 /// Bytes per read: the size of a pipe on Linux.
 const CHUNK: usize = 64 * 1024;
 
@@ -51,8 +58,47 @@ impl Keeper {
     }
 }
 
+/// Stream of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+/// Both streams of a process in the order in which they arrive. A heading stands before standard error, and before standard output
+/// that comes after it.
+#[derive(Debug)]
+pub(super) struct Printed {
+    keeper: Keeper,
+    stream: Stream,
+    in_line: bool,
+}
+
+impl Printed {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { keeper: Keeper::new(limit), stream: Stream::Stdout, in_line: false }
+    }
+
+    fn push(&mut self, stream: Stream, bytes: &[u8]) {
+        if stream != self.stream {
+            if self.in_line {
+                self.keeper.push(b"\n");
+            }
+            let heading = if stream == Stream::Stdout { STDOUT_HEADING } else { STDERR_HEADING };
+            self.keeper.push(heading.as_bytes());
+            self.stream = stream;
+        }
+        self.keeper.push(bytes);
+        self.in_line = bytes.last().is_some_and(|byte| *byte != b'\n');
+    }
+
+    pub(super) fn finish(self) -> Captured {
+        self.keeper.finish()
+    }
+}
+
 /// Reads a pipe to its end, so that the writer never blocks. An error counts as the end.
-pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, keeper: &mut Keeper) {
+pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, stream: Stream, keeper: &mut Keeper, printed: &Mutex<Printed>) {
     let Some(mut pipe) = pipe else {
         return;
     };
@@ -61,7 +107,9 @@ pub(super) async fn drain(pipe: Option<impl AsyncRead + Unpin>, keeper: &mut Kee
         if count == 0 {
             break;
         }
-        keeper.push(chunk.get(..count).unwrap_or_default());
+        let bytes = chunk.get(..count).unwrap_or_default();
+        keeper.push(bytes);
+        printed.lock().unwrap_or_else(PoisonError::into_inner).push(stream, bytes);
     }
 }
 
@@ -116,6 +164,29 @@ mod tests {
         check(5, &["abcdefgh"], "abfgh");
         check(1, &["abc"], "c");
         check(0, &["abc"], "");
+    }
+
+    #[test]
+    fn streams_are_shown_as_they_arrive() {
+        use Stream::{Stderr, Stdout};
+        for (pieces, expected) in [
+            (&[(Stdout, "a\n"), (Stderr, "b\n"), (Stderr, "c\n"), (Stdout, "d\n")][..], "a\n[stderr]\nb\nc\n[stdout]\nd\n"),
+            (&[(Stderr, "b")], "[stderr]\nb"),
+            (&[(Stdout, "1, "), (Stdout, "2"), (Stderr, "b")], "1, 2\n[stderr]\nb"),
+            (&[], ""),
+        ] {
+            let mut printed = Printed::new(1_000);
+            pieces.iter().for_each(|(stream, text)| printed.push(*stream, text.as_bytes()));
+            assert_eq!(printed.finish().text(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_drained_into_both() {
+        let (mut keeper, printed) = (Keeper::new(100), Mutex::new(Printed::new(100)));
+        drain(Some(&b"x\n"[..]), Stream::Stderr, &mut keeper, &printed).await;
+        assert_eq!(keeper.finish().text(), "x\n");
+        assert_eq!(printed.into_inner().unwrap().finish().text(), "[stderr]\nx\n");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::{
     io::{self, ErrorKind},
     pin::pin,
     process::ExitStatus,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ProcessEnd, ProcessError, ProcessOutcome, ProcessRequest,
-    capture::{Keeper, drain},
+    capture::{Keeper, Printed, Stream, drain},
     mark::Mark,
     start::start,
     system::{Family, OFTEN, Watch, ask_to_end, ended, ensure_guardian},
@@ -51,6 +52,7 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
     check(&request)?;
     let mut stdout = Keeper::new(request.output_limit);
     let mut stderr = Keeper::new(request.output_limit);
+    let printed = Mutex::new(Printed::new(request.output_limit));
     let mut refused = Vec::new();
     let end = if cancel.is_cancelled() {
         ProcessEnd::Cancelled
@@ -58,13 +60,16 @@ pub async fn run(request: ProcessRequest, cancel: &CancellationToken) -> Result<
         let mut group = Group::start(&request, !request.input.is_empty())?;
         let (stdin, out, err) = group.pipes();
         let flow = async {
-            tokio::join!(feed(stdin, &request.input), drain(out, &mut stdout), drain(err, &mut stderr));
+            let out = drain(out, Stream::Stdout, &mut stdout, &printed);
+            let err = drain(err, Stream::Stderr, &mut stderr, &printed);
+            tokio::join!(feed(stdin, &request.input), out, err);
         };
         let end = group.watch(flow, request.time_limit, cancel).await;
         refused = group.refused();
         end.map_err(|source| ProcessError::Wait { program: name(&request.program), source })?
     };
-    Ok(ProcessOutcome { end, stdout: stdout.finish(), stderr: stderr.finish(), refused })
+    let printed = printed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(ProcessOutcome { end, stdout: stdout.finish(), stderr: stderr.finish(), printed: printed.finish(), refused })
 }
 
 pub(super) fn name(program: &OsStr) -> String {

@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, time::Duration};
 
-use aime_sandbox::{ProcessEnd, ProcessError, ProcessRequest, run};
+use aime_sandbox::{ProcessEnd, ProcessError, ProcessRequest, STDERR_HEADING, STDOUT_HEADING, run};
 use serde_json::json;
 
 use crate::{ToolContext, ToolError, ToolOutput};
@@ -55,7 +55,7 @@ pub(super) async fn call(command: Command, context: &ToolContext) -> Result<Tool
     let (time_limit, what) = (command.time_limit, command.what);
     let outcome = run(command.request(context), &context.cancel).await.map_err(|error| not_started(&error))?;
     let (stdout, stderr) = (outcome.stdout.text(), outcome.stderr.text());
-    let mut printed = printed(&stdout, &stderr);
+    let mut printed = outcome.printed.text();
     // A command that succeeded in spite of a denial may have printed other text that looks like one, so only its standard error is
     // examined.
     let looked_at = if outcome.end == ProcessEnd::Exited(0) { &stderr } else { &printed };
@@ -93,12 +93,35 @@ pub(crate) async fn shell_output(script: &str, time_limit: Duration, context: &T
     }
 }
 
-/// Joins standard output, and standard error under a heading of its own.
-fn printed(stdout: &str, stderr: &str) -> String {
-    if stderr.is_empty() { stdout.to_owned() } else { joined(stdout, &format!("[stderr]\n{stderr}")) }
+/// Returns standard output and standard error of what a program printed.
+#[must_use]
+pub fn streams_of(printed: &str) -> (String, String) {
+    let (mut stdout, mut stderr, mut is_stdout) = (String::new(), String::new(), true);
+    for line in printed.split_inclusive('\n') {
+        match line {
+            STDERR_HEADING => is_stdout = false,
+            STDOUT_HEADING => is_stdout = true,
+            line if is_stdout => stdout.push_str(line),
+            line => stderr.push_str(line),
+        }
+    }
+    (stdout, stderr)
 }
 
 pub(super) fn joined(first: &str, second: &str) -> String {
     let between = if first.is_empty() || first.ends_with('\n') { "" } else { "\n" };
     format!("{first}{between}{second}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_streams_of_an_output_are_told_apart() {
+        let both = |stdout: &str, stderr: &str| (stdout.to_owned(), stderr.to_owned());
+        assert_eq!(streams_of("a\n[stderr]\nb\n[stdout]\nc"), both("a\nc", "b\n"));
+        assert_eq!(streams_of("a [stderr]\n"), both("a [stderr]\n", ""));
+        assert_eq!(streams_of(""), both("", ""));
+    }
 }
