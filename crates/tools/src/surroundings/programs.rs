@@ -1,8 +1,8 @@
 //! Versions of programs, and the git state of the folder.
 
-use std::{env, ffi::OsStr, time::Duration};
+use std::{env, ffi::OsStr, path::Path, time::Duration};
 
-use aime_sandbox::{ProcessEnd, ProcessRequest, run};
+use aime_sandbox::{CACHE_ENDINGS, CACHE_FOLDERS, ProcessEnd, ProcessRequest, run};
 use futures::future::join_all;
 
 use super::GitState;
@@ -45,8 +45,18 @@ fn of_status(said: &str) -> GitState {
         None if head.starts_with("HEAD ") => "no branch (detached HEAD)".to_owned(),
         None => format!("branch `{}`", head.split("...").next().unwrap_or(head)),
     };
-    // The runtime's own folder is not part of the work.
-    GitState { branch, changes: lines.filter(|line| !line.ends_with(" .aime/")).map(str::to_owned).collect() }
+    GitState { branch, changes: lines.filter(|line| !is_generated(line)).map(str::to_owned).collect() }
+}
+
+/// Returns true if a line of `git status --short` names a new file that is not part of the work: in the runtime's own folder, or made again
+/// by programs.
+fn is_generated(line: &str) -> bool {
+    let Some(path) = line.strip_prefix("?? ") else { return false };
+    let path = path.trim_matches('"');
+    let ending = Path::new(path).extension().and_then(OsStr::to_str);
+    path == ".aime/"
+        || path.split('/').any(|name| CACHE_FOLDERS.contains(&name))
+        || ending.is_some_and(|ending| CACHE_ENDINGS.contains(&ending))
 }
 
 /// Returns the output of a program, if it is installed and succeeds.
@@ -94,6 +104,11 @@ mod tests {
             ("## No commits yet on main\n?? .aime/\n", "branch `main` without a commit", vec![]),
             ("## HEAD (no branch)\n", "no branch (detached HEAD)", vec![]),
             ("## fix/one\n", "branch `fix/one`", vec![]),
+            (
+                "## main\n?? __pycache__/\n?? src/.pytest_cache/\n?? a.pyc\n?? \"d e/__pycache__/\"\n M b/__pycache__/kept\n?? pycache.md\n",
+                "branch `main`",
+                vec![" M b/__pycache__/kept", "?? pycache.md"],
+            ),
         ] {
             let state = of_status(said);
             assert_eq!((state.branch.as_str(), state.changes.iter().map(String::as_str).collect()), (branch, changes), "{said}");
