@@ -7,7 +7,7 @@ use aime_sandbox::ConfinedFolder;
 use ignore::WalkBuilder;
 use serde_json::{Map, Value};
 
-use crate::{ToolContext, ToolError, ToolOutput, ToolSpec};
+use crate::{ToolContext, ToolError, ToolOutput, ToolSpec, permission::without_inert_text};
 
 /// Maximum depth of the search for credential files before a run, and maximum number of entries.
 const DEPTH: usize = 4;
@@ -56,7 +56,7 @@ pub(crate) fn learn_named(parameters: &Map<String, Value>, context: &ToolContext
 
 /// Returns the credential files that a call names: in a path, or as a word of a command or of code. Paths that a command computes are not
 /// found here; known secrets are still removed from its output.
-pub(crate) fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str> {
+fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<Item = &str> {
     let texts = ["path", "paths", "pattern", "glob", "command", "code", "uri"]
         .into_iter()
         .filter_map(|name| parameters.get(name))
@@ -66,6 +66,20 @@ pub(crate) fn key_files_named(parameters: &Map<String, Value>) -> impl Iterator<
             || matches!(c, '"' | '\'' | '`' | '=' | '<' | '>' | '|' | ';' | '&' | '(' | ')' | ',' | '{' | '}' | '[' | ']' | ':')
     };
     texts.flat_map(move |text| text.split(parts)).filter(|word| word.contains(['.', '/', '_']) && is_credential_file(word))
+}
+
+/// Returns the first credential file that a call of a tool would read, as far as it names one. A name in a pattern of a search, in a
+/// comment or in text that is only printed or written opens no file.
+pub(crate) fn key_file_read(tool: &str, parameters: &Map<String, Value>) -> Option<String> {
+    let mut named = parameters.clone();
+    match (tool, parameters.get("command").and_then(Value::as_str)) {
+        ("grep", _) => drop(named.remove("pattern")),
+        ("bash", Some(command)) => {
+            named.insert("command".to_owned(), without_inert_text(command).into());
+        }
+        _ => {}
+    }
+    key_files_named(&named).next().map(str::to_owned)
 }
 
 /// Returns the string, or the strings of the array.

@@ -12,7 +12,7 @@ use crate::{
     Approval, ToolScope, ToolSpec,
     approval::{Decision, ProposedCall, question},
     permission::Verdict,
-    secrets::key_files_named,
+    secrets::key_file_read,
 };
 
 /// Origin of a tool's results.
@@ -159,7 +159,7 @@ impl Trust {
             return None;
         }
         if (sheet.read_only || sheet.touches == ToolScope::Processes)
-            && let Some(file) = key_files_named(parameters).next()
+            && let Some(file) = key_file_read(sheet.name(), parameters)
         {
             return Some(format!("reads {file}, which looks like a file of keys or passwords"));
         }

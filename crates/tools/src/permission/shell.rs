@@ -4,6 +4,8 @@
 //! counts as unknown; nothing is guessed.
 
 #[cfg(feature = "shell")]
+mod inert;
+#[cfg(feature = "shell")]
 mod tree;
 #[cfg(feature = "shell")]
 mod word;
@@ -17,8 +19,17 @@ mod tree {
     }
 }
 
+#[cfg(not(feature = "shell"))]
+mod inert {
+    pub(super) const fn inert(_: &str) -> Vec<std::ops::Range<usize>> {
+        Vec::new()
+    }
+}
+
 #[cfg(all(test, feature = "shell"))]
 mod tests;
+
+use std::borrow::Cow;
 
 use self::wrap::Inner;
 use super::sign::{Sign, text_of};
@@ -96,6 +107,27 @@ pub(crate) fn written_files(text: &str) -> Vec<String> {
     files
 }
 
+/// Returns a shell command with blanks in the place of the parts that are only text, such as comments and patterns of searches.
+pub(crate) fn without_inert_text(text: &str) -> Cow<'_, str> {
+    if is_odd(text) {
+        return text.into();
+    }
+    let ranges = inert::inert(text);
+    if ranges.is_empty() {
+        return text.into();
+    }
+    let kept = |at: usize| !ranges.iter().any(|range| range.contains(&at));
+    text.char_indices().map(|(at, character)| if kept(at) { character } else { ' ' }).collect::<String>().into()
+}
+
+/// Returns true for a text that is too long, or that the grammar may read in another way than the shell.
+fn is_odd(text: &str) -> bool {
+    let odd = |character: char| {
+        (character.is_control() && !matches!(character, '\n' | '\t')) || (character.is_whitespace() && !character.is_ascii())
+    };
+    text.len() > LONGEST || text.contains(odd) || joins_lines(text)
+}
+
 /// Effects of a shell command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Script {
@@ -138,10 +170,7 @@ impl Script {
     }
 
     fn add(&mut self, text: &str, deepest: u32) {
-        let odd = |character: char| {
-            (character.is_control() && !matches!(character, '\n' | '\t')) || (character.is_whitespace() && !character.is_ascii())
-        };
-        if deepest == 0 || text.len() > LONGEST || text.contains(odd) || joins_lines(text) {
+        if deepest == 0 || is_odd(text) {
             self.unknown = true;
             return;
         }

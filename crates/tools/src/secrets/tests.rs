@@ -174,3 +174,51 @@ async fn a_command_shows_no_file_of_keys_that_it_finds() {
         assert!(printed.contains("KEY=[redacted-secret]") && !printed.contains("hunter"), "{command}: {printed}");
     }
 }
+
+#[test]
+fn only_names_of_files_that_may_be_read_count() {
+    let read = |command: &str| key_file_read("bash", json!({"command": command}).as_object().unwrap());
+    for command in [
+        "cat > src/load.py <<'EOF'\nopen('.env')\nEOF",
+        "mkdir -p src && cat <<EOF > src/load.py\nopen('.env')\nEOF\nls src",
+        "cat >> a.py <<'EOF'\nload('.env') # ${X}\nEOF\ncat > b.py <<'EOF'\nload('deploy/.env')\nEOF",
+        "echo .env >> .gitignore",
+        "printf '%s\\n' \"id_rsa\" '.env' > ignored; ls",
+        "grep -rn '\\.env' src | head",
+        "rg -n --hidden .env src",
+        "ls # not .env",
+        "cp .env.example .env.example.bak; cat a > .env",
+    ] {
+        assert_eq!(read(command), None, "{command}");
+    }
+    for command in [
+        "cat .env",
+        "cat > x <<EOF\n$(cat .env)\nEOF",
+        "bash <<'EOF'\ncat .env\nEOF",
+        "cat <<'EOF' | sh\ncat .env\nEOF",
+        "cat > x.sh <<'EOF'\ncat .env\nEOF\nsh x.sh",
+        "cat - deploy/.env > x <<'EOF'\na\nEOF",
+        "cat() { sh; }; cat > x <<'EOF'\ncat .env\nEOF",
+        "echo .env | xargs cat",
+        "echo .env > list; xargs cat < list",
+        "ls && echo .env > list; xargs cat < list",
+        "cat > x.sh <<'EOF' && sh x.sh\ncat .env\nEOF",
+        "eval echo .env",
+        "grep KEY .env",
+        "grep -e KEY .env",
+        "grep -rne KEY .env",
+        "rg --files .env",
+        "grep -f .env src",
+        "for f in .env; do cat \"$f\"; done",
+        "F=.env; cat $F",
+        "sh -c 'cat .env # and no more'",
+        "cat < .env",
+        "cat \u{a0}.env # x",
+    ] {
+        assert!(read(command).is_some(), "{command}");
+    }
+    let read = |tool: &str, given: Value| key_file_read(tool, given.as_object().unwrap());
+    assert_eq!(read("grep", json!({"pattern": ".env", "path": "src"})), None);
+    assert_eq!(read("grep", json!({"pattern": "KEY", "glob": ".env"})).as_deref(), Some(".env"));
+    assert_eq!(read("python", json!({"code": "print(open('.env').read())"})).as_deref(), Some(".env"));
+}

@@ -72,6 +72,7 @@ fn what_could_get_something_out_needs_consent_in_every_mode() {
         (sheet("read_file", |_| {}), json!({"path": "README.md"}), false, false),
         (sheet("write_file", |_| {}), json!({"path": ".env", "content": "PORT=1"}), false, false),
         (sheet("bash", |_| {}), json!({"command": "grep -rn credentials src | head"}), false, false),
+        (sheet("grep", |_| {}), json!({"pattern": "\\.env", "path": "src"}), false, false),
     ];
     let rules = no_rules();
     for (sheet, given, commands_reach_network, out) in table {

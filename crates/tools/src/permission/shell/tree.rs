@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> Option<Parsed> {
     Some(read)
 }
 
-fn parse(text: &str) -> Option<Tree> {
+pub(super) fn parse(text: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     let mut reports = 0;
@@ -223,7 +223,7 @@ fn is_standard(path: &str) -> bool {
 }
 
 /// Returns true if the shell ends a here-document at the same line as the grammar.
-fn ends_where_it_says(node: Node<'_>, source: &str) -> bool {
+pub(super) fn ends_where_it_says(node: Node<'_>, source: &str) -> bool {
     let of = |kind: &str| children(node).into_iter().find(|child| child.kind() == kind).and_then(|child| source.get(child.byte_range()));
     let (Some(start), Some(end)) = (of("heredoc_start"), of("heredoc_end")) else { return false };
     let quoted = ['\'', '"'].iter().find_map(|quote| start.strip_prefix(*quote)?.strip_suffix(*quote));
