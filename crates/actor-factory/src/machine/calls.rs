@@ -26,6 +26,7 @@ const ERROR: usize = 200;
 const INTERRUPTED: &str = "Error: interrupted before it ended; check what it did";
 const IN_DOUBT: &str = "In doubt: this call was begun before a crash and its outcome is unknown; check before you repeat it";
 const NOT_RUN: &str = "Error: not run: the call before it did not end";
+const AFTER_A_FAILURE: &str = "Error: not run: the call before it failed";
 const AFTER_THE_END: &str = "Error: not run: the task was ended before it";
 
 impl ActorMachine {
@@ -56,9 +57,14 @@ impl ActorMachine {
         let fault = match &call.fault {
             Some(fault) => Some(fault.as_str()),
             None if self.conclusion.is_some() => Some(AFTER_THE_END),
-            None => (turn.broken && !turn.parallel).then_some(NOT_RUN),
+            None if turn.broken && !turn.parallel => Some(NOT_RUN),
+            None => self.follows_a_failed_change(index).then_some(AFTER_A_FAILURE),
         };
         if let Some(fault) = fault.map(str::to_owned) {
+            let was_tried = call.fault.is_some();
+            if let Some(call) = self.call_mut(index) {
+                call.skipped = !was_tried;
+            }
             self.finish(index, fault, CallOutcome::Error, 0, out);
             return;
         }
@@ -345,6 +351,16 @@ impl ActorMachine {
             }
             CallOutcome::Cancelled | CallOutcome::InDoubt => {}
         }
+    }
+
+    /// Returns true if the call may change or run something, and a call before it in this turn was to change files and failed: it
+    /// would work on files that are not as the model expects.
+    fn follows_a_failed_change(&self, index: usize) -> bool {
+        let Some(turn) = &self.turn else { return false };
+        let sheet_of = |call: &Call| self.sheet(&call.name);
+        let acts = turn.calls.get(index).and_then(sheet_of).is_some_and(|sheet| !harmless(sheet) && sheet.handled_by != Executor::Run);
+        let changes_files = |call: &Call| sheet_of(call).is_some_and(|sheet| !sheet.read_only && sheet.touches == ToolScope::Files);
+        acts && turn.calls.iter().take(index).any(|call| call.failed() && changes_files(call))
     }
 
     /// Returns the tool of a call in this turn that failed before the one at `index`.

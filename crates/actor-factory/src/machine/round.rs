@@ -1,5 +1,7 @@
 //! End of a turn: results enter the history, followed by notes.
 
+use std::collections::BTreeMap;
+
 use aime_durable::{Outbox, UnixMillis};
 use aime_llm::Message;
 use aime_progress_management::{CallOutcome, Origin};
@@ -21,6 +23,8 @@ impl ActorMachine {
         let (mut updated, mut done_again) = (false, false);
         self.last_failed = turn.calls.last().is_some_and(Call::failed);
         let mut results = Vec::new();
+        // The calls of one answer are one attempt: the model saw no result between them.
+        let mut attempts: BTreeMap<String, bool> = BTreeMap::new();
         for call in turn.calls {
             self.unnamed_files.retain(|file| !call.has_named(file));
             let CallState::Done { text, outcome } = call.state else {
@@ -29,10 +33,12 @@ impl ActorMachine {
             // A capable model reads a program's own error output, so the tool itself has worked.
             let tool_worked = outcome == CallOutcome::Ok || (call.exited && !self.input.limits.small);
             // Other parameters do not help a call that is not permitted.
-            if !call.denied {
-                self.router.record(&call.name, tool_worked);
+            if !call.denied && !call.skipped {
+                *attempts.entry(call.name.clone()).or_default() |= tool_worked;
             }
-            self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
+            if !call.skipped {
+                self.failed_in_row = if outcome == CallOutcome::Ok { 0 } else { self.failed_in_row.saturating_add(1) };
+            }
             updated |= call.name == TODO && outcome == CallOutcome::Ok;
             let changed = outcome == CallOutcome::Ok && self.sheet(&call.name).is_some_and(|sheet| !harmless(sheet));
             let count = self.repeats.record(&call.name, &call.parameters, &text, changed);
@@ -53,6 +59,9 @@ impl ActorMachine {
             };
             let is_error = outcome != CallOutcome::Ok;
             results.push(Message::Tool { call_id: call.id, name: call.name, content: text, is_error, images: call.images });
+        }
+        for (tool, worked) in attempts {
+            self.router.record(&tool, worked);
         }
         for result in results {
             self.history.push(result);

@@ -62,6 +62,9 @@ pub(super) struct Call {
     /// True if it was not permitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) denied: bool,
+    /// True if it was not tried, because of a call before it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) skipped: bool,
     pub(super) state: CallState,
 }
 
@@ -153,6 +156,7 @@ impl Call {
             images: Vec::new(),
             exited: false,
             denied: false,
+            skipped: false,
             state: CallState::Waiting,
         }
     }

@@ -33,6 +33,38 @@ fn calls_that_change_something_run_in_order() {
     assert_eq!(play.results(), ["a: one", "b: two", "c: three"]);
 }
 
+// Requirement: 4.18
+#[test]
+fn nothing_runs_on_files_that_a_failed_change_left() {
+    for small in [false, true] {
+        let mut input = input();
+        input.limits.small = small;
+        let mut play = Play::start(input);
+        let test = call("c", "bash", &json!({"command": "make test"}));
+        play.calls(vec![write("a", "1"), read("b", "1"), test.clone(), write("d", "2"), call("e", "todo", &json!({"items": []}))]);
+        play.tool_error("t/1/1/1", "no such folder").tool("t/1/1/2", "old");
+        let results = play.results();
+        let not_run = "Error: not run: the call before it failed";
+        assert_eq!(results[..2], ["a: Error: no such folder", "b: old"], "reading goes on");
+        assert_eq!(results[2..4], [format!("c: {not_run}"), format!("d: {not_run}")]);
+        assert!(results[4].starts_with("e: No todos."), "{results:?}");
+        // A command that fails says something about the work: what follows it runs.
+        play.calls(vec![test, write("d", "2")]).tool_error("t/1/2/1", "exit code 1");
+        assert_eq!(play.open_ids(), ["t/1/2/2"]);
+    }
+}
+
+#[test]
+fn calls_of_one_answer_are_one_attempt_for_the_hint() {
+    let mut play = Play::start(input());
+    play.calls(vec![read("a", "1"), read("b", "2"), read("c", "3")]);
+    play.tool_error("t/1/1/1", "no such file").tool_error("t/1/1/2", "no such file").tool_error("t/1/1/3", "no such file");
+    assert!(play.nudges().is_empty(), "{:?}", play.nudges());
+    play.calls(vec![read("a", "4")]).tool_error("t/1/2/1", "no such file");
+    assert_eq!(play.nudges(), ["tool_hint"]);
+    assert!(play.results()[3].contains("`read_file` failed 2 times in a row"), "{:?}", play.results());
+}
+
 // Requirement: 4.19, 4.20
 #[test]
 fn a_call_that_is_not_run_gets_a_result_that_says_why() {

@@ -35,8 +35,9 @@ fn it_goes_on_where_it_was() {
     play.fact(stop()).acknowledge();
     play.fact(ActorFact::Resumed {});
     let results = play.results();
-    assert_eq!(results[..2], ["a: one", "b: Error: interrupted before it ended; check what it did"]);
-    assert!(results[2].starts_with("c: Error: not run: the call before it did not end\n\n`write_file` failed 2 times"), "{}", results[2]);
+    let expected =
+        ["a: one", "b: Error: interrupted before it ended; check what it did", "c: Error: not run: the call before it did not end"];
+    assert_eq!(results, expected);
     assert_eq!(play.open_ids(), ["t/1/2"]);
     let cancelled = play.events.iter().filter(|e| matches!(e, ProgressEvent::ToolCallFinished { outcome: CallOutcome::Cancelled, .. }));
     assert_eq!(cancelled.count(), 1);
