@@ -398,6 +398,7 @@ impl ActorFactory {
             criteria: &criteria,
             risks: &input.risks,
             results: &fit(context.results, budget),
+            small_model: small,
         })?;
         Ok(Composed { input, selection })
     }

@@ -105,6 +105,8 @@ pub(crate) struct TaskContext<'a> {
     pub criteria: &'a [String],
     pub risks: &'a [String],
     pub results: &'a str,
+    /// True for small models, which are told their task again at the end.
+    pub small_model: bool,
 }
 
 /// Templates of an actor and replaced notes, checked and ready.
@@ -192,6 +194,7 @@ impl Prompts {
                 criteria: &criteria,
                 risks: &criteria,
                 results: "r",
+                small_model: false,
             })?;
             // A template may change the case of the text.
             if !told.to_lowercase().contains(SENTINEL) {
@@ -236,6 +239,7 @@ mod tests {
             criteria: &[],
             risks: &[],
             results: "",
+            small_model: false,
         };
         assert_eq!(prompts.task(&context).unwrap(), "Do: <it> & more");
         let cases = [

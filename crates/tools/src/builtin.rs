@@ -31,8 +31,10 @@ pub(crate) use self::{
 };
 use crate::{Tool, ToolRegistry};
 
+pub use actor::terminate_of_lead;
 pub use background::CommandState;
 pub use bash::SILENT;
+pub use command::streams_of;
 pub use walk::is_ignored;
 
 /// Settings of the built-in tools.

@@ -289,7 +289,7 @@ pub(crate) struct TerminateParameters {
     message: String,
     /// Files made or changed
     references: Option<Vec<String>>,
-    /// Commands that show success. They are run now, so run them before only if you need their output; if one fails you go on
+    /// Commands that show success. aime runs each of them when you make this call; if one fails, the task goes on and you see its output. Do not run them before
     checks: Option<Vec<CheckParameter>>,
     /// Things you lack, if blocked
     needs: Option<String>,

@@ -10,7 +10,7 @@ use aime_dynamic_planner::{
 };
 use aime_llm::ModelLimits;
 use aime_progress_management::{Conclusion, LeadCommand, Origin, Outcome, ProgressState, TaskSpec, TaskStatus};
-use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall};
+use aime_tools::{BUNDLES, DELEGATE_TASK, Executor, ToolSpec, ValidatedCall, terminate_of_lead};
 
 use super::{
     Context, RunRunner,
@@ -29,6 +29,7 @@ const PROFILE: &str = "sisyphus";
 const SHARE: u64 = 20;
 
 const ASK_HUMAN: &str = "ask_human";
+const TERMINATE: &str = "terminate";
 /// Tools of actors that the lead does not get: it delegates work with a plan, and it needs to report to nobody.
 const OF_ACTORS: [&str; 3] = [DELEGATE_TASK, "report_evidence", "update_progress"];
 const NO_LEAD: &str = "the run has no lead";
@@ -192,6 +193,7 @@ impl Attempt {
         // If nobody is there now, the run waits for the answer.
         let asks =
             input.spec.tool(ASK_HUMAN).is_none().then(|| runner.parts.tools.all_sheets().find(|sheet| sheet.name() == ASK_HUMAN).cloned());
+        let own = own.map(|sheet| if sheet.name() == TERMINATE { Arc::new(terminate_of_lead(&sheet)) } else { sheet });
         input.spec.tools = own.chain(asks.flatten()).chain(lead_tools(&runner.lead_checker(&names))).collect::<Vec<_>>().into();
         let (environment, known) = (runner.environments().await.0, self.known.trim().to_owned());
         let lead = LeadBrief { environment, known, state: text.to_owned(), ..runner.lead_brief(policy, &names, &input.spec.tools) };
@@ -272,7 +274,7 @@ enum Answer {
 fn looks(sheet: &ToolSpec) -> bool {
     match sheet.handled_by {
         Executor::Runtime => sheet.read_only,
-        Executor::Actor => [ASK_HUMAN, "terminate"].contains(&sheet.name()),
+        Executor::Actor => [ASK_HUMAN, TERMINATE].contains(&sheet.name()),
         Executor::Run => true,
     }
 }

@@ -53,6 +53,22 @@ fn terminate() -> ToolSpec {
     ToolSpec { small: Some(Arc::new(short.definition)), ..sheet::<TerminateParameters>("terminate", description) }
 }
 
+/// Returns the sheet of `terminate` in words for the lead of a run, whose message goes to the user.
+#[must_use]
+pub fn terminate_of_lead(sheet: &ToolSpec) -> ToolSpec {
+    let mut sheet = sheet
+        .with_parameter_text(
+            "message",
+            "The answer to the user: the result, or what was changed and how it was checked; else what was tried and learnt",
+        )
+        .with_parameter_text("references", "Files that the user should know")
+        .with_parameter_text("needs", "Things that only the user can give, if blocked");
+    "End the run with your answer. success: the goal is reached and checked. failure: it cannot be reached. blocked: only the user can \
+     give what is missing, such as a right, a key or a decision."
+        .clone_into(&mut sheet.definition.description);
+    sheet
+}
+
 /// Marks a sheet as answered by the actor and idempotent.
 fn own(sheet: ToolSpec) -> ToolSpec {
     ToolSpec { handled_by: Executor::Actor, touches: ToolScope::Nothing, idempotent: true, ..sheet }
