@@ -51,7 +51,7 @@ pub(super) fn change_plan() -> Value {
         ],
         &["op"],
     );
-    let handled = described(texts(), "Ids of the evidence and of the words of people that you have dealt with");
+    let handled = described(texts(), "Ids of evidence and of people's words that you acted on");
     object(vec![("reasoning", plain()), ("changes", list(change)), ("handled", handled)], &["reasoning", "changes"])
 }
 
@@ -80,11 +80,8 @@ fn task(names: &PlanChecker<'_>) -> Value {
     let mut members = vec![
         ("id", plain()),
         ("name", plain()),
-        (
-            "description",
-            described(plain(), "All that the worker needs: it sees this and the results of its dependencies, nothing of this conversation"),
-        ),
-        ("dependencies", described(texts(), "Tasks whose results it needs; all others run at the same time")),
+        ("description", described(plain(), "All that the worker needs: it sees only this and the results of its dependencies")),
+        ("dependencies", described(texts(), "Tasks whose results it needs; others run at once")),
         ("completion_criteria", described(criteria(), "Such as {\"command\": \"cargo test\"}, {\"file\": \"a.md\"}, or a sentence")),
         ("kind", json!({"type": "string", "enum": kinds})),
         ("profile", plain()),
@@ -102,7 +99,8 @@ fn task(names: &PlanChecker<'_>) -> Value {
 }
 
 fn strategic() -> Value {
-    let members = vec![("approach", plain()), ("success_criteria", criteria()), ("phases", list(any())), ("risks", list(any()))];
+    // The guide explains its phases and risks.
+    let members = vec![("approach", plain()), ("success_criteria", criteria())];
     object(members, &[])
 }
 

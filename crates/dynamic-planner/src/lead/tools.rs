@@ -67,15 +67,15 @@ impl PlanTool {
     const fn description(self) -> &'static str {
         match self {
             Self::SubmitPlan => {
-                "Hand the work over to a plan of tasks, each done by a worker of its own. Without `tasks` it returns how plans are written."
+                "Hand the work over to a plan of tasks, each done by its own worker. Without `tasks` it returns how to write plans."
             }
             Self::ChangePlan => "Change the plan.",
-            Self::TellTask => "Send a text to the worker of a running task.",
-            Self::HoldTask => "Stop the worker of a running task until `release_task`.",
-            Self::ReleaseTask => "Let a held task go on where it stopped.",
-            Self::CancelTask => "End a task that is no longer needed.",
-            Self::AmendCriterion => "Reword a success criterion that turned out to be wrong.",
-            Self::ReadResult => "Read the whole result of a task.",
+            Self::TellTask => "Message the worker of a running task.",
+            Self::HoldTask => "Pause a running task.",
+            Self::ReleaseTask => "Resume a held task.",
+            Self::CancelTask => "Cancel a task for good.",
+            Self::AmendCriterion => "Correct a wrong success criterion.",
+            Self::ReadResult => "Read a task's whole result.",
         }
     }
 
