@@ -38,7 +38,7 @@ impl RunMachine {
     /// does.
     pub(super) fn return_result_of_lead(&mut self, checks: &[CriterionResult], out: &mut Out) -> bool {
         let main = main_id();
-        let failed = faults(checks);
+        let failed = self.numbered_faults(checks);
         let before = self.executions.returned(&main).map_or(0, |returned| returned.number);
         if failed.is_empty() || self.stopping.is_leaving() || before >= self.input.settings.triggers.max_retries {
             return false;
@@ -50,6 +50,20 @@ impl RunMachine {
         self.executions.return_result(&main, missing);
         self.wake_lead(WakeKind::Refused, Vec::new(), out);
         true
+    }
+}
+
+impl RunMachine {
+    /// Returns the faults of the checks that do not hold, each with the number by which `amend_criterion` names its criterion.
+    fn numbered_faults(&self, checks: &[CriterionResult]) -> Vec<String> {
+        let criteria = &self.state.strategic.success_criteria;
+        let number_of = |check: &CriterionResult| criteria.iter().position(|known| known.to_string() == check.criterion);
+        let failed = checks.iter().filter(|check| check.passed == Some(false));
+        let numbered = failed.filter_map(|check| {
+            let fault = check.fault()?;
+            Some(number_of(check).map_or_else(|| fault.clone(), |at| format!("success criterion {}: {fault}", at + 1)))
+        });
+        numbered.collect()
     }
 }
 
