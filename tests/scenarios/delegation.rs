@@ -3,7 +3,7 @@
 use aime_scripted_server::{Reply, Script, When};
 use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, plan, said, task};
+use crate::harness::{World, actor, bash, done, plan, said, task, wait_until};
 
 const RUN: [&str; 9] = ["run", "--plan", "plan.json", "--run-id", "trip", "--approve", "all", "--output", "json"];
 
@@ -52,6 +52,30 @@ fn a_part_is_done_by_another_actor_over_a_question_and_a_crash() {
     assert_eq!((ended.events("actor_created").len(), ended.events("question_asked").len()), (2, 1), "{ended}");
     assert!(ended.events("tool_call_finished").iter().all(|event| event["outcome"] == "ok"), "{ended}");
     assert_eq!(world.server().unmatched(), Vec::<String>::new());
+}
+
+// Requirement: 12.2
+#[test]
+fn words_to_a_task_reach_the_actor_that_has_a_part_of_it() {
+    let script = Script::new()
+        .on(When::tools().and_contains("THE-WHOLE").and_turn(0), [delegate("THE-PART")])
+        .on(When::tools().and_contains("THE-WHOLE").and_turn(1), [done("whole and part")])
+        .on(When::tools().and_contains("THE-PART").and_turn(0), [bash("touch began; until test -e go; do sleep 0.1; done")])
+        .on(When::tools().and_contains("THE-PART").and_turn(1), [done("the part")])
+        .on(When::plain(), [Reply::text("Done.")]);
+    let world = World::with(script);
+    world.plan("plan.json", &plan(&[actor("whole", "THE-WHOLE", &[])]));
+    let running = world.start(RUN);
+    world.wait_for_file("began");
+    world.aime(["tell", "trip", "--task", "whole", "paint it green"]).must(0);
+    wait_until("the words are in the journal", || {
+        world.aime(["runs", "events", "trip", "--output", "jsonl"]).events("evidence_added").len() == 1
+    });
+    world.file("go", "");
+    let ended = running.wait().must(0);
+    let part = of_the_part(&world);
+    assert!(said(&part[1]).contains("The person you work for says: paint it green"), "{ended}");
+    assert_eq!(task(&ended.json(), "whole")["status"], "completed", "{ended}");
 }
 
 // Requirement: 4.3, 8.8

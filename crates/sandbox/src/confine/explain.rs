@@ -64,7 +64,7 @@ pub(super) fn explain(printed: &str, refused: &[String], rules: &Rules, settings
             }
         }
     }
-    let full = if printed.to_lowercase().contains(FULL) { full_place(settings) } else { None };
+    let full = if printed.to_lowercase().contains(FULL) { full_place(settings, is_full) } else { None };
     if found.is_empty() {
         return full;
     }
@@ -81,8 +81,8 @@ pub(super) fn in_words(settings: &ConfinementSettings) -> String {
     format!("{WRITTEN}{more} {network}")
 }
 
-/// Returns a sentence on the writable folder that is full.
-fn full_place(settings: &ConfinementSettings) -> Option<String> {
+/// Returns a sentence on the writable folder that `is_full`.
+fn full_place(settings: &ConfinementSettings, is_full: impl Fn(&Path) -> bool) -> Option<String> {
     let places = [
         ("the folder of $TMPDIR", &settings.temp, "set TMPDIR to one with room"),
         ("the working folder", &settings.working_folder, "make room there"),
@@ -206,6 +206,16 @@ mod tests {
         assert!(explain("", &refused, &rules, &settings).is_some(), "it is told whatever was printed");
         settings.network = Network::All;
         check(&settings, "curl: (6) Could not resolve host: example.com", none);
+    }
+
+    #[test]
+    fn the_full_folder_is_named() {
+        let mut settings = ConfinementSettings::new("/project", &BTreeMap::new());
+        settings.temp = "/full".into();
+        let of = |full: &str| full_place(&settings, |path| path == Path::new(full));
+        assert_eq!(of("/full").as_deref(), Some("[the folder of $TMPDIR, /full, is full: set TMPDIR to one with room]"));
+        assert_eq!(of("/project").as_deref(), Some("[the working folder, /project, is full: make room there]"));
+        assert_eq!(of("/srv"), None, "a full disk elsewhere is no fault of these folders");
     }
 
     #[test]
