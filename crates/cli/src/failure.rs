@@ -60,7 +60,7 @@ impl From<RunsError> for Failure {
             ErrorKind::Usage | ErrorKind::NotFound => code::USAGE,
             ErrorKind::Run(code) => code.exit_code(),
         };
-        Self { code, message: error.with_causes(), hint: error.hint }
+        Self { code, message: error.with_causes(), hint: error.hint.as_ref().map(crate::hints::hint) }
     }
 }
 

@@ -5,6 +5,7 @@ mod commands;
 mod failure;
 #[cfg(feature = "local-model")]
 mod fetching;
+mod hints;
 mod i18n;
 mod notices;
 mod output;

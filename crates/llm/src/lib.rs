@@ -28,6 +28,7 @@ pub use arguments::{ArgumentsError, coerce_to_schema, read_arguments};
 pub(crate) use calls_in_text::clean_tool_name;
 pub use calls_in_text::{CallsInText, calls_in_text};
 pub use catalog::{FactsSource, ModelFacts, model_facts, provider_of_host};
+pub use hint::ModelHint;
 pub use image::{Image, ImageError, ImageFormat, MAX_IMAGE_BYTES};
 pub(crate) use json::read_json_where;
 pub use json::{ReadJson, UnreadableJson, read_json};

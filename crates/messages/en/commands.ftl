@@ -277,6 +277,7 @@ engine-without = {$option} is for runs on an engine
 engine-without-hint = name the engine by --engine, or leave it out
 engine-model = workers have models of their own, so --model says nothing here
 engine-model-hint = name it to `aime worker`
+engine-profile-hint = give the task another profile, or leave --engine out
 engine-conflict = nothing was changed here: {$paths} changed here and in the run; `git --git-dir={$place} show {$commit}:PATH` prints a file as the run left it
 engine-elsewhere = the run began in another folder: what it did to files is not brought into this one
 said-engine-goes-on = it goes on by itself

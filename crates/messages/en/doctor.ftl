@@ -54,7 +54,7 @@ file-fetched-later = none needed: it is fetched when it is first used; `aime mod
 knowledge-unreadable = memory.knowledge names {$folder}, which cannot be read: {$reason}
 knowledge-hint = make the folder, or take it out of the configuration
 folder-unwritable = cannot write to {$folder}: {$reason}
-folder-hint = fix the permissions of the folder, or choose another working folder with -C
+folder-hint = fix the permissions of the folder, or choose another working folder
 
 said-process-groups = a command and all it started in its group end at its time limit, when it is cancelled, and with the run
 said-clean-environment = commands see listed variables only, and none that looks like a secret

@@ -265,6 +265,7 @@ engine-without = {$option} 只用于引擎上的运行
 engine-without-hint = 请用 --engine 指定引擎，或去掉该选项
 engine-model = 工作进程有自己的模型，因此 --model 在这里不起作用
 engine-model-hint = 请在 `aime worker` 中指定
+engine-profile-hint = 请给这个任务换一个 profile，或去掉 --engine
 engine-conflict = 这里什么都没有改动：{$paths} 在这里和运行中都被更改；`git --git-dir={$place} show {$commit}:PATH` 会打印运行留下的文件
 engine-elsewhere = 运行是在另一个文件夹中开始的：它对文件所做的更改不会带到这里
 said-engine-goes-on = 它会自行继续

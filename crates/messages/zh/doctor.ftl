@@ -51,7 +51,7 @@ file-fetched-later = 不必处理：首次使用时会自动下载；`aime model
 knowledge-unreadable = memory.knowledge 指定的 {$folder} 无法读取：{$reason}
 knowledge-hint = 建立这个文件夹，或从配置中去掉它
 folder-unwritable = 无法写入 {$folder}：{$reason}
-folder-hint = 修正文件夹的权限，或用 -C 选择另一个工作文件夹
+folder-hint = 修正文件夹的权限，或选择另一个工作文件夹
 
 said-process-groups = 命令及其进程组内的一切，在超时、取消和运行结束时一并结束
 said-clean-environment = 命令只看到列出的环境变量，看不到任何像密钥的变量

@@ -29,7 +29,7 @@ mod timer;
 use std::sync::Arc;
 
 use aime_durable::{EffectId, Machine, Outbox, Reason, UnixMillis};
-use aime_progress_management::{FoldError, Origin, ProgressEvent, ProgressState, RunStatus, Spent, TaskId, Timestamp};
+use aime_progress_management::{FoldError, Origin, ProgressEvent, ProgressState, RunId, RunStatus, Spent, TaskId, Timestamp};
 use aime_tools::ToolSpec;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ use self::{
     state::TrackedState,
     stopping::StopState,
 };
-use crate::{CriterionResult, RunEffect, RunFact, RunInput, fact::ModelUse};
+use crate::{CriterionResult, NextStep, RunEffect, RunFact, RunInput, fact::ModelUse};
 
 pub use self::output::{FailureCode, RunFailure, RunOutput};
 
@@ -138,7 +138,7 @@ impl Machine for RunMachine {
         self.dispatch(fact, work, out);
         self.watch_time(out);
         if let Some(fault) = self.fault.take() {
-            return Some(self.failed(FailureCode::Internal, fault, Some("this is a fault in aime: please report it".to_owned())));
+            return Some(self.failed(FailureCode::Internal, fault, Some(NextStep::Report {})));
         }
         self.finish_leaving(out)
     }
@@ -265,8 +265,13 @@ impl RunMachine {
         }
     }
 
-    const fn failed(&self, code: FailureCode, message: String, hint: Option<String>) -> RunOutput {
-        RunOutput { status: RunStatus::Failed, error: Some(RunFailure { code, message, hint }) }
+    fn failed(&self, code: FailureCode, message: String, next: Option<NextStep>) -> RunOutput {
+        RunOutput { status: RunStatus::Failed, error: Some(RunFailure::new(code, message, next)) }
+    }
+
+    /// Returns the run if it can be resumed. Without a run the goal is planned again.
+    fn resumable(&self) -> Option<RunId> {
+        (!self.input.plan_only).then(|| self.input.run.clone())
     }
 
     /// Returns the tokens that all model calls have used.

@@ -2,11 +2,11 @@
 
 use std::{error::Error, fmt, sync::Arc};
 
-use aime_durable::JournalError;
+use aime_durable::{JournalError, LockError};
 use aime_messages::{Message, message};
 use aime_orchestrator::{FailureCode, OrchestratorError, RunFailure};
 
-use crate::config::ConfigFault;
+use crate::{Hint, config::ConfigFault};
 
 /// Class of a failure, from which a caller derives an exit code, an HTTP status or a tool error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct RunsError {
     /// Description of the failure.
     pub message: Message,
     /// Next step for the user.
-    pub hint: Option<Message>,
+    pub hint: Option<Hint>,
     /// Underlying library error, whose text the message repeats.
     original: Option<Arc<dyn Error + Send + Sync>>,
 }
@@ -66,7 +66,7 @@ impl RunsError {
 
     /// Adds a hint on what to do next.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<Message>) -> Self {
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -112,39 +112,85 @@ impl From<ConfigFault> for RunsError {
 
 impl From<RunFailure> for RunsError {
     fn from(failure: RunFailure) -> Self {
-        Self { hint: failure.hint.map(Message::from), ..Self::new(ErrorKind::Run(failure.code), failure.message) }
+        let hint = failure.next.map(Hint::Next).or(failure.hint.map(Hint::from));
+        Self { hint, ..Self::new(ErrorKind::Run(failure.code), failure.message) }
     }
 }
 
 impl From<OrchestratorError> for RunsError {
     fn from(error: OrchestratorError) -> Self {
+        let internal = ErrorKind::Run(FailureCode::Internal);
         let (kind, hint) = match &error {
-            OrchestratorError::NoSuchRun { .. } => (ErrorKind::NotFound, Some(message!("no-run-hint"))),
-            OrchestratorError::NoSuchVersion { run, .. } => (ErrorKind::Usage, Some(message!("versions", run = run))),
-            OrchestratorError::NoPlan { run } => (ErrorKind::Usage, Some(message!("no-plan-hint", run = run))),
-            OrchestratorError::NoFollowUp { run, .. } => (ErrorKind::Usage, Some(message!("no-follow-up-hint", run = run))),
-            OrchestratorError::CannotCommit { .. } => (ErrorKind::Usage, Some(message!("cannot-commit-hint"))),
-            OrchestratorError::SecretName => (ErrorKind::Usage, Some(message!("other-id"))),
-            OrchestratorError::Lock(_) => (ErrorKind::Usage, Some(message!("locked-hint"))),
-            OrchestratorError::Journal(JournalError::RunExists { .. }) => (ErrorKind::Usage, Some(message!("other-id-or-resume"))),
-            OrchestratorError::Journal(JournalError::Beginning { run, .. }) => {
-                (ErrorKind::Usage, Some(message!("no-beginning-hint", run = run, run_again = run)))
+            OrchestratorError::NoSuchRun { .. } => (ErrorKind::NotFound, Some(Hint::ListRuns)),
+            OrchestratorError::NoSuchVersion { run, .. } | OrchestratorError::NoPlan { run } => {
+                (ErrorKind::Usage, Some(Hint::ShowRun(run.clone())))
             }
-            OrchestratorError::Journal(JournalError::Encode { .. } | JournalError::Closed { .. })
-            | OrchestratorError::Unreplayable { .. } => (ErrorKind::Run(FailureCode::Internal), None),
-            OrchestratorError::Journal(JournalError::NotAJournal { .. }) => (ErrorKind::Usage, Some(message!("not-a-journal-hint"))),
-            OrchestratorError::Journal(JournalError::Damaged { path, .. }) => {
-                (ErrorKind::Usage, Some(message!("damaged-journal-hint", file = path.display())))
-            }
-            // Causes such as a full disk, missing rights or another version are not faults of aime, and the existing records are safe.
-            OrchestratorError::Journal(_) => (ErrorKind::Usage, Some(message!("recorded-hint"))),
+            OrchestratorError::NoFollowUp { run, .. } => (ErrorKind::Usage, Some(Hint::ResumeOrStart(run.clone()))),
+            OrchestratorError::CannotCommit { .. } => (ErrorKind::Usage, Some(Hint::MakeRepository)),
+            OrchestratorError::SecretName => (ErrorKind::Usage, Some(Hint::OtherId)),
+            OrchestratorError::Lock(_) => (ErrorKind::Usage, Some(message!("locked-hint").into())),
+            OrchestratorError::Unreplayable { .. } => (internal, None),
+            OrchestratorError::Journal(error) => match error {
+                JournalError::RunExists { .. } => (ErrorKind::Usage, Some(Hint::OtherIdOrResume)),
+                JournalError::Beginning { run, .. } => (ErrorKind::Usage, Some(Hint::CheckOrDelete(run.to_string()))),
+                JournalError::Encode { .. } | JournalError::Closed { .. } => (internal, None),
+                JournalError::NotAJournal { .. } => (ErrorKind::Usage, Some(message!("not-a-journal-hint").into())),
+                JournalError::Damaged { path, .. } => {
+                    (ErrorKind::Usage, Some(message!("damaged-journal-hint", file = path.display()).into()))
+                }
+                // Causes such as a full disk, missing rights or another version are not faults of aime, and the existing records are safe.
+                _ => (ErrorKind::Usage, Some(Hint::FixThenResume)),
+            },
         };
-        let message = match &error {
-            OrchestratorError::NoPlan { run } => Some(message!("no-plan", run = run)),
-            _ => None,
-        };
-        let caused = Self::caused(kind, error);
-        Self { hint, message: message.unwrap_or_else(|| caused.message.clone()), ..caused }
+        Self { hint, message: described(&error), ..Self::caused(kind, error) }
+    }
+}
+
+impl From<JournalError> for RunsError {
+    fn from(error: JournalError) -> Self {
+        OrchestratorError::from(error).into()
+    }
+}
+
+/// Returns the message of an error.
+fn described(error: &OrchestratorError) -> Message {
+    match error {
+        OrchestratorError::NoSuchRun { run } => message!("no-such-run", run),
+        OrchestratorError::NoPlan { run } => message!("no-plan", run),
+        OrchestratorError::NoSuchVersion { run, version, latest } => message!("no-version", run, version, latest),
+        OrchestratorError::NoFollowUp { run, why } => message!("no-follow-up", run, reason = Message::text(why)),
+        OrchestratorError::SecretName => message!("run-secret"),
+        OrchestratorError::CannotCommit { why } => message!("cannot-commit", reason = Message::text(why)),
+        OrchestratorError::Unreplayable { run, reason } => message!("unreplayable", run, reason = Message::text(reason)),
+        OrchestratorError::Lock(LockError::Held { path, pid: Some(pid) }) => message!("lock-held", file = path.display(), process = pid),
+        OrchestratorError::Lock(LockError::Held { path, pid: None }) => message!("lock-held-unknown", file = path.display()),
+        OrchestratorError::Lock(LockError::Io { path, .. }) => message!("lock-unusable", file = path.display()),
+        OrchestratorError::Journal(error) => journal(error),
+    }
+}
+
+fn journal(error: &JournalError) -> Message {
+    match error {
+        JournalError::Folder { path, .. } => message!("journal-folder", folder = path.display()),
+        JournalError::Open { path, .. } => message!("journal-unopened", file = path.display()),
+        JournalError::NotAJournal { path } => message!("not-a-journal", file = path.display()),
+        JournalError::Newer { path, found, known } => message!("journal-newer", file = path.display(), found, known),
+        JournalError::Damaged { path, .. } => message!("damaged-journal", file = path.display()),
+        JournalError::Full { path } => message!("journal-full", file = path.display()),
+        JournalError::ReadOnly { path } => message!("journal-read-only", file = path.display()),
+        JournalError::Busy { path } => message!("journal-busy", file = path.display()),
+        JournalError::Fenced { run, .. } => message!("journal-fenced", run),
+        JournalError::NoRun { run } => message!("no-such-run", run),
+        JournalError::RunExists { run } => message!("run-taken", run),
+        JournalError::Beginning { run, detail, .. } => message!("no-beginning", run, reason = Message::text(detail)),
+        JournalError::OtherVersion { run, found, known, .. } => message!("journal-other-version", run, found, known),
+        JournalError::Unreadable { run, seq, .. } => message!("journal-unreadable", run, record = seq),
+        JournalError::DamagedBlob { path, hash } => message!("journal-blob", file = path.display(), hash),
+        JournalError::Diverged { run, detail, .. } => message!("journal-diverged", run, reason = Message::text(detail)),
+        JournalError::Encode { run, .. } => message!("journal-encode", run),
+        JournalError::Closed { path } => message!("journal-closed", file = path.display()),
+        // `JournalError` may grow; its own text serves until its message is here.
+        other => Message::text(other),
     }
 }
 

@@ -25,6 +25,7 @@ mod consents;
 mod environment;
 mod error;
 mod files;
+mod hint;
 mod service;
 mod setup;
 
@@ -34,6 +35,7 @@ pub use self::{
     environment::Environment,
     error::{ErrorKind, RunsError, with_causes},
     files::write_whole,
+    hint::{Hint, Listed},
     service::{
         Answered, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, Runs, asks_nothing, fault_list,
         has_ended, hearer, list_document, named, not_driven, outcome, part_of, raised, remember, report_view, rfc3339, settings_of,

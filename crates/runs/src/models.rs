@@ -27,6 +27,7 @@ use crate::{
     config::{Config, ModelConfig, Provider},
     environment::Environment,
     error::{ErrorKind, RunsError},
+    hint::Hint,
     setup::Setup,
 };
 
@@ -99,7 +100,7 @@ pub fn choose(config: &Config, environment: &Environment, flag: Option<&str>) ->
 /// Returns the error for a missing model configuration.
 pub fn none_configured() -> RunsError {
     let keys: Vec<&str> = key_variables().collect();
-    RunsError::model(message!("none-configured")).hint(message!("none-configured-hint", keys = keys.join(", ")))
+    RunsError::model(message!("none-configured")).hint(Hint::ConfigureModel(keys.join(", ")))
 }
 
 /// Creates the models of a choice, and downloads the local ones that are used and missing.

@@ -15,11 +15,11 @@ use std::{
 use aime_actor_factory::LEAD_PREFIX;
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{
-    ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput,
+    ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, NextStep, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput,
     RunResult,
 };
 use aime_progress_management::{
-    Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunStatus, TaskId, Timestamp,
+    Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunId, RunStatus, TaskId, Timestamp,
 };
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use temporalio_common::RetryPolicy;
@@ -209,7 +209,7 @@ impl Last {
 /// Shows a run that was never driven, until a person resumes it. Returns the facts received until then.
 async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, carrier: &RunCarrier) -> Vec<RunFact> {
     let run = carrier.input().run().clone();
-    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run, state, &never_driven())));
+    let result = ctx.state(|seen| seen.state.as_ref().map(|state| RunResult::new(run.clone(), state, &never_driven(run))));
     ctx.state_mut(|run| run.result = result);
     let then = left(ctx, Last { waits: false, answered: false, unheard: Vec::new() }).await;
     ctx.state_mut(|run| run.result = None);
@@ -217,9 +217,8 @@ async fn wait_for_first_resume(ctx: &WorkflowContext<RunWorkflow>, carrier: &Run
 }
 
 /// Output of a run that was forked and not resumed yet.
-fn never_driven() -> RunOutput {
-    let hint = Some("go on with `aime resume`".to_owned());
-    let error = RunFailure { code: FailureCode::Interrupted, message: "nobody has carried it on yet".to_owned(), hint };
+fn never_driven(run: RunId) -> RunOutput {
+    let error = RunFailure::new(FailureCode::Interrupted, "nobody has carried it on yet", Some(NextStep::Resume { run }));
     RunOutput { status: RunStatus::Interrupted, error: Some(error) }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Each rule is a function from the [`Codebase`] to [`Fault`]s. All faults are reported at once.
 
+mod bounds;
 mod codebase;
+mod commands;
 mod cycles;
 mod dependencies;
 mod duplicates;
@@ -59,6 +61,8 @@ pub(crate) fn tidy() -> Result<()> {
     if !faults.is_empty() {
         bail!("tidy: {} faults", faults.len());
     }
+    let (lines, in_command) = (bounds::lines_below(&codebase, "crates/"), bounds::lines_below(&codebase, "crates/cli/"));
+    eprintln!("tidy: the crates have {lines} lines without tests, {in_command} of them the command");
     eprintln!("tidy: {} packages and {} files are in order", codebase.packages.len(), codebase.files.len());
     Ok(())
 }
@@ -78,6 +82,8 @@ fn faults(codebase: &Codebase) -> Result<Vec<Fault>> {
     faults.extend(imports::check(codebase));
     faults.extend(cycles::check(codebase));
     faults.extend(one_path::check(codebase));
+    faults.extend(bounds::check(codebase));
+    faults.extend(commands::check(codebase));
     faults.extend(texts::check(codebase));
     faults.extend(prose::check(codebase));
     faults.extend(requirements::check(codebase));

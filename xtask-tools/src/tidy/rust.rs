@@ -44,6 +44,16 @@ impl Source {
         self.wholly_test || self.tokens.iter().find(|token| token.line >= line).is_some_and(|token| token.test)
     }
 
+    /// Returns the number of lines that are no test code.
+    pub(super) fn lines_without_tests(&self) -> usize {
+        let mut tokens = self.tokens.iter().peekable();
+        let is_test = |line| {
+            while tokens.next_if(|token| token.line < line).is_some() {}
+            tokens.peek().is_some_and(|token| token.test)
+        };
+        if self.wholly_test { 0 } else { self.lines - (1..=self.lines).map(is_test).filter(|test| *test).count() }
+    }
+
     /// Iterates over the string literals outside of test code, with their lines.
     pub(super) fn literals(&self) -> impl Iterator<Item = (usize, &str)> {
         let literals = self.tokens.iter().filter(|token| token.kind == Kind::Literal && !token.test);

@@ -404,7 +404,31 @@ fn test_code_is_told_from_the_rest() {
     let source = Source::read(code);
     let tests: Vec<usize> = (1..=9).filter(|line| source.is_test_line(*line)).collect();
     assert_eq!(tests, [2, 3, 4, 8, 9]);
+    assert_eq!(source.lines_without_tests(), 4);
     assert_eq!(source.test_modules, ["tests"]);
+}
+
+#[test]
+fn the_command_has_a_bound_on_its_lines() {
+    let code = |lines: usize| format!("//! The command.\n{}#[cfg(test)]\nmod tests {{\n    fn a() {{}}\n}}\n", "fn a() {}\n".repeat(lines));
+    let file = |text: &str| faults_with(&[("crates/cli/src/a.rs", &text[..text.len() / 2]), ("crates/cli/src/b.rs", text)]);
+    let exceeded = |faults: Vec<String>| faults.iter().filter(|fault| fault.contains("lines without tests")).cloned().collect::<Vec<_>>();
+    assert_eq!(exceeded(file(&code(5_000))).len(), 0);
+    let faults = exceeded(file(&code(6_000)));
+    assert_eq!(faults.len(), 1, "{faults:?}");
+    assert!(faults[0].starts_with("crates/cli/Cargo.toml:1: "), "{faults:?}");
+}
+
+#[test]
+fn libraries_name_no_command() {
+    let said = ("crates/messages/en/a.ftl", "plain = write it\nnamed = use `aime resume`, or --model\n");
+    let code = |text: &str| format!("//! The lower one.\nconst A: &str = \"{text}\";\n");
+    for (text, names) in [("named", true), ("`aime resume` goes on", true), ("plain", false), ("aime resumes", false)] {
+        let faults = faults_with(&[said, ("crates/low/src/lib.rs", &code(text))]);
+        assert_eq!(faults.iter().any(|fault| fault.starts_with("crates/low/src/lib.rs:2: a library names")), names, "{text}: {faults:?}");
+    }
+    let inner = "//! The lower one.\n#[cfg(test)]\nmod tests {\n    const A: &str = \"`aime run`\";\n}\n";
+    assert!(faults_with(&[("crates/low/src/lib.rs", inner)]).is_empty());
 }
 
 #[test]

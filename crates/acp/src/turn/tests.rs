@@ -18,7 +18,7 @@ fn left(code: Option<FailureCode>, over: bool, question: Option<&str>) -> RunVie
         let asked = ProgressEvent::QuestionAsked { id, task: None, kind: "question".to_owned(), question: "Which?".to_owned() };
         state.apply(Timestamp::from_millis(1), &asked).unwrap();
     }
-    let error = code.map(|code| RunFailure { code, message: String::new(), hint: None });
+    let error = code.map(|code| RunFailure::new(code, "", None));
     (seen.output, seen.over) = (Some(RunOutput { status: RunStatus::Executing, error }), over);
     seen
 }
@@ -85,7 +85,7 @@ fn a_turn_ends_in_the_words_of_the_protocol() {
         usage: Spent::default(),
         usage_by: SpentBy::default(),
         duration_ms: 0,
-        error: code.map(|code| RunFailure { code, message: "so it is".to_owned(), hint: Some("do this".to_owned()) }),
+        error: code.map(|code| RunFailure { hint: Some("do this".to_owned()), ..RunFailure::new(code, "so it is", None) }),
         notes: Vec::new(),
     };
     let told = |text: &str| Some(text.to_owned());

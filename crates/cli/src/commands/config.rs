@@ -14,6 +14,7 @@ use super::opening::setup_of;
 use crate::{
     args::{ConfigCommand, Global},
     failure::{Failure, code},
+    hints,
     i18n::{msg, print},
     output::{self, GREEN, RED},
     screen::column,
@@ -87,14 +88,14 @@ fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
     let folder = working_folder(global.directory.as_deref())?;
     let places = Places::new(&environment, &folder, global.config.clone());
     let mut faults: Vec<(Message, Option<Message>)> =
-        check_each(&places, &environment).into_iter().map(|fault| (Message::from(&fault), fault.hint)).collect();
+        check_each(&places, &environment).into_iter().map(|fault| (Message::from(&fault), fault.hint.as_ref().map(hints::hint))).collect();
     let mut read = Vec::new();
     if faults.is_empty() {
         let setup = setup_of(global, environment)?;
         setup.notes.iter().for_each(|note| output::note(&print(note)));
         let checks = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop), models::check(&setup.config)];
         let skills = setup.missing_skills().unwrap_or_default();
-        faults.extend(checks.into_iter().filter_map(Result::err).chain(skills).map(|failure| (failure.message, failure.hint)));
+        faults.extend(checks.into_iter().filter_map(Result::err).chain(skills).map(|failure| (failure.message, failure.hint.as_ref().map(hints::hint))));
         read = setup.sources;
     }
     for (fault, hint) in &faults {

@@ -14,6 +14,7 @@ use anstyle::Style;
 use super::mcp;
 use crate::{
     failure::Failure,
+    hints,
     i18n::{msg, named, print},
     output::{self, GREEN, RED, YELLOW},
     screen::column,
@@ -118,7 +119,7 @@ fn tell_skills(setup: &Setup) {
         absent("skills", note.clone(), None);
     }
     for missing in setup.missing_skills().unwrap_or_default() {
-        absent("skills", missing.message, missing.hint);
+        absent("skills", missing.message, missing.hint.as_ref().map(hints::hint));
     }
 }
 

@@ -124,6 +124,9 @@ pub(super) fn failure(error: &aime_tools::McpError) -> Failure {
 
     match error {
         E::NoSuchServer { .. } => Failure::caused(code::USAGE, error).hint(message!("mcp-list")),
+        E::Unauthorized { server } | E::Forbidden { server, .. } => {
+            Failure::caused(code::NOT_REACHED, error).hint(message!("mcp-login", server))
+        }
         E::Settings { .. } => Failure::caused(code::USAGE, error),
         _ => Failure::caused(code::NOT_REACHED, error),
     }

@@ -8,6 +8,7 @@ use aime_runs::{Setup, outcome};
 use crate::{
     args::Output,
     failure::Failure,
+    hints::{next_step, with_commands},
     i18n::{msg, named, row, said},
     output::{self, DIM, count, plain},
     screen::{conflict_line, first_line, span},
@@ -19,7 +20,8 @@ pub(super) fn told_as_result(failure: Failure, form: Output, result: impl FnOnce
     let ends = [FailureCode::ModelUnavailable, FailureCode::GoalNotReached, FailureCode::BoundReached, FailureCode::Interrupted];
     let end = ends.into_iter().find(|end| end.exit_code() == failure.code);
     if let Some(code) = end.filter(|_| form != Output::Text) {
-        let failed = RunFailure { code, message: failure.message.to_string(), hint: failure.hint.as_ref().map(ToString::to_string) };
+        let hint = failure.hint.as_ref().map(ToString::to_string);
+        let failed = RunFailure { hint, ..RunFailure::new(code, failure.message.to_string(), None) };
         if let Err(lost) = tell(&result(failed), form) {
             return lost;
         }
@@ -36,8 +38,8 @@ pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
     let result = match known {
         Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)),
         None => {
-            let message = "stopped before anything was recorded".to_owned();
-            RunResult::unbegun(run.clone(), RunFailure { code: FailureCode::Interrupted, message, hint: None })
+            let failure = RunFailure::new(FailureCode::Interrupted, "stopped before anything was recorded", None);
+            RunResult::unbegun(run.clone(), failure)
         }
     };
     if let Err(failure) = tell(&result, form) {
@@ -48,8 +50,8 @@ pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
 /// Prints the result and returns the exit code.
 pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     match form {
-        Output::Json => output::json(result, true)?,
-        Output::Jsonl => output::json(result, false)?,
+        Output::Json => output::json(&with_commands(result), true)?,
+        Output::Jsonl => output::json(&with_commands(result), false)?,
         Output::Text => {
             if !result.answer.is_empty() {
                 output::answer(&result.answer);
@@ -62,7 +64,7 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
     }
     let Some(error) = &result.error else { return Ok(0) };
     if form == Output::Text {
-        let (message, hint) = (Message::text(&error.message), error.hint.as_ref().map(Message::text));
+        let (message, hint) = (Message::text(&error.message), hint_of(error));
         match error.code {
             code @ (FailureCode::WaitingForHuman | FailureCode::Interrupted) => {
                 output::open_end(code, &message, hint.as_ref());
@@ -75,6 +77,11 @@ pub(super) fn tell(result: &RunResult, form: Output) -> Result<u8, Failure> {
         }
     }
     Ok(error.code.exit_code())
+}
+
+/// Returns the next step after a failed run.
+pub(super) fn hint_of(error: &RunFailure) -> Option<Message> {
+    error.next.as_ref().map(next_step).or_else(|| error.hint.as_ref().map(Message::text))
 }
 
 /// Returns the number of checks by their result, and of the amended ones; none if there were no checks.

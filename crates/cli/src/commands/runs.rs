@@ -5,10 +5,11 @@ use aime_progress_management::{ChangedMember, CheckMethod, Edge, FileChange, Pla
 use aime_runs::{Runs, RunsError, list_document, outcome};
 use serde_json::{Value, json};
 
+use super::outcome::hint_of;
 use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
-    i18n::{asked, msg, named, plain_message, row, said},
+    i18n::{asked, msg, named, plain_message, print, row, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{
         column, conflict_line, describe_change, describe_file_change, describe_tasks, first_line, line_of, moment, rfc3339, span,
@@ -150,7 +151,7 @@ pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format
         let is_said = state.answer.as_ref().is_some_and(|answer| answer.contains(&error.message));
         let message = if is_said { String::new() } else { format!(" {}", plain(&asked(&said(&error.message)))) };
         lines.push(format!("{BOLD}{}{BOLD:#}{message}", named("code", error.code.word())));
-        lines.extend(error.hint.iter().map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), said(hint))));
+        lines.extend(hint_of(error).map(|hint| format!("{DIM}{}{DIM:#}{}", column(&msg!("hint-label"), 8), print(&hint))));
     }
     if let Some(answer) = &state.answer {
         lines.push(format!("{BOLD}{}{BOLD:#}\n{}", msg!("head-answer"), plain(answer)));

@@ -247,7 +247,7 @@ impl FolderRuns {
                     begin::resume(runs, run).await?;
                     return Ok("answered, and it goes on".to_owned());
                 }
-                let then = if left { format!("; go on with `aime resume {run}`") } else { String::new() };
+                let then = if left { "; resume it to go on".to_owned() } else { String::new() };
                 Ok(format!("answered{then}"))
             }
             Act::Tell { task, text } => runs.tell(run, task.as_deref(), &text).await.map(|()| "told".to_owned()),

@@ -39,7 +39,7 @@ pub enum HookSettingsError {
         reason: String,
     },
     /// A pattern that cannot match any tool.
-    #[error("{pattern:?} names no tool, so the hook would never be asked{}", near.map_or_else(|| ": `aime tools` lists them".to_owned(), |near| format!(": did you mean `{near}`?")))]
+    #[error("{pattern:?} names no tool, so the hook would never be asked: {}", near.map_or_else(|| "it is none of the known tools".to_owned(), |near| format!("did you mean `{near}`?")))]
     UnknownTool {
         /// The pattern.
         pattern: String,

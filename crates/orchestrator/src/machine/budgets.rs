@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use aime_progress_management::{ProgressEvent, TaskId, TaskKind, Timestamp};
+use aime_progress_management::{ProgressEvent, RunId, TaskId, TaskKind, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{FailureCode, Out, RunMachine};
-use crate::Bounds;
+use crate::{Bounds, NextStep};
 
 /// A bound that forbids the next step: its name, and the reason as text.
 pub(super) type Shortage = (&'static str, String);
@@ -98,21 +98,9 @@ impl Budgets {
     }
 }
 
-/// Returns the advice to raise a bound.
-fn hint(bound: &str, run: &str, plan_only: bool) -> String {
-    let flag = match bound {
-        "tokens" => Some("--max-tokens N"),
-        "money" => Some("--max-cost USD"),
-        "time" => Some("--timeout TIME"),
-        _ => None,
-    };
-    match flag {
-        _ if bound == "quota" && plan_only => "wait until then and plan it again, or name a fallback model".to_owned(),
-        _ if bound == "quota" => format!("wait until then and use `aime resume {run}`, or name a fallback model"),
-        Some(flag) if plan_only => format!("plan it again with a higher bound: `{flag}`"),
-        Some(flag) => format!("raise the bound: `aime resume {run} {flag}`"),
-        None => format!("raise max_{bound} in [run], then `aime resume {run}`"),
-    }
+/// Returns the step that makes room under a bound.
+fn next_step(bound: &str, run: Option<RunId>) -> NextStep {
+    if bound == "quota" { NextStep::AwaitQuota { run } } else { NextStep::RaiseBound { bound: bound.to_owned(), run } }
 }
 
 impl RunMachine {
@@ -191,8 +179,8 @@ impl RunMachine {
         }
         self.budgets.reach(bound);
         self.emit(ProgressEvent::BoundReached { bound: bound.to_owned(), detail: detail.to_owned() }, out);
-        let hint = Some(hint(bound, self.input.run.as_str(), self.input.plan_only));
-        let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), hint);
+        let next = Some(next_step(bound, self.resumable()));
+        let output = self.failed(FailureCode::BoundReached, format!("the bound on {bound} was reached: {detail}"), next);
         self.leave(output, out);
     }
 }
@@ -250,17 +238,16 @@ mod tests {
     }
 
     #[test]
-    fn hints_name_the_option_that_raises_the_bound() {
+    fn bounds_are_raised_and_quotas_awaited() {
+        let run = || Some(RunId::new("r").unwrap());
         let cases = [
-            ("tokens", false, "raise the bound: `aime resume r --max-tokens N`"),
-            ("money", false, "raise the bound: `aime resume r --max-cost USD`"),
-            ("time", true, "plan it again with a higher bound: `--timeout TIME`"),
-            ("quota", false, "wait until then and use `aime resume r`, or name a fallback model"),
-            ("quota", true, "wait until then and plan it again, or name a fallback model"),
-            ("actors", false, "raise max_actors in [run], then `aime resume r`"),
+            ("tokens", run(), "raise the bound on tokens, then resume the run"),
+            ("time", None, "raise the bound on time, then plan again"),
+            ("quota", run(), "wait until then and resume the run, or name a fallback model"),
+            ("quota", None, "wait until then and plan again, or name a fallback model"),
         ];
-        for (bound, plan_only, expected) in cases {
-            assert_eq!(hint(bound, "r", plan_only), expected);
+        for (bound, run, expected) in cases {
+            assert_eq!(next_step(bound, run).to_string(), expected);
         }
     }
 }

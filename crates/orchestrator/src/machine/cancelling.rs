@@ -10,7 +10,7 @@ use aime_progress_management::{
 use serde::{Deserialize, Serialize};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::OpenEffects, replanning::PERSON_PRIORITY};
-use crate::{RunFailure, RunOutput};
+use crate::{NextStep, RunFailure, RunOutput};
 
 /// The tasks that are about to leave the plan.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -100,9 +100,9 @@ impl RunMachine {
         if self.phase == Phase::Over {
             return;
         }
-        let (run, version) = (&self.input.run, self.state.version);
-        let hint = (version > 0).then(|| format!("`aime runs fork {run} --at {version}` makes a run that goes on from there"));
-        let error = Some(RunFailure { code: FailureCode::Cancelled, message: reason.to_owned(), hint });
+        let version = self.state.version;
+        let next = (version > 0).then(|| NextStep::Fork { run: self.input.run.clone(), version });
+        let error = Some(RunFailure::new(FailureCode::Cancelled, reason, next));
         self.stopping.give_up(reason);
         self.phase = Phase::Over;
         self.stopping.stay();

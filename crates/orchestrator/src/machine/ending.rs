@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use aime_progress_management::{CheckMethod, ProgressEvent, RunStatus, Task, TaskId, TaskKind, TaskStatus};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work};
-use crate::{RunEffect, RunFailure, RunOutput, fact::CriterionResult};
-
-const MODEL_HINT: &str = "check the server and the model's name with `aime doctor`";
-const STEPS_HINT: &str = "raise max_steps in [run], and in the actor's profile where that allows fewer, or let the goal be planned in smaller tasks (--mode complex)";
+use crate::{NextStep, RunEffect, RunFailure, RunOutput, fact::CriterionResult};
 
 impl RunMachine {
     /// If nothing moves any more, waits for a person, gives up blocked tasks, or ends the run.
@@ -92,10 +89,9 @@ impl RunMachine {
         worked.take(2).count() > 1 && self.state.checked.iter().any(|known| known.task.is_some() && known.how != CheckMethod::Unchecked)
     }
 
-    /// Returns the advice for a model that cannot be used, and how the work goes on then.
-    pub(super) fn model_hint(&self, hint: Option<&str>) -> String {
-        let then = if self.input.plan_only { "then plan again" } else { "then `aime resume` the run" };
-        format!("{}; {then}", hint.unwrap_or(MODEL_HINT))
+    /// Returns the next step after a model could not be used, with the advice of its client.
+    pub(super) fn repair_model(&self, advice: Option<String>) -> Option<NextStep> {
+        Some(NextStep::RepairModel { advice, run: self.resumable() })
     }
 
     /// Returns whether a model writes the answer. The result of a single task is the answer itself; without a model the
@@ -141,8 +137,7 @@ impl RunMachine {
         if let Some(why) = self.stopping.given_up() {
             lines.push(why.to_owned());
         }
-        let hint = all_out_of_steps.then(|| STEPS_HINT.to_owned());
-        Some(RunFailure { code, message: lines.join("; "), hint })
+        Some(RunFailure::new(code, lines.join("; "), all_out_of_steps.then_some(NextStep::AllowSteps {})))
     }
 
     pub(super) fn verified(&mut self, checks: &[CriterionResult], again: &BTreeMap<TaskId, Vec<CriterionResult>>, out: &mut Out) {

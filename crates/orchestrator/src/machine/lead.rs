@@ -300,8 +300,7 @@ impl RunMachine {
         if conclusion.cause == Some(aime_progress_management::FailureCause::Model) {
             let message = conclusion.error.clone().unwrap_or_default();
             self.lead_stopped(out);
-            let hint = self.model_hint(conclusion.hint.as_deref());
-            let output = self.failed(FailureCode::ModelUnavailable, message, Some(hint));
+            let output = self.failed(FailureCode::ModelUnavailable, message, self.repair_model(conclusion.hint.clone()));
             return self.leave(output, out);
         }
         if self.input.plan_only {

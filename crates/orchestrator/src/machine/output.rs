@@ -4,6 +4,8 @@ use aime_progress_management::RunStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::NextStep;
+
 /// The end of a run, or the way it was left.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunOutput {
@@ -20,8 +22,19 @@ pub struct RunFailure {
     pub code: FailureCode,
     /// The failure in words.
     pub message: String,
-    /// The next step for the user.
+    /// The next step for the user, in words.
     pub hint: Option<String>,
+    /// The same for programs, which may word it with their own commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<NextStep>,
+}
+
+impl RunFailure {
+    /// Creates a failure whose hint is the next step, if there is one.
+    #[must_use]
+    pub fn new(code: FailureCode, message: impl Into<String>, next: Option<NextStep>) -> Self {
+        Self { code, message: message.into(), hint: next.as_ref().map(ToString::to_string), next }
+    }
 }
 
 /// The kinds of failure; each has its exit code.

@@ -94,8 +94,7 @@ impl RunMachine {
                 self.finish(self.failed(FailureCode::GoalNotReached, message, None), None, out);
             }
             Planning::ModelFailed { message, hint } => {
-                let hint = self.model_hint(hint.as_deref());
-                let output = self.failed(FailureCode::ModelUnavailable, message, Some(hint));
+                let output = self.failed(FailureCode::ModelUnavailable, message, self.repair_model(hint));
                 self.leave(output, out);
             }
         }

@@ -4,7 +4,7 @@ use aime_durable::Reason;
 use aime_progress_management::{ProgressEvent, Question, QuestionId, RunStatus, TaskId, TaskStatus};
 
 use super::{FailureCode, Out, RunMachine, amending::CRITERION, effects::Work, needs::BLOCKED};
-use crate::{RunEffect, RunFailure, RunOutput};
+use crate::{NextStep, RunEffect, RunFailure, RunOutput};
 
 /// The kind of a question about the plan: if and how to continue.
 pub(super) const ESCALATION: &str = "escalation";
@@ -116,19 +116,15 @@ impl RunMachine {
 
     /// Returns the output of a run that waits for a person.
     pub(super) fn waiting(&self) -> RunOutput {
-        let run = &self.input.run;
+        let run = self.input.run.clone();
         let all = |kind| self.unanswered().all(|question| question.kind == kind);
-        let hint = Some(match () {
-            () if all(APPROVAL) => {
-                format!("allow it with `aime answer {run} yes`, refuse it with `aime answer {run} no`, then `aime resume {run}`")
-            }
-            () if all(BLOCKED) => {
-                format!("once that is there, go on with `aime resume {run}`; `aime answer {run} TEXT` before it says more")
-            }
-            () => format!("answer with `aime answer {run} TEXT`, then `aime resume {run}`"),
-        });
+        let next = match () {
+            () if all(APPROVAL) => NextStep::Approve { run },
+            () if all(BLOCKED) => NextStep::Supply { run },
+            () => NextStep::Answer { run },
+        };
         let questions: Vec<&str> = self.unanswered().map(|question| question.question.as_str()).collect();
-        let error = Some(RunFailure { code: FailureCode::WaitingForHuman, message: questions.join("\n\n"), hint });
+        let error = Some(RunFailure::new(FailureCode::WaitingForHuman, questions.join("\n\n"), Some(next)));
         RunOutput { status: RunStatus::WaitingForHuman, error }
     }
 }

@@ -168,8 +168,7 @@ impl RunMachine {
                 if is_update(&reasons) {
                     self.replans.growth_mut().lost();
                 }
-                let hint = self.model_hint(hint.as_deref());
-                let output = self.failed(FailureCode::ModelUnavailable, message.clone(), Some(hint));
+                let output = self.failed(FailureCode::ModelUnavailable, message.clone(), self.repair_model(hint.clone()));
                 self.leave(output, out);
             }
         }

@@ -7,7 +7,7 @@ use aime_progress_management::{CallOutcome, Conclusion, Outcome, ProgressEvent, 
 use serde::{Deserialize, Serialize};
 
 use super::{FailureCode, Out, Phase, RunMachine, effects::Work, growing::is_update, needs::BLOCKED};
-use crate::{Bounds, RunFailure, RunOutput};
+use crate::{Bounds, NextStep, RunFailure, RunOutput};
 
 /// The result of a call whose process has died.
 const CUT_OFF: &str = "the run was cut off before its end";
@@ -111,8 +111,8 @@ impl RunMachine {
             return;
         }
         self.emit(ProgressEvent::RunInterrupted { reason: reason.to_owned() }, out);
-        let hint = (!self.input.plan_only).then(|| format!("go on with `aime resume {}`", self.input.run));
-        let error = Some(RunFailure { code: FailureCode::Interrupted, message: reason.to_owned(), hint });
+        let next = self.resumable().map(|run| NextStep::Resume { run });
+        let error = Some(RunFailure::new(FailureCode::Interrupted, reason, next));
         self.leave(RunOutput { status: RunStatus::Interrupted, error }, out);
     }
 

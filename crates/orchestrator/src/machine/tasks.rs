@@ -394,7 +394,7 @@ impl RunMachine {
             self.set_task(task, TaskStatus::Pending, Some("to be tried again".to_owned()), out);
         }
         if conclusion.cause == Some(FailureCause::Model) {
-            let output = self.failed(FailureCode::ModelUnavailable, error, Some(self.model_hint(conclusion.hint.as_deref())));
+            let output = self.failed(FailureCode::ModelUnavailable, error, self.repair_model(conclusion.hint.clone()));
             self.leave(output, out);
         }
     }

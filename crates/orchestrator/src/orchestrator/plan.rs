@@ -103,8 +103,7 @@ impl Orchestrator {
 }
 
 fn no_plan(error: Option<RunFailure>) -> RunFailure {
-    let message = "the planner gave neither a plan nor a reason".to_owned();
-    error.unwrap_or(RunFailure { code: FailureCode::Internal, message, hint: None })
+    error.unwrap_or_else(|| RunFailure::new(FailureCode::Internal, "the planner gave neither a plan nor a reason", None))
 }
 
 /// Keeps a run in memory and publishes its events.

@@ -96,7 +96,7 @@ impl RunRunner {
         match permissions.decide(tool.sheet(), call) {
             Permission::Allow(call) => Ok(call),
             Permission::Ask(_) => {
-                Err("not run: nobody has allowed this command (--approve all, or a rule in permissions.allow)".to_owned())
+                Err("not run: nobody has allowed this command (a rule in permissions.allow does)".to_owned())
             }
             Permission::Deny { reason } => Err(format!("not run: {reason}")),
         }

@@ -270,7 +270,7 @@ const fn is_blocked(error: &ModelError) -> bool {
 fn explain(error: &PlannerError) -> (String, Option<String>) {
     let source: Option<&ModelError> = if let PlannerError::Model { source, .. } = error { Some(source) } else { None };
     match source {
-        Some(source) => (format!("{error}: {source}"), source.hint()),
+        Some(source) => (format!("{error}: {source}"), source.hint().map(|hint| hint.to_string())),
         None => (error.to_string(), None),
     }
 }

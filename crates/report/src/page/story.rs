@@ -77,7 +77,7 @@ fn frame(view: &ReportView, moments: &Markup) -> Markup {
         "story",
         "Story",
         html! {
-            p.quiet { "All that happened but the calls of tasks, which are told with the tasks. The numbers are those of " code { "aime runs events" } "." }
+            p.quiet { "All that happened but the calls of tasks, which are told with the tasks. The numbers are those of the journal." }
             ol.story id=(LIST) { (moments) }
             (rest(view.story_left_out, "moment", " in the middle"))
         },

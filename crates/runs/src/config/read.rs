@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use self::tree::{Fault, Place, Tree};
 use super::Config;
+use crate::Hint;
 
 /// Fault of a configuration, with its place and a hint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub struct ConfigFault {
     /// Description of the fault.
     pub message: Message,
     /// Hint on how to correct it.
-    pub hint: Option<Message>,
+    pub hint: Option<Hint>,
 }
 
 impl ConfigFault {
@@ -28,7 +29,7 @@ impl ConfigFault {
         Self { place: place.to_string(), message: message.into(), hint: None }
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<Message>) -> Self {
+    pub(super) fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -75,7 +76,7 @@ pub(super) fn read_file(path: &Path, required: bool) -> Result<Option<Value>, Co
     let mut document = format.parse(&text).map_err(|fault| fault.in_file(path))?;
     drop_nulls(&mut document);
     if !document.is_object() {
-        return Err(ConfigFault::new(path.display(), message!("no-table")).hint(message!("init")));
+        return Err(ConfigFault::new(path.display(), message!("no-table")).hint(Hint::InitConfiguration));
     }
     Ok(Some(document))
 }

@@ -38,7 +38,7 @@ pub fn show(config: &Config) -> Result<String, toml::ser::Error> {
         }
     }
     if config.models.is_empty() {
-        lines.insert(0, "# models: none; `aime models list` says what is used then\n".to_owned());
+        lines.insert(0, "# models: none; which one is used then depends on the environment\n".to_owned());
     }
     Ok(lines.join("\n").trim().to_owned())
 }

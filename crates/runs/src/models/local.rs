@@ -15,6 +15,7 @@ use crate::{
     config::{ModelConfig, Provider},
     environment::Environment,
     error::{ErrorKind, RunsError},
+    hint::Hint,
     setup::Setup,
 };
 use aime_llm::{ChatModel, ModelLimits, ModelStack};
@@ -82,7 +83,7 @@ fn is_gguf(name: &str) -> bool {
 }
 
 fn unknown(name: &str) -> RunsError {
-    let hint = nearest(name).map_or_else(|| message!("local-models"), |near| message!("near-local-model", near));
+    let hint = Hint::LocalModels { near: nearest(name) };
     RunsError::usage(message!("no-local-model", name = format!("{name:?}"))).hint(hint)
 }
 
@@ -145,7 +146,7 @@ fn own_file_is_there(name: &str, path: &Path) -> Result<(), RunsError> {
     if path.is_file() {
         return Ok(());
     }
-    Err(RunsError::model(message!("models-file-absent", name = name, file = path.display())).hint(message!("models-file-hint")))
+    Err(RunsError::model(message!("models-file-absent", name = name, file = path.display())).hint(Hint::CorrectModelFile))
 }
 
 /// Returns the file of a model. If it is missing, the model is downloaded, with progress notices to the caller.
@@ -180,12 +181,10 @@ impl FetchObserver for FetchProgress<'_> {
 fn failure_of(error: FetchError, model: &CatalogModel) -> RunsError {
     let another = message!("fetch-server");
     let hint = match &error {
-        FetchError::Offline { .. } => message!("fetch-offline-hint", model = model.name, reason = another),
-        FetchError::NoSpace { .. } => message!("fetch-room", reason = another),
-        FetchError::AllFailed { file, .. } => {
-            message!("fetch-hint", file = file.display(), reason = another)
-        }
-        _ => message!("fetch-rights", reason = another),
+        FetchError::Offline { .. } => Hint::FetchLater { model: model.name.clone(), another },
+        FetchError::NoSpace { .. } => message!("fetch-room", reason = another).into(),
+        FetchError::AllFailed { file, .. } => message!("fetch-hint", file = file.display(), reason = another).into(),
+        _ => message!("fetch-rights", reason = another).into(),
     };
     RunsError::model(Message::text(error)).hint(hint)
 }
@@ -195,8 +194,8 @@ pub fn absent(model: &CatalogModel, file: &Path) -> RunsError {
     RunsError::model(message!("model-not-here", model = model.name, file = file.display())).hint(fetch_hint(model))
 }
 
-fn fetch_hint(model: &CatalogModel) -> Message {
-    message!("fetch-pull", model = model.name, size = shown_size(model.bytes))
+fn fetch_hint(model: &CatalogModel) -> Hint {
+    Hint::FetchModel { model: model.name.clone(), size: shown_size(model.bytes) }
 }
 
 /// Loaded models by file. All roles that use a file share one model.
@@ -290,7 +289,7 @@ fn open(name: &str, file: &Path, context: Option<u32>, setup: &Setup) -> Result<
     settings.context_tokens = context.unwrap_or(settings.context_tokens);
     settings.memory_bytes = local.memory_mb.map(|megabytes| megabytes.saturating_mul(1_000_000));
     settings.threads = local.threads;
-    LocalModel::open(settings).map_err(|error| RunsError::caused(ErrorKind::MODEL, error).hint(message!("models-known")))
+    LocalModel::open(settings).map_err(|error| RunsError::caused(ErrorKind::MODEL, error).hint(Hint::OtherModel))
 }
 
 /// Limits the answers of a local model: a small model that starts to repeat itself does not stop, and each token takes time.

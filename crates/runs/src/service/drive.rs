@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Runs, has_ended, remember, settings_of};
-use crate::{ErrorKind, RunsError, Setup};
+use crate::{ErrorKind, Hint, RunsError, Setup};
 
 /// Options for driving a run: its models, the person who answers questions, and the previous conversation.
 #[derive(Clone, Default)]
@@ -98,7 +98,7 @@ impl RunHandle {
 
     /// Waits for the end of the run.
     pub async fn result(self) -> Result<RunResult, RunsError> {
-        let lost = || RunsError::new(ErrorKind::Run(FailureCode::Internal), message!("own-fault")).hint(message!("own-fault-hint"));
+        let lost = || RunsError::new(ErrorKind::Run(FailureCode::Internal), message!("own-fault")).hint(Hint::ReportFault);
         self.result.await.unwrap_or_else(|_| Err(lost()))
     }
 }
@@ -233,7 +233,7 @@ impl Runs {
     /// Refuses to resume a run that another process drives or that has ended.
     pub fn check_resumable(&self, run: &RunId) -> Result<(), RunsError> {
         if self.is_driven(run) {
-            return Err(RunsError::usage(format!("run {run} is being carried out")).hint("wait for it, or pause it"));
+            return Err(RunsError::usage(message!("run-driven", run)).hint(message!("run-driven-hint")));
         }
         let seen = self.resumable(run)?;
         if seen.over { Err(has_ended(run, &seen.state)) } else { Ok(()) }

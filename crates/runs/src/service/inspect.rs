@@ -6,38 +6,37 @@ use aime_durable::{Clock, Journal, RunLock, RunRecord, SystemClock};
 use aime_memory::MemoryStore;
 use aime_messages::{Message, message};
 use aime_orchestrator::{
-    FailureCode, OrchestratorError, PublishedEvent, RunCheck, RunFailure, RunOutput, RunResult, RunStats, RunStatusView, RunView,
+    FailureCode, NextStep, OrchestratorError, PublishedEvent, RunCheck, RunFailure, RunOutput, RunResult, RunStats, RunStatusView, RunView,
     check_run, fork, new_run_id, run_status, stats, view,
 };
 use aime_progress_management::{ProgressState, RunId, RunStatus, Timestamp};
 use serde_json::{Value, json};
 
 use super::Runs;
-use crate::{ErrorKind, RunsError, Setup};
+use crate::{ErrorKind, Hint, RunsError, Setup, hint::after_end};
 
 impl Runs {
     /// Returns all runs, newest first. Returns an empty list if the folder has none.
     pub fn list(&self) -> Result<Vec<RunRecord>, RunsError> {
         let journal = self.setup.existing_journal()?;
         let runs = journal.map(|journal| journal.runs()).transpose();
-        Ok(runs.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?.unwrap_or_default())
+        Ok(runs?.unwrap_or_default())
     }
 
     /// Finds the run that a text refers to: its id, a prefix of its id, or `last`.
     pub fn find(&self, text: &str) -> Result<RunId, RunsError> {
         if text.is_empty() {
-            return Err(RunsError::usage(message!("no-run-name")).hint(message!("last-is-newest")));
+            return Err(RunsError::usage(message!("no-run-name")).hint(Hint::NewestRun));
         }
         let unknown = |hint| {
             RunsError::new(ErrorKind::NotFound, message!("no-run", run = format!("{text:?}"), folder = self.setup.folder.display()))
                 .hint(hint)
         };
-        let none_yet = message!("no-run-yet");
         let runs = self.list()?;
         match named(text, &runs).as_slice() {
             [one] => RunId::new(*one).map_err(|error| RunsError::usage(Message::text(error))),
-            [] if runs.is_empty() => Err(unknown(none_yet)),
-            [] => Err(unknown(message!("no-run-hint"))),
+            [] if runs.is_empty() => Err(unknown(Hint::StartRun)),
+            [] => Err(unknown(Hint::ListRuns)),
             many => Err(RunsError::usage(message!("run-unclear", text = format!("{text:?}"), runs = many.join(", ")))
                 .hint(message!("run-unclear-hint"))),
         }
@@ -92,8 +91,7 @@ impl Runs {
 
     /// Returns the same from an open journal, for a caller that polls.
     pub fn events_in(&self, journal: &Journal, run: &RunId, after: u64, most: usize) -> Result<Vec<PublishedEvent>, RunsError> {
-        let found = journal.events(run.as_str(), after.saturating_add(1), most);
-        let found = found.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        let found = journal.events(run.as_str(), after.saturating_add(1), most)?;
         let gapless = found.into_iter().zip(after.saturating_add(1)..).take_while(|(record, seq)| record.seq == *seq);
         let read = gapless.map(|(record, seq)| {
             let mut event = serde_json::from_str(&record.body).map_err(RunsError::internal)?;
@@ -120,9 +118,9 @@ impl Runs {
     /// contains a secret, since redaction would change it everywhere.
     pub fn new_name(&self, name: Option<&str>) -> Result<RunId, RunsError> {
         match name {
-            Some("last") => Err(RunsError::usage(message!("no-run-last")).hint(message!("other-id"))),
+            Some("last") => Err(RunsError::usage(message!("no-run-last")).hint(Hint::OtherId)),
             Some(name) if self.setup.redactor().finds(name) => Err(OrchestratorError::SecretName.into()),
-            Some(name) => RunId::new(name).map_err(|error| RunsError::usage(Message::text(error)).hint(message!("other-id"))),
+            Some(name) => RunId::new(name).map_err(|error| RunsError::usage(Message::text(error)).hint(Hint::OtherId)),
             None => Ok(new_run_id()),
         }
     }
@@ -142,7 +140,7 @@ impl Runs {
         let lock = lock.map_err(|error| RunsError::caused(ErrorKind::Usage, error).hint(message!("stop-first")))?;
         let journal = setup.journal()?;
         let plan = view(&journal, run).map(|seen| seen.state.plan_id);
-        journal.delete_run(run.as_str()).await.map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        journal.delete_run(run.as_str()).await?;
         drop(lock);
         setup.kept_plans().forget_run(run);
         let mut leftovers = vec![std::fs::remove_dir_all(&kept)];
@@ -208,10 +206,9 @@ pub fn list_document(runs: Vec<RunRecord>) -> Vec<Value> {
 pub fn outcome(run: &RunId, seen: &RunView) -> RunOutput {
     seen.output.clone().unwrap_or_else(|| RunOutput {
         status: seen.state.status,
-        error: (!seen.over).then(|| RunFailure {
-            code: FailureCode::Interrupted,
-            message: "the run is under way, or was cut off".to_owned(),
-            hint: Some(format!("if nothing drives it, go on with `aime resume {run}`")),
+        error: (!seen.over).then(|| {
+            let next = NextStep::ResumeIfLeft { run: run.clone() };
+            RunFailure::new(FailureCode::Interrupted, "the run is under way, or was cut off", Some(next))
         }),
     })
 }
@@ -219,9 +216,6 @@ pub fn outcome(run: &RunId, seen: &RunView) -> RunOutput {
 /// Returns the error for a message to an ended run.
 pub fn has_ended(run: &RunId, state: &ProgressState) -> RunsError {
     let (status, version) = (state.status, state.version);
-    let ended = if status == RunStatus::Cancelled { "was cancelled" } else { "has ended" };
-    RunsError::usage(format!("run {run} {ended}")).hint(match version {
-        0 => message!("run-anew"),
-        _ => message!("run-fork", run = run, version = version),
-    })
+    let ended = if status == RunStatus::Cancelled { message!("run-cancelled", run) } else { message!("run-ended", run) };
+    RunsError::usage(ended).hint(after_end(run, version))
 }

@@ -12,7 +12,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{Runs, has_ended};
-use crate::{ErrorKind, RunsError};
+use crate::{Hint, RunsError};
 
 /// Interval of the checks whether the driving process has released the run.
 const LOOK: Duration = Duration::from_millis(100);
@@ -67,8 +67,7 @@ impl Runs {
             if question.is_some() {
                 return Err(RunsError::usage(message!("run-asked", run = run)).hint(message!("run-asked-hint")));
             }
-            let what = if answered.is_empty() { "asks nothing" } else { "asks nothing more" };
-            return Err(asks_nothing(run, what));
+            return Err(asks_nothing(run, !answered.is_empty()));
         };
         let text = if asked.kind == "approval" { Consent::recorded(text) } else { text };
         self.put(run, &InboxMessage::Answer { question: asked.id.clone(), text }).await?;
@@ -117,12 +116,12 @@ impl Runs {
         let mut message = serde_json::to_value(message).map_err(RunsError::internal)?;
         self.setup.redactor().document(&mut message);
         let put = self.setup.journal()?.inbox_put(run.as_str(), SystemClock.now(), &message.to_string()).await;
-        put.map(drop).map_err(|error| RunsError::caused(ErrorKind::Usage, error))
+        Ok(put.map(drop)?)
     }
 
     /// Returns the messages that a run has not read.
     fn inbox(&self, run: &RunId) -> Result<Vec<InboxMessage>, RunsError> {
-        let waiting = self.setup.journal()?.inbox(run.as_str()).map_err(|error| RunsError::caused(ErrorKind::Usage, error))?;
+        let waiting = self.setup.journal()?.inbox(run.as_str())?;
         Ok(waiting.iter().filter_map(|message| serde_json::from_str(&message.body).ok()).collect())
     }
 }
@@ -142,7 +141,7 @@ pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<
         return Err(has_ended(run, &seen.state));
     }
     if let Some(task) = task.filter(|task| task.kind != TaskKind::Actor) {
-        return Err(RunsError::usage(message!("task-no-actor", task = task.id)).hint(message!("task-no-actor-hint", run = run)));
+        return Err(RunsError::usage(message!("task-no-actor", task = task.id)).hint(Hint::TellRun(run.to_string())));
     }
     Ok(task.map(|task| task.id.clone()))
 }
@@ -150,7 +149,7 @@ pub fn hearer(run: &RunId, seen: &RunView, task: Option<&str>) -> Result<Option<
 /// Returns the task with this name if it is not settled.
 fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task, RunsError> {
     let tasks = &seen.state.tasks;
-    let hint = message!("run-tasks", run = run);
+    let hint = Hint::ShowRun(run.to_string());
     let Some(task) = tasks.values().find(|task| task.spec.id.as_str() == name) else {
         return Err(RunsError::usage(message!("run-no-task", run = run, task = format!("{name:?}"))).hint(hint));
     };
@@ -162,19 +161,19 @@ fn open_task<'a>(run: &RunId, seen: &'a RunView, name: &str) -> Result<&'a Task,
 
 /// Returns the error for a pause of a run that no process drives.
 pub fn not_driven(run: &RunId) -> RunsError {
-    RunsError::usage(message!("run-nobody", run = run)).hint(message!("run-state-hint", run = run))
+    RunsError::usage(message!("run-nobody", run = run)).hint(Hint::ShowRun(run.to_string()))
 }
 
-/// Returns the error for an answer without an open question.
-pub fn asks_nothing(run: &RunId, what: &str) -> RunsError {
-    RunsError::usage(format!("run {run} {what}")).hint(message!("run-state-hint", run = run))
+/// Returns the error for an answer without an open question; `more` if there was one that is answered by now.
+pub fn asks_nothing(run: &RunId, more: bool) -> RunsError {
+    RunsError::usage(if more { message!("run-asks-no-more", run) } else { message!("run-asks-nothing", run) }).hint(Hint::ShowRun(run.to_string()))
 }
 
 /// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.
 pub fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Result<TaskId, RunsError> {
     let task = open_task(run, seen, task)?.spec.id.clone();
     if seen.state.mode == Some(PlanMode::Direct) {
-        return Err(RunsError::usage(message!("run-all", task = task, run = run)).hint(message!("run-all-hint", run = run)));
+        return Err(RunsError::usage(message!("run-all", task = task, run = run)).hint(Hint::CancelRun(run.to_string())));
     }
     let cancelling = |task: &TaskId| PlanPatch::cancelling(task, "cancelled by a person", Owner::Person);
     let after = before.iter().fold(seen.state.clone(), |state, gone| {
@@ -183,7 +182,7 @@ pub fn part_of(run: &RunId, seen: &RunView, before: &[TaskId], task: &str) -> Re
     });
     let still_open = after.tasks.get(&task).is_some_and(|task| !task.status.is_settled());
     if let (true, Err(faults)) = (still_open, after.check_patch(&cancelling(&task))) {
-        return Err(RunsError::usage(format!("{task} stays in the plan: {faults}")).hint("cancel what needs it first"));
+        return Err(RunsError::usage(message!("task-stays", task, reason = Message::text(faults))).hint(message!("task-stays-hint")));
     }
     Ok(task)
 }

@@ -7,7 +7,7 @@ use aime_orchestrator::profile_briefs;
 use aime_progress_management::Plan;
 use aime_tools::{BUNDLES, Executor};
 
-use crate::{RunsError, Setup, models};
+use crate::{Hint, RunsError, Setup, models};
 
 /// Names that plans are checked against.
 pub struct CheckerParts {
@@ -35,7 +35,7 @@ impl CheckerParts {
     pub fn check(&self, text: &str) -> Result<CheckedPlan, Vec<PlanFault>> {
         match (self.checker().check(text), syntax_fault(text)) {
             (Err(faults), Some(fault)) if faults.iter().all(|fault| fault.place == DOCUMENT) => {
-                Err(vec![PlanFault::new(DOCUMENT, fault).hint("write one JSON object; `aime schema plan` prints the format")])
+                Err(vec![PlanFault::new(DOCUMENT, fault).hint("write one JSON object of the form aime.plan/v1")])
             }
             (Ok(mut checked), Some(fault)) if text.trim_start().starts_with('{') => {
                 checked.repairs.insert(0, fault.to_string());
@@ -82,7 +82,7 @@ impl Setup {
                 checked.repairs.iter().for_each(|repair| self.note(message!("plan-repaired", reason = Message::text(repair))));
                 Ok(checked.plan)
             }
-            Err(faults) => Err(RunsError::usage(fault_list(what, &faults)).hint(message!("plan-hint"))),
+            Err(faults) => Err(RunsError::usage(fault_list(what, &faults)).hint(Hint::CheckPlan)),
         }
     }
 }

@@ -11,7 +11,7 @@ use aime_progress_management::{Plan, TaskSpec};
 use aime_sandbox::Confinement;
 
 use super::{Setup, reach};
-use crate::{config::AgentConfig, error::RunsError};
+use crate::{config::AgentConfig, error::RunsError, hint::Hint};
 
 /// Agents by the name of their profile. One whose variables are missing has a message instead.
 struct Agents(BTreeMap<String, AgentSettings>);
@@ -63,7 +63,7 @@ impl Setup {
         let of_agent = |task: &TaskSpec| task.profile.clone().filter(|profile| self.config.profiles.contains_key(profile));
         let Some((task, profile)) = plan.tasks.iter().find_map(|task| Some((&task.id, of_agent(task)?))) else { return Ok(()) };
         let message = format!("the task {task} is for the profile {profile}, an external agent, and those work in local runs alone");
-        Err(RunsError::usage(message).hint("give the task another profile, or leave --engine out"))
+        Err(RunsError::usage(message).hint(Hint::OtherProfile))
     }
 
     /// Returns the external agents of the settings.

@@ -45,7 +45,7 @@ fn an_answer_that_came_as_it_was_left_moves_it_on() {
     let id = QuestionId::new("q").unwrap();
     let asked = ProgressEvent::QuestionAsked { id: id.clone(), task: None, kind: "question".into(), question: "Which?".to_owned() };
     state.apply(Timestamp::from_millis(1), &asked).unwrap();
-    let error = RunFailure { code: FailureCode::WaitingForHuman, message: "Which?".to_owned(), hint: None };
+    let error = RunFailure::new(FailureCode::WaitingForHuman, "Which?", None);
     let waiting = RunOutput { status: RunStatus::WaitingForHuman, error: Some(error) };
     let goes_on = |state: &ProgressState, heard| Last::of(&waiting, state, heard, Vec::new()).answered;
     assert!(!goes_on(&state, true), "somebody answered something before");

@@ -97,7 +97,7 @@ mod tests {
         let settings = McpServerSettings::new("odd", transport);
         let told = |error: &(dyn Error + 'static)| Challenge::of(error).map(|refused| refused.into_error(&settings).to_string());
         let asks = AuthRequiredError::new("Bearer".to_owned());
-        assert!(told(&asks).unwrap().contains("log in with `aime mcp login odd`"));
+        assert!(told(&asks).unwrap().contains("`odd` wants to know who asks: log in to it"));
         for (header, says) in [
             ("Bearer error=\"insufficient_scope\", scope=\"a:read  b:write\"", "lacks the rights `a:read b:write`"),
             ("Bearer error=\"insufficient_scope\"", "lacks rights that it does not name"),

@@ -41,15 +41,13 @@ pub enum McpError {
         hint: String,
     },
     /// The server requires a login.
-    #[error(
-        "the MCP server `{server}` wants to know who asks: log in with `aime mcp login {server}`, or name its token by bearer_token_env"
-    )]
+    #[error("the MCP server `{server}` wants to know who asks: log in to it, or name its token by bearer_token_env")]
     Unauthorized {
         /// Name of the server.
         server: String,
     },
     /// The login lacks the scopes that the request needs.
-    #[error("the MCP server `{server}` {}", refused(.server, .scopes))]
+    #[error("the MCP server `{server}` {}", refused(.scopes))]
     Forbidden {
         /// Name of the server.
         server: String,
@@ -106,13 +104,11 @@ fn last_words(text: &str) -> String {
     if last.is_empty() { String::new() } else { format!("; it said:\n{}", last.join("\n")) }
 }
 
-fn refused(server: &str, scopes: &str) -> String {
+fn refused(scopes: &str) -> String {
     if scopes.is_empty() {
-        return format!(
-            "refused the request: the login lacks rights that it does not name; log in again with `aime mcp login {server}` to ask for them"
-        );
+        return "refused the request: the login lacks rights that it does not name; log in again to ask for them".to_owned();
     }
-    format!("refused the request: the login lacks the rights `{scopes}`; log in again with `aime mcp login {server}` to ask for them")
+    format!("refused the request: the login lacks the rights `{scopes}`; log in again to ask for them")
 }
 
 /// Returns a text on a line of its own; empty for an empty text.

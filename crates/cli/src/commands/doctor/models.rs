@@ -142,7 +142,7 @@ async fn ask_for_a_word(model: &Model) -> Result<aime_messages::Message, Failure
     match answer {
         Ok(response) if response.model == model.name() || response.model.is_empty() => Ok(message!("model-answers", model = model.name())),
         Ok(response) => Ok(message!("model-answers-as", model = model.name(), name = response.model)),
-        Err(error) => Err(Failure { hint: error.hint().map(Into::into), ..Failure::caused(code::MODEL, &error) }),
+        Err(error) => Err(Failure { hint: error.hint().map(aime_messages::Message::text), ..Failure::caused(code::MODEL, &error) }),
     }
 }
 

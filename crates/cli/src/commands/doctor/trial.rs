@@ -181,7 +181,7 @@ impl From<ModelError> for Fault {
             | ModelError::Cut { .. } => FaultKind::Request,
             _ => FaultKind::Model,
         };
-        Self { failure: Failure { hint: error.hint().map(Into::into), ..Failure::caused(code::MODEL, &error) }, kind }
+        Self { failure: Failure { hint: error.hint().map(aime_messages::Message::text), ..Failure::caused(code::MODEL, &error) }, kind }
     }
 }
 

@@ -50,9 +50,8 @@ impl<'a> Spoken<'a> {
         let (mut question, mut text, mut told) = (None, text, msg!("engine-told", then = msg!("engine-answered"), run = self.run));
         if let Some(seen) = &self.seen {
             let open = seen.state.questions.iter().find(|question| question.answer.is_none() && !seen.over);
-            let what =
-                if seen.state.questions.iter().all(|question| question.answer.is_none()) { "asks nothing" } else { "asks nothing more" };
-            let open = open.ok_or_else(|| asks_nothing(&self.run, what))?;
+            let more = seen.state.questions.iter().any(|question| question.answer.is_some());
+            let open = open.ok_or_else(|| asks_nothing(&self.run, more))?;
             if open.kind == "approval" {
                 text = aime_tools::Consent::recorded(text);
             }

@@ -171,7 +171,7 @@ async fn a_server_that_is_not_there() {
     let ModelError::Unreachable { url, reason } = &failure else { panic!("{failure:?}") };
     assert_eq!(url, &format!("http://127.0.0.1:{port}/v1"));
     assert!(reason.contains("refused"), "{reason}");
-    assert!(failure.hint().unwrap().contains("server runs"));
+    assert!(matches!(failure.hint(), Some(crate::ModelHint::Server(_))), "{failure:?}");
     assert!(!format!("{failure:?}").contains(KEY));
 }
 
@@ -180,7 +180,7 @@ async fn a_server_that_speaks_no_tls() {
     let server = serve([Reply::text("hi")]).await;
     let failure = unreachable(&server.url().replace("http://", "https://")).await;
     assert!(matches!(&failure, ModelError::Unreachable { .. }), "{failure:?}");
-    assert!(failure.hint().unwrap().ends_with("write http:// in place of https://"), "{failure:?}");
+    assert!(matches!(failure.hint(), Some(crate::ModelHint::NotTls(_))), "{failure:?}");
     assert!(server.requests().is_empty());
 }
 

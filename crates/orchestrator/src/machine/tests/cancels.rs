@@ -1,13 +1,13 @@
 //! Runs and tasks that a person cancels for good.
 
-use aime_progress_management::{PlanMode, ProgressEvent, RunStatus, TaskStatus};
+use aime_progress_management::{PlanMode, ProgressEvent, RunId, RunStatus, TaskStatus};
 use serde_json::json;
 
 use super::{
     build::{add, id, parameters, plan},
     world::World,
 };
-use crate::RunFact;
+use crate::{NextStep, RunFact};
 
 fn cancelled(world: &mut World, task: Option<&str>) {
     world.send(RunFact::CancelRequested { task: task.map(id), reason: "cancelled by a person".to_owned(), message: None });
@@ -26,7 +26,8 @@ fn a_cancelled_run_ends_once_all_has_stopped_and_never_goes_on() {
     assert_eq!(world.statuses(), "a:skipped b:skipped c:completed d:skipped", "a result that comes too late changes nothing");
     let answer = world.state().answer.clone().unwrap();
     assert!(answer.contains("cancelled by a person") && answer.contains("- Do c (completed)"), "{answer}");
-    assert!(world.output.as_ref().unwrap().error.as_ref().unwrap().hint.as_ref().unwrap().contains("aime runs fork run --at 1"));
+    let next = world.output.as_ref().unwrap().error.as_ref().unwrap().next.clone();
+    assert_eq!(next, Some(NextStep::Fork { run: RunId::new("run").unwrap(), version: 1 }));
 }
 
 // Requirement: 7.3
@@ -68,9 +69,8 @@ fn a_run_that_waits_or_was_stopped_is_cancelled_at_once() {
     let mut world = World::with("shell=shell; b: shell", |settings| settings.plan_approved = false);
     world.deferred("approval");
     assert_eq!(world.ended(), "waiting_for_human");
-    let hint = world.output.take().and_then(|output| output.error).and_then(|error| error.hint);
-    let expected = "allow it with `aime answer run yes`, refuse it with `aime answer run no`, then `aime resume run`";
-    assert_eq!(hint.as_deref(), Some(expected));
+    let next = world.output.take().and_then(|output| output.error).and_then(|error| error.next);
+    assert_eq!(next, Some(NextStep::Approve { run: RunId::new("run").unwrap() }));
     cancelled(&mut world, None);
     assert_eq!((world.ended(), world.statuses().as_str()), ("cancelled", "shell:skipped b:skipped"));
     assert!(world.state().questions.iter().all(|question| question.answer.is_some()), "nobody is asked any more");

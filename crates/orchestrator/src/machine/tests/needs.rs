@@ -1,9 +1,9 @@
 //! Work that is blocked: the run asks for what is missing, waits, and goes on in the same conversation.
 
-use aime_progress_management::{Conclusion, FailureCause, Outcome, PlanMode, TaskStatus};
+use aime_progress_management::{Conclusion, FailureCause, Outcome, PlanMode, RunId, TaskStatus};
 
 use super::{build::conclusion, world::World};
-use crate::{ReturnedResult, RunEffect, RunFact};
+use crate::{NextStep, ReturnedResult, RunEffect, RunFact};
 
 pub(super) fn blocked(needs: &str) -> Conclusion {
     Conclusion { needs: Some(needs.to_owned()), ..conclusion(Outcome::Failure, Some("there is no key"), Some(FailureCause::Blocked)) }
@@ -45,8 +45,7 @@ fn a_blocked_run_waits_and_says_what_it_needs() {
     assert_eq!((world.ended(), world.statuses()), ("waiting_for_human", "main:blocked".to_owned()));
     let error = world.output.as_ref().unwrap().error.as_ref().unwrap();
     assert_eq!(error.message, "what was done\nneeds: a key for the service");
-    let hint = "once that is there, go on with `aime resume run`; `aime answer run TEXT` before it says more";
-    assert_eq!(error.hint.as_deref(), Some(hint));
+    assert_eq!(error.next, Some(NextStep::Supply { run: RunId::new("run").unwrap() }));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Questions: who asks, who waits, and the effect of an answer.
 
-use aime_progress_management::{Owner, PlanChange, ProgressEvent, QuestionId, Significance, TaskChange, TriggerKind};
+use aime_progress_management::{Owner, PlanChange, ProgressEvent, QuestionId, RunId, Significance, TaskChange, TriggerKind};
 use aime_tools::Approval;
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::{
     replans::evidence,
     world::World,
 };
-use crate::{RunEffect, RunFact, RunInput};
+use crate::{NextStep, RunEffect, RunFact, RunInput};
 
 fn asks(world: &mut World, task: &str, question: &str) {
     let fact = RunFact::ActorAsked {
@@ -49,8 +49,8 @@ fn without_a_person_the_run_goes_on_as_far_as_it_can_and_waits() {
     assert_eq!(world.ended(), "waiting_for_human");
     let error = world.output.as_ref().unwrap().error.as_ref().unwrap();
     assert_eq!(
-        (error.message.as_str(), error.hint.as_deref()),
-        ("Which one?", Some("answer with `aime answer run TEXT`, then `aime resume run`"))
+        (error.message.as_str(), error.hint.as_deref(), &error.next),
+        ("Which one?", Some("answer, then resume the run"), &Some(NextStep::Answer { run: RunId::new("run").unwrap() }))
     );
     assert_eq!(world.statuses(), "a:pending b:completed");
     world.resumed().person("the red one");

@@ -12,7 +12,7 @@ use super::{
     super::RunMachine,
     build::{check, conclusion, id, input, model_use, patch, plan},
 };
-use crate::{Bounds, ChosenRoute, Planning, RefusedAnswer, Replanning, RunEffect, RunFact, RunInput, RunOutput, RunSettings};
+use crate::{Bounds, ChosenRoute, NextStep, Planning, RefusedAnswer, Replanning, RunEffect, RunFact, RunInput, RunOutput, RunSettings};
 
 /// An effect that has no answer yet.
 #[derive(Clone)]
@@ -169,7 +169,7 @@ impl World {
     /// Checks the invariants that hold after every fact.
     fn check(&self) {
         let fault = self.output.as_ref().and_then(|output| output.error.as_ref());
-        assert!(fault.is_none_or(|fault| fault.hint.as_deref() != Some("this is a fault in aime: please report it")), "{fault:?}");
+        assert!(fault.is_none_or(|fault| fault.next != Some(NextStep::Report {})), "{fault:?}");
         assert_eq!(self.state().inconsistencies(), []);
         assert!(self.machine.state.census_is_exact());
         for id in self.machine.effects.ids() {

@@ -58,7 +58,7 @@ fn the_tools_of_a_hook_are_tools_that_there_can_be() {
         ("bsh", "\"bsh\" names no tool, so the hook would never be asked: did you mean `bash`?"),
         ("wriet_*", "\"wriet_*\" names no tool, so the hook would never be asked: did you mean `write_file`?"),
         ("mcp", "\"mcp\" names no tool"),
-        ("launch_rocket", "\"launch_rocket\" names no tool, so the hook would never be asked: `aime tools` lists them"),
+        ("launch_rocket", "\"launch_rocket\" names no tool, so the hook would never be asked: it is none of the known tools"),
     ] {
         let fault =
             fault_in("aime.toml", &format!("[[hooks.before_tool]]\ncommand = \"x\"\ntools = [\"bash\", \"{tools}\"]\nrequired = true\n"));

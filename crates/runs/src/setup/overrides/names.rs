@@ -9,6 +9,7 @@ use toml::de::DeTable;
 use crate::{
     config::{nearest, position},
     error::RunsError,
+    hint::{Hint, Listed},
 };
 
 /// Things that profiles and categories name.
@@ -37,18 +38,17 @@ impl Named {
         }
     }
 
-    /// Names the command that lists the known ones.
-    fn list(self) -> Message {
+    const fn listed(self) -> Listed {
         match self {
-            Self::Profile => message!("profiles-list"),
-            Self::Model => message!("own-models-list"),
-            Self::Skills => message!("own-doctor-list"),
+            Self::Profile => Listed::Profiles,
+            Self::Model => Listed::Models,
+            Self::Skills => Listed::Skills,
         }
     }
 }
 
 /// Returns a fault for each unknown name that a file (a profile, or tables of categories) gives under a key, with its place and the nearest
-/// known name. `missing` and `listed` are for people: the kind of thing that is missing, and the command that lists what exists.
+/// known name.
 pub(super) fn unknown((source, text): (&str, &str), named: Named, known: &[&str]) -> Vec<RunsError> {
     // The code that reads the file reports a syntax error.
     let Ok(root) = DeTable::parse(text) else { return Vec::new() };
@@ -61,10 +61,7 @@ pub(super) fn unknown((source, text): (&str, &str), named: Named, known: &[&str]
             let Some(name) = value.get_ref().as_str().filter(|name| !name.is_empty() && !known.contains(name)) else { continue };
             let (line, column) = position(text, value.span().start);
             let place = format!("{source}:{line}:{column}");
-            let hint = match nearest(name, known) {
-                Some(near) => message!("own-near", near = format!("{near:?}"), list = named.list()),
-                None => named.list(),
-            };
+            let hint = Hint::List { kind: named.listed(), near: nearest(name, known).map(str::to_owned) };
             found.push(RunsError::usage(named.missing(&place, &format!("{name:?}"))).hint(hint));
         }
     }
