@@ -65,6 +65,28 @@ fn a_crash_in_a_model_call_resumes_with_nothing_done_twice() {
     assert_eq!(task(&ended.json(), "one")["attempts"], 1);
 }
 
+/// The journal of a run whose process was killed still says that it executes.
+// Requirement: 7.14
+#[test]
+fn a_run_without_a_process_is_interrupted() {
+    let world = two_in_a_row(hangs_in_second());
+    let running = world.start(RUN);
+    world.wait_for_requests(3);
+    let status = |command: &[&str]| {
+        let told = world.aime([command, &["--output", "json"]].concat()).must(0).json();
+        let told = told.get(0).unwrap_or(&told).clone();
+        (told["status"].clone(), told["error"]["next"]["step"].clone())
+    };
+    let (list, show) = (["runs", "list"], ["runs", "show", "trip"]);
+    assert_eq!((status(&list).0, status(&show)), (json!("executing"), (json!("executing"), json!(null))));
+    running.kill();
+    assert_eq!((status(&list).0, status(&show)), (json!("interrupted"), (json!("interrupted"), json!("resume"))));
+    let told = world.aime(["runs", "show", "trip"]).must(0).stdout;
+    assert!(told.contains("go on with `aime resume trip`"), "{told}");
+    resume(&world).must(0);
+    assert_eq!(status(&list).0, json!("completed"));
+}
+
 #[test]
 fn a_termination_signal_is_a_stop_too() {
     let world = two_in_a_row(hangs_in_second());

@@ -51,7 +51,6 @@ fn list(kind: Listed) -> Message {
 pub(crate) fn next_step(next: &NextStep) -> Message {
     match next {
         NextStep::Resume { run } => message!("hint-resume", run),
-        NextStep::ResumeIfLeft { run } => message!("hint-resume-if-left", run),
         NextStep::Answer { run } => message!("hint-answer", run),
         NextStep::Approve { run } => message!("hint-approve", run),
         NextStep::Supply { run } => message!("hint-supply", run),

@@ -73,7 +73,7 @@ said-paused = paused by a person
 said-cancelled = cancelled by a person
 said-cancelled-task = a person cancelled {$task}
 said-ended = a person ended the run
-said-cut-off = the run is under way, or was cut off
+said-cut-off = the run was cut off
 said-task-failed = {$task} failed: {$reason}
 said-no-task-done = no task was completed
 said-invalid-plan = the plan is not valid: {$faults}
@@ -88,7 +88,6 @@ said-quota-back = it answers again at {$time}
 
 # Their hints.
 hint-resume = go on with `aime resume {$run}`
-hint-resume-if-left = if nothing drives it, go on with `aime resume {$run}`
 hint-bound = raise the bound: `aime resume {$run} {$flag}`
 hint-plan-bound = plan it again with a higher bound: `{$flag}`
 hint-quota = wait until then and use `aime resume {$run}`, or name a fallback model

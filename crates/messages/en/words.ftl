@@ -86,7 +86,6 @@ count-piece = { $number ->
 attempt = (attempt {$number})
 
 # Statuses of runs and tasks.
-status-unfinished = unfinished
 status-planning = planning
 status-executing = executing
 status-replanning = replanning

@@ -73,7 +73,7 @@ said-paused = 被人暂停
 said-cancelled = 被人取消
 said-cancelled-task = 有人取消了 {$task}
 said-ended = 有人结束了运行
-said-cut-off = 运行正在进行，或已被中断
+said-cut-off = 运行已中断
 said-task-failed = {$task} 失败：{$reason}
 said-no-task-done = 没有完成任何任务
 said-invalid-plan = 计划无效：{$faults}
@@ -88,7 +88,6 @@ said-quota-back = 它将在 {$time} 恢复应答
 
 # 解决办法。
 hint-resume = 用 `aime resume {$run}` 继续
-hint-resume-if-left = 若没有进程在推进它，用 `aime resume {$run}` 继续
 hint-bound = 提高上限：`aime resume {$run} {$flag}`
 hint-plan-bound = 提高上限后重新计划：`{$flag}`
 hint-quota = 等到那时再用 `aime resume {$run}`，或指定备用模型

@@ -26,7 +26,6 @@ count-piece = {$number} 条
 attempt = （第 {$number} 次尝试）
 
 # 运行或任务的状态。
-status-unfinished = 未结束
 status-planning = 规划中
 status-executing = 执行中
 status-replanning = 重新规划中

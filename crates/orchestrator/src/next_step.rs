@@ -17,11 +17,6 @@ pub enum NextStep {
         /// The run.
         run: RunId,
     },
-    /// Resume the run if no process drives it.
-    ResumeIfLeft {
-        /// The run.
-        run: RunId,
-    },
     /// Answer the questions, then resume the run.
     Answer {
         /// The run.
@@ -74,7 +69,6 @@ impl fmt::Display for NextStep {
         let then = |run: &Option<RunId>| if run.is_some() { "resume the run" } else { "plan again" };
         match self {
             Self::Resume { .. } => write!(f, "resume the run"),
-            Self::ResumeIfLeft { .. } => write!(f, "if nothing drives it, resume the run"),
             Self::Answer { .. } => write!(f, "answer, then resume the run"),
             Self::Approve { .. } => write!(f, "allow or refuse it, then resume the run"),
             Self::Supply { .. } => write!(f, "once that is there, resume the run; an answer before it says more"),

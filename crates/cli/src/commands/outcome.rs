@@ -36,7 +36,7 @@ pub(super) fn tell_as_it_stands(run: &RunId, form: Output, setup: &Setup) {
     }
     let known = setup.journal().ok().and_then(|journal| view(&journal, run).ok());
     let result = match known {
-        Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)),
+        Some(seen) => RunResult::new(run.clone(), &seen.state, &outcome(run, &seen, false)),
         None => {
             let failure = RunFailure::new(FailureCode::Interrupted, "stopped before anything was recorded", None);
             RunResult::unbegun(run.clone(), failure)

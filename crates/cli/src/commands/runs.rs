@@ -9,6 +9,7 @@ use super::outcome::hint_of;
 use crate::{
     args::{Global, Output, RunsCommand, ShowFormat},
     failure::Failure,
+    hints::with_commands,
     i18n::{asked, msg, named, plain_message, print, row, said},
     output::{self, BOLD, DIM, GREEN, RED, YELLOW, count, plain},
     screen::{
@@ -27,8 +28,11 @@ pub(super) async fn runs(command: Option<RunsCommand>, form: Output, global: &Gl
     match command.unwrap_or(RunsCommand::List) {
         RunsCommand::List => list(form, runs)?,
         RunsCommand::Show { run, at, format } => {
-            let (run, seen) = runs.read(&run)?;
-            show(run, seen, at, (form, format))?;
+            let run = runs.find(&run)?;
+            // This comes first: whatever is read after the driver is gone is the final state.
+            let driven = runs.is_driven(&run);
+            let seen = runs.view(&run)?;
+            show((run, seen, driven), at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
             let (run, seen) = runs.read(&run)?;
@@ -84,20 +88,23 @@ fn list(form: Output, runs: &Runs) -> Result<(), Failure> {
 
 /// Formats the line of a run in the list.
 pub(super) fn in_list((run, width): (&str, usize), status: &str, created: &str, goal: &str) -> String {
-    // The record gets its final status when the run ends. Until then the run may be under way or was cut off.
-    let status = if status == "planning" { "unfinished" } else { status };
     format!("{BOLD}{run:<width$}{BOLD:#}  {} {created}  {}", column(&named("status", status), 18), first_line(goal, 80))
 }
 
-pub(super) fn show(run: RunId, mut seen: RunView, at: Option<u32>, (form, format): (Output, ShowFormat)) -> Result<(), Failure> {
+/// Prints a run, or a version of its plan; `driven` if some process works on it.
+pub(super) fn show(
+    (run, mut seen, driven): (RunId, RunView, bool),
+    at: Option<u32>,
+    (form, format): (Output, ShowFormat),
+) -> Result<(), Failure> {
     if let Some(version) = at {
         seen.state = version_of(&run, &seen, version)?;
         seen.output = Some(RunOutput { status: seen.state.status, error: None });
     }
-    let output = outcome(&run, &seen);
+    let output = outcome(&run, &seen, driven);
     let result = RunResult::new(run, &seen.state, &output);
     if form != Output::Text {
-        return output::json(&result, form == Output::Json);
+        return output::json(&with_commands(&result), form == Output::Json);
     }
     if format == ShowFormat::Markdown {
         output::result(plain(&seen.state.to_markdown()).trim_end());

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     args::{Global, Output},
     failure::Failure,
+    hints::with_commands,
     output,
     screen::{Form, Screen, Whole, limits_of, line_of, rfc3339},
     signals::interrupted,
@@ -75,8 +76,8 @@ pub(super) fn tell_event(event: &PublishedEvent, run: &RunId, form: Output) -> R
 pub(super) fn tell_end(result: &RunResult, form: Output) -> Result<(), Failure> {
     match form {
         Output::Text => output::note(&summary(result)),
-        Output::Json => output::json(result, true)?,
-        Output::Jsonl => output::json(result, false)?,
+        Output::Json => output::json(&with_commands(result), true)?,
+        Output::Jsonl => output::json(&with_commands(result), false)?,
     }
     Ok(())
 }

@@ -67,7 +67,7 @@ impl FolderRuns {
     /// Returns all runs, newest first.
     fn records(&self) -> Result<Vec<RunRecord>, Refusal> {
         let Some(journal) = self.journal()? else { return Ok(Vec::new()) };
-        journal.runs().map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))
+        self.runs.list_in(journal).map_err(refusal)
     }
 
     /// Returns the journal and the run that a text refers to.
@@ -76,7 +76,7 @@ impl FolderRuns {
         let unknown = || refused(Problem::NotFound, format!("there is no run {text:?} in {}", self.setup().folder.display()));
         let Some(journal) = self.journal()? else { return unknown() };
         // A page that follows a run gives its full name and polls often, so this is the fast path.
-        let whole = journal.run(text).map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
+        let whole = journal.run(text).map_err(|error| refusal(error.into()))?;
         let records = if whole.is_some() { Vec::from_iter(whole) } else { self.records()? };
         match named(text, &records).as_slice() {
             [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(RunsError::usage(error.to_string())))?)),
@@ -98,8 +98,7 @@ impl FolderRuns {
             run: self.named(&run.id),
             folder: self.name.clone(),
             goal: self.goal(&run),
-            // The record gets its final status when the run ends.
-            status: if run.status == "planning" { "unfinished".to_owned() } else { run.status },
+            status: run.status,
             created: rfc3339(run.created_at),
             updated: rfc3339(run.updated_at),
             run_id: run.id,
@@ -136,7 +135,7 @@ impl FolderRuns {
         let driven = self.runs.is_driven(&run);
         let seen = self.see(journal, &run)?;
         let redactor = self.setup().redactor();
-        let result = RunResult::new(run.clone(), &seen.state, &outcome(&run, &seen));
+        let result = RunResult::new(run.clone(), &seen.state, &outcome(&run, &seen, driven));
         let mut result = serde_json::to_value(result).map_err(|error| refusal(RunsError::internal(error)))?;
         redactor.document(&mut result);
         let open = seen.state.questions.iter().filter(|question| question.answer.is_none());

@@ -16,11 +16,30 @@ use super::Runs;
 use crate::{ErrorKind, Hint, RunsError, Setup, hint::after_end};
 
 impl Runs {
-    /// Returns all runs, newest first. Returns an empty list if the folder has none.
+    /// Returns all runs, newest first, each with its present status. Returns an empty list if the folder has none.
     pub fn list(&self) -> Result<Vec<RunRecord>, RunsError> {
-        let journal = self.setup.existing_journal()?;
-        let runs = journal.map(|journal| journal.runs()).transpose();
-        Ok(runs?.unwrap_or_default())
+        let Some(journal) = self.setup.existing_journal()? else { return Ok(Vec::new()) };
+        self.list_in(&journal)
+    }
+
+    /// Returns the same from an open journal.
+    pub fn list_in(&self, journal: &Journal) -> Result<Vec<RunRecord>, RunsError> {
+        journal.runs()?.into_iter().map(|run| self.with_present_status(run, journal)).collect()
+    }
+
+    /// Corrects the status of a run that has not ended: its record tells only that it has begun.
+    fn with_present_status(&self, mut run: RunRecord, journal: &Journal) -> Result<RunRecord, RunsError> {
+        let has_begun = |run: &RunRecord| run.status == RunStatus::Planning.word();
+        if has_begun(&run) && RunId::new(&run.id).is_ok_and(|id| self.is_driven(&id)) {
+            run.status = RunStatus::Executing.to_string();
+        } else if has_begun(&run) {
+            // The run may have ended after it was read.
+            run = journal.run(&run.id)?.unwrap_or(run);
+            if has_begun(&run) {
+                run.status = RunStatus::Interrupted.to_string();
+            }
+        }
+        Ok(run)
     }
 
     /// Finds the run that a text refers to: its id, a prefix of its id, or `last`.
@@ -63,8 +82,10 @@ impl Runs {
 
     /// Returns the outcome of a run, or its present state.
     pub fn result(&self, run: &RunId) -> Result<RunResult, RunsError> {
+        // This comes first: whatever is read after the driver is gone is the final state.
+        let driven = self.is_driven(run);
         let seen = self.view(run)?;
-        Ok(RunResult::new(run.clone(), &seen.state, &outcome(run, &seen)))
+        Ok(RunResult::new(run.clone(), &seen.state, &outcome(run, &seen, driven)))
     }
 
     /// Returns the state from which a run can be resumed. A cancelled run cannot.
@@ -202,15 +223,17 @@ pub fn list_document(runs: Vec<RunRecord>) -> Vec<Value> {
     runs.into_iter().map(document).collect()
 }
 
-/// Returns the outcome of a run, or its present status.
-pub fn outcome(run: &RunId, seen: &RunView) -> RunOutput {
-    seen.output.clone().unwrap_or_else(|| RunOutput {
-        status: seen.state.status,
-        error: (!seen.over).then(|| {
-            let next = NextStep::ResumeIfLeft { run: run.clone() };
-            RunFailure::new(FailureCode::Interrupted, "the run is under way, or was cut off", Some(next))
-        }),
-    })
+/// Returns the outcome of a run, or its present status. A run that is neither over nor left, and that no process drives, was cut off.
+pub fn outcome(run: &RunId, seen: &RunView, driven: bool) -> RunOutput {
+    match &seen.output {
+        Some(output) => output.clone(),
+        None if driven || seen.over => RunOutput { status: seen.state.status, error: None },
+        None => {
+            let next = NextStep::Resume { run: run.clone() };
+            let error = RunFailure::new(FailureCode::Interrupted, "the run was cut off", Some(next));
+            RunOutput { status: RunStatus::Interrupted, error: Some(error) }
+        }
+    }
 }
 
 /// Returns the error for a message to an ended run.

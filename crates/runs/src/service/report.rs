@@ -37,7 +37,7 @@ pub fn report_view(run: &RunId, seen: &RunView, driven: bool, setup: &Setup) -> 
     // Calls under way have not failed.
     let under_way = seen.output.is_none() && driven;
     notes.extend(under_way.then(|| "The run is under way; this is how it stood.".to_owned()));
-    let failure = outcome(run, seen).error.filter(|_| !under_way).map(|error| aime_report::Failure {
+    let failure = outcome(run, seen, driven).error.map(|error| aime_report::Failure {
         code: error.code.word().to_owned(),
         message: error.message,
         hint: error.hint,

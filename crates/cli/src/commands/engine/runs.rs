@@ -47,7 +47,8 @@ pub(super) async fn show(
         RunsCommand::Show { run, at, format } => {
             let run = named(&run, &runs).await?;
             let seen = seen(&run, &runs).await?;
-            show_run(run, seen, at, (form, format))?;
+            // The engine drives every run that has not ended.
+            show_run((run, seen, true), at, (form, format))?;
         }
         RunsCommand::Diff { run, from, to } => {
             let run = named(&run, &runs).await?;
@@ -205,7 +206,7 @@ async fn told(runs: &Runs, run: &RunId) -> Option<(String, ProgressState)> {
     let seen = runs.watch(run, usize::MAX).await.ok()?;
     let state = runs.progress(run).await.ok()??;
     let status = match seen.result {
-        None => RunStatus::Planning.to_string(),
+        None => RunStatus::Executing.to_string(),
         Some(result) => result.status.to_string(),
     };
     Some((status, state))
