@@ -5,7 +5,6 @@
 //! Everything that programs read (JSON, journals, field names, the log, texts for editors and other agents) stays English, and a
 //! sentence that no catalogue has is shown unchanged.
 
-mod sentence;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +13,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use aime_messages::{Language, Message, Value};
+use aime_messages::{Language, Message};
 use aime_runs::{Environment, config};
 use clap::ValueEnum;
 
@@ -105,15 +104,12 @@ pub(crate) fn plain_message(id: &str) -> String {
 
 /// Translates a word of a kind: the message `KIND-WORD`, or the word itself.
 pub(crate) fn named(kind: &str, word: &str) -> String {
-    let id = format!("{kind}-{}", word.replace([' ', '_'], "-"));
-    aime_messages::format(language(), &id, &[]).unwrap_or_else(|| word.to_owned())
+    aime_messages::named(language(), kind, word)
 }
 
 /// Formats a count: `1 task`, `2 tasks`.
 pub(crate) fn counted(number: usize, thing: &str) -> String {
-    let number_of = Value::Number(u64::try_from(number).unwrap_or(u64::MAX));
-    let counted = aime_messages::format(language(), &format!("count-{thing}"), &[("number", number_of)]);
-    counted.unwrap_or_else(|| if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") })
+    aime_messages::counted(language(), number, thing)
 }
 
 /// Joins several things into a list.
@@ -127,7 +123,7 @@ pub(crate) fn row<T: AsRef<str>>(things: impl IntoIterator<Item = T>) -> String 
 pub(crate) fn said(text: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(text),
-        language => sentence::said(language, text),
+        language => aime_messages::said(language, text),
     }
 }
 
@@ -135,7 +131,7 @@ pub(crate) fn said(text: &str) -> Cow<'_, str> {
 pub(crate) fn asked(question: &str) -> Cow<'_, str> {
     match language() {
         Language::English => Cow::Borrowed(question),
-        language => sentence::asked(language, question),
+        language => aime_messages::asked(language, question),
     }
 }
 
@@ -143,6 +139,6 @@ pub(crate) fn asked(question: &str) -> Cow<'_, str> {
 pub(crate) fn typed(text: &str) -> String {
     match language() {
         Language::English => text.to_owned(),
-        language => sentence::typed(language, text),
+        language => aime_messages::typed(language, text),
     }
 }

@@ -80,3 +80,18 @@ pub fn format(language: Language, id: &str, values: &[(&str, Value)]) -> Option<
     // A missing value appears as its name; the tests refuse that.
     Some(catalogue.format_pattern(pattern, Some(&arguments), &mut Vec::new()).into_owned())
 }
+
+/// Translates a word of a kind: the message `KIND-WORD`, or the word itself.
+#[must_use]
+pub fn named(language: Language, kind: &str, word: &str) -> String {
+    let id = format!("{kind}-{}", word.replace([' ', '_'], "-"));
+    format(language, &id, &[]).unwrap_or_else(|| word.to_owned())
+}
+
+/// Formats a count: `1 task`, `2 tasks`.
+#[must_use]
+pub fn counted(language: Language, number: usize, thing: &str) -> String {
+    let number_of = Value::Number(u64::try_from(number).unwrap_or(u64::MAX));
+    let counted = format(language, &format!("count-{thing}"), &[("number", number_of)]);
+    counted.unwrap_or_else(|| if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") })
+}

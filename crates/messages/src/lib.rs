@@ -2,12 +2,14 @@
 
 mod catalogue;
 mod message;
+mod sentence;
 #[cfg(test)]
 mod tests;
 mod value;
 
-pub use catalogue::{format, texts};
+pub use catalogue::{counted, format, named, texts};
 pub use message::{Describe, Message};
+pub use sentence::{asked, said, typed};
 pub use value::Value;
 #[doc(hidden)]
 pub use value::{Given, GivenMessage, GivenNumber, GivenText};

@@ -11,7 +11,11 @@ use fluent_syntax::{
     parser,
 };
 
-use super::{Language, Message, Value, format, message, texts};
+use super::{
+    Language, Message, Value, format, message,
+    sentence::{Part, sentences},
+    texts,
+};
 
 /// Ids of messages, with the names of the values of each.
 type Messages = BTreeMap<String, BTreeSet<String>>;
@@ -161,6 +165,41 @@ fn code_and_catalogues_have_the_same_messages() {
     let unused: Vec<_> =
         known.keys().filter(|id| !by_word.iter().any(|kind| id.starts_with(kind))).filter(|id| !quoted.contains(id.as_str())).collect();
     assert!(unused.is_empty(), "nobody says {unused:?}");
+}
+
+/// Returns a source with the line breaks of its long texts removed.
+fn unbroken(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    let mut pieces = text.split("\\\n");
+    joined.push_str(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        joined.push_str(piece.trim_start());
+    }
+    // A doc comment of several lines is one help text.
+    let lines: Vec<&str> = joined.split("\n").map(|line| line.trim_start_matches([' ', '\t'])).collect();
+    let joined = lines.join("\n").replace("\n/// ", " ");
+    joined.replace("\\\"", "\"").replace("{{", "{").replace("}}", "}")
+}
+
+/// A sentence that no source contains any more in these words would no longer be recognised, and stay English.
+// Requirement: 19.4
+#[test]
+fn every_sentence_that_is_recognised_is_said_somewhere() {
+    let mut files = Vec::new();
+    sources(&crates(), &mut files);
+    let all: String = files.iter().map(|(_, text)| unbroken(text)).collect();
+    let mut unsaid = Vec::new();
+    for sentence in ["said-", "asked-", "help-"].into_iter().flat_map(sentences) {
+        for part in &sentence.parts {
+            let Part::Text(text) = part else { continue };
+            let fixed = text.trim_matches([' ', '.', ',', ':', ';', '(', ')', '`', '[', ']', '?']);
+            if !all.contains(fixed) {
+                unsaid.push((sentence.id, fixed.to_owned()));
+            }
+        }
+        assert!(sentence.parts.iter().any(|part| matches!(part, Part::Text(_))), "{} fits everything", sentence.id);
+    }
+    assert!(unsaid.is_empty(), "no source says {unsaid:#?}");
 }
 
 /// Returns the names of the values by which a pattern chooses a form.

@@ -1,14 +1,11 @@
-//! Tests that the catalogues are consistent and that sentences are recognised.
+//! Tests of messages in both languages.
 
-use std::{cell::Cell, fs, path::Path};
+use std::cell::Cell;
 
 use aime_messages::Language;
 use aime_runs::Environment;
 
-use super::{
-    LanguageChoice, asked, counted, msg, named, plain_message, said,
-    sentence::{Part, sentences},
-};
+use super::{LanguageChoice, asked, counted, msg, named, plain_message, said};
 
 thread_local! {
     static LANGUAGE: Cell<Option<Language>> = const { Cell::new(None) };
@@ -24,54 +21,6 @@ pub(crate) fn in_language<T>(language: Language, work: impl FnOnce() -> T) -> T 
     let done = work();
     LANGUAGE.set(None);
     done
-}
-
-/// Collects every source of a folder, without tests.
-fn sources(folder: &Path, found: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        if path.is_dir() && name != "tests" {
-            sources(&path, found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
-            found.push(fs::read_to_string(&path).unwrap());
-        }
-    }
-}
-
-/// Returns a source with the line breaks of its long texts removed.
-fn unbroken(text: &str) -> String {
-    let mut joined = String::with_capacity(text.len());
-    let mut pieces = text.split("\\\n");
-    joined.push_str(pieces.next().unwrap_or_default());
-    for piece in pieces {
-        joined.push_str(piece.trim_start());
-    }
-    // A doc comment of several lines is one help text.
-    let lines: Vec<&str> = joined.split("\n").map(|line| line.trim_start_matches([' ', '\t'])).collect();
-    let joined = lines.join("\n").replace("\n/// ", " ");
-    joined.replace("\\\"", "\"").replace("{{", "{").replace("}}", "}")
-}
-
-/// A sentence that no source contains any more in these words would no longer be recognised, and stay English.
-// Requirement: 19.4
-#[test]
-fn every_sentence_that_is_recognised_is_said_somewhere() {
-    let mut files = Vec::new();
-    sources(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap(), &mut files);
-    let all: String = files.iter().map(|text| unbroken(text)).collect();
-    let mut unsaid = Vec::new();
-    for sentence in ["said-", "asked-", "help-"].into_iter().flat_map(sentences) {
-        for part in &sentence.parts {
-            let Part::Text(text) = part else { continue };
-            let fixed = text.trim_matches([' ', '.', ',', ':', ';', '(', ')', '`', '[', ']', '?']);
-            if !all.contains(fixed) {
-                unsaid.push((sentence.id, fixed.to_owned()));
-            }
-        }
-        assert!(sentence.parts.iter().any(|part| matches!(part, Part::Text(_))), "{} fits everything", sentence.id);
-    }
-    assert!(unsaid.is_empty(), "no source says {unsaid:#?}");
 }
 
 // Requirement: 19.2

@@ -8,7 +8,7 @@ use fluent_syntax::{
     parser,
 };
 
-use aime_messages::{Language, Value, texts};
+use crate::{Language, Value, format, named, texts};
 
 /// Largest nesting of reasons that is followed.
 const DEEPEST: usize = 4;
@@ -120,7 +120,9 @@ fn of_help() -> &'static [Sentence] {
     })
 }
 
-pub(super) fn said(language: Language, text: &str) -> Cow<'_, str> {
+/// Translates an English text of a library: as a whole if a catalogue has it, else line by line. Unknown text stays unchanged.
+#[must_use]
+pub fn said(language: Language, text: &str) -> Cow<'_, str> {
     said_within(language, text, DEEPEST)
 }
 
@@ -136,7 +138,7 @@ fn said_within(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
     if text.contains("; ") {
         let told: Vec<Cow<'_, str>> = text.split("; ").map(|part| line(language, part, depth - 1)).collect();
         if told.iter().all(|part| matches!(part, Cow::Owned(_))) {
-            return Cow::Owned(told.join(&super::plain_message("row-separator")));
+            return Cow::Owned(told.join(&format(language, "row-separator", &[]).unwrap_or_default()));
         }
     }
     known(language, (of_libraries(), false), text, depth).map_or(Cow::Borrowed(text), Cow::Owned)
@@ -154,7 +156,9 @@ fn line(language: Language, text: &str, depth: usize) -> Cow<'_, str> {
     }
 }
 
-pub(super) fn asked(language: Language, question: &str) -> Cow<'_, str> {
+/// Translates a question of a run. The lines that begin with a space quote what it asks about, and stay unchanged.
+#[must_use]
+pub fn asked(language: Language, question: &str) -> Cow<'_, str> {
     let mut told = Vec::new();
     for line in question.split('\n') {
         let said = if line.starts_with(' ') { None } else { known(language, (of_questions(), true), line, DEEPEST) };
@@ -164,7 +168,8 @@ pub(super) fn asked(language: Language, question: &str) -> Cow<'_, str> {
 }
 
 /// Translates a text about arguments line by line, and keeps the indents.
-pub(super) fn typed(language: Language, text: &str) -> String {
+#[must_use]
+pub fn typed(language: Language, text: &str) -> String {
     let told = text.split('\n').map(|line| {
         let bare = line.trim_start();
         let indent = line.strip_suffix(bare).unwrap_or_default();
@@ -178,7 +183,7 @@ fn known(language: Language, (sentences, strict): (&[Sentence], bool), text: &st
     sentences.iter().find_map(|sentence| {
         let values = sentence.values_of(text, strict)?.into_iter();
         let told: Option<Vec<_>> = values.map(|(name, value)| Some((name, Value::Text(told(language, name, value, depth)?)))).collect();
-        aime_messages::format(language, sentence.id, &told?)
+        format(language, sentence.id, &told?)
     })
 }
 
@@ -196,7 +201,7 @@ fn told(language: Language, name: &str, value: &str, depth: usize) -> Option<Str
             let told = if depth > 1 { known(language, (of_help(), false), value, depth - 1) } else { None };
             return Some(told.unwrap_or_else(|| within().into_owned()));
         }
-        Some("bound") => return Some(super::named("bound", value)),
+        Some("bound") => return Some(named(language, "bound", value)),
         _ => true,
     };
     fits.then(|| value.to_owned())
