@@ -10,7 +10,6 @@ mod i18n;
 mod notices;
 mod output;
 mod person;
-mod plan_formats;
 mod screen;
 mod signals;
 

@@ -23,6 +23,7 @@ mod audit;
 mod cache;
 mod changed_file;
 mod classifier;
+mod diagram;
 mod draft;
 mod fault;
 mod growth;
@@ -44,6 +45,7 @@ pub use audit::{AuditBrief, AuditPrompt};
 pub use cache::{KeptPlan, PlanCache, PlanKey};
 pub use changed_file::ChangedFile;
 pub use classifier::{AskedRoute, ask_route};
+pub use diagram::{dot, mermaid};
 pub use fault::{PlanFault, PlanProblem};
 pub use growth::{Adaptive, Growth, GrowthSettings, Room, check_update};
 pub use lead::{

@@ -84,6 +84,7 @@ said-without-calls = commands may use the network and trace processes
 said-without-keys = commands may read keys and passwords that lie in the folders they work in
 said-without-namespace = commands that may reach single hosts may reach any machine that listens at the port of their proxy
 said-unconfined = commands cannot be confined here, so none is run; unconfined, {$reason}. {$hint}, or go without by name: sandbox.allow_missing = [{$names}]
+doctor-local = {$model} {$place}
 doctor-model = {$model} {$place} over {$protocol}, window {$number}
 doctor-model-as = {$model} as {$name}
 doctor-model-works = {$model}: calls a tool, reads its result, keeps to a form

@@ -81,6 +81,7 @@ said-without-calls = 命令可以使用网络并跟踪进程
 said-without-keys = 命令可以读取其工作文件夹中的密钥和密码
 said-without-namespace = 只允许访问指定主机的命令，可以到达任何在其代理端口上监听的机器
 said-unconfined = 这里无法限制命令，因此不运行任何命令；若不加限制，{$reason}。{$hint}，或明确放弃这些保证：sandbox.allow_missing = [{$names}]
+doctor-local = {$model} {$place}
 doctor-model = {$model} {$place}，协议 {$protocol}，窗口 {$number}
 doctor-model-as = {$model}（服务器称 {$name}）
 doctor-model-works = {$model}：能调用工具、读取结果、按格式回答

@@ -5,9 +5,11 @@ pub mod local;
 #[cfg(not(feature = "local-model"))]
 #[path = "models/no_local.rs"]
 pub mod local;
+mod found;
 mod providers;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,8 +21,10 @@ use aime_messages::{Message, message};
 use aime_orchestrator::Models;
 use secrecy::SecretString;
 
+pub use found::{FoundServer, found_servers, looked_at, other_keys};
 pub(crate) use providers::key_variables;
 pub use providers::{Chosen, SERVED, Served};
+pub use trial::{TriedModel, Verdict, try_model};
 use providers::{is_loopback, is_near};
 
 use crate::{

@@ -8,6 +8,7 @@ mod plans;
 mod remember;
 mod report;
 mod settings;
+mod watch;
 
 use std::{
     collections::BTreeMap,
@@ -35,6 +36,7 @@ pub use self::{
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},
+    watch::{RunWatch, WatchNews},
 };
 
 /// Time that runs have to stop when their caller ends. Their actors have ten seconds.

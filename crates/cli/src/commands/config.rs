@@ -1,7 +1,5 @@
 //! `aime config`.
 
-mod find;
-
 use aime_messages::{Message, message};
 use aime_runs::{
     Environment,
@@ -48,7 +46,7 @@ pub(super) fn config(command: Option<ConfigCommand>, global: &Global, environmen
 
 /// Returns the initial settings: the commented template, with a model of this machine unless one is chosen already. Prints what it found.
 fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
-    let keys = find::keys(&environment);
+    let keys = models::other_keys(&environment);
     let chosen = Chosen::in_environment(&environment).and_then(|chosen| chosen.variables.first().copied());
     let chosen = chosen.or_else(|| environment.text("AIME_MODEL").map(|_| "AIME_MODEL"));
     // If the user's own file is broken, the other commands report it.
@@ -68,12 +66,12 @@ fn begun(global: &Global, environment: Environment) -> Result<String, Failure> {
         return Ok(TEMPLATE.to_owned());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::internal)?;
-    let running = runtime.block_on(find::running());
+    let running = runtime.block_on(models::found_servers());
     for found in running.iter().skip(1) {
         output::note(&msg!("init-also", software = found.software, number = found.port, model = output::plain(&found.model)));
     }
     let Some(best) = running.first() else {
-        output::note(&msg!("init-none", places = find::looked_at()));
+        output::note(&msg!("init-none", places = models::looked_at()));
         return Ok(TEMPLATE.to_owned());
     };
     let why = format!("{} listens on 127.0.0.1:{} and costs nothing", best.software, best.port);

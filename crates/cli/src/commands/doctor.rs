@@ -1,7 +1,6 @@
 //! `aime doctor`: reports what works here, what does not, and how to correct it.
 
 mod models;
-mod trial;
 
 use std::{env::consts::EXE_SUFFIX, path::Path};
 
@@ -149,7 +148,7 @@ fn absent(what: &str, detail: impl Into<Message>, hint: Option<Message>) {
 fn line(style: Style, state: &str, what: &str, detail: &Message, hint: Option<Message>) {
     let indent = format!("\n{}", " ".repeat(WIDTH + 10));
     let state = column(&format!("{style}{state}{style:#}"), 8);
-    let mut text = format!("{state}{}{}", column(&thing(what), WIDTH + 2), print(detail).replace('\n', &indent));
+    let mut text = format!("{state}{}{}", column(&thing(what), WIDTH + 2), output::plain(&print(detail)).replace('\n', &indent));
     if let Some(hint) = hint {
         text.push_str(&format!("{indent}{}", msg!("doctor-hint", hint)));
     }

@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, future::pending, path::Path};
 
+use aime_dynamic_planner::{dot, mermaid};
 use aime_messages::message;
 use aime_orchestrator::{ModelUse, Models, PublishedEvent, RunRequest, RunSettings, new_run_id};
 use aime_progress_management::{Plan, ProgressEvent, Spent};
@@ -18,7 +19,6 @@ use crate::{
     failure::Failure,
     i18n::{msg, print},
     output::{self, BOLD, DIM, count},
-    plan_formats,
     screen::{describe_plan, line_of, plan_notes, span},
     signals::interrupted,
 };
@@ -56,8 +56,8 @@ pub(super) async fn plan(args: PlanArgs, runs: &Runs) -> Result<u8, Failure> {
     let text = match args.format {
         PlanFormat::Text => text(&plan),
         PlanFormat::Json => serde_json::to_string_pretty(&plan).map_err(Failure::internal)?,
-        PlanFormat::Mermaid => plan_formats::mermaid(&plan),
-        PlanFormat::Dot => plan_formats::dot(&plan),
+        PlanFormat::Mermaid => mermaid(&plan),
+        PlanFormat::Dot => dot(&plan),
     };
     match to {
         Some(path) => write_whole(path, &format!("{}\n", anstream::adapter::strip_str(&text)), true)

@@ -1,11 +1,10 @@
 //! `aime runs watch`: shows a run as it happens, whichever process drives it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use aime_durable::Journal;
-use aime_orchestrator::{PublishedEvent, RunResult, run_status};
-use aime_progress_management::{ProgressEvent, RunId, RunStatus};
-use aime_runs::{Runs, RunsError};
+use aime_orchestrator::{PublishedEvent, RunResult};
+use aime_progress_management::RunId;
+use aime_runs::{RunWatch, Runs, WatchNews};
 use aime_terminal::Part;
 use tokio::sync::Notify;
 
@@ -23,29 +22,20 @@ use crate::{
     signals::interrupted,
 };
 
-/// Polling interval: another process writes the journal.
-const LOOK: Duration = Duration::from_millis(300);
-/// Number of consecutive polls without news after which the lock is checked for a driving process.
-const PATIENCE: u32 = 7;
-/// Largest number of events that are read at once.
-const MOST: usize = 500;
-
 /// Shows a run: on the whole terminal until the person leaves it, otherwise line by line until no process drives it.
 pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs) -> Result<u8, Failure> {
     let setup = runs.setup();
     let run = runs.find(run)?;
-    let journal = setup.journal()?;
     let stops = Arc::new(Notify::new());
-    let mut watched = Watched { run: run.clone(), journal, runs, seen: 0, quiet: 0, over: false };
+    let mut watch = runs.watch(&run)?;
     if Form::of(form, sight(global, setup, output::can_type())) == Form::Whole {
-        let bounds = run_status(&watched.journal, &run).map_err(RunsError::from)?.bounds;
         let (heard, acts) = acts();
-        let screen = aime_terminal::Screen::new(run.clone(), Part::Watches, limits_of(&bounds));
+        let screen = aime_terminal::Screen::new(run.clone(), Part::Watches, limits_of(&watch.bounds()?));
         if let Ok(Some(whole)) = Whole::open(screen, heard) {
             let screen = Arc::new(Screen::Whole(whole));
             let hearing = tokio::spawn(Hearing::new(&run, &screen, setup, None, &stops)?.hear(acts));
             let ended = tokio::select! {
-                ended = watched.follow(&screen) => ended,
+                ended = follow(&mut watch, &screen) => ended,
                 () = stops.notified() => Ok(()),
                 () = interrupted() => Ok(()),
             };
@@ -55,7 +45,7 @@ pub(super) async fn watch(run: &str, form: Output, global: &Global, runs: &Runs)
         }
     }
     tokio::select! {
-        ended = watched.print(form) => ended?,
+        ended = print(&mut watch, &run, form) => ended?,
         () = interrupted() => return Ok(0),
     }
     tell_end(&runs.result(&run)?, form)?;
@@ -82,69 +72,24 @@ pub(super) fn tell_end(result: &RunResult, form: Output) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Run that is watched.
-struct Watched<'a> {
-    run: RunId,
-    journal: Journal,
-    runs: &'a Runs,
-    /// Sequence number of the last event.
-    seen: u64,
-    /// Number of consecutive polls without news.
-    quiet: u32,
-    /// True if it has ended for good.
-    over: bool,
+/// Shows events without end, since a left run may be resumed.
+async fn follow(watch: &mut RunWatch<'_>, screen: &Screen) -> Result<(), Failure> {
+    let Screen::Whole(whole) = screen else { return Ok(()) };
+    loop {
+        match watch.next().await? {
+            WatchNews::Events(events) => events.iter().for_each(|event| whole.show(event)),
+            WatchNews::Quiet { driven } => whole.set_driven(driven),
+        }
+    }
 }
 
-impl Watched<'_> {
-    /// Returns the events since the last poll.
-    fn more(&mut self) -> Result<Vec<PublishedEvent>, Failure> {
-        let events = self.runs.events_in(&self.journal, &self.run, self.seen, MOST)?;
-        for event in &events {
-            self.seen = event.seq;
-            if let ProgressEvent::RunStatusChanged { to, .. } = &event.event {
-                self.over = matches!(to, RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled);
-            }
-        }
-        self.quiet = if events.is_empty() { self.quiet.saturating_add(1) } else { 0 };
-        Ok(events)
-    }
-
-    /// Returns whether a process drives the run, or none if it is not time for that check.
-    fn driven(&self) -> Option<bool> {
-        if self.over {
-            return Some(false);
-        }
-        (self.quiet % PATIENCE == 1).then(|| self.runs.is_driven(&self.run))
-    }
-
-    /// Shows events without end, since a left run may be resumed.
-    async fn follow(&mut self, screen: &Screen) -> Result<(), Failure> {
-        let Screen::Whole(whole) = screen else { return Ok(()) };
-        loop {
-            let events = self.more()?;
-            events.iter().for_each(|event| whole.show(event));
-            if events.is_empty() {
-                self.driven().into_iter().for_each(|driven| whole.set_driven(driven));
-                tokio::time::sleep(LOOK).await;
-            }
-        }
-    }
-
-    /// Prints events until no process drives the run.
-    async fn print(&mut self, form: Output) -> Result<(), Failure> {
-        loop {
-            // The check comes before the last read, so that the read sees everything written until then.
-            let abandoned = self.driven() == Some(false);
-            let events = self.more()?;
-            for event in &events {
-                tell_event(event, &self.run, form)?;
-            }
-            if events.is_empty() {
-                if abandoned {
-                    return Ok(());
-                }
-                tokio::time::sleep(LOOK).await;
-            }
+/// Prints events until no process drives the run.
+async fn print(watch: &mut RunWatch<'_>, run: &RunId, form: Output) -> Result<(), Failure> {
+    loop {
+        match watch.next().await? {
+            WatchNews::Events(events) => events.iter().try_for_each(|event| tell_event(event, run, form))?,
+            WatchNews::Quiet { driven: false } => return Ok(()),
+            WatchNews::Quiet { driven: true } => {}
         }
     }
 }

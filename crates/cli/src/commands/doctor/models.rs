@@ -1,26 +1,17 @@
 //! Tries each model of a setup once.
 
-use std::{sync::Arc, time::Duration};
-
-use aime_llm::{ChatModel, ChatRequest, Message, Model};
 use aime_messages::message;
 use aime_runs::{
     Setup,
     config::{ModelConfig, Provider},
-    models::{self, Choice},
+    models::{self, TriedModel, Verdict},
 };
 
-use super::{
-    absent, broken, good,
-    trial::{Trial, Verdict},
-};
+use super::{absent, broken, good};
 use crate::{
-    failure::{Failure, code},
+    failure::Failure,
     i18n::{msg, print},
 };
-
-/// Time limit of a model for one part of its trial.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Tries each model and prints one line for it. Returns the exit code of the first model that cannot be used.
 pub(super) async fn check(setup: &Setup) -> Option<u8> {
@@ -57,41 +48,30 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
             continue;
         }
         asked.push(same);
-        match verdict(name, config, &choice, &mut opened, setup).await {
-            Verdict::Works(detail) => good(&what, detail),
-            Verdict::Limited { detail, hint } => absent(&what, detail, Some(hint.into())),
-            Verdict::Unusable(failure) => {
-                broken(&what, &failure, Some(message!("see-models")));
-                worst = worst.or(Some(failure.code));
+        let because = if name == "default" { format!(" ({})", print(&choice.because)) } else { String::new() };
+        let failure = match models::try_model(name, config, &choice, &mut opened, setup).await {
+            Ok(TriedModel { model, verdict }) => {
+                let detail = format!("{}{because}", print(&model));
+                match verdict {
+                    Verdict::Answers => Ok(good(&what, detail)),
+                    Verdict::Works => Ok(good(&what, msg!("doctor-model-works", model = detail))),
+                    Verdict::Limited { faults, hints } => {
+                        let detail: Vec<String> = std::iter::once(detail).chain(faults.iter().map(print)).collect();
+                        let hints: Vec<String> = hints.iter().map(print).collect();
+                        Ok(absent(&what, detail.join("\n"), Some(hints.join(&msg!("row-separator")).into())))
+                    }
+                    Verdict::Unusable(failure) => Err(failure),
+                }
             }
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = failure {
+            let failure = Failure::from(failure);
+            broken(&what, &failure, Some(message!("see-models")));
+            worst = worst.or(Some(failure.code));
         }
     }
     worst
-}
-
-async fn verdict(name: &str, config: &ModelConfig, choice: &Choice, opened: &mut models::local::Opened, setup: &Setup) -> Verdict {
-    let place = models::place(config, &setup.environment);
-    let because = if name == "default" { format!(" ({})", print(&choice.because)) } else { String::new() };
-    if config.provider == Provider::Local {
-        let answer = match models::single(name, config, choice, opened, setup) {
-            Ok(model) => ask_for_a_word(&model.build(setup.redactor())).await,
-            Err(failure) => Err(failure.into()),
-        };
-        return match answer {
-            Ok(detail) => Verdict::Works(format!("{} {}{because}", print(&detail), print(&place))),
-            Err(failure) => Verdict::Unusable(failure),
-        };
-    }
-    let mut config = config.clone();
-    models::ask_for_window(name, &mut config, &setup.environment).await;
-    match models::client(name, &config, &setup.environment) {
-        Ok(client) => {
-            let trial = Trial::of(&client.build(setup.redactor())).await;
-            let window = client.limits().context_tokens;
-            trial.verdict(name, |model, protocol| format!("{}{because}", msg!("doctor-model", model, place, protocol, number = window)))
-        }
-        Err(failure) => Verdict::Unusable(failure.into()),
-    }
 }
 
 /// Returns the settings of a model as far as they change what its server is asked, with the defaults filled in.
@@ -129,24 +109,4 @@ async fn check_file(name: &str, config: &ModelConfig, setup: &Setup) -> Result<b
             Err(failure.code)
         }
     }
-}
-
-/// Asks a model in this process for one word.
-async fn ask_for_a_word(model: &Model) -> Result<aime_messages::Message, Failure> {
-    let request = ChatRequest {
-        messages: vec![Arc::new(Message::user("Answer with the one word: ready"))],
-        max_output_tokens: Some(16),
-        ..ChatRequest::default()
-    };
-    let answer = tokio::time::timeout(PATIENCE, model.complete(request)).await.map_err(|_| silent(model.name()))?;
-    match answer {
-        Ok(response) if response.model == model.name() || response.model.is_empty() => Ok(message!("model-answers", model = model.name())),
-        Ok(response) => Ok(message!("model-answers-as", model = model.name(), name = response.model)),
-        Err(error) => Err(Failure { hint: error.hint().map(aime_messages::Message::text), ..Failure::caused(code::MODEL, &error) }),
-    }
-}
-
-/// Returns the failure of a model that did not answer within [`PATIENCE`].
-pub(super) fn silent(model: &str) -> Failure {
-    Failure::new(code::MODEL, message!("model-silent", model, seconds = PATIENCE.as_secs())).hint(message!("model-busy"))
 }

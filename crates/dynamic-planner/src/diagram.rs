@@ -2,12 +2,12 @@
 
 use aime_progress_management::{EdgeType, Plan, TaskSpec};
 
-use crate::screen::first_line;
-
+/// Largest length of a label, in characters.
 const LABEL: usize = 60;
 
 /// Returns a Mermaid flowchart.
-pub(crate) fn mermaid(plan: &Plan) -> String {
+#[must_use]
+pub fn mermaid(plan: &Plan) -> String {
     let mut lines = vec!["flowchart TD".to_owned()];
     for (index, task) in plan.tasks.iter().enumerate() {
         lines.push(format!("  n{index}[\"{}\"]", mermaid_text(&label(task))));
@@ -22,7 +22,8 @@ pub(crate) fn mermaid(plan: &Plan) -> String {
 }
 
 /// Returns a Graphviz digraph.
-pub(crate) fn dot(plan: &Plan) -> String {
+#[must_use]
+pub fn dot(plan: &Plan) -> String {
     let mut lines = vec!["digraph plan {".to_owned(), "  rankdir=TB; node [shape=box, style=rounded];".to_owned()];
     for (index, task) in plan.tasks.iter().enumerate() {
         lines.push(format!("  n{index} [label=\"{}\"];", dot_text(&label(task))));
@@ -33,6 +34,17 @@ pub(crate) fn dot(plan: &Plan) -> String {
     }
     lines.push("}".to_owned());
     lines.join("\n")
+}
+
+/// Returns the first line of a text that is not empty, cut to `limit` characters, without control characters.
+fn first_line(text: &str, limit: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().replace('\t', " ");
+    let line: String = line.chars().filter(|letter| !letter.is_control()).collect();
+    if line.chars().count() <= limit {
+        return line;
+    }
+    let cut: String = line.chars().take(limit - 1).collect();
+    format!("{}…", cut.trim_end())
 }
 
 fn label(task: &TaskSpec) -> String {
@@ -98,7 +110,7 @@ mod tests {
                 {"from": "a", "to": "c", "type": "dependency"}
             ]
         });
-        aime_dynamic_planner::parse_plan(&plan.to_string()).unwrap().plan
+        crate::parse_plan(&plan.to_string()).unwrap().plan
     }
 
     #[test]

@@ -3,7 +3,7 @@ use tokio::net::TcpListener;
 use super::*;
 
 /// Returns the server that is found at a port with this answer.
-async fn found(answer: &'static str) -> Option<Running> {
+async fn found(answer: &'static str) -> Option<FoundServer> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let served = async {
@@ -13,7 +13,7 @@ async fn found(answer: &'static str) -> Option<Running> {
         assert!(asked[..read].starts_with(b"GET /v1/models HTTP/1.0\r\n"));
         stream.write_all(answer.as_bytes()).await.unwrap();
     };
-    tokio::join!(ask("Ollama", port), served).0.map(|found| Running { port: 1, ..found })
+    tokio::join!(ask("Ollama", port), served).0.map(|found| FoundServer { port: 1, ..found })
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn a_server_is_known_by_its_models() {
 
 #[test]
 fn what_is_written_is_read_as_it_was() {
-    let found = Running { software: "Ollama", port: 11434, model: "a \"model\"\n".to_owned() };
+    let found = FoundServer { software: "Ollama", port: 11434, model: "a \"model\"\n".to_owned() };
     let settings: toml::Table = found.settings().parse().unwrap();
     assert_eq!(settings["models"]["default"]["model"].as_str(), Some("a \"model\"\n"));
     assert_eq!(settings["models"]["default"]["base_url"].as_str(), Some("http://127.0.0.1:11434/v1"));
@@ -43,9 +43,9 @@ fn what_is_written_is_read_as_it_was() {
 #[test]
 fn keys_beside_the_chosen_one_are_offered() {
     let alone = Environment::of([("MISTRAL_API_KEY", "k"), ("OTHER_API_KEY", "k")]);
-    assert!(keys(&alone).is_empty(), "the only one is used without any settings");
+    assert!(other_keys(&alone).is_empty(), "the only one is used without any settings");
     let environment = Environment::of([("ANTHROPIC_API_KEY", "k"), ("MISTRAL_API_KEY", "k"), ("OTHER_API_KEY", "k")]);
-    let [(variable, settings)] = keys(&environment).try_into().unwrap();
+    let [(variable, settings)] = other_keys(&environment).try_into().unwrap();
     let settings: toml::Table = settings.parse().unwrap();
     assert_eq!((variable, settings["models"]["mistral"]["provider"].as_str()), ("MISTRAL_API_KEY", Some("mistral")));
 }

@@ -5,7 +5,6 @@ mod tests;
 
 use std::time::Duration;
 
-use aime_runs::Environment;
 use futures::future;
 use serde::Deserialize;
 use tokio::{
@@ -14,7 +13,8 @@ use tokio::{
     time::timeout,
 };
 
-use aime_runs::models::{Chosen, SERVED};
+use super::{Chosen, SERVED};
+use crate::Environment;
 
 /// Model servers with their usual ports.
 const SERVERS: [(&str, u16); 4] = [("llama.cpp", 8080), ("Ollama", 11434), ("vLLM", 8000), ("LM Studio", 1234)];
@@ -27,36 +27,40 @@ const NO_CHAT: [&str; 3] = ["embed", "rerank", "whisper"];
 
 /// Server that listens on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Running {
+pub struct FoundServer {
     /// Software that usually listens on this port. Compatible software may listen there instead.
-    pub(super) software: &'static str,
-    pub(super) port: u16,
+    pub software: &'static str,
+    /// Port of this machine.
+    pub port: u16,
     /// First of its models that can chat.
-    pub(super) model: String,
+    pub model: String,
 }
 
-impl Running {
+impl FoundServer {
     /// Returns the settings for this server.
-    pub(super) fn settings(&self) -> String {
+    #[must_use]
+    pub fn settings(&self) -> String {
         let model = toml::Value::from(self.model.as_str());
         format!("[models.default]\nmodel = {model}\nbase_url = \"http://127.0.0.1:{}/v1\"\n", self.port)
     }
 }
 
-/// Returns the listening servers, in order of preference.
-pub(super) async fn running() -> Vec<Running> {
+/// Returns the model servers that listen on this machine, in order of preference.
+pub async fn found_servers() -> Vec<FoundServer> {
     let asked = SERVERS.map(|(software, port)| async move { timeout(PATIENCE, ask(software, port)).await.ok().flatten() });
     future::join_all(asked).await.into_iter().flatten().collect()
 }
 
 /// Lists the addresses that are tried, for people.
-pub(super) fn looked_at() -> String {
+#[must_use]
+pub fn looked_at() -> String {
     SERVERS.map(|(software, port)| format!("{software} {port}")).join(", ")
 }
 
 /// Returns settings for further providers whose keys are set, beside the one that the environment chooses: the variable, and the text of
 /// the settings.
-pub(super) fn keys(environment: &Environment) -> Vec<(&'static str, String)> {
+#[must_use]
+pub fn other_keys(environment: &Environment) -> Vec<(&'static str, String)> {
     let chosen = Chosen::in_environment(environment).map(|chosen| chosen.served.provider);
     let others = SERVED.iter().filter(|served| Some(served.provider) != chosen);
     others
@@ -68,7 +72,7 @@ pub(super) fn keys(environment: &Environment) -> Vec<(&'static str, String)> {
 }
 
 /// Asks the server at a port for its models. The raw socket suffices for one short request.
-async fn ask(software: &'static str, port: u16) -> Option<Running> {
+async fn ask(software: &'static str, port: u16) -> Option<FoundServer> {
     #[derive(Deserialize)]
     struct Models {
         data: Vec<Model>,
@@ -88,5 +92,5 @@ async fn ask(software: &'static str, port: u16) -> Option<Running> {
     let (head, body) = answer.split_once("\r\n\r\n")?;
     let Models { data } = head.split(' ').nth(1).filter(|status| *status == "200").and_then(|_| serde_json::from_str(body).ok())?;
     let talks = |id: &str| !id.is_empty() && !NO_CHAT.iter().any(|word| id.to_lowercase().contains(word));
-    data.into_iter().map(|model| model.id).find(|id| talks(id)).map(|model| Running { software, port, model })
+    data.into_iter().map(|model| model.id).find(|id| talks(id)).map(|model| FoundServer { software, port, model })
 }

@@ -1,21 +1,24 @@
-//! Checks that a model on a server can do what runs need: call a tool, read its result, answer in a given form.
+//! Checks that a model can do what runs need: call a tool, read its result, answer in a given form. A model in this process only has to
+//! answer.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use aime_llm::{
-    ChatModel, ChatRequest, ChatResponse, FinishReason, Message, Model, ModelError, StructuredError, StructuredRequest, Tiers, ToolCall,
-    ToolChoice, ToolDefinition, ask, calls_in_text, read_arguments,
+    ChatModel, ChatRequest, ChatResponse, FinishReason, Message as ChatMessage, Model, ModelError, StructuredError, StructuredRequest, Tiers,
+    ToolCall, ToolChoice, ToolDefinition, ask, calls_in_text, read_arguments,
 };
+use aime_messages::{Message, message};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::models::{PATIENCE, silent};
+use super::{Choice, ask_for_window, client, local, place, single};
 use crate::{
-    failure::{Failure, code},
-    i18n::{msg, print},
-    output::plain,
+    ErrorKind, RunsError, Setup,
+    config::{ModelConfig, Provider},
 };
 
+/// Time limit of a model for one part of its trial.
+const PATIENCE: Duration = Duration::from_secs(120);
 const TOOL: &str = "add";
 const CALL: &str = "Call the tool `add` with a = 2 and b = 3. Do not add the numbers yourself. When you have the result of the tool, tell it to me \
                     in one sentence.";
@@ -37,7 +40,7 @@ enum Part {
 
 /// The reason why a part does not work.
 struct Fault {
-    failure: Failure,
+    failure: RunsError,
     kind: FaultKind,
 }
 
@@ -51,10 +54,37 @@ enum FaultKind {
     Model,
 }
 
+/// A model that was tried.
+#[derive(Debug)]
+pub struct TriedModel {
+    /// The model and its place.
+    pub model: Message,
+    /// Judgement.
+    pub verdict: Verdict,
+}
+
+/// Judgement of a model.
+#[derive(Debug)]
+pub enum Verdict {
+    /// The model in this process answers.
+    Answers,
+    /// The model calls a tool, reads its result, and keeps to a form.
+    Works,
+    /// The model answers, but some parts do not work.
+    Limited {
+        /// What does not work, each with its reason.
+        faults: Vec<Message>,
+        /// What to do about it.
+        hints: Vec<Message>,
+    },
+    /// The model cannot be used.
+    Unusable(RunsError),
+}
+
 /// Results of the parts that were tried.
-pub(super) struct Trial {
+struct Trial {
     /// Name of the model, with the server's name for it if that differs.
-    model: String,
+    model: Message,
     protocol: &'static str,
     /// True if at least one part works.
     works: bool,
@@ -62,26 +92,70 @@ pub(super) struct Trial {
     faults: Vec<(Part, Fault)>,
 }
 
-/// Judgement of a model.
-pub(super) enum Verdict {
-    Works(String),
-    /// The model answers, but some parts do not work.
-    Limited {
-        detail: String,
-        hint: String,
-    },
-    Unusable(Failure),
+/// Tries a model once.
+///
+/// # Errors
+/// [`RunsError`] if the model cannot be set up, or, in this process, gives no answer.
+pub async fn try_model(
+    name: &str,
+    config: &ModelConfig,
+    choice: &Choice,
+    opened: &mut local::Opened,
+    setup: &Setup,
+) -> Result<TriedModel, RunsError> {
+    let at = place(config, &setup.environment);
+    if config.provider == Provider::Local {
+        let answer = ask_for_a_word(&single(name, config, choice, opened, setup)?.build(setup.redactor())).await?;
+        return Ok(TriedModel { model: message!("doctor-local", model = answer, place = at), verdict: Verdict::Answers });
+    }
+    let mut config = config.clone();
+    ask_for_window(name, &mut config, &setup.environment).await;
+    let client = client(name, &config, &setup.environment)?;
+    let trial = Trial::of(&client.build(setup.redactor())).await;
+    let window = client.limits().context_tokens;
+    let model = message!("doctor-model", model = trial.model, place = at, protocol = trial.protocol, number = window);
+    Ok(TriedModel { model, verdict: trial.verdict(name) })
+}
+
+/// Asks a model in this process for one word.
+async fn ask_for_a_word(model: &Model) -> Result<Message, RunsError> {
+    let request = ChatRequest {
+        messages: vec![Arc::new(ChatMessage::user("Answer with the one word: ready"))],
+        max_output_tokens: Some(16),
+        ..ChatRequest::default()
+    };
+    let answer = timeout(PATIENCE, model.complete(request)).await.map_err(|_| silent(model.name()))?;
+    let response = answer.map_err(failed)?;
+    Ok(if response.model == model.name() || response.model.is_empty() {
+        message!("model-answers", model = model.name())
+    } else {
+        message!("model-answers-as", model = model.name(), name = response.model)
+    })
+}
+
+/// Returns the failure of a model that did not answer within [`PATIENCE`].
+fn silent(model: &str) -> RunsError {
+    RunsError::model(message!("model-silent", model, seconds = PATIENCE.as_secs())).hint(message!("model-busy"))
+}
+
+fn failed(error: ModelError) -> RunsError {
+    let hint = error.hint();
+    let failed = RunsError::caused(ErrorKind::MODEL, error);
+    match hint {
+        Some(hint) => failed.hint(Message::text(hint)),
+        None => failed,
+    }
 }
 
 impl Trial {
     /// Tries all parts. If the server is unreachable, lacks the model or refuses the key, no further part is tried.
-    pub(super) async fn of(model: &Model) -> Self {
-        let mut trial = Self { model: model.name().to_owned(), protocol: "", works: false, faults: Vec::new() };
+    async fn of(model: &Model) -> Self {
+        let mut trial = Self { model: Message::text(model.name()), protocol: "", works: false, faults: Vec::new() };
         let request = call_request(model);
         match complete(model, request.clone()).await {
             Ok(response) => {
                 if !response.model.is_empty() && response.model != model.name() {
-                    trial.model = msg!("doctor-model-as", model = model.name(), name = plain(&response.model));
+                    trial.model = message!("doctor-model-as", model = model.name(), name = response.model);
                 }
                 let calls = calls_of(&response);
                 trial.note(Part::Calls, check_calls(&calls, &response));
@@ -111,61 +185,64 @@ impl Trial {
         self.faults.last().is_some_and(|(_, fault)| fault.kind == FaultKind::Model)
     }
 
-    /// Judges the model of this name in the configuration; `answers` describes it by its name at the server and the protocol.
-    pub(super) fn verdict(&self, name: &str, answers: impl Fn(&str, &str) -> String) -> Verdict {
-        let detail = answers(&self.model, self.protocol);
-        let Some((part, first)) = self.faults.first() else { return Verdict::Works(msg!("doctor-model-works", model = detail)) };
-        let over = self.faults.last().filter(|_| self.is_over());
-        if let Some((part, last)) = over.filter(|(part, _)| *part != Part::Calls) {
-            return Verdict::Unusable(Failure { message: part.describe(&last.failure).into(), ..last.failure.clone() });
+    /// Judges the model of this name in the configuration.
+    fn verdict(self, name: &str) -> Verdict {
+        let over = self.is_over();
+        let has_answered = self.faults.iter().any(|(_, fault)| fault.kind == FaultKind::Answer);
+        let Some((part, first)) = self.faults.first() else { return Verdict::Works };
+        if let Some((part, last)) = self.faults.last().filter(|(part, _)| over && *part != Part::Calls) {
+            return Verdict::Unusable(RunsError { message: part.describe(&last.failure), ..last.failure.clone() });
         }
         if *part == Part::Calls && !self.works && first.kind != FaultKind::Answer {
             return Verdict::Unusable(first.failure.clone());
         }
-        let faults = self.faults.iter().map(|(part, fault)| part.describe(&fault.failure));
-        let detail: Vec<String> = std::iter::once(detail).chain(faults).collect();
-        let detail = detail.join("\n");
-        let hint = |(part, fault): &(Part, Fault)| fault.failure.hint.as_ref().map_or_else(|| part.hint(name), print);
-        let mut hints: Vec<String> = self.faults.iter().map(hint).collect();
+        let faults: Vec<Message> = self.faults.iter().map(|(part, fault)| part.describe(&fault.failure)).collect();
+        let hint = |(part, fault): &(Part, Fault)| match &fault.failure.hint {
+            Some(hint) => Message::text(hint),
+            None => part.hint(name),
+        };
+        let mut hints: Vec<Message> = self.faults.iter().map(hint).collect();
         hints.dedup();
-        let hint = hints.join(&msg!("row-separator"));
-        let answers = self.works || self.faults.iter().any(|(_, fault)| fault.kind == FaultKind::Answer);
-        if answers { Verdict::Limited { detail, hint } } else { Verdict::Unusable(Failure::new(code::MODEL, detail).hint(hint)) }
+        if self.works || has_answered {
+            return Verdict::Limited { faults, hints };
+        }
+        let all = |messages: &[Message]| messages.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        Verdict::Unusable(RunsError::model(all(&faults)).hint(all(&hints)))
     }
 }
 
 impl Part {
     /// Describes what does not work, the consequence, and the reason.
-    fn describe(self, failure: &Failure) -> String {
-        let why = print(&failure.message);
+    fn describe(self, failure: &RunsError) -> Message {
+        let why = &failure.message;
         match self {
-            Self::Calls => msg!("doctor-no-calls", why),
-            Self::Results => msg!("doctor-no-results", why),
-            Self::Form => msg!("doctor-no-form", why),
+            Self::Calls => message!("doctor-no-calls", why),
+            Self::Results => message!("doctor-no-results", why),
+            Self::Form => message!("doctor-no-form", why),
         }
     }
 
-    fn hint(self, name: &str) -> String {
+    fn hint(self, name: &str) -> Message {
         match self {
-            Self::Calls => msg!("doctor-no-calls-hint", name),
-            Self::Results => msg!("doctor-no-results-hint", name),
-            Self::Form => msg!("doctor-no-form-hint"),
+            Self::Calls => message!("doctor-no-calls-hint", name),
+            Self::Results => message!("doctor-no-results-hint", name),
+            Self::Form => message!("doctor-no-form-hint"),
         }
     }
 }
 
 impl Fault {
-    fn answer(message: String) -> Self {
-        Self { failure: Failure::new(code::MODEL, message), kind: FaultKind::Answer }
+    fn answer(message: impl Into<Message>) -> Self {
+        Self { failure: RunsError::model(message), kind: FaultKind::Answer }
     }
 
     /// Describes an answer that contains nothing of what was asked for.
     fn other_answer(response: &ChatResponse) -> Self {
         match (&response.finish, quoted(&response.content)) {
-            (FinishReason::Length, _) => Self::answer(msg!("doctor-why-cut", tokens = response.usage.output_tokens)),
-            (FinishReason::ContentFilter, _) => Self::answer(msg!("doctor-why-withheld")),
-            (_, text) if text.is_empty() => Self::answer(msg!("doctor-why-empty")),
-            (_, text) => Self::answer(msg!("doctor-why-text", text)),
+            (FinishReason::Length, _) => Self::answer(message!("doctor-why-cut", tokens = response.usage.output_tokens)),
+            (FinishReason::ContentFilter, _) => Self::answer(message!("doctor-why-withheld")),
+            (_, text) if text.is_empty() => Self::answer(message!("doctor-why-empty")),
+            (_, text) => Self::answer(message!("doctor-why-text", text)),
         }
     }
 }
@@ -181,7 +258,7 @@ impl From<ModelError> for Fault {
             | ModelError::Cut { .. } => FaultKind::Request,
             _ => FaultKind::Model,
         };
-        Self { failure: Failure { hint: error.hint().map(aime_messages::Message::text), ..Failure::caused(code::MODEL, &error) }, kind }
+        Self { failure: failed(error), kind }
     }
 }
 
@@ -202,7 +279,7 @@ fn call_request(model: &Model) -> ChatRequest {
         parameters: Arc::new(parameters()),
     };
     ChatRequest {
-        messages: vec![Arc::new(Message::user(CALL))],
+        messages: vec![Arc::new(ChatMessage::user(CALL))],
         tools: Arc::from([tool]),
         tool_choice: ToolChoice::Only(TOOL.to_owned()),
         // The limit includes the reasoning, so it is the same as for requests of runs.
@@ -238,7 +315,7 @@ fn calls_of(response: &ChatResponse) -> Vec<ToolCall> {
 fn check_calls(calls: &[ToolCall], response: &ChatResponse) -> Result<(), Fault> {
     let Some(call) = calls.iter().find(|call| call.name == TOOL) else {
         return Err(match calls.first() {
-            Some(other) => Fault::answer(msg!("doctor-why-other", tool = quoted(&other.name))),
+            Some(other) => Fault::answer(message!("doctor-why-other", tool = quoted(&other.name))),
             None => Fault::other_answer(response),
         });
     };
@@ -247,13 +324,13 @@ fn check_calls(calls: &[ToolCall], response: &ChatResponse) -> Result<(), Fault>
     if (number("a"), number("b")) == (Some(2), Some(3)) {
         return Ok(());
     }
-    Err(Fault::answer(msg!("doctor-why-arguments", arguments = quoted(&call.arguments))))
+    Err(Fault::answer(message!("doctor-why-arguments", arguments = quoted(&call.arguments))))
 }
 
 /// Returns the request extended by the calls and their results. The model is free in its answer.
 fn with_results(mut request: ChatRequest, response: &ChatResponse, calls: Vec<ToolCall>) -> ChatRequest {
-    let results: Vec<Message> = calls.iter().map(|call| Message::tool(&call.id, &call.name, RESULT)).collect();
-    let turn = Message::Assistant { content: response.content.clone(), tool_calls: calls, native: response.native.clone() };
+    let results: Vec<ChatMessage> = calls.iter().map(|call| ChatMessage::tool(&call.id, &call.name, RESULT)).collect();
+    let turn = ChatMessage::Assistant { content: response.content.clone(), tool_calls: calls, native: response.native.clone() };
     request.messages.extend(std::iter::once(turn).chain(results).map(Arc::new));
     request.tool_choice = ToolChoice::Auto;
     request
@@ -261,7 +338,7 @@ fn with_results(mut request: ChatRequest, response: &ChatResponse, calls: Vec<To
 
 fn check_text(response: &ChatResponse) -> Result<(), Fault> {
     match calls_of(response).first() {
-        Some(call) => Err(Fault::answer(msg!("doctor-why-again", tool = quoted(&call.name)))),
+        Some(call) => Err(Fault::answer(message!("doctor-why-again", tool = quoted(&call.name)))),
         None if response.content.trim().is_empty() => Err(Fault::other_answer(response)),
         None => Ok(()),
     }
@@ -269,7 +346,7 @@ fn check_text(response: &ChatResponse) -> Result<(), Fault> {
 
 async fn check_form(model: &Model) -> Result<(), Fault> {
     let schema = closed_object(&[("number", json!({"type": "integer"})), ("word", json!({"type": "string"}))]);
-    let mut request = StructuredRequest::new("aime_doctor", schema, vec![Arc::new(Message::user(FORM))]);
+    let mut request = StructuredRequest::new("aime_doctor", schema, vec![Arc::new(ChatMessage::user(FORM))]);
     request.max_output_tokens = Some(model.limits().max_output_tokens);
     let tiers = Tiers::new();
     let answer = timeout(PATIENCE, ask(model, &tiers, request, |_| Ok(()))).await.map_err(|_| no_answer(model))?;
@@ -280,11 +357,11 @@ async fn check_form(model: &Model) -> Result<(), Fault> {
             Some(last) => {
                 let faults = last.faults.join("; ");
                 Fault::answer(match quoted(&last.answer) {
-                    text if text.is_empty() => faults,
-                    text => msg!("doctor-why-form", faults = quoted(&faults), text),
+                    text if text.is_empty() => faults.into(),
+                    text => message!("doctor-why-form", faults = quoted(&faults), text),
                 })
             }
-            None => Fault { failure: Failure::caused(code::MODEL, &error), kind: FaultKind::Request },
+            None => Fault { failure: RunsError::caused(ErrorKind::MODEL, error), kind: FaultKind::Request },
         }),
     }
 }
@@ -292,6 +369,6 @@ async fn check_form(model: &Model) -> Result<(), Fault> {
 /// Returns the beginning of a model's text, on one line.
 fn quoted(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let line = plain(&words.join(" ")).into_owned();
+    let line = words.join(" ");
     if line.chars().count() <= QUOTED { line } else { format!("{}…", line.chars().take(QUOTED).collect::<String>()) }
 }
