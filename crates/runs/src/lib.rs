@@ -38,7 +38,7 @@ pub use self::{
     hint::{Hint, Listed},
     service::{
         Answered, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, RunWatch, Runs, WatchNews, asks_nothing,
-        fault_list, has_ended, hearer, list_document, named, not_driven, outcome, part_of, raised, remember, report_view, rfc3339,
+        has_ended, hearer, list_document, named, not_driven, outcome, part_of, raised, remember, report_view, rfc3339,
         settings_of,
     },
     setup::{FoundSkills, OwnPrompts, Servers, Setup, SetupBuilder, Watched, working_folder},

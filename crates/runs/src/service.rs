@@ -32,7 +32,7 @@ pub use self::{
     forecast::{Forecast, ForecastBasis},
     inspect::{has_ended, list_document, named, outcome, rfc3339},
     people::{Answered, Cancelled, asks_nothing, hearer, not_driven, part_of},
-    plans::{CheckerParts, fault_list},
+    plans::CheckerParts,
     remember::remember,
     report::report_view,
     settings::{raised, settings_of},

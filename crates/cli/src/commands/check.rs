@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use aime_dynamic_planner::PlanFault;
 use aime_runs::Setup;
 use serde_json::json;
 
@@ -13,13 +12,6 @@ use crate::{
     i18n::{msg, said},
     output::{self, GREEN, RED, count},
 };
-
-/// Lists all faults of a plan, one per line.
-pub(super) fn told(what: &str, faults: &[PlanFault]) -> String {
-    let mut told = msg!("plan-faults", plan = what, faults = count(faults.len(), "fault"));
-    faults.iter().for_each(|fault| told.push_str(&format!("\n  {}", said(&fault.to_string()))));
-    told
-}
 
 pub(super) fn check(path: &Path, format: CheckFormat, setup: &Setup) -> Result<u8, Failure> {
     let text = read_text(path, &msg!("plan-of-file", file = path.display()))?;

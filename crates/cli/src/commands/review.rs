@@ -7,10 +7,9 @@ use aime_progress_management::{Owner, Plan};
 use aime_runs::{Review, Setup, write_whole};
 use aime_sandbox::run_at_terminal;
 
-use super::check::told;
 use crate::{
     failure::{Failure, code},
-    i18n::msg,
+    i18n::{msg, print},
     output,
     person::confirms,
 };
@@ -53,22 +52,20 @@ pub(super) async fn review(plan: &Plan, forecast: Option<&str>, setup: &Setup) -
                 false => Ok(Reviewed::Commented(Box::new(Review { plan: plan.clone(), comments }))),
             };
         }
-        match setup.checker()?.check(&body) {
-            Ok(checked) => {
-                checked.repairs.iter().for_each(|repair| output::note(&msg!("plan-repaired", reason = Message::text(repair))));
+        match setup.checked_plan(&body, &message!("plan-of-person")) {
+            Ok(edited) => {
                 // The journal of the run contains the plan, so the file is no longer needed.
                 drop(std::fs::remove_file(&file));
-                let edited = checked.plan.revised(plan, Owner::Person);
+                let edited = edited.revised(plan, Owner::Person);
                 return Ok(match comments.is_empty() {
                     true => Reviewed::Accepted(Box::new(edited)),
                     false => Reviewed::Commented(Box::new(Review { plan: edited, comments })),
                 });
             }
-            Err(faults) => {
-                let told = told(&msg!("plan-of-person"), &faults);
-                output::tell(&told);
+            Err(fault) => {
+                output::tell(&print(&fault.message));
                 if !output::can_type() || !confirms(&msg!("review-again")).await {
-                    return Err(stopped(told.into()));
+                    return Err(stopped(fault.message));
                 }
             }
         }
@@ -100,7 +97,7 @@ impl Written {
 }
 
 fn stopped(why: Message, file: &Path) -> Failure {
-    Failure::usage(Message::text(why)).hint(message!("what-you-wrote", file = file.display(), again = file.display()))
+    Failure::usage(why).hint(message!("what-you-wrote", file = file.display(), again = file.display()))
 }
 
 /// Returns the person's editor, from the usual variables.

@@ -8,7 +8,6 @@ use aime_progress_management::{Owner, Plan, ProgressState, RunId};
 use aime_runs::{Drive, Review, Runs, Setup, models};
 
 use super::{
-    check::told,
     input::{read_goal, read_images, read_text},
     models_in_use::{at_hand, tell_model, tell_unpriced},
     outcome::{tell, tell_as_it_stands, told_as_result},
@@ -20,7 +19,7 @@ use super::{
 use crate::{
     args::{Global, Output, RunArgs},
     failure::Failure,
-    i18n::msg,
+    i18n::print,
     output,
 };
 
@@ -120,22 +119,8 @@ const fn is_elsewhere(_: &Global) -> bool {
 
 /// Reads and checks a plan, and reports all faults at once.
 fn read_plan(path: &std::path::Path, setup: &Setup) -> Result<Plan, Failure> {
-    let name = msg!("plan-of-file", file = path.display());
-    checked_plan(&read_text(path, &name)?, &name, setup).map(|plan| plan.owned_by(Owner::Person))
-}
-
-/// Parses a plan, repairs it where the intention is plain, and reports all faults at once.
-pub(super) fn checked_plan(text: &str, what: &str, setup: &Setup) -> Result<Plan, Failure> {
-    let parts = setup.checker()?;
-    match parts.check(text) {
-        Ok(checked) => {
-            for repair in &checked.repairs {
-                output::note(&msg!("plan-repaired", reason = Message::text(repair)));
-            }
-            Ok(checked.plan)
-        }
-        Err(faults) => Err(Failure::usage(told(what, &faults)).hint(message!("plan-hint"))),
-    }
+    let name = message!("plan-of-file", file = path.display());
+    Ok(setup.checked_plan(&read_text(path, &print(&name))?, &name)?.owned_by(Owner::Person))
 }
 
 /// Work of this command.

@@ -76,7 +76,7 @@ impl Setup {
     }
 
     /// Reads and checks a plan; `what` names it in the error, which lists all faults. The caller gets a notice of repairs.
-    pub fn checked_plan(&self, text: &str, what: &str) -> Result<Plan, RunsError> {
+    pub fn checked_plan(&self, text: &str, what: &Message) -> Result<Plan, RunsError> {
         match self.checker()?.check(text) {
             Ok(checked) => {
                 checked.repairs.iter().for_each(|repair| self.note(message!("plan-repaired", reason = Message::text(repair))));
@@ -88,9 +88,7 @@ impl Setup {
 }
 
 /// Lists all faults of a plan, one per line.
-pub fn fault_list(what: &str, faults: &[PlanFault]) -> String {
-    let count = if faults.len() == 1 { "1 fault".to_owned() } else { format!("{} faults", faults.len()) };
-    let mut told = format!("{what} has {count}:");
-    faults.iter().for_each(|fault| told.push_str(&format!("\n  {fault}")));
-    told
+fn fault_list(what: &Message, faults: &[PlanFault]) -> Message {
+    let first = message!("plan-faults", plan = what, faults = message!("count-fault", number = faults.len()));
+    faults.iter().fold(first, |lines, fault| message!("with-line", lines, line = Message::text(fault)))
 }
