@@ -295,10 +295,7 @@ fn a_server_that_asks_at_a_call_gets_the_login_that_it_demands() {
 
     authority.known.lock().unwrap().needs = Some("weather:rain");
     let told = look();
-    assert!(
-        told.contains("refused the request: the login lacks the rights `weather:rain`; log in again to ask for them"),
-        "{told}"
-    );
+    assert!(told.contains("refused the request: the login lacks the rights `weather:rain`; log in again to ask for them"), "{told}");
     log_in(&world).must(0);
     let last = authority.record().into_iter().rfind(|line| line.starts_with("authorize")).unwrap();
     assert!(last.contains("weather:look") && last.contains("weather:rain"), "what it had is kept: {last}");

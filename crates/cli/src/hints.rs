@@ -31,7 +31,7 @@ pub(crate) fn hint(hint: &Hint) -> Message {
         Hint::LocalModels { near: None } => message!("local-models"),
         Hint::LocalModels { near: Some(near) } => message!("near-local-model", near),
         Hint::CorrectModelFile => message!("models-file-hint"),
-        Hint::FetchLater { model, another } => message!("fetch-offline-hint", model, reason = another),
+        Hint::FetchLater(model) => message!("fetch-offline-hint", model, reason = message!("fetch-server")),
         Hint::FetchModel { model, size } => message!("fetch-pull", model, size),
         Hint::OtherModel => message!("models-known"),
         Hint::OtherProfile => message!("engine-profile-hint"),

@@ -211,8 +211,11 @@ async fn run(offered: &Arc<Offered>, parameters: RunParameters, context: ToolCon
 /// Starts a run.
 async fn start(offered: &Arc<Offered>, new: RunParameters, context: &ToolContext, wait: bool) -> Result<RunHandle, ToolError> {
     offered.runs.ready().await.map_err(failed)?;
-    let plan =
-        new.plan.map(|plan| offered.runs.setup().checked_plan(&Value::Object(plan).to_string(), &"the plan".into())).transpose().map_err(failed)?;
+    let plan = new
+        .plan
+        .map(|plan| offered.runs.setup().checked_plan(&Value::Object(plan).to_string(), &"the plan".into()))
+        .transpose()
+        .map_err(failed)?;
     let goal = match (new.goal, &plan) {
         (Some(goal), _) => text_of("goal", goal)?,
         (None, Some(plan)) if !plan.goal.is_empty() => plan.goal.clone(),

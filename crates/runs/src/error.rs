@@ -112,7 +112,7 @@ impl From<ConfigFault> for RunsError {
 
 impl From<RunFailure> for RunsError {
     fn from(failure: RunFailure) -> Self {
-        let hint = failure.next.map(Hint::Next).or(failure.hint.map(Hint::from));
+        let hint = failure.next.map(Hint::from).or(failure.hint.map(Hint::from));
         Self { hint, ..Self::new(ErrorKind::Run(failure.code), failure.message) }
     }
 }

@@ -13,7 +13,7 @@ pub enum Hint {
     /// Advice that names no command.
     Text(Message),
     /// Next step after a run was left or failed.
-    Next(NextStep),
+    Next(Box<NextStep>),
     /// No run has begun in the folder: start one, or name another folder.
     StartRun,
     /// List the runs of the folder.
@@ -60,13 +60,8 @@ pub enum Hint {
     },
     /// Correct the path of a model's file, or use a known model.
     CorrectModelFile,
-    /// Fetch a model once there is a network, or put its file there. Another way is said at the end.
-    FetchLater {
-        /// Name of the model.
-        model: String,
-        /// The other way.
-        another: Message,
-    },
+    /// Fetch this model once there is a network, put its file there, or use a model on a server.
+    FetchLater(String),
     /// Fetch a model.
     FetchModel {
         /// Name of the model.
@@ -126,13 +121,19 @@ impl fmt::Display for Hint {
             Self::List { kind: Listed::Skills, near: None } => f.write_str("use one of the known skills"),
             Self::LocalModels { near: None } => f.write_str("use a known local model, or the path of a file that ends in .gguf"),
             Self::CorrectModelFile => f.write_str("correct the path, or use a known local model"),
-            Self::FetchLater { another, .. } => {
-                write!(f, "with a network, unset AIME_OFFLINE (or local.offline) and fetch it; or put the file there; {another}")
+            Self::FetchLater(_) => {
+                f.write_str("with a network, unset AIME_OFFLINE (or local.offline) and fetch it; or put the file there, or use a server")
             }
             Self::FetchModel { model, size } => write!(f, "fetch {model} ({size})"),
             Self::OtherModel => f.write_str("use a local model that is known to run, or a model on a server"),
             Self::OtherProfile => f.write_str("give the task another profile, or run the plan without an engine"),
         }
+    }
+}
+
+impl From<NextStep> for Hint {
+    fn from(next: NextStep) -> Self {
+        Self::Next(Box::new(next))
     }
 }
 
@@ -156,5 +157,5 @@ impl From<String> for Hint {
 
 /// Returns what to do about a run that has ended: continue from its plan, or start anew if it has none.
 pub(crate) fn after_end(run: &RunId, version: u32) -> Hint {
-    if version == 0 { Hint::Text(message!("run-anew")) } else { Hint::Next(NextStep::Fork { run: run.clone(), version }) }
+    if version == 0 { Hint::Text(message!("run-anew")) } else { NextStep::Fork { run: run.clone(), version }.into() }
 }

@@ -37,8 +37,8 @@ pub use self::{
     files::write_whole,
     hint::{Hint, Listed},
     service::{
-        Answered, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, RunWatch, Runs, WatchNews, asks_nothing,
-        has_ended, hearer, list_document, named, not_driven, outcome, part_of, raised, remember, report_view, rfc3339,
+        Answered, Cancelled, CheckerParts, Drive, Forecast, ForecastBasis, Review, RunHandle, RunNews, RunWatch, Runs, WatchNews,
+        asks_nothing, has_ended, hearer, list_document, named, not_driven, outcome, part_of, raised, remember, report_view, rfc3339,
         settings_of,
     },
     setup::{FoundSkills, OwnPrompts, Servers, Setup, SetupBuilder, Watched, working_folder},

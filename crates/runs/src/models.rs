@@ -1,11 +1,11 @@
 //! Selection of models: flags, then environment, then files.
 
+mod found;
 #[cfg(feature = "local-model")]
 pub mod local;
 #[cfg(not(feature = "local-model"))]
 #[path = "models/no_local.rs"]
 pub mod local;
-mod found;
 mod providers;
 #[cfg(test)]
 mod tests;
@@ -24,8 +24,8 @@ use secrecy::SecretString;
 pub use found::{FoundServer, found_servers, looked_at, other_keys};
 pub(crate) use providers::key_variables;
 pub use providers::{Chosen, SERVED, Served};
-pub use trial::{TriedModel, Verdict, try_model};
 use providers::{is_loopback, is_near};
+pub use trial::{TriedModel, Verdict, try_model};
 
 use crate::{
     config::{Config, ModelConfig, Provider},

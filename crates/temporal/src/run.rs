@@ -15,8 +15,8 @@ use std::{
 use aime_actor_factory::LEAD_PREFIX;
 use aime_durable::{EffectId, Issue, Machine, Reason, Recorded, UnixMillis};
 use aime_orchestrator::{
-    ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, NextStep, RunContext, RunEffect, RunFact, RunFailure, RunMachine, RunOutput,
-    RunResult,
+    ActorMessage, Bounds, CallRecord, FailureCode, FoundConflict, NextStep, RunContext, RunEffect, RunFact, RunFailure, RunMachine,
+    RunOutput, RunResult,
 };
 use aime_progress_management::{
     Conclusion, FailureCause, Outcome, PlanId, PlanMode, ProgressEvent, ProgressState, RunId, RunStatus, TaskId, Timestamp,

@@ -166,7 +166,9 @@ impl From<Result<ChatResponse, ModelError>> for ModelAnswer {
     fn from(result: Result<ChatResponse, ModelError>) -> Self {
         match result {
             Ok(response) => Self::Response { response: Box::new(response) },
-            Err(error) => Self::Error { kind: ModelFault::from(&error), text: error.to_string(), hint: error.hint().map(|hint| hint.to_string()) },
+            Err(error) => {
+                Self::Error { kind: ModelFault::from(&error), text: error.to_string(), hint: error.hint().map(|hint| hint.to_string()) }
+            }
         }
     }
 }

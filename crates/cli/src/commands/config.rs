@@ -93,7 +93,13 @@ fn check(global: &Global, environment: Environment) -> Result<u8, Failure> {
         setup.notes.iter().for_each(|note| output::note(&print(note)));
         let checks = [setup.profiles().map(drop), setup.categories().map(drop), setup.prompts().map(drop), models::check(&setup.config)];
         let skills = setup.missing_skills().unwrap_or_default();
-        faults.extend(checks.into_iter().filter_map(Result::err).chain(skills).map(|failure| (failure.message, failure.hint.as_ref().map(hints::hint))));
+        faults.extend(
+            checks
+                .into_iter()
+                .filter_map(Result::err)
+                .chain(skills)
+                .map(|failure| (failure.message, failure.hint.as_ref().map(hints::hint))),
+        );
         read = setup.sources;
     }
     for (fault, hint) in &faults {

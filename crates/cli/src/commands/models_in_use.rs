@@ -37,7 +37,11 @@ pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
     setup.tell_notes();
     setup.skills().notes.iter().for_each(|note| output::note(&print(note)));
     for missing in setup.missing_skills().unwrap_or_default() {
-        output::note(&format!("{}: {}", print(&missing.message), missing.hint.as_ref().map(|hint| print(&hints::hint(hint))).unwrap_or_default()));
+        output::note(&format!(
+            "{}: {}",
+            print(&missing.message),
+            missing.hint.as_ref().map(|hint| print(&hints::hint(hint))).unwrap_or_default()
+        ));
     }
 }
 

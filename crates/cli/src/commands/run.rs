@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use aime_messages::{Message, message};
+use aime_messages::message;
 use aime_orchestrator::{Bounds, FailureCode, Models, RunRequest, RunResult};
 use aime_progress_management::{Owner, Plan, ProgressState, RunId};
 use aime_runs::{Drive, Review, Runs, Setup, models};
@@ -19,7 +19,7 @@ use super::{
 use crate::{
     args::{Global, Output, RunArgs},
     failure::Failure,
-    i18n::print,
+    i18n::{msg, print},
     output,
 };
 

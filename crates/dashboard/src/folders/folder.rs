@@ -8,7 +8,7 @@ use std::{
 use aime_durable::{EventRecord, Journal, RunRecord};
 use aime_orchestrator::{PublishedEvent, RunResult, RunView, view};
 use aime_progress_management::{RunId, Timestamp};
-use aime_runs::{Answered, ErrorKind, Runs, RunsError, Setup, named, outcome, report_view, rfc3339};
+use aime_runs::{Answered, Runs, RunsError, Setup, named, outcome, report_view, rfc3339};
 use aime_terminal::plain;
 use aime_tools::offers_always;
 
@@ -76,7 +76,7 @@ impl FolderRuns {
         let unknown = || refused(Problem::NotFound, format!("there is no run {text:?} in {}", self.setup().folder.display()));
         let Some(journal) = self.journal()? else { return unknown() };
         // A page that follows a run gives its full name and polls often, so this is the fast path.
-        let whole = journal.run(text).map_err(|error| refusal(error.into()))?;
+        let whole = journal.run(text).map_err(refusal)?;
         let records = if whole.is_some() { Vec::from_iter(whole) } else { self.records()? };
         match named(text, &records).as_slice() {
             [one] => Ok((journal, RunId::new(*one).map_err(|error| refusal(RunsError::usage(error.to_string())))?)),
@@ -168,7 +168,7 @@ impl FolderRuns {
     pub(super) fn events(&self, run: &str, after: u64, most: usize) -> Result<Vec<Event>, Refusal> {
         let (journal, run) = self.find(run)?;
         let found = journal.events(run.as_str(), after.saturating_add(1), most);
-        let found = found.map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
+        let found = found.map_err(refusal)?;
         found.into_iter().map(|record| self.event(&run, &record)).collect()
     }
 
@@ -192,7 +192,7 @@ impl FolderRuns {
             let mut after = 0;
             while search.goes_on() {
                 let page = journal.events(id.as_str(), after + 1, search::PAGE);
-                let page = page.map_err(|error| refusal(RunsError::caused(ErrorKind::Usage, error)))?;
+                let page = page.map_err(refusal)?;
                 let Some(last) = page.last() else { break };
                 after = last.seq;
                 for record in &page {

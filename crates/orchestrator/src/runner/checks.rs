@@ -95,9 +95,7 @@ impl RunRunner {
         let call = tool.sheet().check(parameters).map_err(|error| format!("not run: {error}"))?;
         match permissions.decide(tool.sheet(), call) {
             Permission::Allow(call) => Ok(call),
-            Permission::Ask(_) => {
-                Err("not run: nobody has allowed this command (a rule in permissions.allow does)".to_owned())
-            }
+            Permission::Ask(_) => Err("not run: nobody has allowed this command (a rule in permissions.allow does)".to_owned()),
             Permission::Deny { reason } => Err(format!("not run: {reason}")),
         }
     }

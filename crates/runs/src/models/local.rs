@@ -181,7 +181,7 @@ impl FetchObserver for FetchProgress<'_> {
 fn failure_of(error: FetchError, model: &CatalogModel) -> RunsError {
     let another = message!("fetch-server");
     let hint = match &error {
-        FetchError::Offline { .. } => Hint::FetchLater { model: model.name.clone(), another },
+        FetchError::Offline { .. } => Hint::FetchLater(model.name.clone()),
         FetchError::NoSpace { .. } => message!("fetch-room", reason = another).into(),
         FetchError::AllFailed { file, .. } => message!("fetch-hint", file = file.display(), reason = another).into(),
         _ => message!("fetch-rights", reason = another).into(),

@@ -4,8 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use aime_llm::{
-    ChatModel, ChatRequest, ChatResponse, FinishReason, Message as ChatMessage, Model, ModelError, StructuredError, StructuredRequest, Tiers,
-    ToolCall, ToolChoice, ToolDefinition, ask, calls_in_text, read_arguments,
+    ChatModel, ChatRequest, ChatResponse, FinishReason, Message as ChatMessage, Model, ModelError, StructuredError, StructuredRequest,
+    Tiers, ToolCall, ToolChoice, ToolDefinition, ask, calls_in_text, read_arguments,
 };
 use aime_messages::{Message, message};
 use serde_json::{Value, json};
@@ -191,7 +191,9 @@ impl Trial {
         let has_answered = self.faults.iter().any(|(_, fault)| fault.kind == FaultKind::Answer);
         let Some((part, first)) = self.faults.first() else { return Verdict::Works };
         if let Some((part, last)) = self.faults.last().filter(|(part, _)| over && *part != Part::Calls) {
-            return Verdict::Unusable(RunsError { message: part.describe(&last.failure), ..last.failure.clone() });
+            let mut failure = last.failure.clone();
+            failure.message = part.describe(&last.failure);
+            return Verdict::Unusable(failure);
         }
         if *part == Part::Calls && !self.works && first.kind != FaultKind::Answer {
             return Verdict::Unusable(first.failure.clone());

@@ -166,7 +166,8 @@ pub fn not_driven(run: &RunId) -> RunsError {
 
 /// Returns the error for an answer without an open question; `more` if there was one that is answered by now.
 pub fn asks_nothing(run: &RunId, more: bool) -> RunsError {
-    RunsError::usage(if more { message!("run-asks-no-more", run) } else { message!("run-asks-nothing", run) }).hint(Hint::ShowRun(run.to_string()))
+    RunsError::usage(if more { message!("run-asks-no-more", run) } else { message!("run-asks-nothing", run) })
+        .hint(Hint::ShowRun(run.to_string()))
 }
 
 /// Returns the task with this name if it can still be removed from the run's plan after the tasks in `before`.

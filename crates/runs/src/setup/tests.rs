@@ -148,11 +148,7 @@ fn names_that_nothing_has_are_refused_at_their_place() {
     }
     for (wrong, fault, hint) in [
         ("profile = \"sysiphus\"\n", "6:11: there is no profile \"sysiphus\"", "did you mean \"sisyphus\"?"),
-        (
-            "profile = \"zeus\"\nmodel = \"fastt\"\n",
-            "7:9: there is no model \"fastt\"",
-            "did you mean \"fast\"?",
-        ),
+        ("profile = \"zeus\"\nmodel = \"fastt\"\n", "7:9: there is no model \"fastt\"", "did you mean \"fast\"?"),
         ("profile = \"somebody else\"\n", "6:11: there is no profile \"somebody else\"", "use one of the known profiles"),
     ] {
         world.file("config/aime/categories/own.toml", &category(wrong));
@@ -165,10 +161,7 @@ fn names_that_nothing_has_are_refused_at_their_place() {
     world.file("config/aime/categories/own.toml", "");
     world.file("config/aime/profiles/ares.toml", "name = \"ares\"\ndescription = \"d\"\nprompt = \"p\"\nmodel = \"planer\"\n");
     let text = said(world.setup().profiles());
-    assert!(
-        text.ends_with("ares.toml:4:9: there is no model \"planer\" / did you mean \"planner\"?"),
-        "{text}"
-    );
+    assert!(text.ends_with("ares.toml:4:9: there is no model \"planer\" / did you mean \"planner\"?"), "{text}");
 }
 
 /// A project may bring the skills that the user's files name, so missing ones are reported and nothing is refused.

@@ -2,7 +2,7 @@
 
 use aime_messages::message;
 use aime_runs::{
-    Setup,
+    RunsError, Setup,
     config::{ModelConfig, Provider},
     models::{self, TriedModel, Verdict},
 };
@@ -49,29 +49,30 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
         }
         asked.push(same);
         let because = if name == "default" { format!(" ({})", print(&choice.because)) } else { String::new() };
-        let failure = match models::try_model(name, config, &choice, &mut opened, setup).await {
-            Ok(TriedModel { model, verdict }) => {
-                let detail = format!("{}{because}", print(&model));
-                match verdict {
-                    Verdict::Answers => Ok(good(&what, detail)),
-                    Verdict::Works => Ok(good(&what, msg!("doctor-model-works", model = detail))),
-                    Verdict::Limited { faults, hints } => {
-                        let detail: Vec<String> = std::iter::once(detail).chain(faults.iter().map(print)).collect();
-                        let hints: Vec<String> = hints.iter().map(print).collect();
-                        Ok(absent(&what, detail.join("\n"), Some(hints.join(&msg!("row-separator")).into())))
-                    }
-                    Verdict::Unusable(failure) => Err(failure),
-                }
-            }
-            Err(failure) => Err(failure),
-        };
-        if let Err(failure) = failure {
-            let failure = Failure::from(failure);
+        let tried = models::try_model(name, config, &choice, &mut opened, setup).await;
+        let failure = tried.map_or_else(Some, |tried| tell(&what, tried, &because));
+        if let Some(failure) = failure.map(Failure::from) {
             broken(&what, &failure, Some(message!("see-models")));
             worst = worst.or(Some(failure.code));
         }
     }
     worst
+}
+
+/// Prints what a model can do. Returns the failure of one that cannot be used.
+fn tell(what: &str, tried: TriedModel, because: &str) -> Option<RunsError> {
+    let model = format!("{}{because}", print(&tried.model));
+    match tried.verdict {
+        Verdict::Answers => good(what, model),
+        Verdict::Works => good(what, msg!("doctor-model-works", model)),
+        Verdict::Limited { faults, hints } => {
+            let detail: Vec<String> = std::iter::once(model).chain(faults.iter().map(print)).collect();
+            let hints: Vec<String> = hints.iter().map(print).collect();
+            absent(what, detail.join("\n"), Some(hints.join(&msg!("row-separator")).into()));
+        }
+        Verdict::Unusable(failure) => return Some(failure),
+    }
+    None
 }
 
 /// Returns the settings of a model as far as they change what its server is asked, with the defaults filled in.
