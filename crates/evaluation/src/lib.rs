@@ -3,6 +3,7 @@
 mod agent;
 mod check;
 mod digest;
+mod folder;
 mod foreign;
 mod outcome;
 mod page;
@@ -16,6 +17,7 @@ mod variant;
 pub use agent::{Agent, ModelInUse, NoAgent};
 pub use check::{Sandbox, Scripts};
 pub use digest::NamedSettings;
+pub use folder::{EvaluationFolder, FolderError};
 pub use outcome::{Failure, Outcome, OutcomeLog};
 pub use page::page;
 pub use prove::{Proof, prove};

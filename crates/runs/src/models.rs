@@ -25,7 +25,7 @@ pub use found::{FoundServer, found_servers, looked_at, other_keys};
 pub(crate) use providers::key_variables;
 pub use providers::{Chosen, SERVED, Served};
 use providers::{is_loopback, is_near};
-pub use trial::{TriedModel, Verdict, try_model};
+pub use trial::{TriedModel, Verdict, as_asked, try_model};
 
 use crate::{
     config::{Config, ModelConfig, Provider},

@@ -2,6 +2,7 @@
 //!
 //! Each rule is a function from the [`Codebase`] to [`Fault`]s. All faults are reported at once.
 
+mod alone;
 mod bounds;
 mod codebase;
 mod commands;
@@ -82,6 +83,7 @@ fn faults(codebase: &Codebase) -> Result<Vec<Fault>> {
     faults.extend(imports::check(codebase));
     faults.extend(cycles::check(codebase));
     faults.extend(one_path::check(codebase));
+    faults.extend(alone::check(codebase));
     faults.extend(bounds::check(codebase));
     faults.extend(commands::check(codebase));
     faults.extend(texts::check(codebase));

@@ -420,6 +420,15 @@ fn the_command_has_a_bound_on_its_lines() {
 }
 
 #[test]
+fn programs_of_one_crate_are_short_and_import_no_other() {
+    let file = |text: &str| faults_with(&[("crates/high/tests/alone.rs", text)]);
+    assert!(file("//! Alone.\nuse high::run;\n").is_empty());
+    assert!(file(&format!("//! Alone.\n{}", "\n".repeat(30)))[0].contains("31 lines"));
+    let other = file("//! Alone.\nuse aime_low::run;\n");
+    assert!(other.iter().any(|fault| fault.starts_with("crates/high/tests/alone.rs:2: imports aime_low")), "{other:?}");
+}
+
+#[test]
 fn libraries_name_no_command() {
     let said = ("crates/messages/en/a.ftl", "plain = write it\nnamed = use `aime resume`, or --model\n");
     let code = |text: &str| format!("//! The lower one.\nconst A: &str = \"{text}\";\n");

@@ -1,14 +1,9 @@
 //! `aime eval`.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File, TryLockError},
-    io,
-    path::Path,
-};
+use std::{collections::BTreeMap, io, path::Path};
 
 use aime_evaluation::{
-    Evaluated, Failure as TrialFailure, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task,
+    Evaluated, EvaluationFolder, Failure as TrialFailure, FolderError, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task,
     Variant, page, prove, remove_tree, trials,
 };
 use aime_messages::{Message, message};
@@ -50,17 +45,16 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         Some(folder) => folder.clone(),
         None => setup.made_keep()?.join("evaluations").join(&suite.name),
     };
+    let opened = EvaluationFolder::open(folder).map_err(unusable)?;
+    let folder = opened.path();
     let kept = |error: io::Error| Failure::new(code::USAGE, message!("eval-unusable", folder = folder.display(), error));
-    fs::create_dir_all(&folder).map_err(kept)?;
-    refuse_foreign(&folder)?;
-    let _lock = lock(&folder)?;
     // A trial works in its own folder, where no project file is read.
-    let of_trials = setup.opener().clone().config_file(None).open(Some(&folder))?;
+    let of_trials = setup.opener().clone().config_file(None).open(Some(folder))?;
     if setup.places.project.is_file() {
         output::note(&msg!("eval-project", file = setup.places.project.display()));
     }
     if args.verify_checks {
-        return prove_all(&suite, &folder, args.output, &of_trials).await;
+        return prove_all(&suite, folder, args.output, &of_trials).await;
     }
     let modes: Vec<String> = args.mode.iter().filter_map(|mode| Some(mode.to_possible_value()?.get_name().to_owned())).collect();
     let faults: Vec<_> = args.fault.iter().map(|fault| fault.wanted()).collect();
@@ -95,7 +89,7 @@ pub(super) async fn evaluate(args: EvalArgs, global: &Global, setup: &Setup) -> 
         return Err(Failure::usage(message!("eval-no-fault")).hint(message!("eval-no-fault-hint")));
     }
     if args.fresh {
-        forget(&folder).map_err(kept)?;
+        opened.clear().map_err(kept)?;
     }
     let mut log = OutcomeLog::open(&folder.join("trials.jsonl")).map_err(|error| kept(error).hint(message!("eval-line")))?;
     let program = Program {
@@ -199,26 +193,12 @@ fn is_wanted(task: &Task, args: &EvalArgs) -> bool {
     named && of_level && (!args.held_out || task.held_out) && (!args.tuned || !task.held_out)
 }
 
-/// Refuses a folder with files of another origin: new trials and proofs replace the old ones, and would delete them.
-fn refuse_foreign(folder: &Path) -> Result<(), Failure> {
-    let has = |name: &str| folder.join(name).exists();
-    match ["trials", "proofs"].into_iter().find(|part| has(part)) {
-        Some(part) if !has("lock") && !has("trials.jsonl") => {
-            Err(Failure::usage(message!("eval-foreign", folder = folder.join(part).display())).hint(message!("eval-foreign-hint")))
-        }
-        _ => Ok(()),
+fn unusable(error: FolderError) -> Failure {
+    match error {
+        FolderError::Foreign(part) => Failure::usage(message!("eval-foreign", folder = part.display())).hint(message!("eval-foreign-hint")),
+        FolderError::Busy(_) => Failure::usage(Message::text(error)).hint("wait for its end, or keep this one elsewhere with -o"),
+        FolderError::Unusable { path, source } => Failure::usage(message!("eval-unusable", folder = path.display(), error = source)),
     }
-}
-
-/// Locks the trials against other processes until the file is dropped.
-fn lock(folder: &Path) -> Result<File, Failure> {
-    let path = folder.join("lock");
-    let held = File::create(&path).map_err(TryLockError::Error).and_then(|file| file.try_lock().map(|()| file));
-    held.map_err(|error| match error {
-        TryLockError::WouldBlock => Failure::usage(format!("another evaluation is under way in {}", folder.display()))
-            .hint("wait for its end, or keep this one elsewhere with -o"),
-        TryLockError::Error(error) => Failure::new(code::USAGE, message!("eval-unusable", folder = path.display(), error)),
-    })
 }
 
 /// Returns the configured model and the named ones.
@@ -245,11 +225,6 @@ fn scripts(setup: &Setup) -> Scripts {
     let sandbox = &setup.config.sandbox;
     let sandbox = Sandbox { off: sandbox.mode == SandboxMode::Off, allow_missing: sandbox.allow_missing().collect() };
     Scripts { environment: setup.clean_environment(), sandbox }
-}
-
-/// Removes the files of an evaluation, and nothing else.
-fn forget(folder: &Path) -> io::Result<()> {
-    ["trials", "proofs", "trials.jsonl", "summary.md", "summary.html"].iter().try_for_each(|name| remove_tree(&folder.join(name)))
 }
 
 /// Prints one line for a finished trial. The reason why one could not be made follows below, unless it was printed last.

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod actors;
+mod alone;
 mod apart;
 mod bench;
 mod checks;

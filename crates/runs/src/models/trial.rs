@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::{Choice, ask_for_window, client, local, place, single};
 use crate::{
-    ErrorKind, RunsError, Setup,
+    Environment, ErrorKind, RunsError, Setup,
     config::{ModelConfig, Provider},
 };
 
@@ -115,6 +115,20 @@ pub async fn try_model(
     let window = client.limits().context_tokens;
     let model = message!("doctor-model", model = trial.model, place = at, protocol = trial.protocol, number = window);
     Ok(TriedModel { model, verdict: trial.verdict(name) })
+}
+
+/// Returns the settings of a model as far as they change what its server is asked, with the defaults filled in.
+#[must_use]
+pub fn as_asked(config: &ModelConfig, environment: &Environment) -> ModelConfig {
+    let served = config.provider != Provider::Local;
+    ModelConfig {
+        model: super::model_name(config),
+        base_url: served.then(|| super::server(config, environment).0),
+        api_key_env: if served { super::key_variable(config, environment) } else { None },
+        fallback: Vec::new(),
+        prices: None,
+        ..config.clone()
+    }
 }
 
 /// Asks a model in this process for one word.

@@ -1,7 +1,8 @@
-//! Tests of tools against local servers.
+//! Tests of tools from outside, and against local servers.
 
 #![cfg(test)]
 
+mod alone;
 #[cfg(feature = "mcp")]
 mod mcp;
 #[cfg(feature = "web")]

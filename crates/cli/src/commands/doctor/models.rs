@@ -3,7 +3,7 @@
 use aime_messages::message;
 use aime_runs::{
     RunsError, Setup,
-    config::{ModelConfig, Provider},
+    config::ModelConfig,
     models::{self, TriedModel, Verdict},
 };
 
@@ -30,7 +30,7 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
     for (name, config) in &choice.models {
         let what = format!("model {name}");
         #[cfg(feature = "local-model")]
-        if config.provider == Provider::Local {
+        if config.provider == aime_runs::config::Provider::Local {
             match check_file(name, config, setup).await {
                 Ok(true) => {}
                 Ok(false) => continue,
@@ -41,7 +41,7 @@ pub(super) async fn check(setup: &Setup) -> Option<u8> {
             }
         }
         // Roles with the same model are tried once.
-        let same = as_asked(config, setup);
+        let same = models::as_asked(config, &setup.environment);
         if asked.contains(&same) {
             let place = models::place(config, &setup.environment);
             good(&what, msg!("doctor-as-above", model = models::model_name(config), place));
@@ -73,20 +73,6 @@ fn tell(what: &str, tried: TriedModel, because: &str) -> Option<RunsError> {
         Verdict::Unusable(failure) => return Some(failure),
     }
     None
-}
-
-/// Returns the settings of a model as far as they change what its server is asked, with the defaults filled in.
-fn as_asked(config: &ModelConfig, setup: &Setup) -> ModelConfig {
-    let environment = &setup.environment;
-    let served = config.provider != Provider::Local;
-    ModelConfig {
-        model: models::model_name(config),
-        base_url: served.then(|| models::server(config, environment).0),
-        api_key_env: if served { models::key_variable(config, environment) } else { None },
-        fallback: Vec::new(),
-        prices: None,
-        ..config.clone()
-    }
 }
 
 /// Reports whether the file of a local model is present, and if not, whether it can be downloaded. Returns an exit code if it cannot.
