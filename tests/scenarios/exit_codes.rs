@@ -246,19 +246,20 @@ fn three_with_the_advice_for_each_refusal() {
     let refusal = |code: &str| json!({"error": {"message": "no", "type": "invalid_request_error", "code": code}});
     for (status, code, hint, chinese) in [
         (401, "invalid_api_key", "set the key for {url} in the environment variable that the model's api_key_env names", "api_key_env"),
-        (403, "forbidden", "check that the account of the key may use the model, or name another model with --model or AIME_MODEL", "账户"),
-        (404, "model_not_found", "name one of the models that {url}/models lists, with --model or AIME_MODEL", "--model"),
+        (403, "forbidden", "check that the account of the key may use the model, or name another model", "账户"),
+        (404, "model_not_found", "name one of the models that {url}/models lists", "/models"),
         (429, "insufficient_quota", "check the balance and the limits of the account", "余额"),
     ] {
         let world = World::led(Script::new().on(When::any(), [Reply::status(status, refusal(code), [("retry-after", "0")])]));
-        let hint = format!("{}; then `aime resume` the run", hint.replace("{url}", &world.server().url()));
+        let hint = hint.replace("{url}", &world.server().url());
         for mode in ["auto", "direct"] {
-            let ended = world.aime(["run", "write out.txt", "--mode", mode, "--output", "json"]).must(3);
+            let ended = world.aime(["run", "write out.txt", "--mode", mode, "--run-id", mode, "--output", "json"]).must(3);
+            let hint = format!("{hint}; then `aime resume {mode}`");
             assert_eq!(ended.json()["error"]["hint"].as_str(), Some(hint.as_str()), "{status} {mode}\n{ended}");
         }
-        let told = world.aime(["run", "write out.txt", "--lang", "zh"]).must(3).stderr;
+        let told = world.aime(["run", "write out.txt", "--run-id", "zh", "--lang", "zh"]).must(3).stderr;
         let line = told.lines().find(|line| line.starts_with("提示")).unwrap_or_default();
-        assert!(line.contains(chinese) && line.ends_with("；然后 `aime resume` 这个运行"), "{status}: {told}");
+        assert!(line.contains(chinese) && line.ends_with("；然后 `aime resume zh`"), "{status}: {told}");
     }
 }
 

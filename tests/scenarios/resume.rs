@@ -66,7 +66,6 @@ fn a_crash_in_a_model_call_resumes_with_nothing_done_twice() {
 }
 
 /// The journal of a run whose process was killed still says that it executes.
-// Requirement: 7.14
 #[test]
 fn a_run_without_a_process_is_interrupted() {
     let world = two_in_a_row(hangs_in_second());

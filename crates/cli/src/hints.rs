@@ -25,7 +25,7 @@ pub(crate) fn hint(hint: &Hint) -> Message {
         Hint::TellRun(run) => message!("task-no-actor-hint", run),
         Hint::ReportFault => message!("own-fault-hint"),
         Hint::ConfigureModel(keys) => message!("none-configured-hint", keys),
-        Hint::InitConfiguration => message!("init"),
+        Hint::InitConfiguration => message!("config-init"),
         Hint::List { kind, near: None } => list(*kind),
         Hint::List { kind, near: Some(near) } => message!("own-near", near = format!("{near:?}"), list = list(*kind)),
         Hint::LocalModels { near: None } => message!("local-models"),
@@ -106,7 +106,6 @@ pub(crate) fn with_commands(result: &RunResult) -> RunResult {
 mod tests {
     use super::*;
 
-    // Requirement: 20.2
     #[test]
     fn next_steps_name_the_command_or_option() {
         let run = || Some(RunId::new("r").unwrap());

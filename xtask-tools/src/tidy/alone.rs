@@ -13,7 +13,9 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
         if rust.lines() > MOST {
             faults.push(Fault::new(&file.path, MOST, format!("{} lines", rust.lines()), "a first program has at most 30 lines"));
         }
-        let Some(package) = codebase.packages.iter().find(|package| file.path.starts_with(&format!("{}/", package.folder))) else { continue };
+        let Some(package) = codebase.packages.iter().find(|package| file.path.starts_with(&format!("{}/", package.folder))) else {
+            continue;
+        };
         let own = package.name.replace('-', "_");
         for (index, line) in file.text.lines().enumerate() {
             let words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');

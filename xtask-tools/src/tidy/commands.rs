@@ -28,7 +28,11 @@ pub(super) fn check(codebase: &Codebase) -> Vec<Fault> {
         }
         for (line, literal) in rust.literals() {
             let text = literal.trim_matches('"');
-            let named = if text.contains("`aime ") { Some(text) } else { messages.get(text).copied() };
+            let named = match messages.get(text) {
+                _ if text.contains("`aime ") => Some(text),
+                Some(message) if file.text.contains(&format!("message!(\"{text}\"")) => Some(*message),
+                _ => None,
+            };
             if let Some(named) = named {
                 let what = format!("a library names a command or option: {named}");
                 faults.push(Fault::new(&file.path, line, what, "give a typed hint, and word it in `crates/cli/src/hints.rs`"));

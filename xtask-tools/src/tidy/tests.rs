@@ -431,7 +431,7 @@ fn programs_of_one_crate_are_short_and_import_no_other() {
 #[test]
 fn libraries_name_no_command() {
     let said = ("crates/messages/en/a.ftl", "plain = write it\nnamed = use `aime resume`, or --model\n");
-    let code = |text: &str| format!("//! The lower one.\nconst A: &str = \"{text}\";\n");
+    let code = |text: &str| format!("//! The lower one.\nfn a() {{ message!(\"{text}\") }}\n");
     for (text, names) in [("named", true), ("`aime resume` goes on", true), ("plain", false), ("aime resumes", false)] {
         let faults = faults_with(&[said, ("crates/low/src/lib.rs", &code(text))]);
         assert_eq!(faults.iter().any(|fault| fault.starts_with("crates/low/src/lib.rs:2: a library names")), names, "{text}: {faults:?}");

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, io, path::Path};
 
 use aime_evaluation::{
-    Evaluated, EvaluationFolder, Failure as TrialFailure, FolderError, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox, Scripts, Suite, Summary, Task,
-    Variant, page, prove, remove_tree, trials,
+    Evaluated, EvaluationFolder, Failure as TrialFailure, FolderError, ModelInUse, NamedSettings, Outcome, OutcomeLog, Program, Sandbox,
+    Scripts, Suite, Summary, Task, Variant, page, prove, remove_tree, trials,
 };
 use aime_messages::{Message, message};
 use aime_runs::{
