@@ -23,8 +23,8 @@ fn a_run_without_a_plan_has_no_versions() {
             &world,
             arguments,
             2,
-            &["error: run r has no plan\n", "hint: `aime runs show r` shows how far it came\n"],
-            &["错误：运行 r 没有计划\n", "提示：`aime runs show r` 显示它进行到了哪里\n"],
+            &["error: run r has no plan\n", "hint: `aime runs show r` shows its state, tasks and plan versions\n"],
+            &["错误：运行 r 没有计划\n", "提示：`aime runs show r` 显示它的状态、任务和计划的各个版本\n"],
         );
     }
     let shown = world.aime(["runs", "show", "r"]).must(0);

@@ -121,9 +121,10 @@ impl fmt::Display for Hint {
             Self::List { kind: Listed::Skills, near: None } => f.write_str("use one of the known skills"),
             Self::LocalModels { near: None } => f.write_str("use a known local model, or the path of a file that ends in .gguf"),
             Self::CorrectModelFile => f.write_str("correct the path, or use a known local model"),
-            Self::FetchLater(_) => {
-                f.write_str("with a network, unset AIME_OFFLINE (or local.offline) and fetch it; or put the file there, or use a server")
-            }
+            Self::FetchLater(model) => write!(
+                f,
+                "with a network, unset AIME_OFFLINE (or local.offline) and fetch {model}; or put the file there; or set OPENAI_BASE_URL, or the key of a provider"
+            ),
             Self::FetchModel { model, size } => write!(f, "fetch {model} ({size})"),
             Self::OtherModel => f.write_str("use a local model that is known to run, or a model on a server"),
             Self::OtherProfile => f.write_str("give the task another profile, or run the plan without an engine"),

@@ -71,7 +71,7 @@ async fn what_is_missing_is_told_with_its_hint() {
     let at = folder.path().display().to_string();
     let variables = [("AIME_OFFLINE", "1"), ("AIME_MODEL_DIR", at.as_str())];
     let cases: [(&str, &[&str]); 4] = [
-        ("", &["qwen2.5-coder-1.5b is not here", &at, "1.12 GB", "aime models pull qwen2.5-coder-1.5b", "OPENAI_BASE_URL"]),
+        ("", &["qwen2.5-coder-1.5b is not here", &at, "1.12 GB", "fetch qwen2.5-coder-1.5b", "OPENAI_BASE_URL"]),
         ("[models.default]\nprovider = \"local\"\nmodel = \"135m\"\n", &["smollm2-135m is not here", "98 MB"]),
         ("[models.default]\nprovider = \"local\"\npath = \"/gone/x.gguf\"\n", &["models.default", "/gone/x.gguf was not found", "path"]),
         (
@@ -109,5 +109,5 @@ fn an_unknown_name_is_told_with_the_nearest() {
     let failure = wanted("qwen2.5-coder-1.5").unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Usage);
     assert!(failure.hint.as_ref().unwrap().to_string().contains("did you mean \"qwen2.5-coder-1.5b\"?"), "{failure:?}");
-    assert!(wanted("zzz").unwrap_err().hint.unwrap().to_string().contains("aime models list"));
+    assert!(wanted("zzz").unwrap_err().hint.unwrap().to_string().contains("a known local model"));
 }
