@@ -41,8 +41,6 @@ use aime_messages::message;
 use aime_runs::{Environment, Runs, Setup};
 use clap::CommandFactory;
 
-pub(crate) use models_in_use::model_line;
-
 use self::opening::{opener, setup_of};
 use crate::{
     args::{Cli, Command, McpCommand, as_typed, language_in},

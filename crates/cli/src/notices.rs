@@ -3,14 +3,15 @@
 #[cfg(feature = "local-model")]
 use std::sync::{Mutex, PoisonError};
 
-use aime_runs::{Caller, Notice};
+use aime_runs::{Caller, Notice, Setup, models};
 use futures::future::BoxFuture;
 
 #[cfg(feature = "local-model")]
-use crate::{fetching, output::BOLD};
+use crate::fetching;
 use crate::{
     i18n::{self, msg},
-    output,
+    output::{self, BOLD, DIM},
+    screen::column,
 };
 
 /// Prints notices on standard error.
@@ -37,7 +38,7 @@ impl Caller for NoticePrinter {
     fn hear(&self, notice: &Notice<'_>) {
         match notice {
             Notice::Message(message) => output::note(&output::plain(&i18n::print(message))),
-            Notice::Model { choice, setup } => output::note(&crate::commands::model_line(Some(choice), setup)),
+            Notice::Model { choice, setup } => output::note(&model_line(Some(choice), setup)),
             Notice::TelemetryLost { pieces } => {
                 let pieces = output::count(usize::try_from(*pieces).unwrap_or(usize::MAX), "piece");
                 output::note(&msg!("telemetry-lost", pieces));
@@ -71,5 +72,17 @@ impl Caller for NoticePrinter {
 impl NoticePrinter {
     fn shown(&self) -> std::sync::MutexGuard<'_, Option<fetching::Shown>> {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Names the model in use and the reason.
+pub(crate) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
+    let head = column(&format!("{BOLD}{}{BOLD:#}", msg!("head-model")), 8);
+    match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
+        Some((choice, model)) => {
+            let (name, place) = (models::model_name(model), models::place(model, &setup.environment));
+            format!("{head}{name} {} {DIM}({}){DIM:#}", i18n::print(&place), i18n::print(&choice.because))
+        }
+        None => format!("{head}{}", msg!("model-none", because = format!("{DIM}({}){DIM:#}", msg!("model-not-needed")))),
     }
 }

@@ -7,7 +7,8 @@ use crate::{
     failure::Failure,
     hints,
     i18n::{msg, print, said},
-    output::{self, BOLD, DIM},
+    notices::model_line,
+    output::{self, BOLD},
     screen::column,
 };
 
@@ -42,17 +43,5 @@ pub(super) fn tell_model(choice: Option<&models::Choice>, setup: &Setup) {
             print(&missing.message),
             missing.hint.as_ref().map(|hint| print(&hints::hint(hint))).unwrap_or_default()
         ));
-    }
-}
-
-/// Names the model in use and the reason.
-pub(crate) fn model_line(choice: Option<&models::Choice>, setup: &Setup) -> String {
-    let head = column(&format!("{BOLD}{}{BOLD:#}", msg!("head-model")), 8);
-    match choice.and_then(|choice| Some((choice, choice.models.get("default")?))) {
-        Some((choice, model)) => {
-            let (name, place) = (models::model_name(model), models::place(model, &setup.environment));
-            format!("{head}{name} {} {DIM}({}){DIM:#}", print(&place), print(&choice.because))
-        }
-        None => format!("{head}{}", msg!("model-none", because = format!("{DIM}({}){DIM:#}", msg!("model-not-needed")))),
     }
 }

@@ -11,13 +11,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     input::{read_goal, read_images},
-    models_in_use::{model_line, tell_unpriced},
+    models_in_use::tell_unpriced,
     settings::{bounds, mode_of},
 };
 use crate::{
     args::{PlanArgs, PlanFormat},
     failure::Failure,
     i18n::{msg, print},
+    notices::model_line,
     output::{self, BOLD, DIM, count},
     screen::{describe_plan, line_of, plan_notes, span},
     signals::interrupted,
