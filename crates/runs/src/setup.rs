@@ -288,10 +288,13 @@ impl Setup {
         self.skills.get_or_init(|| skills::find(own().into_iter().chain(of_the_project())))
     }
 
-    /// Returns the environment of commands: the listed variables, without those that look like secrets.
+    /// Returns the environment of commands: the listed variables, without those that look like secrets. Python writes no byte code: an actor
+    /// that runs a program to look at it changes no file of the project.
     pub fn clean_environment(&self) -> BTreeMap<OsString, OsString> {
         let allowed: Vec<&str> = self.config.sandbox.environment.iter().map(String::as_str).collect();
-        clean_environment(self.environment.variables(), &allowed)
+        let mut environment = clean_environment(self.environment.variables(), &allowed);
+        environment.entry("PYTHONDONTWRITEBYTECODE".into()).or_insert_with(|| "1".into());
+        environment
     }
 
     /// Returns the sandbox of processes.

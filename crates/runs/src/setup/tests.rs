@@ -69,6 +69,17 @@ fn settings_arrive() {
 
 // Requirement: 2.14, 2.15
 #[test]
+fn python_writes_no_byte_code_unless_the_user_asks_for_it() {
+    let value = |setup: &Setup| setup.clean_environment().get(std::ffi::OsStr::new("PYTHONDONTWRITEBYTECODE")).cloned();
+    let world = World::new("[sandbox]\nenvironment = [\"PYTHONDONTWRITEBYTECODE\"]\n");
+    assert_eq!(value(&world.setup()), Some("1".into()));
+    let config = world.root.path().join("config").display().to_string();
+    let environment = Environment::of([("XDG_CONFIG_HOME", config.as_str()), ("PYTHONDONTWRITEBYTECODE", "")]);
+    let setup = Setup::builder(environment).open(Some(&world.root.path().join("work"))).unwrap();
+    assert_eq!(value(&setup), Some("".into()));
+}
+
+#[test]
 fn ones_own_files_take_the_place_of_the_built_in_ones() {
     let profile = |name: &str, description: &str| format!("name = {name:?}\ndescription = {description:?}\nprompt = \"You are.\"\n");
     let world = World::new("[extensions]\nfolders = [\"../../team\"]\n");
