@@ -1,9 +1,9 @@
 //! The page of a run.
 
 use aime_scripted_server::{Reply, Script, When};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::harness::{World, actor, bash, done, gives_up, plan, tool, write};
+use crate::harness::{Ended, World, actor, bash, done, gives_up, plan, tool, write};
 
 /// A run `r` whose first task was replaced by another, and which wrote files.
 fn world() -> World {
@@ -81,4 +81,56 @@ fn a_run_that_waits_for_a_person_is_shown_as_it_stands() {
     }
     world.aime(["runs", "delete", "r"]).must(0);
     assert!(!world.exists(".aime/runs/r"), "a page beside the run goes with it");
+}
+
+/// Returns the sum of a member over all events of a kind.
+fn sum(events: &Ended, kind: &str, member: &str) -> u64 {
+    events.events(kind).iter().map(|event| event.pointer(member).and_then(Value::as_u64).unwrap_or_default()).sum()
+}
+
+// Requirement: 3.52
+#[test]
+fn time_and_tokens_go_to_their_parts() {
+    // Two tasks in private folders. Each asks a model, calls a tool, is merged, and is checked by a command and by a model.
+    let script = Script::new()
+        .on(When::schema("aime_verdict"), [Reply::json(json!({"passed": true, "reason": "it is"}))])
+        .on(When::tools().and_turn(0).and_contains("A-PART"), [bash("sleep 0.02; echo a > a")])
+        .on(When::tools().and_turn(0).and_contains("B-PART"), [bash("sleep 0.02; echo b > b")])
+        .on(When::tools(), [done("it is there")])
+        .on(When::plain(), [Reply::text("Both are there.")]);
+    let world = World::with(script).settings("[run]\nisolation = \"worktree\"\n");
+    let tasks = ["a", "b"].map(|id| {
+        let mut task = actor(id, &format!("{}-PART", id.to_uppercase()), &[]);
+        task["completion_criteria"] = json!([{"command": format!("sleep 0.02; cat {id}")}, "it is good"]);
+        task
+    });
+    world.plan("plan.json", &plan(&tasks));
+    world.aime(["run", "--plan", "plan.json", "--run-id", "r", "--approve", "all"]).must(0);
+
+    let events = world.aime(["runs", "events", "r", "--output", "jsonl"]).must(0);
+    let told = world.aime(["runs", "stats", "r", "--output", "json"]).must(0);
+    let time = &told.json()["time"];
+    let figure = |member: &str| time.pointer(member).and_then(Value::as_u64).unwrap();
+    let parts = ["models", "tools", "checks"];
+    assert_eq!(parts.map(|part| figure(&format!("/{part}/requests"))), [5, 0, 2], "two turns of each task and the answer: {told}");
+    assert_eq!(world.server().requests().len(), 7, "{told}");
+    let tokens = parts.map(|part| figure(&format!("/{part}/input_tokens")));
+    assert!(tokens[0] > 0 && tokens[1] == 0 && tokens[2] > 0, "{told}");
+    assert_eq!(tokens.iter().sum::<u64>(), sum(&events, "model_called", "/spent/input_tokens"), "{told}\n{events}");
+    assert_eq!(figure("/tools/ms"), sum(&events, "tool_call_finished", "/duration_ms"), "{told}\n{events}");
+    assert_eq!(
+        (events.events("changes_merged").len(), figure("/merging_ms")),
+        (2, sum(&events, "changes_merged", "/duration_ms")),
+        "{told}"
+    );
+    // Both commands sleep for 20 ms.
+    assert!(figure("/tools/ms") >= 40 && figure("/checks/ms") >= 40, "{told}");
+    assert!(figure("/aime_ms") < figure("/total_ms"), "{told}");
+
+    let shown = world.aime(["runs", "stats", "r"]).must(0).stdout;
+    let page = world.aime(["runs", "report", "r", "-o", "-"]).must(0).stdout;
+    for (part, row) in [("models", "Models"), ("tools", "Tools"), ("checks", "Checks"), ("merging", "Merging"), ("aime", "aime itself")] {
+        assert!(shown.lines().any(|line| line.trim_start().starts_with(part)), "{part}: {shown}");
+        assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{row} is not in the page");
+    }
 }
