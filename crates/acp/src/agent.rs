@@ -8,14 +8,13 @@ use agent_client_protocol::{
     v1::{
         ConnectionTo, Responder,
         schema::{
-            AgentCapabilities, AuthenticateRequest, AuthenticateResponse, CancelNotification, CloseSessionRequest, DeleteSessionRequest,
-            Implementation, InitializeRequest, InitializeResponse, ListSessionsRequest, LoadSessionRequest, McpCapabilities,
-            NewSessionRequest, PromptCapabilities, PromptRequest, ResumeSessionRequest, SessionCapabilities, SessionCloseCapabilities,
-            SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities, SetSessionConfigOptionRequest,
-            SetSessionConfigOptionResponse, SetSessionModeRequest, SetSessionModeResponse,
+            AgentCapabilities, CancelNotification, ClientRequest, Implementation, InitializeResponse, McpCapabilities, PromptCapabilities,
+            SessionCapabilities, SessionCloseCapabilities, SessionDeleteCapabilities, SessionListCapabilities, SessionResumeCapabilities,
+            SetSessionConfigOptionResponse, SetSessionModeResponse,
         },
     },
 };
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::compat::{TokioAsyncReadCompatExt, TokioAsyncWriteCompatExt};
 
@@ -39,77 +38,73 @@ pub async fn serve(
     input: impl AsyncRead + Send + 'static,
     output: impl AsyncWrite + Send + 'static,
 ) -> Result<(), AcpError> {
-    let sessions = &Arc::new(Sessions::new(workshop));
-    let version = version.to_owned();
-    /// Answers a request beside the reading of messages, because it may take long.
-    macro_rules! beside {
-        ($request:ty, $answer:ident) => {{
-            let sessions = Arc::clone(sessions);
-            async move |request: $request, responder, client: ConnectionTo<Client>| {
-                let sessions = Arc::clone(&sessions);
-                beside(responder, async move { sessions.$answer(request, client).await })
-            }
-        }};
-    }
+    let sessions = Arc::new(Sessions::new(workshop));
     let served = Agent
         .v1()
         .name("aime")
+        // One handler for all requests: the library compiles all of its dispatch for each handler.
         .on_receive_request(
             {
-                let sessions = Arc::clone(sessions);
-                async move |request: InitializeRequest, responder, _| {
-                    sessions.introduced(&request.client_capabilities);
-                    responder.respond(introduction(&version))
+                let (sessions, version) = (Arc::clone(&sessions), version.to_owned());
+                async move |request: ClientRequest, responder: Responder<Value>, client: ConnectionTo<Client>| {
+                    answer(&sessions, &version, request, responder, client)
                 }
-            },
-            agent_client_protocol::on_receive_request!(),
-        )
-        .on_receive_request(beside!(NewSessionRequest, begin), agent_client_protocol::on_receive_request!())
-        .on_receive_request(beside!(LoadSessionRequest, load), agent_client_protocol::on_receive_request!())
-        .on_receive_request(beside!(ResumeSessionRequest, resume), agent_client_protocol::on_receive_request!())
-        .on_receive_request(beside!(CloseSessionRequest, close), agent_client_protocol::on_receive_request!())
-        .on_receive_request(beside!(DeleteSessionRequest, delete), agent_client_protocol::on_receive_request!())
-        .on_receive_request(beside!(ListSessionsRequest, list), agent_client_protocol::on_receive_request!())
-        .on_receive_request(beside!(PromptRequest, prompt), agent_client_protocol::on_receive_request!())
-        .on_receive_request(
-            async move |request: AuthenticateRequest, responder: Responder<AuthenticateResponse>, _| {
-                responder.respond_with_result(Err(no_login(&request.method_id.0)))
             },
             agent_client_protocol::on_receive_request!(),
         )
         .on_receive_notification(
             {
-                let sessions = Arc::clone(sessions);
+                let sessions = Arc::clone(&sessions);
                 async move |request: CancelNotification, _: ConnectionTo<Client>| {
                     sessions.of(&request.session_id).map(|session| session.cancel())
                 }
             },
             agent_client_protocol::on_receive_notification!(),
         )
-        .on_receive_request(
-            {
-                let sessions = Arc::clone(sessions);
-                async move |request: SetSessionModeRequest, responder: Responder<_>, _| {
-                    let chosen = || sessions.of(&request.session_id)?.choose_mode(&request.mode_id.0).map_err(refused);
-                    responder.respond_with_result(chosen().map(|_| SetSessionModeResponse::new()))
-                }
-            },
-            agent_client_protocol::on_receive_request!(),
-        )
-        .on_receive_request(
-            {
-                let sessions = Arc::clone(sessions);
-                async move |request: SetSessionConfigOptionRequest, responder: Responder<_>, _| {
-                    let chosen = || sessions.of(&request.session_id)?.choose(&request.config_id.0, &request.value).map_err(refused);
-                    responder.respond_with_result(chosen().map(|chosen| SetSessionConfigOptionResponse::new(chosen.options())))
-                }
-            },
-            agent_client_protocol::on_receive_request!(),
-        )
         .connect_to(ByteStreams::new(output.compat_write(), input.compat()))
         .await;
     sessions.cancel_all();
     served.map_err(|error| AcpError(error.to_string()))
+}
+
+/// Answers a request.
+fn answer(
+    sessions: &Arc<Sessions>,
+    version: &str,
+    request: ClientRequest,
+    responder: Responder<Value>,
+    client: ConnectionTo<Client>,
+) -> Answer<()> {
+    /// Answers beside the reading of messages, because it may take long.
+    macro_rules! beside {
+        ($request:ident, $answer:ident) => {{
+            let sessions = Arc::clone(sessions);
+            beside(responder.cast(), async move { sessions.$answer($request, client).await })
+        }};
+    }
+    match request {
+        ClientRequest::InitializeRequest(request) => {
+            sessions.introduced(&request.client_capabilities);
+            responder.cast().respond(introduction(version))
+        }
+        ClientRequest::NewSessionRequest(request) => beside!(request, begin),
+        ClientRequest::LoadSessionRequest(request) => beside!(request, load),
+        ClientRequest::ResumeSessionRequest(request) => beside!(request, resume),
+        ClientRequest::CloseSessionRequest(request) => beside!(request, close),
+        ClientRequest::DeleteSessionRequest(request) => beside!(request, delete),
+        ClientRequest::ListSessionsRequest(request) => beside!(request, list),
+        ClientRequest::PromptRequest(request) => beside!(request, prompt),
+        ClientRequest::AuthenticateRequest(request) => responder.respond_with_error(no_login(&request.method_id.0)),
+        ClientRequest::SetSessionModeRequest(request) => {
+            let chosen = || sessions.of(&request.session_id)?.choose_mode(&request.mode_id.0).map_err(refused);
+            responder.cast().respond_with_result(chosen().map(|_| SetSessionModeResponse::new()))
+        }
+        ClientRequest::SetSessionConfigOptionRequest(request) => {
+            let chosen = || sessions.of(&request.session_id)?.choose(&request.config_id.0, &request.value).map_err(refused);
+            responder.cast().respond_with_result(chosen().map(|chosen| SetSessionConfigOptionResponse::new(chosen.options())))
+        }
+        _ => responder.respond_with_error(Error::method_not_found()),
+    }
 }
 
 /// Does what takes long beside the reading of messages, and answers when it is done.
