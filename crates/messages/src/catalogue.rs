@@ -39,25 +39,33 @@ pub const fn texts(language: Language) -> &'static [&'static str] {
 
 type Catalogue = FluentBundle<FluentResource>;
 
-fn catalogue(language: Language) -> &'static Catalogue {
-    static ENGLISH: OnceLock<Catalogue> = OnceLock::new();
-    static CHINESE: OnceLock<Catalogue> = OnceLock::new();
-    match language {
-        Language::English => ENGLISH.get_or_init(|| read("en", texts(language))),
-        Language::Chinese => CHINESE.get_or_init(|| read("zh-Hans", texts(language))),
-    }
+/// Returns the catalogue with a message. A file is parsed when one of its messages is first needed: all of them take milliseconds.
+fn catalogue(language: Language, id: &str) -> Option<&'static Catalogue> {
+    static ENGLISH: [OnceLock<Catalogue>; 11] = [const { OnceLock::new() }; 11];
+    static CHINESE: [OnceLock<Catalogue>; 11] = [const { OnceLock::new() }; 11];
+    let (name, catalogues) = match language {
+        Language::English => ("en", &ENGLISH),
+        Language::Chinese => ("zh-Hans", &CHINESE),
+    };
+    let parsed = catalogues.iter().filter_map(OnceLock::get).find(|catalogue| catalogue.has_message(id));
+    parsed.or_else(|| {
+        let (text, catalogue) = texts(language).iter().zip(catalogues).find(|(text, _)| defines(text, id))?;
+        Some(catalogue.get_or_init(|| read(name, text)))
+    })
 }
 
-/// Parses a catalogue. Broken messages are left out; the tests refuse them.
-fn read(name: &str, texts: &[&str]) -> Catalogue {
+/// Returns true if a file defines a message.
+fn defines(text: &str, id: &str) -> bool {
+    text.lines().any(|line| line.strip_prefix(id).is_some_and(|rest| rest.trim_start().starts_with('=')))
+}
+
+/// Parses a file. Broken messages are left out; the tests refuse them.
+fn read(name: &str, text: &str) -> Catalogue {
     let name: LanguageIdentifier = name.parse().unwrap_or_default();
     let mut catalogue = Catalogue::new_concurrent(vec![name]);
     // Values include commands and paths that people copy, so they get no invisible isolation marks.
     catalogue.set_use_isolating(false);
-    for text in texts {
-        let resource = FluentResource::try_new((*text).to_owned()).unwrap_or_else(|(resource, _)| resource);
-        catalogue.add_resource_overriding(resource);
-    }
+    catalogue.add_resource_overriding(FluentResource::try_new(text.to_owned()).unwrap_or_else(|(resource, _)| resource));
     catalogue
 }
 
@@ -75,7 +83,7 @@ pub fn format(language: Language, id: &str, values: &[(&str, Value)]) -> Option<
             },
         );
     }
-    let catalogue = catalogue(language);
+    let catalogue = catalogue(language, id)?;
     let pattern = catalogue.get_message(id)?.value()?;
     // A missing value appears as its name; the tests refuse that.
     Some(catalogue.format_pattern(pattern, Some(&arguments), &mut Vec::new()).into_owned())
