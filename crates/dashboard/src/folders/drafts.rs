@@ -143,7 +143,7 @@ impl Kept {
             // The shown text is without secrets, so an unchanged text does not replace the plan.
             let is_shown = serde_json::from_str::<Value>(edited).is_ok_and(|edited| edited == document(plan, setup.redactor()));
             if !is_shown {
-                *plan = setup.checked_plan(edited, "the plan").map_err(refusal)?.revised(plan, Owner::Person);
+                *plan = setup.checked_plan(edited, &"the plan".into()).map_err(refusal)?.revised(plan, Owner::Person);
             }
         }
         Ok(plan.clone())
