@@ -70,7 +70,7 @@ fn settings_arrive() {
 // Requirement: 2.14, 2.15
 #[test]
 fn python_writes_no_byte_code_unless_the_user_asks_for_it() {
-    let value = |setup: &Setup| setup.clean_environment().get(std::ffi::OsStr::new("PYTHONDONTWRITEBYTECODE")).cloned();
+    let value = |setup: &Setup| setup.clean_environment().get(OsStr::new("PYTHONDONTWRITEBYTECODE")).cloned();
     let world = World::new("[sandbox]\nenvironment = [\"PYTHONDONTWRITEBYTECODE\"]\n");
     assert_eq!(value(&world.setup()), Some("1".into()));
     let config = world.root.path().join("config").display().to_string();
