@@ -107,7 +107,7 @@ fn check_names_every_fault_at_once() {
 #[test]
 fn check_names_the_line_of_a_syntax_error() {
     let world = World::alone();
-    let hint = "(write one JSON object; `aime schema plan` prints the format)";
+    let hint = "(write one JSON object of the form aime.plan/v1)";
     for (text, code, says) in [
         ("{\"tasks\": [\n  {\"id\": \"a\", ", 2, format!("fault json: line 2, column 14: EOF while parsing an object {hint}\n1 fault\n")),
         ("hello", 2, format!("fault json: line 1, column 1: expected value {hint}\n1 fault\n")),
@@ -123,7 +123,7 @@ fn check_names_the_line_of_a_syntax_error() {
     }
     world.file("plan.json", "hello");
     let told = world.aime(["check", "plan.json", "--lang", "zh"]).must(2).stdout;
-    assert!(told.contains("第 1 行第 1 列：expected value（请写一个 JSON 对象；`aime schema plan` 打印格式）"), "{told}");
+    assert!(told.contains("第 1 行第 1 列：expected value（请写一个 aime.plan/v1 形式的 JSON 对象）"), "{told}");
     let run = world.aime(["run", "--plan", "plan.json"]).must(2);
     assert!(run.stderr.contains("json: line 1, column 1: expected value"), "{run}");
     let fault = &world.aime(["check", "plan.json", "--format", "json"]).must(2).json()["faults"][0];

@@ -28,7 +28,7 @@ said-type-integer = an integer
 # Plans and patches that cannot be read.
 said-read-json = answer with one JSON object
 said-read-syntax = line {$number}, column {$number-column}: {$reason}
-said-read-syntax-hint = write one JSON object; `aime schema plan` prints the format
+said-read-syntax-hint = write one JSON object of the form aime.plan/v1
 said-read-cut = it ends before its end, so something is missing
 said-read-shorter = write the whole again, shorter
 said-read-object = must be an object and is {$reason-kind}

@@ -28,7 +28,7 @@ said-type-integer = 整数
 # 读不懂的计划和计划修改。
 said-read-json = 请回答一个 JSON 对象
 said-read-syntax = 第 {$number} 行第 {$number-column} 列：{$reason}
-said-read-syntax-hint = 请写一个 JSON 对象；`aime schema plan` 打印格式
+said-read-syntax-hint = 请写一个 aime.plan/v1 形式的 JSON 对象
 said-read-cut = 没有写完，缺少内容
 said-read-shorter = 请重新写全，写得短些
 said-read-object = 必须是对象，现在是{$reason-kind}

@@ -71,7 +71,7 @@ fn messages_hold_their_values() {
 #[test]
 fn sentences_are_recognised_with_their_reasons() {
     let table = [
-        ("go on with `aime resume r1`", "用 `aime resume r1` 继续"),
+        ("the run was cut off", "运行已中断"),
         ("task a failed 3 times: waits for what cannot be had: \"b\" is failed", "任务 a 失败 3 次：等待得不到的结果：“b”失败"),
         ("no progress for 7 s; task b is blocked: no reason given", "7 秒没有进展；任务 b 受阻：没有说明原因"),
         ("length 12 (-2); no action verb (-1)", "长度 12（-2）；没有动作词（-1）"),
