@@ -145,6 +145,7 @@ impl World {
         ensure!(findings == Some(&json!([])) && actors == Some(2), "it is not whole: {checked:#}");
         let stats = ["stats", "--output", "json"];
         let (here, there) = (ask("long-here", &stats, &[])?.ended(0)?, ask("long", &stats, &on)?.ended(0)?);
+        let (here, there) = (compared(here), compared(there));
         ensure!(here == there, "it counts for something else: {there:#}\nwhere one process gives {here:#}");
         ask("long", &["delete", "long"], &on)?.printed(0)?;
         until("the run is forgotten", || Ok(engine.histories("aime-run-long")? == 0 && engine.histories("aime-run-long/acts/1")? == 0))?;

@@ -240,10 +240,15 @@ impl Drop for Process {
     }
 }
 
-/// Removes the times from a result, which differ between runs.
+/// Removes the times from a result and from counts, which differ between runs.
 pub(super) fn compared(mut result: Value) -> Value {
-    if let Some(result) = result.as_object_mut() {
-        result.remove("duration_ms");
+    match &mut result {
+        Value::Object(members) => {
+            members.retain(|name, _| name != "ms" && !name.ends_with("_ms"));
+            members.values_mut().for_each(|value| *value = compared(value.take()));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| *value = compared(value.take())),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
     result
 }
