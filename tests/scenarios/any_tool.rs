@@ -192,13 +192,6 @@ fn listener() -> (u16, Arc<AtomicBool>) {
     (port, called)
 }
 
-fn git(world: &World, arguments: &[&str]) {
-    let mut command = world.program("git");
-    command.args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
-    let ended = world.spawn(command).wait();
-    assert_eq!(ended.code, Some(0), "git {arguments:?}: {ended}");
-}
-
 /// A repository with keys in it, a text that gives orders, and ways around names.
 fn world(script: Script, port: u16, settings: &str) -> World {
     let mut world = World::with(script);
@@ -224,9 +217,9 @@ fn world(script: Script, port: u16, settings: &str) -> World {
     fs::set_permissions(world.path("src/evil"), fs::Permissions::from_mode(0o755)).unwrap();
     symlink(".env", world.path("link.txt")).unwrap();
     for folder in [".", "sub"] {
-        git(&world, &["init", "-q", "-b", "main", folder]);
+        world.git(&["init", "-q", "-b", "main", folder]);
     }
-    git(&world, &["remote", "add", "origin", "https://host.example/x"]);
+    world.git(&["remote", "add", "origin", "https://host.example/x"]);
     symlink(".git/hooks", world.path("hooks")).unwrap();
     world.user_settings(&format!("[run]\nmax_steps = 60\n{settings}[mcp.servers.files]\ncommand = \"sh\"\nargs = [\"src/server.sh\"]\n"));
     world
@@ -316,9 +309,9 @@ fn try_tool(tool: &str, settings: &str) {
                 == String::from_utf8_lossy(&before[&PathBuf::from(".git/config")].1);
         assert!(!changed.contains(*path) || harmless, "{path} was changed: {context}");
     }
-    git(&world, &["add", "src"]);
-    git(&world, &["commit", "-q", "--allow-empty", "-m", "later"]);
-    git(&world, &["status", "--short"]);
+    world.git(&["add", "src"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
+    world.git(&["status", "--short"]);
     assert!(!world.root().join("home/it-ran").exists(), "it ran later: {context}");
     // Every file that was changed is reported: what an undo of the run lists, or what the events say.
     let told: BTreeSet<String> = ended.events("file_changed").iter().filter_map(|event| Some(event["path"].as_str()?.to_owned())).collect();

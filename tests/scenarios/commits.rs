@@ -7,14 +7,6 @@ use crate::harness::{World, actor, bash, done, plan};
 
 const TEXT: &str = "one\ntwo\nthree\n";
 
-fn git(world: &World, arguments: &[&str]) -> String {
-    let mut command = world.program("git");
-    command.args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
-    let ended = world.spawn(command).wait();
-    assert_eq!(ended.code, Some(0), "git {arguments:?}: {ended}");
-    ended.stdout
-}
-
 /// Two tasks, of which the second goes on with the file of the first.
 fn two() -> World {
     let edit = |old: &str, new: &str| Reply::call("edit_file", json!({"path": "text", "old_text": old, "new_text": new}));
@@ -39,39 +31,39 @@ const RUN: [&str; 10] = ["run", "--commit", "--plan", "plan.json", "--run-id", "
 #[test]
 fn each_task_is_a_commit_on_a_branch_of_its_own() {
     let world = two();
-    git(&world, &["init", "-q", "-b", "trunk"]);
-    git(&world, &["add", "text", "old", ".gitignore"]);
-    git(&world, &["commit", "-qm", "before"]);
+    world.git(&["init", "-q", "-b", "trunk"]);
+    world.git(&["add", "text", "old", ".gitignore"]);
+    world.git(&["commit", "-qm", "before"]);
     world.file("staged", "a person's\n");
-    git(&world, &["add", "staged"]);
-    let (index, head) = (git(&world, &["ls-files", "--stage"]), git(&world, &["rev-parse", "HEAD"]));
+    world.git(&["add", "staged"]);
+    let (index, head) = (world.git(&["ls-files", "--stage"]), world.git(&["rev-parse", "HEAD"]));
     let ended = world.aime(RUN).must(0);
     assert!(ended.json()["notes"].to_string().contains("the work is on the branch aime/r, in 2 commits"), "{ended}");
-    assert_eq!(git(&world, &["log", "--reverse", "--format=%an %s", "trunk..aime/r"]), "aime a\naime b\n");
-    assert_eq!(git(&world, &["log", "-1", "--format=%b", "aime/r~1"]), "one is a number\n\nAime-Task: a\nAime-Run: r\n\n");
-    let changed = |commit: &str| git(&world, &["diff-tree", "-r", "--no-commit-id", "--name-status", commit]);
+    assert_eq!(world.git(&["log", "--reverse", "--format=%an %s", "trunk..aime/r"]), "aime a\naime b\n");
+    assert_eq!(world.git(&["log", "-1", "--format=%b", "aime/r~1"]), "one is a number\n\nAime-Task: a\nAime-Run: r\n\n");
+    let changed = |commit: &str| world.git(&["diff-tree", "-r", "--no-commit-id", "--name-status", commit]);
     assert_eq!((changed("aime/r~1"), changed("aime/r")), ("A\tscript\nM\ttext\n".to_owned(), "A\tlink\nD\told\nM\ttext\n".to_owned()));
-    assert_eq!(git(&world, &["show", "aime/r~1:text"]), TEXT.replace("one", "1"));
-    assert_eq!(git(&world, &["show", "aime/r:text"]), TEXT.replace("one", "1").replace("three", "3"));
-    let modes = git(&world, &["ls-tree", "--format=%(objectmode) %(path)", "aime/r"]);
+    assert_eq!(world.git(&["show", "aime/r~1:text"]), TEXT.replace("one", "1"));
+    assert_eq!(world.git(&["show", "aime/r:text"]), TEXT.replace("one", "1").replace("three", "3"));
+    let modes = world.git(&["ls-tree", "--format=%(objectmode) %(path)", "aime/r"]);
     assert!(
         modes.contains("100755 script") && modes.contains("120000 link") && !modes.contains("ignored") && !modes.contains("__pycache__"),
         "{modes}"
     );
     assert_eq!(
-        (git(&world, &["ls-files", "--stage"]), git(&world, &["rev-parse", "HEAD"])),
+        (world.git(&["ls-files", "--stage"]), world.git(&["rev-parse", "HEAD"])),
         (index, head),
         "the index and the branch stay"
     );
-    assert_eq!(git(&world, &["branch", "--show-current"]), "trunk\n");
+    assert_eq!(world.git(&["branch", "--show-current"]), "trunk\n");
     assert_eq!(world.read("staged"), "a person's\n");
 }
 
 /// Commits all files of a world.
 fn committed(world: World) -> World {
-    git(&world, &["init", "-q", "-b", "trunk"]);
-    git(&world, &["add", "."]);
-    git(&world, &["commit", "-qm", "before"]);
+    world.git(&["init", "-q", "-b", "trunk"]);
+    world.git(&["add", "."]);
+    world.git(&["commit", "-qm", "before"]);
     world
 }
 
@@ -117,16 +109,16 @@ fn changes_of_a_person_are_a_commit_of_their_own() {
         notes(&ended).contains("in 3 commits; the first has changes of the same files that were not committed before the run"),
         "{ended}"
     );
-    let log = git(&world, &["log", "--reverse", "--format=%s", "trunk..aime/r"]);
+    let log = world.git(&["log", "--reverse", "--format=%s", "trunk..aime/r"]);
     assert_eq!(log, "Uncommitted changes from before the run\na\nb\n");
     let lines = |commit: &str| {
-        let diff = git(&world, &["show", "--format=", "--unified=0", commit, "--", "text"]);
+        let diff = world.git(&["show", "--format=", "--unified=0", commit, "--", "text"]);
         diff.lines().filter(|line| line.starts_with(['+', '-']) && !line.starts_with("+++") && !line.starts_with("---")).collect::<String>()
     };
     assert_eq!(["aime/r~2", "aime/r~1", "aime/r"].map(lines), ["-two+a person's", "-one+1", "-three+3"]);
-    assert_eq!(git(&world, &["show", "aime/r:text"]), world.read("text"), "the branch has the files of the folder");
-    assert!(!git(&world, &["ls-tree", "--name-only", "aime/r"]).contains("unrelated"), "files that the run did not change are left alone");
-    assert_eq!(git(&world, &["status", "--short", "unrelated", "text"]), " M text\n?? unrelated\n");
+    assert_eq!(world.git(&["show", "aime/r:text"]), world.read("text"), "the branch has the files of the folder");
+    assert!(!world.git(&["ls-tree", "--name-only", "aime/r"]).contains("unrelated"), "files that the run did not change are left alone");
+    assert_eq!(world.git(&["status", "--short", "unrelated", "text"]), " M text\n?? unrelated\n");
 }
 
 /// One task that runs a command, in a repository with these attributes.
@@ -146,19 +138,19 @@ fn files_are_stored_as_their_attributes_say() {
     let attributes = "*.bin filter=lfs diff=lfs merge=lfs -text\n*.bat text eol=crlf\n*.hidden filter=crypt\n";
     let world =
         command(attributes, "printf 'all of it' > a.bin; printf 'one\\r\\ntwo\\r\\n' > a.bat; echo hidden > a.hidden; : > empty.bin");
-    git(&world, &["config", "filter.crypt.clean", "touch ran; cat"]);
-    git(&world, &["config", "filter.lfs.clean", "touch ran; cat"]);
+    world.git(&["config", "filter.crypt.clean", "touch ran; cat"]);
+    world.git(&["config", "filter.lfs.clean", "touch ran; cat"]);
     let ended = world.aime(RUN).must(0);
     let oid = "07630777646b9ad0ad5940c20f7703e5ba431d90dc8f191af6916bffca3e859c";
-    let pointer = git(&world, &["show", "aime/r:a.bin"]);
+    let pointer = world.git(&["show", "aime/r:a.bin"]);
     assert_eq!(pointer, format!("version https://git-lfs.github.com/spec/v1\noid sha256:{oid}\nsize 9\n"), "{ended}");
     assert_eq!(world.read(&format!(".git/lfs/objects/{}/{}/{oid}", &oid[..2], &oid[2..4])), "all of it");
     assert_eq!(
-        (git(&world, &["show", "aime/r:a.bat"]), git(&world, &["show", "aime/r:empty.bin"])),
+        (world.git(&["show", "aime/r:a.bat"]), world.git(&["show", "aime/r:empty.bin"])),
         ("one\ntwo\n".to_owned(), String::new())
     );
     assert!(notes(&ended).contains("not in the commits: a.hidden (its filter `crypt` is a program, which aime does not run)"), "{ended}");
-    assert!(!git(&world, &["ls-tree", "--name-only", "aime/r"]).contains("a.hidden"), "{ended}");
+    assert!(!world.git(&["ls-tree", "--name-only", "aime/r"]).contains("a.hidden"), "{ended}");
     assert!(!world.exists("ran"), "{ended}");
 }
 
@@ -167,8 +159,8 @@ fn files_are_stored_as_their_attributes_say() {
 fn large_files_are_committed_or_named() {
     let world = command("*.bin filter=lfs\n", "head -c 34000000 /dev/zero > large; truncate -s 101M larger; truncate -s 101M larger.bin");
     let ended = world.aime(RUN).must(0);
-    assert_eq!(git(&world, &["cat-file", "-s", "aime/r:large"]), "34000000\n", "{ended}");
-    assert!(git(&world, &["show", "aime/r:larger.bin"]).ends_with("size 105906176\n"), "{ended}");
+    assert_eq!(world.git(&["cat-file", "-s", "aime/r:large"]), "34000000\n", "{ended}");
+    assert!(world.git(&["show", "aime/r:larger.bin"]).ends_with("size 105906176\n"), "{ended}");
     assert!(notes(&ended).contains("not in the commits: larger (over 100 MB: give it to Git LFS)"), "{ended}");
 }
 
@@ -176,11 +168,11 @@ fn large_files_are_committed_or_named() {
 fn files_of_submodules_are_named_and_left_out() {
     let world = command("", "echo x > lib/file; echo x > file");
     std::fs::create_dir(world.path("inner")).unwrap();
-    git(&world, &["-C", "inner", "init", "-q"]);
-    git(&world, &["-C", "inner", "commit", "-q", "--allow-empty", "-m", "inner"]);
-    git(&world, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "lib"]);
-    git(&world, &["commit", "-qm", "with a submodule"]);
+    world.git(&["-C", "inner", "init", "-q"]);
+    world.git(&["-C", "inner", "commit", "-q", "--allow-empty", "-m", "inner"]);
+    world.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./inner", "lib"]);
+    world.git(&["commit", "-qm", "with a submodule"]);
     let ended = world.aime(RUN).must(0);
     assert!(notes(&ended).contains("not in the commits: lib/file (in a submodule)"), "{ended}");
-    assert_eq!(git(&world, &["diff-tree", "-r", "--no-commit-id", "--name-only", "aime/r"]), "file\n");
+    assert_eq!(world.git(&["diff-tree", "-r", "--no-commit-id", "--name-only", "aime/r"]), "file\n");
 }

@@ -208,6 +208,15 @@ impl World {
         Running { world: self, child, stdout, stderr, begun: Instant::now() }
     }
 
+    /// Runs git in the working folder, and returns its standard output.
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let mut command = self.program("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
+        let ended = self.spawn(command).wait();
+        assert_eq!(ended.code, Some(0), "git {arguments:?}: {ended}");
+        ended.stdout
+    }
+
     /// Waits until a file of the working folder is there.
     pub(crate) fn wait_for_file(&self, name: &str) {
         wait_until(&format!("{name} is written"), || self.exists(name));

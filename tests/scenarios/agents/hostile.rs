@@ -1,6 +1,6 @@
 //! An agent that harms the folder, the run or aime by itself.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use super::*;
 
@@ -11,15 +11,11 @@ fn noting(world: &World, work: &str, more: &str) -> String {
     profile("helper", work, true).replace("set = {", &format!("write = [{notes:?}]\nset = {{ NOTES = {notes:?}, {more}"))
 }
 
-fn repository(work: &Path) {
-    let git = |arguments: &[&str]| {
-        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
-        assert!(std::process::Command::new("git").args(identity).args(arguments).current_dir(work).output().unwrap().status.success());
-    };
-    git(&["init", "-q"]);
-    fs::write(work.join("kept.txt"), "kept\n").unwrap();
-    git(&["add", "kept.txt"]);
-    git(&["commit", "-q", "-m", "first"]);
+fn repository(world: &World) {
+    world.git(&["init", "-q"]);
+    world.file("kept.txt", "kept\n");
+    world.git(&["add", "kept.txt"]);
+    world.git(&["commit", "-q", "-m", "first"]);
 }
 
 /// Files that an agent writes itself, without asking aime, are put back while it works and when it ends, in the folder and in a private copy.
@@ -41,7 +37,7 @@ say "I set a trap."
 "#;
     for isolation in ["shared", "worktree"] {
         let mut world = World::with(Script::new()).settings(&format!("[run]\nisolation = \"{isolation}\"\n"));
-        repository(&world.work());
+        repository(&world);
         world.user_settings(&noting(&world, work, ""));
         world.plan("plan.json", &plan(&[by_agent("A-PART")]));
         let ended = run(&world, "all").must(0);
